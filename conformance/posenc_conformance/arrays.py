@@ -1,0 +1,68 @@
+"""Arrays on their way to an implementation and back."""
+
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "float64": np.dtype(np.float64),
+    "float32": np.dtype(np.float32),
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "float16": np.dtype(np.float16),
+}
+UNIT_ROUNDOFF = {
+    "float64": 2.0**-53,
+    "float32": 2.0**-24,
+    "bfloat16": 2.0**-8,
+    "float16": 2.0**-11,
+    "integer": 0.0,
+}
+"""Largest relative error of rounding to a dtype; ``integer`` stands for any integer dtype."""
+
+
+def to_torch(array: npt.ArrayLike) -> Any:
+    """A torch tensor with a copy of the array; bfloat16 of ``ml_dtypes`` is understood."""
+    import torch
+
+    values = np.array(array)
+    if values.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(values)
+
+
+def to_numpy(value: Any) -> Array:
+    """A NumPy array of whatever an implementation returned.
+
+    Raises TypeError if it is neither a tensor of torch nor anything that NumPy or DLPack converts.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        tensor = value.detach().cpu().contiguous()
+        if tensor.dtype == torch.bfloat16:
+            return np.asarray(tensor.view(torch.int16).numpy()).view(ml_dtypes.bfloat16)
+        return np.asarray(tensor.numpy())
+    array = np.asarray(value)
+    if array.dtype.kind == "O":
+        if not hasattr(value, "__dlpack__"):
+            raise TypeError(f"a {type(value).__name__} cannot be made a NumPy array")
+        array = np.from_dlpack(value)
+    return array
+
+
+def lattice(shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """Input values that any language can rebuild, exact in every dtype of the kit.
+
+    Element i in row-major order is ``((37 * i + 11) mod 63 - 31) / 32``.
+    """
+    index = np.arange(int(np.prod(shape)), dtype=np.int64)
+    return (((37 * index + 11) % 63 - 31) / 32).reshape(shape)
+
+
+def dtype_name(array: Array) -> str:
+    """Name of the dtype as the spec writes it."""
+    return "bfloat16" if array.dtype == ml_dtypes.bfloat16 else array.dtype.name

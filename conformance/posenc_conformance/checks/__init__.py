@@ -1,0 +1,71 @@
+"""The checks of a claim, in the order in which they run: one module per level."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+
+from posenc_conformance.spec import Scheme
+from posenc_conformance.subject import Subject
+
+LEVELS = ("smoke", "golden", "invariant", "behaviour", "precision", "robust")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says about how to check."""
+
+    examples: int
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check found out besides passing or failing."""
+
+    worst: float | None = None
+    """Largest error in units of its bound."""
+    exact_angles: bool | None = None
+    horizon: int | None = None
+    """Largest power of two up to which errors stay below bfloat16 resolution."""
+    diagnosis: str | None = None
+    """The known deviation that explains a failure, in words."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing to check about one subject."""
+
+    level: str
+    id: str
+    """Unique within its level and scheme; the part in brackets is the variant."""
+    subject: Subject
+    dtype: str | None
+    """None where a check speaks about all claimed dtypes at once."""
+    run: Callable[[Options], Outcome]
+    """Returns if the implementation is right; raises Wrong if it is not."""
+
+
+class Wrong(Exception):
+    """The implementation failed a check."""
+
+    def __init__(self, text: str, outcome: Outcome = Outcome()) -> None:  # noqa: B008 (frozen)
+        super().__init__(text)
+        self.text = text
+        self.outcome = outcome
+
+
+class Silent(Wrong):
+    """Bad input was not refused."""
+
+
+def variant(subject: Subject) -> str:
+    """The variant part of ids: the combination, with the call where a scheme has several."""
+    if len(subject.scheme.calls) > 1:
+        return f"{subject.call.name}-{subject.label}"
+    return subject.label
+
+
+def checks_of(scheme: Scheme, level: str, subjects: Iterable[Subject]) -> list[Check]:
+    """The checks of one level of a scheme that some subject claims."""
+    checks = import_module(f"{__name__}.{level}").checks
+    return [check for subject in subjects if subject.scheme is scheme for check in checks(subject)]

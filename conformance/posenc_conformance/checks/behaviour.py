@@ -1,0 +1,256 @@
+"""Behaviour: what goldens miss, because it shows only between calls or in unusual arrays."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import Array, lattice
+from posenc_conformance.cases import Case
+from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
+from posenc_conformance.checks.smoke import smallest_case
+from posenc_conformance.failure import compared
+from posenc_conformance.subject import Misbehaviour, Subject
+
+Behaviour = Callable[[Subject, Case], None]
+
+
+def checks(subject: Subject) -> Iterator[Check]:
+    """Those that make sense for the kind of call, on the smallest call in each claimed dtype."""
+    for name, behaviour in BEHAVIOURS[subject.call.kind].items():
+
+        def run(options: Options, name: str = name, behaviour: Behaviour = behaviour) -> Outcome:
+            for dtype in subject.dtypes:
+                try:
+                    behaviour(subject, smallest_case(subject, dtype))
+                except Misbehaviour as problem:
+                    raise Wrong(f"behaviour {name}: {problem}") from None
+            return Outcome()
+
+        yield Check("behaviour", f"{name}[{variant(subject)}]", subject, None, run)
+
+
+def _right(subject: Subject, case: Case, what: str, inputs: Mapping[str, Any] | None = None) -> None:
+    """Demand the true result for a case, given in inputs of an unusual form."""
+    if not subject.covers(case, {}):
+        return
+    output = subject.run(case) if inputs is None else subject.invoke(case, inputs)
+    if output.shape != case.shape:
+        raise Misbehaviour(f"{what}: returned shape {output.shape}; expected {case.shape}")
+    compared(case, output.astype(np.float64), what)
+
+
+def _same(first: Array, second: Array, what: str) -> None:
+    if not np.array_equal(first, second, equal_nan=True):
+        raise Wrong(f"{what}: {np.count_nonzero(first != second)} of {first.size} values differ")
+
+
+def _arrays(inputs: Mapping[str, Any]) -> dict[str, Array]:
+    return {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
+
+
+def inputs_untouched(subject: Subject, case: Case) -> None:
+    """The arrays given are as they were."""
+    inputs, before = case.inputs, _arrays(case.inputs)
+    subject.invoke(case, inputs)
+    for name, array in before.items():
+        _same(array, inputs[name], f"the call changed its input {name}")
+
+
+def read_only_inputs(subject: Subject, case: Case) -> None:
+    """Arrays that must not be written are accepted."""
+    inputs = case.inputs
+    for array in _arrays(inputs).values():
+        array.flags.writeable = False
+    _right(subject, case, "with read-only inputs", inputs)
+
+
+def strided_inputs(subject: Subject, case: Case) -> None:
+    """Arrays that are views into larger ones, every second element along each axis."""
+    inputs = case.inputs
+    for name, array in _arrays(inputs).items():
+        wide = np.zeros([2 * n for n in array.shape], dtype=array.dtype)
+        view = wide[tuple(slice(None, None, 2) for _ in array.shape)]
+        view[...] = array
+        inputs[name] = view
+    _right(subject, case, "with strided inputs", inputs)
+
+
+def transposed_x(subject: Subject, case: Case) -> None:
+    """x in another memory order."""
+    inputs = case.inputs
+    inputs["x"] = np.asfortranarray(inputs["x"])
+    _right(subject, case, "with x in column-major order", inputs)
+
+
+def second_call(subject: Subject, case: Case) -> None:
+    """Asked again, the answer is the same, bit by bit."""
+    first = subject.run(case).copy()
+    _same(first, subject.run(case), "the second call gave another result than the first")
+
+
+def no_alias(subject: Subject, case: Case) -> None:
+    """Writing into a result changes neither the inputs nor later results."""
+    inputs, before = case.inputs, _arrays(case.inputs)
+    first = subject.invoke(case, inputs)
+    kept = first.copy()
+    if not first.flags.writeable:
+        return
+    first[...] = 0
+    for name, array in before.items():
+        _same(array, inputs[name], f"writing into the result changed the input {name}")
+    _same(kept, subject.run(case), "writing into a result changed the next one (a shared cache)")
+
+
+def no_leak(subject: Subject, case: Case) -> None:
+    """Calls with other lengths, parameters and dtypes in between change nothing."""
+    first = subject.run(case).copy()
+    for other in _others(subject, case):
+        subject.invoke(other, other.inputs)
+        _same(first, subject.run(case), "a call with other arguments in between changed the result")
+
+
+def after_others(subject: Subject, case: Case) -> None:
+    """Other lengths, parameters and dtypes are right although another call came first."""
+    for other in _others(subject, case):
+        subject.run(case)
+        _right(subject, other, "after a call with other arguments")
+
+
+def _others(subject: Subject, case: Case) -> Iterator[Case]:
+    given = case.arguments
+    changes: list[dict[str, Any]] = []
+    if "base" in given:
+        changes += [{"base": 500000.0}, {"base": 10000.0}]
+    if "positions" in given:
+        rows = len(given["positions"])
+        longer = np.arange(4 * rows)
+        x = {"x": lattice((2, 4 * rows, given["x"].shape[-1]))} if "x" in given else {}
+        changes += [{"positions": longer, **x}]
+        changes += [{"positions": given["positions"] + 7}]
+    for name, values in (("dim", (16, 8)), ("heads", (4, 8)), ("k_len", (17,)), ("max_distance", (64,))):
+        if name in given:
+            changes += [{name: value} for value in values]
+    for change in changes:
+        if any(not np.array_equal(value, given[name]) for name, value in change.items()):
+            yield from _covered(subject, case.changed(**change))
+    for dtype in subject.dtypes:
+        if dtype != case.dtype:
+            yield from _covered(subject, subject.case(given, dtype))
+
+
+def _covered(subject: Subject, case: Case) -> Iterator[Case]:
+    if subject.covers(case, {}):
+        yield case
+
+
+def _at(case: Case, positions: Array) -> Case:
+    """The case at other positions, with as many rows."""
+    if "x" not in case.arguments:
+        return case.changed(positions=positions)
+    x = case.arguments["x"]
+    return case.changed(positions=positions, x=lattice((*x.shape[:-2], len(positions), x.shape[-1])))
+
+
+def unsorted_positions(subject: Subject, case: Case) -> None:
+    """Positions in any order."""
+    order = np.array([5, 0, 3, 1, 4, 2])
+    _right(subject, _at(case, order), "with unsorted positions")
+
+
+def repeated_positions(subject: Subject, case: Case) -> None:
+    """The same position in several rows."""
+    _right(subject, _at(case, np.array([3, 3, 0, 3, 0])), "with repeated positions")
+
+
+def offset_positions(subject: Subject, case: Case) -> None:
+    """Positions that start late, as in decoding with a cache."""
+    for start in (1, 37, 1000):
+        _right(subject, _at(case, start + np.arange(4)), f"with positions from {start} on")
+
+
+def single_position(subject: Subject, case: Case) -> None:
+    """One row, as in decoding step by step."""
+    for position in (0, 11):
+        _right(subject, _at(case, np.array([position])), f"with the single position {position}")
+
+
+def no_positions(subject: Subject, case: Case) -> None:
+    """No rows give no rows."""
+    _right(subject, _at(case, np.array([], dtype=np.int64)), "with no positions")
+
+
+def int32_positions(subject: Subject, case: Case) -> None:
+    """Positions of another integer type."""
+    inputs = case.inputs
+    inputs["positions"] = inputs["positions"].astype(np.int32)
+    _right(subject, case, "with int32 positions", inputs)
+
+
+def batch_axes(subject: Subject, case: Case) -> None:
+    """No, one, two and three leading axes; each element of a batch is as it would be alone."""
+    n, head_dim = case.arguments["x"].shape[-2:]
+    for leading in ((), (1,), (3,), (2, 3), (2, 1, 3)):
+        x = lattice((*leading, n, head_dim))
+        _right(subject, case.changed(x=x), f"with leading axes {leading}")
+
+
+def single_query(subject: Subject, case: Case) -> None:
+    """One query at the end of the keys, as in decoding, and one query with one key."""
+    for k_len in (6, 1):
+        _right(subject, case.changed(q_len=1, k_len=k_len), f"with one query and {k_len} keys")
+
+
+def any_shape(subject: Subject, case: Case) -> None:
+    """Distances in a matrix, a scalar's shape or none at all."""
+    relative = case.arguments["relative_position"]
+    for distances in (relative[:400].reshape(20, 20), relative[:1], relative[:0]):
+        changed = case.changed(relative_position=distances)
+        _right(subject, changed, f"with distances of shape {distances.shape}")
+
+
+def int32_distances(subject: Subject, case: Case) -> None:
+    """Distances of another integer type."""
+    inputs = case.inputs
+    inputs["relative_position"] = inputs["relative_position"].astype(np.int32)
+    _right(subject, case, "with int32 distances", inputs)
+
+
+_CALLS: dict[str, Behaviour] = {
+    "second-call": second_call,
+    "no-alias": no_alias,
+    "no-leak": no_leak,
+    "after-others": after_others,
+}
+_ARRAYS: dict[str, Behaviour] = {
+    "inputs-untouched": inputs_untouched,
+    "read-only-inputs": read_only_inputs,
+    "strided-inputs": strided_inputs,
+}
+_POSITIONS: dict[str, Behaviour] = {
+    "unsorted-positions": unsorted_positions,
+    "repeated-positions": repeated_positions,
+    "offset-positions": offset_positions,
+    "single-position": single_position,
+    "no-positions": no_positions,
+    "int32-positions": int32_positions,
+}
+BEHAVIOURS: dict[str, dict[str, Behaviour]] = {
+    "encode": {**_CALLS, **_ARRAYS, **_POSITIONS},
+    "rotary": {
+        **_CALLS,
+        **_ARRAYS,
+        **_POSITIONS,
+        "transposed-x": transposed_x,
+        "batch-axes": batch_axes,
+    },
+    "bias": {**_CALLS, "single-query": single_query},
+    "slopes": {**_CALLS},
+    "bucket": {
+        **_CALLS,
+        **_ARRAYS,
+        "any-shape": any_shape,
+        "int32-distances": int32_distances,
+    },
+}
+

@@ -1,0 +1,78 @@
+"""Goldens: the values that the spec prints."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from posenc_conformance import schemes
+from posenc_conformance.arrays import Array
+from posenc_conformance.cases import Case, materialise
+from posenc_conformance.checks import Check, Options, Outcome, Wrong
+from posenc_conformance.failure import compared
+from posenc_conformance.spec import Golden, Scheme
+from posenc_conformance.subject import Misbehaviour, Subject
+from posenc_conformance.tolerance import informative
+
+
+def checks(subject: Subject) -> Iterator[Check]:
+    """One check per golden and dtype, where the golden can tell right from wrong."""
+    for golden in subject.scheme.goldens:
+        if (golden.call, golden.combination) != (subject.call.name, subject.combination.name):
+            continue
+        for dtype in subject.dtypes:
+            case = golden_case(subject.scheme, golden, dtype)
+            if subject.covers(case, golden.options) and can_fail(subject.scheme, golden, dtype):
+
+                def run(options: Options, case: Case = case, golden: Golden = golden) -> Outcome:
+                    return judge(subject, case, f"golden {golden.id}")
+
+                yield Check("golden", f"{golden.id}[{dtype}]", subject, dtype, run)
+
+
+def judge(subject: Subject, case: Case, title: str) -> Outcome:
+    """Ask the implementation and compare with the truth of the case.
+
+    Raises Wrong with the whole explanation.
+    """
+    try:
+        output = subject.run(case)
+    except Misbehaviour as problem:
+        raise Wrong(f"{title}: {problem}") from None
+    return compared(case, output.astype(np.float64), title)
+
+
+@lru_cache(maxsize=None)
+def golden_case(scheme: Scheme, golden: Golden, dtype: str) -> Case:
+    """The call that a golden describes, with the printed values for its truth."""
+    call = scheme.calls[golden.call]
+    conventions = {**call.combinations[golden.combination].conventions, **golden.options}
+    unprinted = Case(scheme, call, conventions, materialise(golden.arguments), dtype)
+    return Case(
+        scheme, call, conventions, unprinted.arguments, dtype, printed_truth(golden, unprinted)
+    )
+
+
+def printed_truth(golden: Golden, case: Case) -> Array:
+    """Printed values in the shape of the result; nan where the golden says nothing."""
+    if golden.values is not None:
+        return np.array(golden.values, dtype=np.float64)
+    truth = np.full(case.shape, np.nan)
+    for *index, value in golden.probes or ():
+        truth[probe_index(case, index)] = value
+    return truth
+
+
+def probe_index(case: Case, index: list[float]) -> tuple[int, ...]:
+    """Index of an element; where rows stand for positions, a probe names the position itself."""
+    place = [int(part) for part in index]
+    if case.call.kind in ("encode", "rotary"):
+        place[-2] = int(np.flatnonzero(case.arguments["positions"] == index[-2])[0])
+    return tuple(place)
+
+
+@lru_cache(maxsize=None)
+def can_fail(scheme: Scheme, golden: Golden, dtype: str) -> bool:
+    """Whether any printed value says something about a result of this dtype."""
+    case = golden_case(scheme, golden, dtype)
+    return bool(informative(case, schemes.error_terms(case)).any())

@@ -1,0 +1,117 @@
+"""Invariants, and the definition itself, at sizes and parameters that Hypothesis draws."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from zlib import crc32
+
+
+from posenc_conformance import schemes
+from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
+from posenc_conformance.failure import call_lines, compared, page_line
+from posenc_conformance.diagnosis import diagnose
+from posenc_conformance.spec import Invariant
+from posenc_conformance.subject import Misbehaviour, Subject
+from posenc_conformance.trial import Failure, InvariantCheck, Trial
+
+
+def checks(subject: Subject) -> Iterator[Check]:
+    """The definition, and one check per invariant of the scheme that the claims cover."""
+    known = schemes.module(subject.scheme).INVARIANTS[subject.call.name]
+    yield _check(subject, f"definition[{variant(subject)}]", definition, {})
+    for invariant in subject.scheme.invariants:
+        if invariant.call == subject.call.name and _applies(subject, invariant):
+            yield _check(
+                subject,
+                f"{invariant.id}[{variant(subject)}]",
+                known[invariant.id],
+                invariant.options,
+            )
+
+
+def _applies(subject: Subject, invariant: Invariant) -> bool:
+    combinations = invariant.combinations or (subject.combination.name,)
+    return subject.combination.name in combinations and bool(subject.offers(invariant.options))
+
+
+def _check(subject: Subject, id: str, check: InvariantCheck, wanted: Any) -> Check:
+    def run(options: Options) -> Outcome:
+        return drawn(subject, check, wanted, options, id)
+
+    return Check("invariant", id, subject, None, run)
+
+
+def definition(trial: Trial) -> None:
+    """The result is the definition's value, whatever the sizes and parameters."""
+    arguments = schemes.module(trial.subject.scheme).ARGUMENTS[trial.subject.call.name](trial)
+    answer = trial.answer(**arguments)
+    outcome = compared(answer.case, answer.values, "the definition")
+    trial.worst = max(trial.worst, outcome.worst or 0.0)
+
+
+def drawn(
+    subject: Subject, check: InvariantCheck, wanted: Any, options: Options, name: str
+) -> Outcome:
+    """Run an invariant on examples drawn by Hypothesis; raises Wrong for the smallest that fails."""
+    import hypothesis
+    from hypothesis import strategies as st
+
+    worst = 0.0
+    scopes = subject.offers(wanted)
+
+    # An explicit seed: without one Hypothesis reads the source of the function to find its own.
+    @hypothesis.seed(options.seed + crc32(name.encode()))
+    @hypothesis.settings(
+        max_examples=options.examples,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(st.data())
+    def example(data: Any) -> None:
+        nonlocal worst
+        pick = _Drawn(data)
+        scope = pick.one_of(scopes)
+        trial = Trial(subject, scope, pick.one_of(scope.dtypes), {}, pick)
+        try:
+            check(trial)
+        except Misbehaviour as problem:
+            raise Wrong(f"invariant {name}: {problem}") from None
+        except Failure as failure:
+            raise _wrong(name, failure) from None
+        worst = max(worst, trial.worst)
+
+    example()
+    return Outcome(worst=worst)
+
+
+def _wrong(name: str, failure: Failure) -> Wrong:
+    diagnosis = diagnose(failure.case, failure.output)
+    lines = [
+        f"invariant {name} of {failure.case.scheme.title}",
+        f"smallest   {call_lines(failure.case)[0].removeprefix('call').strip()}",
+        *failure.message.splitlines(),
+        f"diagnosis  {diagnosis.text}",
+        page_line(failure.case),
+    ]
+    return Wrong("\n".join(lines), Outcome(worst=failure.worst, diagnosis=diagnosis.name))
+
+
+class _Drawn:
+    """Choices made by Hypothesis."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+    def one_of(self, values: Sequence[Any]) -> Any:
+        from hypothesis import strategies as st
+
+        return values[0] if len(values) == 1 else self._data.draw(st.sampled_from(values))
+
+    def integer(self, low: int, high: int) -> int:
+        from hypothesis import strategies as st
+
+        return low if low == high else int(self._data.draw(st.integers(low, high)))
+
+

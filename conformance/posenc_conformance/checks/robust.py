@@ -1,0 +1,30 @@
+"""Robustness: bad input is refused with an exception, not answered with numbers."""
+
+from collections.abc import Iterator
+
+from posenc_conformance.cases import Case, materialise
+from posenc_conformance.checks import Check, Options, Outcome, Silent, variant
+from posenc_conformance.spec import BadInput
+from posenc_conformance.subject import Misbehaviour, Subject
+
+
+def checks(subject: Subject) -> Iterator[Check]:
+    """One check per bad input that the claims cover."""
+    for bad in subject.scheme.bad_inputs:
+        combinations = bad.combinations or (subject.combination.name,)
+        if bad.call != subject.call.name or subject.combination.name not in combinations:
+            continue
+        if not subject.offers(bad.options):
+            continue
+        case = subject.case(materialise(bad.arguments), subject.dtypes[0], bad.options)
+
+        def run(options: Options, case: Case = case, bad: BadInput = bad) -> Outcome:
+            try:
+                output = subject.invoke(case, case.inputs)
+            except Misbehaviour:
+                return Outcome()
+            raise Silent(
+                f"{bad.why}; {case.call.name}() answered with an array of shape {output.shape}"
+            )
+
+        yield Check("robust", f"{bad.id}[{variant(subject)}]", subject, None, run)

@@ -1,0 +1,39 @@
+"""Smoke: it can be called, and returns finite numbers of the right shape and dtype."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from posenc_conformance import schemes
+from posenc_conformance.cases import Case
+from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
+from posenc_conformance.subject import Misbehaviour, Subject
+from posenc_conformance.trial import First, Trial
+
+
+def checks(subject: Subject) -> Iterator[Check]:
+    """One check per dtype."""
+    for dtype in subject.dtypes:
+
+        def run(options: Options, dtype: str = dtype) -> Outcome:
+            if problem := smoke_problem(subject, dtype):
+                raise Wrong(problem)
+            return Outcome()
+
+        yield Check("smoke", f"{subject.call.name}[{variant(subject)}-{dtype}]", subject, dtype, run)
+
+
+def smallest_case(subject: Subject, dtype: str) -> Case:
+    """The simplest call that the claims allow."""
+    scope = next(scope for scope in subject.scopes if dtype in scope.dtypes)
+    trial = Trial(subject, scope, dtype, {}, First())
+    return trial.case(**schemes.module(subject.scheme).ARGUMENTS[subject.call.name](trial))
+
+
+@lru_cache(maxsize=None)
+def smoke_problem(subject: Subject, dtype: str) -> str:
+    """What is wrong with the smallest call; empty if nothing is. Asked once per process."""
+    try:
+        subject.run(smallest_case(subject, dtype))
+    except Misbehaviour as problem:
+        return str(problem)
+    return ""

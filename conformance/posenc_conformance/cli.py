@@ -1,0 +1,75 @@
+"""The command ``posenc``: list, init, goldens."""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from posenc_conformance.errors import UserError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 if all is well, 1 for drift, 2 for a mistake in the call."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except UserError as error:
+        print(f"posenc: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="posenc",
+        description="Conformance of positional encodings; judge with: pytest --impl=NAME",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    listing = commands.add_parser("list", help="implementations, and what they claim")
+    listing.set_defaults(run=_list)
+    init = commands.add_parser("init", help="write a commented adapter to start from")
+    init.add_argument("name", help="name of your library; the file is NAME_adapter.py")
+    init.set_defaults(run=_init)
+    goldens = commands.add_parser("goldens", help="check or write the golden values of the spec")
+    goldens.add_argument("files", nargs="*", help="scheme files (default: the installed spec)")
+    mode = goldens.add_mutually_exclusive_group(required=True)
+    mode.add_argument(
+        "--check",
+        action="store_true",
+        help="regenerate, certify with the oracle, show differences; exit 1 if there are any",
+    )
+    mode.add_argument("--write", action="store_true", help="write what the reference says now")
+    goldens.set_defaults(run=_goldens)
+    return parser
+
+
+def _goldens(options: argparse.Namespace) -> int:
+    from posenc_conformance import goldens
+
+    return goldens.main(options.files, options.write)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from posenc_conformance.implementation import registered
+
+    for name, point in registered().items():
+        print(f"{name}  ({_installation(point)})")
+    return 0
+
+
+def _installation(point: Any) -> str:
+    return str(point)
+
+
+def _init(options: argparse.Namespace) -> int:
+    name = options.name
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise UserError(f"{name!r} cannot name a Python file", "use letters, digits and underscores")
+    path = Path(f"{name}_adapter.py")
+    if path.exists():
+        raise UserError(f"{path} exists", "choose another name or move it out of the way")
+    template = (Path(__file__).parent / "template.py").read_text(encoding="utf-8")
+    path.write_text(template.replace("NAME", name), encoding="utf-8")
+    print(f"wrote {path}; judge it with: pytest --impl={path}")
+    return 0

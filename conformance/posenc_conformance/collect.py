@@ -1,0 +1,100 @@
+"""Scheme files as pytest sees them: file, level, check."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from posenc_conformance.checks import LEVELS, Check, Outcome, Silent, Wrong, checks_of
+from posenc_conformance.errors import UserError
+from posenc_conformance.plugin import RUN
+
+if TYPE_CHECKING:
+    from posenc_conformance.run import Run
+
+PROPERTY = "posenc"
+
+
+class SpecFile(pytest.File):
+    """One scheme file; its ids begin with the file's name, wherever it lies."""
+
+    def collect(self) -> Iterator["Level"]:
+        """The levels that have checks, in order."""
+        run: Run = self.config.pluginmanager.get_plugin(RUN)
+        try:
+            scheme = run.scheme(self.path)
+            for level in LEVELS:
+                checks = checks_of(scheme, level, run.subjects)
+                if checks:
+                    yield Level.from_parent(self, name=level, checks=checks)
+        except UserError as error:
+            raise self.CollectError(str(error)) from None
+
+
+class Level(pytest.Collector):
+    """One level of a scheme."""
+
+    def __init__(self, checks: list[Check], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.checks = checks
+
+    def collect(self) -> Iterator["CheckItem"]:
+        """One item per check."""
+        for check in self.checks:
+            yield CheckItem.from_parent(self, name=check.id, check=check)
+
+
+class CheckItem(pytest.Item):
+    """One check."""
+
+    def __init__(self, check: Check, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.check = check
+        self.add_marker(check.level)
+        self.add_marker(check.subject.scheme.module_name)
+
+    def runtest(self) -> None:
+        """Run the check unless its claim failed to smoke."""
+        run: Run = self.config.pluginmanager.get_plugin(RUN)
+        if problem := run.blocking(self.check):
+            self._note("blocked", Outcome())
+            pytest.skip(f"blocked, because the smoke check fails: {problem.splitlines()[0]}")
+        try:
+            outcome = self.check.run(run.options)
+        except Silent as silent:
+            self._note("silent", silent.outcome, silent.text)
+            if run.robust:
+                raise
+            pytest.skip(silent.text)
+        except Wrong as wrong:
+            self._note("failed", wrong.outcome, wrong.text)
+            raise
+        self._note("passed", outcome)
+
+    def _note(self, verdict: str, outcome: Outcome, message: str = "") -> None:
+        check = self.check
+        found = {
+            "verdict": verdict,
+            "level": check.level,
+            "scheme": check.subject.scheme.id,
+            "call": check.subject.call.name,
+            "combination": check.subject.combination.name,
+            "dtype": check.dtype,
+            "worst": outcome.worst,
+            "exact_angles": outcome.exact_angles,
+            "horizon": outcome.horizon,
+            "diagnosis": outcome.diagnosis,
+            "message": message,
+        }
+        self.user_properties.append((PROPERTY, found))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The explanation alone, unless the fault is the kit's own."""
+        if isinstance(excinfo.value, Wrong):
+            return excinfo.value.text
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Heading of a failure."""
+        return self.path, None, self.nodeid

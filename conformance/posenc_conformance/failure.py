@@ -1,0 +1,80 @@
+"""Words for a wrong result: where, expected, got, by how much, and what it looks like."""
+
+import numpy as np
+
+from posenc_conformance import schemes
+from posenc_conformance.cases import Case
+from posenc_conformance.checks import Outcome, Wrong
+from posenc_conformance.diagnosis import diagnose
+from posenc_conformance.tolerance import Comparison, Floats, compare
+
+AXES = {
+    "encode": ("position", "channel"),
+    "rotary": ("position", "channel"),
+    "bias": ("head", "query", "key"),
+    "slopes": ("head",),
+    "bucket": ("distance",),
+}
+
+
+def compared(case: Case, output: Floats, title: str) -> Outcome:
+    """The outcome of a right result; raises Wrong for another."""
+    comparison = compare(case, output, schemes.error_terms(case))
+    if comparison.right:
+        return Outcome(worst=comparison.worst, exact_angles=comparison.exact_angles)
+    diagnosis = diagnose(case, output)
+    text = "\n".join(
+        [
+            f"{title} of {case.scheme.title}",
+            *call_lines(case),
+            *comparison_lines(case, comparison),
+            f"diagnosis  {diagnosis.text}",
+            page_line(case),
+        ]
+    )
+    raise Wrong(text, Outcome(worst=comparison.worst, diagnosis=diagnosis.name))
+
+
+def page_line(case: Case) -> str:
+    """Where the site explains."""
+    return f"see        schemes/{case.scheme.id} on the site"
+
+
+def call_lines(case: Case) -> list[str]:
+    """The call, short enough to read."""
+    shown = [f"{name}={_short(value)}" for name, value in case.arguments.items()]
+    shown += [f"{name}={value!r}" for name, value in case.conventions.items()]
+    return [f"call       {case.call.name}({', '.join(shown)}) in {case.dtype}"]
+
+
+def comparison_lines(case: Case, comparison: Comparison) -> list[str]:
+    """Where, expected, got, and the error in units of its bound."""
+    error = abs(comparison.got - comparison.expected)
+    return [
+        f"where      {place(case, comparison.index)}",
+        f"expected   {comparison.expected:.17g}",
+        f"got        {comparison.got:.9g}",
+        f"error      {error:.3g}, {comparison.worst:.3g} times the bound of {comparison.bound:.3g}",
+        f"wrong      {comparison.wrong} of {comparison.judged} values looked at",
+    ]
+
+
+def place(case: Case, index: tuple[int, ...]) -> str:
+    """An index in the words of the scheme."""
+    names = AXES[case.call.kind]
+    named = dict(zip(reversed(names), reversed(index), strict=False))
+    if "position" in named:
+        named["position"] = case.arguments["positions"][named["position"]]
+    if "distance" in named:
+        named["distance"] = case.arguments["relative_position"][index]
+    leading = index[: len(index) - len(names)]
+    parts = [f"{name} {named[name]}" for name in names if name in named]
+    return ", ".join(([f"leading index {leading}"] if leading else []) + parts)
+
+
+def _short(value: object) -> str:
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    if value.size <= 8 and value.ndim == 1:
+        return str(value.tolist())
+    return f"array{value.shape}"

@@ -1,0 +1,152 @@
+"""Finding the implementation that ``--impl`` names."""
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from posenc_conformance.claims import ATTRIBUTE
+from posenc_conformance.errors import UserError
+
+GROUP = "posenc.implementations"
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """An adapter, ready to be called, and what is known of the library behind it."""
+
+    name: str
+    adapter: object
+    versions: dict[str, str]
+
+
+def registered() -> dict[str, EntryPoint]:
+    """Implementations by the name under which an installed package registers them."""
+    return {point.name: point for point in sorted(entry_points(group=GROUP))}
+
+
+def load(name: str) -> Implementation:
+    """The implementation of a registered name, ``module:attribute`` or a path to a file.
+
+    Raises UserError if there is none, or it cannot be imported or made.
+    """
+    target = _target(name)
+    adapter = _made(name, target) if inspect.isclass(target) else target
+    return Implementation(name, adapter, versions(target))
+
+
+def versions(target: Any) -> dict[str, str]:
+    """Versions of the packages that an adapter says it requires; empty text if not installed."""
+    return {package: _version(package) for package in getattr(target, "requires", ())}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _target(name: str) -> Any:
+    known = registered()
+    if name in known:
+        return _importing(name, known[name].load)
+    path, _, attribute = name.partition(":")
+    if path.endswith(".py"):
+        return _from_file(name, Path(path), attribute)
+    if attribute:
+        return _from_module(name, path, attribute)
+    near = get_close_matches(name, known, n=1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    own = f"for a file of your own say --impl={name}.py, for a module --impl={name}:Adapter"
+    raise UserError(
+        f"no implementation is called {name!r}; registered are {', '.join(known) or 'none'}",
+        guess + own,
+    )
+
+
+def _from_file(name: str, path: Path, attribute: str) -> Any:
+    if not path.is_file():
+        raise UserError(f"there is no file {path.resolve()}", "--impl takes the path of an adapter")
+    spec = importlib.util.spec_from_file_location(f"posenc_adapter_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path} is no Python file", "--impl takes the path of an adapter")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    sys.path.append(str(path.resolve().parent))  # last: an adapter may be called like its library
+    loader = spec.loader
+    _importing(name, lambda: loader.exec_module(module))
+    return _attribute(name, module, attribute) if attribute else _adapter_of(path, module)
+
+
+def _from_module(name: str, module_name: str, attribute: str) -> Any:
+    sys.path.insert(0, str(Path.cwd()))
+    module = _importing(name, lambda: importlib.import_module(module_name))
+    return _attribute(name, module, attribute)
+
+
+def _attribute(name: str, module: ModuleType, attribute: str) -> Any:
+    if not hasattr(module, attribute):
+        public = [item for item in vars(module) if not item.startswith("_")]
+        near = get_close_matches(attribute, public, n=1)
+        raise UserError(
+            f"--impl={name}: {module.__name__} has no attribute {attribute!r}",
+            f"did you mean {near[0]!r}?" if near else f"it has {', '.join(public)}",
+        )
+    return getattr(module, attribute)
+
+
+def _adapter_of(path: Path, module: ModuleType) -> Any:
+    """The one class of a file that claims something, or the file itself if its functions do."""
+    classes = [
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value) and value.__module__ == module.__name__ and _claims(value)
+    ]
+    if len(classes) > 1:
+        names = " or ".join(f"{path}:{each.__name__}" for each in classes)
+        raise UserError(f"{path} has {len(classes)} adapters", f"say which: --impl={names}")
+    return classes[0] if classes else module
+
+
+def _claims(owner: object) -> bool:
+    return any(hasattr(value, ATTRIBUTE) for value in vars(owner).values())
+
+
+def _made(name: str, target: Callable[[], object]) -> object:
+    missing = [package for package, found in versions(target).items() if not found]
+    if missing:
+        raise UserError(
+            f"--impl={name} judges a library that is not installed: {', '.join(missing)}",
+            f"install it, for instance with: pip install {' '.join(missing)}",
+        )
+    return _importing(name, target)
+
+
+def _importing(name: str, action: Callable[[], Any]) -> Any:
+    """Run code of an implementation; its failure is told with its own lines, not with ours."""
+    try:
+        return action()
+    except UserError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [f for f in frames if f.filename != __file__ and "importlib" not in f.filename]
+        if isinstance(error, SyntaxError):
+            place = f"{error.filename}:{error.lineno}"
+        else:
+            place = f"{own[-1].filename}:{own[-1].lineno}" if own else "on the way to it"
+        hint = "see that line"
+        if isinstance(error, ModuleNotFoundError):
+            hint = f"install what provides {error.name!r}, or correct its name"
+        raise UserError(
+            f"--impl={name} cannot be loaded: {type(error).__name__}: {error} ({place})", hint
+        ) from error

@@ -1,0 +1,89 @@
+"""ONNX: the operator RotaryEmbedding."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance import claims
+
+
+class OnnxAdapter:
+    """onnx (seen: 1.23.2): ``RotaryEmbedding`` of opset 23 in onnx's reference evaluator.
+
+    The operator takes tables of cosines and sines as inputs and gathers their rows by
+    ``position_ids``. This adapter computes those tables, in float64 and then rounded to the dtype
+    of x: what is judged is layout, sign, partial rotation, gathering and arithmetic, not angles.
+    A table has one row per distinct position, so there is no largest one.
+    The operator is not defined for float64.
+    """
+
+    requires = ("onnx",)
+
+    def __init__(self) -> None:
+        from onnx import TensorProto, checker, helper
+        from onnx.reference import ReferenceEvaluator
+
+        self._checker = checker
+        self._evaluator = ReferenceEvaluator
+        self._helper = helper
+        self._types = TensorProto
+        self._session = lru_cache(maxsize=32)(self._make_session)
+
+    @claims(
+        "interleaved",
+        "half",
+        dtype=["float32", "bfloat16", "float16"],
+        rotation="partial",
+        max_position=2**31,
+    )
+    def rope(
+        self,
+        x: npt.NDArray[Any],
+        positions: npt.NDArray[np.int64],
+        *,
+        base: float,
+        layout: str,
+        rotary_dim: int | None = None,
+    ) -> npt.NDArray[Any]:
+        """A model of this one operator, on x of shape [1, heads, n, head_dim]."""
+        *batch, rows, head_dim = x.shape
+        places, ids = np.unique(positions, return_inverse=True)
+        angles = _angles(places, head_dim if rotary_dim is None else rotary_dim, base)
+        session = self._session(layout == "interleaved", rotary_dim or 0, x.dtype)
+        feed = {
+            "X": x.reshape(1, math.prod(batch), rows, head_dim),
+            "cos_cache": np.cos(angles).astype(x.dtype),
+            "sin_cache": np.sin(angles).astype(x.dtype),
+            "position_ids": ids[None],
+        }
+        result: npt.NDArray[Any] = session.run(None, feed)[0]
+        return result.reshape(x.shape)
+
+    def _make_session(self, interleaved: bool, rotary_dim: int, dtype: np.dtype[Any]) -> Any:
+        make = self._helper
+        kind = make.np_dtype_to_tensor_dtype(dtype)
+        node = make.make_node(
+            "RotaryEmbedding",
+            ["X", "cos_cache", "sin_cache", "position_ids"],
+            ["Y"],
+            interleaved=int(interleaved),
+            rotary_embedding_dim=rotary_dim,
+        )
+        shapes = {"X": 4, "cos_cache": 2, "sin_cache": 2}
+        inputs = [make.make_tensor_value_info(n, kind, [None] * r) for n, r in shapes.items()]
+        ids = make.make_tensor_value_info("position_ids", self._types.INT64, [None, None])
+        outputs = [make.make_tensor_value_info("Y", kind, [None] * 4)]
+        graph = make.make_graph([node], "rotary", [*inputs, ids], outputs)
+        model = make.make_model(graph, opset_imports=[make.make_opsetid("", 23)])
+        self._checker.check_model(model)
+        return self._evaluator(model)
+
+
+def _angles(positions: npt.NDArray[np.int64], rotated: int, base: float) -> npt.NDArray[Any]:
+    frequencies = base ** (-np.arange(0, rotated, 2) / rotated)
+    return np.multiply.outer(positions.astype(np.float64), frequencies)

@@ -1,0 +1,31 @@
+"""The reference implementation, judged like any other. It claims everything in the spec."""
+
+from collections.abc import Callable
+from typing import Any
+
+import posenc
+from posenc_conformance.arrays import DTYPES
+from posenc_conformance.claims import claims
+from posenc_conformance.spec import Call, Scheme, load_all
+
+
+class Reference:
+    """Every call of every scheme, from ``posenc``."""
+
+    requires = ("numpy",)
+
+    def __init__(self) -> None:
+        for scheme in load_all():
+            for call in scheme.calls.values():
+                setattr(self, call.name, _claiming_everything(scheme, call))
+
+
+def _claiming_everything(scheme: Scheme, call: Call) -> Callable[..., Any]:
+    reference = getattr(posenc, call.name)
+    options = {name: list(scheme.conventions[name].values) for name in call.options}
+
+    @claims(*call.combinations, dtype=list(DTYPES), max_position=2**53, **options)
+    def method(*arguments: Any, **keywords: Any) -> Any:
+        return reference(*arguments, **keywords)
+
+    return method

@@ -1,0 +1,96 @@
+"""Pieces from which deviations are modelled: what a wrong implementation would have returned."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from posenc_conformance.arrays import DTYPES
+from posenc_conformance.cases import Case
+from posenc_conformance.tolerance import Floats
+
+BASES = (100.0, 1e3, 1e4, 1e5, 5e5, 1e6, 1e7, 1e8)
+"""Bases met in released models and in mistakes."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One explanation and the result that it predicts."""
+
+    explanation: str
+    output: Floats
+
+
+DeviationModel = Callable[[Case, Floats], Iterator[Model]]
+"""Takes the case and what the implementation returned, from which it may estimate."""
+
+
+def other_conventions(axis: str, explanation: str) -> DeviationModel:
+    """The right result of another value of a convention."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        claimed = case.conventions[axis]
+        for value in case.scheme.conventions[axis].values:
+            if value != claimed:
+                yield from attempt(
+                    case.under(**{axis: value}),
+                    explanation.format(value=value, claimed=claimed),
+                )
+
+    return models
+
+
+def shifted_positions(case: Case, got: Floats) -> Iterator[Model]:
+    """Positions that start too early or too late."""
+    for shift in (1, -1, 2, -2, 3):
+        yield from attempt(
+            case.changed(positions=case.arguments["positions"] + shift),
+            f"matches positions shifted by {shift:+d}",
+        )
+
+
+def negated_positions(case: Case, got: Floats) -> Iterator[Model]:
+    """Angles of the opposite sign."""
+    if np.any(case.arguments["positions"]):
+        yield from attempt(
+            case.changed(positions=-case.arguments["positions"]),
+            "matches angles of the opposite sign",
+        )
+
+
+def bases(case: Case, estimate: float | None) -> Iterator[Model]:
+    """Another base: the one estimated from the numbers, then those in common use."""
+    claimed = case.arguments.get("base", 10000.0)
+    for base in (*([estimate] if estimate else []), *BASES):
+        if base != claimed:
+            yield from attempt(
+                case.changed(base=base), f"matches base {base:.6g}; {claimed:.6g} was asked for"
+            )
+
+
+def rounded_angles(case: Case, compute: Callable[[Callable[[Floats], Floats]], Floats]) -> Iterator[Model]:
+    """Angles, positions and frequencies held in a narrow dtype; ``compute`` takes the rounding."""
+    for dtype in ("bfloat16", "float16"):
+        if case.largest_position > 60000 and dtype == "float16":
+            continue
+
+        def narrow(values: Floats, dtype: str = dtype) -> Floats:
+            return np.asarray(values.astype(DTYPES[dtype]).astype(np.float64))
+
+        yield Model(f"matches angles computed in {dtype}", compute(narrow))
+
+
+def attempt(case: Case, explanation: str) -> Iterator[Model]:
+    """The truth of another case, if it has one."""
+    try:
+        yield Model(explanation, case.truth)
+    except ValueError:
+        return
+
+
+def rounded_base(estimate: float) -> float | None:
+    """A base as somebody would have written it, if the estimate is near such a number."""
+    if not np.isfinite(estimate) or estimate <= 1:
+        return None
+    digits = float(f"{estimate:.2g}")
+    return digits if abs(digits / estimate - 1) < 1e-3 else float(f"{estimate:.5g}")

@@ -1,0 +1,25 @@
+"""The oracle: every value from its definition in mpmath at 50 digits.
+
+One module per scheme, each with ``VALUES[call](arguments, conventions)`` returning a function from
+the index of an element to its value, ``None`` where a mask hides it. Nothing here may import
+``posenc`` or share code with it: what certifies must not repeat what it certifies.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import mpmath
+
+DIGITS = 50
+
+Element = Callable[[tuple[int, ...]], mpmath.mpf | None]
+
+
+def element(
+    module_name: str, call: str, arguments: Mapping[str, Any], conventions: Mapping[str, Any]
+) -> Element:
+    """The function that gives any element of a call's result."""
+    module = import_module(f"{__name__}.{module_name}")
+    values: Callable[[Mapping[str, Any], Mapping[str, Any]], Element] = module.VALUES[call]
+    return values(arguments, conventions)

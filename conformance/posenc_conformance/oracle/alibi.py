@@ -1,0 +1,47 @@
+"""Linear biases by their definition (Press et al. 2022, section 3) and their authors' code."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def slope(head: int, heads: int, rule: str) -> mpmath.mpf:
+    """Slope of one head, counted from 0, as the recursion of ``get_slopes`` gives it."""
+    power = mpmath.floor(mpmath.log(heads, 2) + mpmath.mpf(10) ** -20)
+    below = int(mpmath.power(2, power))
+    if rule == "uniform" or below == heads:
+        return mpmath.power(2, mpmath.mpf(-8) / heads) ** (head + 1)
+    if head < below:
+        return slope(head, below, rule)
+    return slope(2 * (head - below), 2 * below, rule)
+
+
+def alibi_slopes(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (head,)."""
+    return lambda index: slope(index[0], int(arguments["heads"]), conventions["head_rule"])
+
+
+def alibi_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (head, query, key)."""
+    heads, q_len, k_len = (int(arguments[name]) for name in ("heads", "q_len", "k_len"))
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf | None:
+        head, row, key = index
+        query = k_len - q_len + row
+        steps = {
+            "causal": key - query,
+            "symmetric": min(key - query, query - key),
+            "first-key": key,
+            "last-key": key + 1 - k_len,
+        }[conventions["form"]]
+        if conventions["form"] == "causal" and steps > 0:
+            return None
+        return slope(head, heads, conventions["head_rule"]) * steps
+
+    return value
+
+
+VALUES = {"alibi_slopes": alibi_slopes, "alibi_bias": alibi_bias}

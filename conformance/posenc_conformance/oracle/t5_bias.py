@@ -1,0 +1,56 @@
+"""T5's buckets by the formula of its released code, with logarithms at 50 digits."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def bucket(memory_minus_context: int, direction: str, buckets: int, distance: int) -> int:
+    """Bucket of one distance; at an edge the logarithm's floor is settled in whole numbers."""
+    offset = 0
+    past = -memory_minus_context
+    if direction == "bidirectional":
+        buckets //= 2
+        offset = buckets if past < 0 else 0
+        past = abs(past)
+    else:
+        past = max(past, 0)
+    exact = buckets // 2
+    if past < exact:
+        return offset + past
+    ratio = mpmath.log(mpmath.mpf(past) / exact) / mpmath.log(mpmath.mpf(distance) / exact)
+    steps = ratio * (buckets - exact)
+    nearest = int(mpmath.nint(steps))
+    if abs(steps - nearest) < mpmath.mpf(10) ** -40:
+        whole = nearest
+    else:
+        whole = int(mpmath.floor(steps))
+    return offset + min(exact + whole, buckets - 1)
+
+
+def t5_bucket(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element of any index."""
+    relative = arguments["relative_position"]
+    buckets, distance = int(arguments["num_buckets"]), int(arguments["max_distance"])
+    return lambda index: mpmath.mpf(
+        bucket(int(relative[index]), conventions["direction"], buckets, distance)
+    )
+
+
+def t5_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (head, query, key)."""
+    table, distance = arguments["table"], int(arguments["max_distance"])
+    late = int(arguments["k_len"]) - int(arguments["q_len"])
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        head, query, key = index
+        row = bucket(key - (late + query), conventions["direction"], len(table), distance)
+        return mpmath.mpf(float(table[row, head]))
+
+    return value
+
+
+VALUES = {"t5_bucket": t5_bucket, "t5_bias": t5_bias}

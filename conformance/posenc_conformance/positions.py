@@ -1,0 +1,15 @@
+"""Positions that reach from zero to very far."""
+
+import numpy as np
+import numpy.typing as npt
+
+
+def reaching(largest: int) -> npt.NDArray[np.int64]:
+    """Positions around every power of two, and one odd place between, up to the largest."""
+    found = {0, largest}
+    power = 1
+    while power <= largest:
+        between = power + int(power * 0.6180339887498949) | 1
+        found |= {power - 1, power, power + 1, between}
+        power *= 2
+    return np.array(sorted(p for p in found if p <= largest), dtype=np.int64)

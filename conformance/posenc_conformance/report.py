@@ -1,0 +1,111 @@
+"""The report: everything that a run found, as plain data under a published schema."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from posenc_conformance import __version__
+from posenc_conformance.implementation import Implementation
+from posenc_conformance.spec import Scheme
+
+FORMAT = 1
+VERDICTS = ("passed", "failed", "blocked", "silent")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one check found."""
+
+    id: str
+    verdict: str
+    level: str
+    scheme: str
+    call: str
+    combination: str
+    dtype: str | None
+    worst: float | None
+    exact_angles: bool | None
+    horizon: int | None
+    diagnosis: str | None
+    message: str
+
+
+def title(implementation: Implementation) -> str:
+    """Name and versions of what is judged."""
+    found = ", ".join(f"{name} {number}" for name, number in implementation.versions.items())
+    return f"{implementation.name} ({found})" if found else implementation.name
+
+
+def build(
+    implementation: Implementation,
+    schemes: Sequence[Scheme],
+    results: Sequence[Result],
+    not_claimed: Sequence[str],
+    deselected: int,
+) -> dict[str, Any]:
+    """The report of a run; ``report.schema.json`` describes it."""
+    return {
+        "posenc-report": FORMAT,
+        "kit": __version__,
+        "implementation": {"name": implementation.name, "versions": implementation.versions},
+        "schemes": [scheme.id for scheme in schemes],
+        "summary": {
+            **_counts(results),
+            "deselected": deselected,
+            "not_claimed": len(not_claimed),
+        },
+        "rows": _rows(results),
+        "checks": [_finite(asdict(result)) for result in results],
+        "not_claimed": list(not_claimed),
+    }
+
+
+def write(report: dict[str, Any], path: Path) -> None:
+    """Write a report, whole or not at all."""
+    draft = path.with_name(path.name + ".part")
+    draft.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(draft, path)
+
+
+def _rows(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """One row per scheme, call, combination and dtype; dtype null for checks about all of them."""
+    grouped: dict[tuple[str, str, str, str | None], list[Result]] = {}
+    for result in results:
+        key = (result.scheme, result.call, result.combination, result.dtype)
+        grouped.setdefault(key, []).append(result)
+    rows = []
+    for (scheme, call, combination, dtype), some in grouped.items():
+        worst = [result.worst for result in some if result.worst is not None]
+        sweep = next((result for result in some if result.horizon is not None), None)
+        rows.append(
+            _finite(
+                {
+                    "scheme": scheme,
+                    "call": call,
+                    "combination": combination,
+                    "dtype": dtype,
+                    **_counts(some),
+                    "worst": max(worst, default=None),
+                    "exact_angles": sweep.exact_angles if sweep else None,
+                    "horizon": sweep.horizon if sweep else None,
+                    "diagnoses": sorted({r.diagnosis for r in some if r.diagnosis}),
+                }
+            )
+        )
+    return rows
+
+
+def _counts(results: Sequence[Result]) -> dict[str, int]:
+    verdicts = [result.verdict for result in results]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def _finite(found: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity: an error where none is allowed is told as text."""
+    worst = found["worst"]
+    if worst is not None and not worst < float("inf"):
+        return {**found, "worst": "infinite"}
+    return found

@@ -1,0 +1,173 @@
+"""One run of the kit: what is judged, what came out, and telling it."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from posenc_conformance import report, scorecard
+from posenc_conformance.checks import LEVELS, Check, Options, checks_of
+from posenc_conformance.checks.smoke import smoke_problem
+from posenc_conformance.collect import PROPERTY
+from posenc_conformance.errors import UserError
+from posenc_conformance.implementation import Implementation, load
+from posenc_conformance.implementations.reference import Reference
+from posenc_conformance.report import Result
+from posenc_conformance.spec import Scheme, is_scheme_file, paths
+from posenc_conformance.spec import load as load_scheme
+from posenc_conformance.subject import Subject, subjects
+
+STATUS = {"blocked": ("B", "BLOCKED"), "silent": ("S", "SILENT")}
+
+
+class Run:
+    """State of a run, and the hooks that need it."""
+
+    def __init__(
+        self,
+        implementation: Implementation,
+        schemes: Sequence[Scheme],
+        chosen: Sequence[Scheme],
+        options: Options,
+        robust: bool,
+        report_file: Path | None,
+    ) -> None:
+        self.implementation = implementation
+        self.schemes = schemes
+        self.chosen = chosen
+        self.options = options
+        self.robust = robust
+        self.report_file = report_file
+        self.subjects = subjects(implementation.adapter, schemes)
+        self.results: list[Result] = []
+        self.deselected = 0
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> "Run":
+        """The run that the command line asks for.
+
+        Raises UserError if that cannot be done.
+        """
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:
+            config.args = [str(path) for path in paths()]
+        named = _scheme_files(config.args)
+        schemes = {load_scheme(path).id: load_scheme(path) for path in (*paths(), *named)}
+        chosen = [load_scheme(path) for path in named]
+        for scheme in schemes.values():
+            config.addinivalue_line("markers", f"{scheme.module_name}: checks of {scheme.title}")
+        for level in LEVELS:
+            config.addinivalue_line("markers", f"{level}: checks of this level")
+        examples = config.getoption("posenc_examples")
+        if examples < 1:
+            raise UserError(f"--posenc-examples={examples} draws nothing", "give at least 1")
+        return cls(
+            load(config.getoption("impl")),
+            list(schemes.values()),
+            chosen,
+            Options(examples, config.getoption("posenc_seed")),
+            config.getoption("posenc_robust"),
+            _report_file(config),
+        )
+
+    def scheme(self, path: Path) -> Scheme:
+        """The scheme of a collected file."""
+        return load_scheme(path.resolve())
+
+    def blocking(self, check: Check) -> str:
+        """Why a check cannot run: the smoke check of its claim fails. Empty if it can."""
+        if check.level == "smoke":
+            return ""
+        dtypes = [check.dtype] if check.dtype else check.subject.dtypes
+        return next(filter(None, (smoke_problem(check.subject, dtype) for dtype in dtypes)), "")
+
+    @cached_property
+    def not_claimed(self) -> list[str]:
+        """Ids of the checks that nothing claims."""
+        everything = subjects(Reference(), self.schemes)
+        return [
+            f"{scheme.path.name}::{level}::{check.id}"
+            for scheme in self.chosen
+            for level in LEVELS
+            for check in _beyond(scheme, level, everything, self.subjects)
+        ]
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """Everything that came out, as the published schema has it."""
+        return report.build(
+            self.implementation, self.chosen, self.results, self.not_claimed, self.deselected
+        )
+
+    def pytest_report_header(self) -> str:
+        """What is judged."""
+        return f"posenc: judging {report.title(self.implementation)}"
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count what -k, -m and --lf leave out."""
+        self.deselected += len(items)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what a check found."""
+        if report.when == "call":
+            for name, found in report.user_properties:
+                if name == PROPERTY:
+                    self.results.append(Result(id=report.nodeid, **_details(found)))
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
+        """Verdicts that pytest has no word for."""
+        found = dict(report.user_properties).get(PROPERTY)
+        if report.when == "call" and report.outcome == "skipped" and isinstance(found, dict):
+            letter, word = STATUS[found["verdict"]]
+            return found["verdict"], letter, (word, {"yellow": True})
+        return None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the scorecard, write the report."""
+        if not self.results:
+            return
+        terminalreporter.section(f"scorecard: {report.title(self.implementation)}")
+        for line in scorecard.lines(self.report, LEVELS):
+            terminalreporter.write_line(line)
+        if self.report_file:
+            report.write(self.report, self.report_file)
+            terminalreporter.write_line(f"report: {self.report_file}")
+
+
+def _beyond(
+    scheme: Scheme, level: str, everything: Sequence[Subject], claimed: Sequence[Subject]
+) -> list[Check]:
+    """Checks of everything that are not among the claimed ones."""
+    own = {check.id for check in checks_of(scheme, level, claimed)}
+    return [check for check in checks_of(scheme, level, everything) if check.id not in own]
+
+
+def _details(found: Any) -> dict[str, Any]:
+    return dict(found)
+
+
+def _scheme_files(arguments: Sequence[str]) -> list[Path]:
+    files: list[Path] = []
+    for argument in arguments:
+        path = Path(argument.partition("::")[0])
+        candidates = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
+        files += [
+            each.resolve()
+            for each in candidates
+            if each.suffix == ".yaml" and each.is_file() and is_scheme_file(each)
+        ]
+    return list(dict.fromkeys(files))
+
+
+def _report_file(config: pytest.Config) -> Path | None:
+    name = config.getoption("posenc_report")
+    if name is None or hasattr(config, "workerinput"):  # a worker of pytest-xdist does not report
+        return None
+    path = Path(name)
+    if path.is_dir() or not path.resolve().parent.is_dir():
+        raise UserError(
+            f"--posenc-report={name} cannot be written",
+            "give the name of a file in a folder that exists",
+        )
+    return path

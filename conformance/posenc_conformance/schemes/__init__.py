@@ -1,0 +1,47 @@
+"""What the kit knows of each scheme: one module per scheme, named as its file in the spec.
+
+A module offers, for each call of its scheme,
+
+``ERROR_TERMS[call](case)``
+    scale and angle of each element, for the error model;
+``ARGUMENTS[call](trial)``
+    arguments of a small, valid call, chosen by the trial;
+``SWEEPS[call](parameters, largest)``
+    arguments that reach from position 0 to the largest one, or None;
+
+one function per invariant in ``INVARIANTS[call]`` and one per deviation in ``DEVIATIONS[call]``,
+each named as in the spec.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.spec import Scheme
+
+if TYPE_CHECKING:
+    from posenc_conformance.cases import Case
+    from posenc_conformance.tolerance import ErrorTerms
+
+
+def module(scheme: Scheme) -> Any:
+    """The module of a scheme.
+
+    Raises UserError if the kit has none, as for a scheme file of somebody's own.
+    """
+    name = f"{__name__}.{scheme.module_name}"
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise UserError(
+            f"{scheme.path}: the kit has no module for the scheme {scheme.id!r}",
+            "see 'Add a scheme' in CONTRIBUTING.md",
+        ) from None
+
+
+def error_terms(case: "Case") -> "ErrorTerms":
+    """Scale and angle of each element of a case's result."""
+    terms: ErrorTerms = module(case.scheme).ERROR_TERMS[case.call.name](case)
+    return terms

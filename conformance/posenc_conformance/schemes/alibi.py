@@ -1,0 +1,299 @@
+"""Linear biases: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model, other_conventions
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Trial
+
+HEADS = (8, 1, 2, 3, 4, 6, 7, 12, 16)
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is the magnitude of the value; powers of the ratio stand in place of angles."""
+    scale = np.where(np.isfinite(case.truth), np.abs(case.truth), 0.0)
+    powers = ratio_powers(case)
+    return ErrorTerms(scale, powers if case.call.kind == "slopes" else powers[:, None, None])
+
+
+def ratio_powers(case: Case) -> Floats:
+    """The power of its progression's ratio that each slope is."""
+    heads = int(case.arguments["heads"])
+    first = heads if case.conventions["head_rule"] == "uniform" else below_power(heads)
+    rest = np.arange(heads - first)
+    return np.concatenate([np.arange(1, first + 1), 2 * rest + 1]).astype(np.float64)
+
+
+def slopes_arguments(trial: Trial) -> dict[str, Any]:
+    """A number of heads."""
+    return {"heads": trial.choose("heads", (*HEADS, 20, 32, 33, 40, 64))}
+
+
+def bias_arguments(trial: Trial) -> dict[str, Any]:
+    """A few heads, queries and keys; as many queries as keys, or fewer."""
+    k_len = trial.choose("k_len", (6, 1, 2, 9, 33))
+    q_len = k_len - trial.pick.integer(0, min(3, k_len - 1))
+    return {
+        "heads": trial.choose("heads", HEADS),
+        "q_len": trial.choose("q_len", (q_len,)),
+        "k_len": k_len,
+    }
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """Slopes have no positions."""
+
+
+def bias_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Two queries at the end of many keys."""
+    k_len = min(largest, 2**15) + 1
+    return {"heads": 8, "q_len": min(2, k_len), "k_len": k_len, **parameters}
+
+
+def below_power(heads: int) -> int:
+    """Largest power of two that is not above heads."""
+    return int(2 ** (heads.bit_length() - 1))
+
+
+def geometric(trial: Trial) -> None:
+    """For a power of two each slope is the first one's power: m_h = m_1 ** h."""
+    answer = trial.answer(**slopes_arguments(trial))
+    heads = answer.case.arguments["heads"]
+    uniform = answer.case.conventions["head_rule"] == "uniform"
+    some = heads if uniform else below_power(heads)
+    y, e = answer.values[:some], answer.bound[:some]
+    trial.zero(
+        answer,
+        y[:-1] * y[0] - y[1:],
+        e[:-1] * y[0] + e[0] * y[:-1] + e[0] * e[:-1] + e[1:] + ARITHMETIC * y[1:],
+        "the slopes are not a geometric progression whose ratio is the first one",
+    )
+
+
+def slope_product(trial: Trial) -> None:
+    """For n a power of two the slopes multiply to 2 ** (-4 (n + 1))."""
+    answer = trial.answer(**slopes_arguments(trial))
+    heads = below_power(answer.case.arguments["heads"])
+    if answer.case.conventions["head_rule"] == "uniform":
+        heads = answer.case.arguments["heads"]
+    y, e = answer.values[:heads], answer.bound[:heads]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = np.log2(np.abs(y)).sum()
+        bound = (-np.log2(np.maximum(1 - e / np.abs(y), 0))).sum() + ARITHMETIC * np.abs(total)
+    trial.zero(
+        answer,
+        np.asarray([total + 4 * (heads + 1)]),
+        np.asarray([bound]),
+        f"the logarithms of the first {heads} slopes do not add up to {-4 * (heads + 1)}",
+    )
+
+
+def interpolation(trial: Trial) -> None:
+    """Slopes beyond a power of two P are every second one of 2P, the first of them first."""
+    chosen = slopes_arguments(trial)
+    heads = chosen["heads"]
+    few, twice = below_power(heads), 2 * below_power(heads)
+    if any(value not in trial.scope.parameters.get("heads", (value,)) for value in (few, twice)):
+        return
+    answer = trial.answer(**chosen)
+    small, large = trial.answer(heads=few), trial.answer(heads=twice)
+    expected = np.concatenate([small.values, large.values[0::2][: heads - few]])
+    bound = np.concatenate([small.bound, large.bound[0::2][: heads - few]])
+    trial.zero(
+        answer,
+        answer.values - expected,
+        answer.bound + bound,
+        f"the slopes of {heads} heads are not those of {few}, then every second of {twice}",
+    )
+
+
+def toeplitz(trial: Trial) -> None:
+    """The bias depends on the distance between key and query only."""
+    answer = trial.answer(**bias_arguments(trial))
+    seen = np.where(np.isfinite(answer.case.truth), answer.values, 0.0)
+    both = np.isfinite(answer.case.truth[:, 1:, 1:])
+    trial.zero(
+        answer,
+        np.where(both, seen[:, 1:, 1:] - seen[:, :-1, :-1], 0.0),
+        answer.bound[:, 1:, 1:] + answer.bound[:, :-1, :-1],
+        "the bias is not constant along the diagonals",
+    )
+
+
+def row_constant(trial: Trial) -> None:
+    """Every query has the same row: a constant per row away from the distance form."""
+    answer = trial.answer(**bias_arguments(trial))
+    trial.zero(
+        answer,
+        answer.values[:, 1:] - answer.values[:, :-1],
+        answer.bound[:, 1:] + answer.bound[:, :-1],
+        "the rows of the bias differ",
+    )
+
+
+def zero_place(trial: Trial) -> None:
+    """The bias is exactly 0 where the form says: at the query, the first key or the last one."""
+    answer = trial.answer(**bias_arguments(trial))
+    q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
+    form = answer.case.conventions["form"]
+    places = {"first-key": np.zeros(q_len, int), "last-key": np.full(q_len, k_len - 1)}
+    key = places.get(form, np.arange(k_len - q_len, k_len))
+    there = answer.values[:, np.arange(q_len), key]
+    trial.zero(answer, there, np.zeros(there.shape), "the bias is not 0 where it should be")
+
+
+def straight(trial: Trial) -> None:
+    """Along the keys the second difference vanishes, on either side of the query."""
+    answer = trial.answer(**bias_arguments(trial))
+    finite = np.isfinite(answer.case.truth)
+    y = np.where(finite, answer.values, 0.0)
+    q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
+    middle = np.arange(1, k_len - 1)
+    query = np.arange(k_len - q_len, k_len)[:, None]
+    bent = (middle == query) if answer.case.conventions["form"] == "symmetric" else (middle < 0)
+    use = finite[..., 2:] & ~bent
+    trial.zero(
+        answer,
+        np.where(use, y[..., 2:] - 2 * y[..., 1:-1] + y[..., :-2], 0.0),
+        answer.bound[..., 2:] + 2 * answer.bound[..., 1:-1] + answer.bound[..., :-2],
+        "the bias is not a straight line along the keys",
+    )
+
+
+def last_queries(trial: Trial) -> None:
+    """Fewer queries are the last rows of as many queries as keys."""
+    chosen = bias_arguments(trial)
+    q_len, k_len = chosen["q_len"], chosen["k_len"]
+    if any(n not in trial.scope.parameters.get("q_len", (n,)) for n in (1, k_len)):
+        return
+    answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
+    seen = np.isfinite(answer.case.truth)
+    trial.zero(
+        answer,
+        np.where(seen, answer.values - whole.values[:, k_len - q_len :], 0.0),
+        answer.bound + whole.bound[:, k_len - q_len :],
+        "with fewer queries than keys the queries are not the last ones",
+    )
+
+
+def symmetric(trial: Trial) -> None:
+    """Query and key may change places."""
+    chosen = bias_arguments(trial)
+    chosen["q_len"] = trial.choose("q_len", (chosen["k_len"],))
+    if chosen["q_len"] != chosen["k_len"]:
+        return
+    answer = trial.answer(**chosen)
+    trial.zero(
+        answer,
+        answer.values - np.swapaxes(answer.values, 1, 2),
+        answer.bound + np.swapaxes(answer.bound, 1, 2),
+        "the bias is not symmetric in query and key",
+    )
+
+
+def slopes_models(case: Case, got: Floats) -> Iterator[Model]:
+    """The other ways to spread the slopes that are found in the wild."""
+    heads = case.arguments["heads"]
+    h = np.arange(1, heads + 1)
+    right = np.abs(case.truth)
+    yield Model("matches 2^(-8h/n) counted from h = 0", 2.0 ** (-8 * (h - 1) / heads))
+    yield Model("matches the slopes in reverse order", right[::-1])
+    yield Model("matches the slopes sorted", np.sort(right)[::-1])
+    yield Model("matches slopes with the sign flipped", -case.truth)
+    yield Model(
+        "matches 2^(-8h/n) with n in place of the power of two below it in the second part",
+        np.concatenate(
+            [
+                2.0 ** (-8 * np.arange(1, below_power(heads) + 1) / below_power(heads)),
+                2.0 ** (-4 * (2 * np.arange(1, heads - below_power(heads) + 1) - 1) / heads),
+            ]
+        ),
+    )
+
+
+def slope_of_each_head(case: Case) -> Floats:
+    """Slopes that the case's head rule gives."""
+    slopes_call = case.scheme.calls["alibi_slopes"]
+    rule = {"head_rule": case.conventions["head_rule"]}
+    return Case(case.scheme, slopes_call, rule, {"heads": case.arguments["heads"]}, "float64").truth
+
+
+def with_slopes(case: Case, slopes: Floats) -> Floats:
+    """The case's bias with other slopes."""
+    right = slope_of_each_head(case)
+    return np.asarray(case.truth / right[:, None, None] * slopes[:, None, None])
+
+
+def bias_slopes_models(case: Case, got: Floats) -> Iterator[Model]:
+    """A bias with slopes spread wrongly."""
+    heads = case.arguments["heads"]
+    slopes_call = case.scheme.calls["alibi_slopes"]
+    rule = {"head_rule": case.conventions["head_rule"]}
+    slopes_case = Case(case.scheme, slopes_call, rule, {"heads": heads}, case.dtype)
+    for model in slopes_models(slopes_case, got):
+        yield Model(model.explanation, with_slopes(case, model.output))
+
+
+def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """Keys far away favoured."""
+    yield Model("matches the bias with the sign flipped", -case.truth)
+
+
+def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
+    """Query i taken to stand at position i, although there are more keys than queries."""
+    heads, q_len, k_len = (case.arguments[name] for name in ("heads", "q_len", "k_len"))
+    if q_len < k_len and case.conventions["form"] in ("causal", "symmetric"):
+        distance = np.arange(k_len) - np.arange(q_len)[:, None]
+        if case.conventions["form"] == "symmetric":
+            distance = -np.abs(distance)
+        bias = slope_of_each_head(case)[:, None, None] * distance
+        yield Model("matches queries that start at position 0", bias.reshape(heads, q_len, k_len))
+
+
+def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """A distance of one for the query itself."""
+    slopes = slope_of_each_head(case)[:, None, None]
+    for shift in (1, -1):
+        yield Model(f"matches distances shifted by {shift:+d}", case.truth + shift * slopes)
+
+
+ERROR_TERMS = {"alibi_slopes": error_terms, "alibi_bias": error_terms}
+ARGUMENTS = {"alibi_slopes": slopes_arguments, "alibi_bias": bias_arguments}
+SWEEPS = {"alibi_slopes": no_sweep, "alibi_bias": bias_sweep}
+INVARIANTS = {
+    "alibi_slopes": {
+        "geometric": geometric,
+        "slope-product": slope_product,
+        "interpolation": interpolation,
+    },
+    "alibi_bias": {
+        "toeplitz": toeplitz,
+        "row-constant": row_constant,
+        "zero-place": zero_place,
+        "straight": straight,
+        "last-queries": last_queries,
+        "symmetric": symmetric,
+    },
+}
+DEVIATIONS = {
+    "alibi_slopes": {
+        "head-rule-swapped": other_conventions(
+            "head_rule", "matches the {value} rule for heads; {claimed} was claimed"
+        ),
+        "slopes-spread-wrongly": slopes_models,
+    },
+    "alibi_bias": {
+        "form-swapped": other_conventions("form", "matches the {value} form; {claimed} was claimed"),
+        "bias-head-rule-swapped": other_conventions(
+            "head_rule", "matches the {value} rule for heads; {claimed} was claimed"
+        ),
+        "bias-sign-flipped": sign_flipped,
+        "queries-from-zero": queries_from_zero,
+        "distance-shifted": distance_shifted,
+        "bias-slopes-spread-wrongly": bias_slopes_models,
+    },
+}

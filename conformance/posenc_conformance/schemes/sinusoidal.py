@@ -1,0 +1,446 @@
+"""Sinusoidal encoding: bounds, invariants and deviations."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.cases import Case
+from posenc_conformance.models import (
+    Model,
+    bases,
+    negated_positions,
+    other_conventions,
+    rounded_angles,
+    rounded_base,
+    shifted_positions,
+)
+from posenc_conformance.positions import reaching
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
+
+ROWS = 9
+SIN, COS, ZERO = 0, 1, 2
+
+
+def channels(case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Pair number of each channel, and what the channel holds: SIN, COS or ZERO."""
+    dim = case.arguments["dim"]
+    odd_dim = case.conventions.get("odd_dim") if dim % 2 else None
+    even = dim - 1 if odd_dim == "zero" else dim + dim % 2
+    if case.conventions["layout"] == "interleaved":
+        pair, kind = np.arange(even) // 2, np.arange(even) % 2
+    else:
+        pair, kind = np.arange(even) % (even // 2), np.arange(even) // (even // 2)
+        if case.conventions["layout"] == "cos-sin":
+            kind = 1 - kind
+    if odd_dim == "zero":
+        pair, kind = np.append(pair, 0), np.append(kind, ZERO)
+    return pair[:dim], kind[:dim]
+
+
+def exponents(case: Case) -> Floats:
+    """Exponent of each pair: its frequency is ``base ** -exponent``."""
+    dim = case.arguments["dim"]
+    odd_dim = case.conventions.get("odd_dim") if dim % 2 else None
+    pairs = dim // 2 if odd_dim == "zero" else (dim + 1) // 2
+    if case.conventions["denominator"] == "d/2-1":
+        return np.arange(pairs) / max(pairs - 1, 1)
+    return np.arange(pairs) / (dim / 2 if odd_dim == "uneven" else pairs)
+
+
+def places(case: Case) -> Floats:
+    """Positions at which the tokens stand."""
+    return np.asarray(case.arguments["positions"] + case.conventions["first_position"], np.float64)
+
+
+def factor(case: Case) -> float:
+    """The output scale."""
+    dim = case.arguments["dim"]
+    return {"1": 1.0, "d^-1/2": dim**-0.5, "(2/d)^1/2": (2 / dim) ** 0.5}[case.conventions["scale"]]
+
+
+def frequencies(case: Case) -> Floats:
+    """Radians per position of each pair."""
+    return np.asarray(case.arguments.get("base", 10000.0) ** -exponents(case))
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is the output scale, and 0 for a column of zeros."""
+    omega = frequencies(case)
+    pair, kind = channels(case)
+    angle = np.abs(places(case))[:, None] * omega * (1 + np.abs(np.log(omega)))
+    return ErrorTerms(np.where(kind == ZERO, 0.0, factor(case)), angle[:, pair])
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """A few positions in a row."""
+    sizes = [8, 2, 4, 6, 16, 64, 96, 128]
+    odd = [value for value in trial.can("odd_dim") if value != "refuse"]
+    extra: dict[str, Any] = {}
+    if odd and trial.pick.integer(0, 1):
+        sizes = [5, 3, 9, 65]
+        extra["odd_dim"] = trial.pick.one_of(odd)
+    if trial.subject.combination.conventions["single_pair"] == "refuse":
+        sizes = [size for size in sizes if size > 3]
+    return extra | {
+        "positions": trial.position(ROWS) + np.arange(ROWS),
+        "dim": trial.choose("dim", sizes),
+        "base": trial.choose("base", (10000.0, 500000.0, 1e6, 100.0)),
+    }
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """All powers of two up to the largest position, at 64 channels."""
+    return {"positions": reaching(largest), "dim": 64, "base": 10000.0, **parameters}
+
+
+class Circles:
+    """Sine and cosine of each pair, whatever the layout, with their bounds."""
+
+    def __init__(self, answer: Answer) -> None:
+        pair, kind = channels(answer.case)
+        whole = [t for t in range(pair.max() + 1) if np.sum((pair == t) & (kind != ZERO)) == 2]
+        sin = [int(np.flatnonzero((pair == t) & (kind == SIN))[0]) for t in whole]
+        cos = [int(np.flatnonzero((pair == t) & (kind == COS))[0]) for t in whole]
+        self.case = answer.case
+        self.pairs = np.array(whole)
+        self.sin, self.sin_bound = answer.values[:, sin], answer.bound[:, sin]
+        self.cos, self.cos_bound = answer.values[:, cos], answer.bound[:, cos]
+        self.omega = frequencies(answer.case)[self.pairs]
+        self.factor = factor(answer.case)
+
+    def turn(self, start: Any, end: Any) -> tuple[Floats, Floats, Floats]:
+        """Cosine and sine (times factor squared) of the rotation from rows to rows, and a bound."""
+        s, c, s_end, c_end = self.sin[start], self.cos[start], self.sin[end], self.cos[end]
+        parts = [
+            (a, a_bound, b, b_bound)
+            for a, a_bound in ((s, self.sin_bound[start]), (c, self.cos_bound[start]))
+            for b, b_bound in ((s_end, self.sin_bound[end]), (c_end, self.cos_bound[end]))
+        ]
+        bound = np.maximum(
+            product_bound(*parts[0]) + product_bound(*parts[3]),
+            product_bound(*parts[1]) + product_bound(*parts[2]),
+        )
+        return c * c_end + s * s_end, c * s_end - s * c_end, bound
+
+
+def norm(trial: Trial) -> None:
+    """Each pair lies on its circle."""
+    answer = trial.answer(**arguments(trial))
+    circles = Circles(answer)
+    bound = product_bound(circles.sin, circles.sin_bound, circles.sin, circles.sin_bound)
+    bound = bound + product_bound(circles.cos, circles.cos_bound, circles.cos, circles.cos_bound)
+    square = circles.factor**2
+    trial.zero(
+        answer,
+        circles.sin**2 + circles.cos**2 - square,
+        bound + ARITHMETIC * square,
+        "the two channels of a pair do not lie on a circle around 0",
+    )
+
+
+def dot_by_offset(trial: Trial) -> None:
+    """Dot products along each diagonal are equal."""
+    answer = trial.answer(**arguments(trial))
+    circles = Circles(answer)
+    y = np.concatenate([circles.sin, circles.cos], axis=1)
+    e = np.concatenate([circles.sin_bound, circles.cos_bound], axis=1)
+    dot = y @ y.T
+    bound = np.abs(y) @ e.T + e @ np.abs(y).T + e @ e.T + ARITHMETIC * (np.abs(y) @ np.abs(y).T)
+    trial.zero(
+        answer,
+        dot[1:, 1:] - dot[:-1, :-1],
+        bound[1:, 1:] + bound[:-1, :-1],
+        "the dot product of two rows depends on more than their distance",
+    )
+
+
+def shift_is_rotation(trial: Trial) -> None:
+    """The rotation from p to p+k is the same at every p."""
+    answer = trial.answer(**arguments(trial))
+    circles = Circles(answer)
+    k = trial.pick.integer(1, ROWS - 2)
+    rows = np.arange(ROWS - k)
+    cos, sin, bound = circles.turn(rows, rows + k)
+    for part in (cos, sin):
+        trial.zero(
+            answer,
+            part[1:] - part[:-1],
+            bound[1:] + bound[:-1],
+            f"moving by {k} positions is not the same rotation everywhere",
+        )
+
+
+def group_law(trial: Trial) -> None:
+    """Rotating by k, then by l, is rotating by k+l, as angles measured in turns add up."""
+    answer = trial.answer(**arguments(trial))
+    circles = Circles(answer)
+    k = trial.pick.integer(1, ROWS - 2)
+    l = trial.pick.integer(1, ROWS - 1 - k)
+    rows = np.arange(1)
+    cos_k, sin_k, bound_k = circles.turn(rows, rows + k)
+    cos_l, sin_l, bound_l = circles.turn(rows, rows + l)
+    cos, sin, bound = circles.turn(rows, rows + k + l)
+    square = circles.factor**2
+    for residual, a, b, c, d in (
+        (cos_k * cos_l - sin_k * sin_l - cos * square, cos_k, cos_l, sin_k, sin_l),
+        (sin_k * cos_l + cos_k * sin_l - sin * square, sin_k, cos_l, cos_k, sin_l),
+    ):
+        allowed = product_bound(a, bound_k, b, bound_l) + product_bound(c, bound_k, d, bound_l)
+        trial.zero(
+            answer,
+            residual,
+            allowed + (bound + ARITHMETIC * square) * square,
+            f"rotating by {k} and then by {l} positions is not rotating by {k + l}",
+        )
+
+
+def recurrence(trial: Trial) -> None:
+    """Neighbours add up to a multiple of the row between, the same multiple everywhere."""
+    answer = trial.answer(**arguments(trial))
+    y, e = answer.values, answer.bound
+    both, both_bound = y[2:] + y[:-2], e[2:] + e[:-2] + ARITHMETIC * (np.abs(y[2:]) + np.abs(y[:-2]))
+    middle, middle_bound = y[1:-1], e[1:-1]
+    trial.zero(
+        answer,
+        both[1:] * middle[:-1] - both[:-1] * middle[1:],
+        product_bound(both[1:], both_bound[1:], middle[:-1], middle_bound[:-1])
+        + product_bound(both[:-1], both_bound[:-1], middle[1:], middle_bound[1:]),
+        "PE(p+1) + PE(p-1) is not the same multiple of PE(p) at every p",
+    )
+
+
+def double_angle(trial: Trial) -> None:
+    """sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a, between positions p and 2p."""
+    first = trial.subject.combination.conventions["first_position"]
+    chosen = arguments(trial)
+    positions = chosen["positions"] // 2 + first
+    chosen["positions"] = np.concatenate([positions - first, 2 * positions - first])
+    answer = trial.answer(**chosen)
+    c = Circles(answer)
+    one, two = np.arange(ROWS), np.arange(ROWS, 2 * ROWS)
+    sin_bound, cos_bound = c.sin_bound[one], c.cos_bound[one]
+    s_s = product_bound(c.sin[one], sin_bound, c.sin[one], sin_bound)
+    c_c = product_bound(c.cos[one], cos_bound, c.cos[one], cos_bound)
+    s_c = product_bound(c.sin[one], sin_bound, c.cos[one], cos_bound)
+    for residual, bound in (
+        (2 * c.sin[one] * c.cos[one] - c.factor * c.sin[two], 2 * s_c + c.factor * c.sin_bound[two]),
+        (
+            c.cos[one] ** 2 - c.sin[one] ** 2 - c.factor * c.cos[two],
+            s_s + c_c + c.factor * c.cos_bound[two],
+        ),
+    ):
+        trial.zero(
+            answer,
+            residual,
+            bound + ARITHMETIC * c.factor**2,
+            "the angle at twice the position is not twice the angle",
+        )
+
+
+def origin(trial: Trial) -> None:
+    """At position 0 every sine is 0 and every cosine 1, times the scale."""
+    answer = trial.answer(**(arguments(trial) | {"positions": np.arange(2)}))
+    _, kind = channels(answer.case)
+    trial.zero(
+        answer[:1],
+        answer.values[:1] - np.where(kind == COS, factor(answer.case), 0.0),
+        answer.bound[:1],
+        "position 0 is not (sine 0, cosine 1)",
+    )
+
+
+def distance(trial: Trial) -> None:
+    """Squared distance of two rows: 4 Σ sin²(w δ/2), which no row with another position has as 0."""
+    answer = trial.answer(**arguments(trial))
+    circles = Circles(answer)
+    first = np.zeros(ROWS - 1, dtype=np.int64)
+    other = np.arange(1, ROWS)
+    difference = np.concatenate(
+        [circles.sin[other] - circles.sin[first], circles.cos[other] - circles.cos[first]], axis=1
+    )
+    bound = np.concatenate(
+        [
+            circles.sin_bound[other] + circles.sin_bound[first],
+            circles.cos_bound[other] + circles.cos_bound[first],
+        ],
+        axis=1,
+    )
+    expected = 4 * np.sum(np.sin(np.outer(other, circles.omega) / 2) ** 2, axis=1)
+    total = np.sum(difference**2, axis=1)
+    allowed = np.sum(product_bound(difference, bound, difference, bound), axis=1)
+    trial.zero(
+        answer,
+        total - expected * circles.factor**2,
+        allowed + ARITHMETIC * (total + expected),
+        "the distance of two rows is not that of their positions on the circles",
+    )
+
+
+def uniqueness(trial: Trial) -> None:
+    """Rows of different integer positions differ, wherever the truth differs by more than errors."""
+    chosen = arguments(trial)
+    spread = min(64, trial.scope.max_position + 1)
+    chosen["positions"] = trial.position(spread) + np.arange(spread)
+    answer = trial.answer(**chosen)
+    rows, truth, bound = answer.values, answer.case.truth, answer.bound
+    equal = np.all(rows[:, None] == rows[None], axis=-1) & ~np.eye(len(rows), dtype=bool)
+    gap = np.max(np.abs(truth[:, None] - truth[None]) - bound[:, None] - bound[None], axis=-1)
+    trial.zero(
+        answer,
+        np.where(equal & (gap > 0), 1.0, 0.0),
+        np.zeros(equal.shape),
+        "two positions have the same row",
+    )
+
+
+def reflection(trial: Trial) -> None:
+    """At the opposite position sines change sign and cosines do not."""
+    chosen = arguments(trial)
+    first = trial.subject.combination.conventions["first_position"]
+    positions = chosen["positions"]
+    chosen["positions"] = np.concatenate([positions - first, -positions - first])
+    answer = trial.answer(**chosen)
+    _, kind = channels(answer.case)
+    ahead, behind = answer[:ROWS], answer[ROWS:]
+    trial.zero(
+        answer,
+        behind.values - np.where(kind == SIN, -1.0, 1.0) * ahead.values,
+        behind.bound + ahead.bound,
+        "PE(-p) is not PE(p) with the sines negated",
+    )
+
+
+def derivative(trial: Trial) -> None:
+    """The symmetric difference quotient at real positions is exact for any step."""
+    chosen = arguments(trial)
+    step = trial.pick.one_of((0.5, 0.25, 0.125))
+    positions = chosen["positions"].astype(np.float64)
+    chosen["positions"] = np.concatenate([positions, positions + step, positions - step])
+    answer = trial.answer(**chosen)
+    c = Circles(answer)
+    middle, after, before = (slice(i * ROWS, (i + 1) * ROWS) for i in range(3))
+    change = 2 * np.sin(step * c.omega)
+    for residual, bound in (
+        (
+            c.sin[after] - c.sin[before] - change * c.cos[middle],
+            c.sin_bound[after] + c.sin_bound[before] + change * c.cos_bound[middle],
+        ),
+        (
+            c.cos[after] - c.cos[before] + change * c.sin[middle],
+            c.cos_bound[after] + c.cos_bound[before] + change * c.sin_bound[middle],
+        ),
+    ):
+        trial.zero(
+            answer,
+            residual,
+            bound + 4 * ARITHMETIC * c.factor,
+            "PE(p+h) - PE(p-h) is not 2 sin(w h) times the quarter-turned PE(p)",
+        )
+
+
+def estimated_base(case: Case, got: Floats) -> float | None:
+    """The base that the slowest pair's angle at the first position above 0 speaks for."""
+    pair, kind = channels(case)
+    exponent = exponents(case)
+    slowest = int(pair.max())
+    rows = np.flatnonzero((places(case) > 0) & (places(case) < 32))
+    if not rows.size or exponent[slowest] == 0:
+        return None
+    sin = got[rows[0], (pair == slowest) & (kind == SIN)]
+    cos = got[rows[0], (pair == slowest) & (kind == COS)]
+    if not (sin.size and cos.size):
+        return None
+    omega = np.arctan2(sin[0], cos[0]) / places(case)[rows[0]]
+    return rounded_base(omega ** (-1 / exponent[slowest])) if omega > 0 else None
+
+
+def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
+    """Another base."""
+    yield from bases(case, estimated_base(case, got))
+
+
+def from_angles(case: Case, angles: Floats) -> Floats:
+    """The result that these angles, one per pair, would give."""
+    pair, kind = channels(case)
+    theta = angles[:, pair]
+    waves = np.where(kind == SIN, np.sin(theta), np.cos(theta))
+    return np.asarray(np.where(kind == ZERO, 0.0, factor(case) * waves))
+
+
+def degrees(case: Case, got: Floats) -> Iterator[Model]:
+    """Angles taken for degrees."""
+    angles = np.deg2rad(np.outer(places(case), frequencies(case)))
+    yield Model("matches angles taken for degrees", from_angles(case, angles))
+
+
+def swapped_waves(case: Case, got: Floats) -> Iterator[Model]:
+    """Sine where the cosine belongs, in the same layout."""
+    angles = np.pi / 2 - np.outer(places(case), frequencies(case))
+    yield Model("matches sine and cosine swapped", from_angles(case, angles))
+
+
+def odd_channel_exponent(case: Case, got: Floats) -> Iterator[Model]:
+    """Every channel with a frequency of its own."""
+    dim, base = case.arguments["dim"], case.arguments.get("base", 10000.0)
+    pair, kind = channels(case)
+    theta = np.outer(places(case), base ** -((2 * pair + (kind == COS)) / dim))
+    waves = np.where(kind == SIN, np.sin(theta), np.cos(theta))
+    output = np.where(kind == ZERO, 0.0, factor(case) * waves)
+    yield Model("matches a cosine with its own exponent, (2t+1)/d instead of 2t/d", output)
+
+
+def exponent_doubled(case: Case, got: Floats) -> Iterator[Model]:
+    """Exponent 4t/d, from stepping over even numbers and doubling them again."""
+    angles = np.outer(places(case), frequencies(case) ** 2)
+    yield Model("matches exponents twice as large", from_angles(case, angles))
+
+
+def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
+    """Positions, frequencies and angles in a narrow dtype."""
+
+    def compute(narrow: Callable[[Floats], Floats]) -> Floats:
+        return from_angles(case, narrow(np.multiply.outer(narrow(places(case)), narrow(frequencies(case)))))
+
+    yield from rounded_angles(case, compute)
+
+
+ERROR_TERMS = {"sinusoidal": error_terms}
+ARGUMENTS = {"sinusoidal": arguments}
+SWEEPS = {"sinusoidal": sweep}
+INVARIANTS = {
+    "sinusoidal": {
+        "norm": norm,
+        "dot-by-offset": dot_by_offset,
+        "shift-is-rotation": shift_is_rotation,
+        "group-law": group_law,
+        "recurrence": recurrence,
+        "double-angle": double_angle,
+        "origin": origin,
+        "distance": distance,
+        "uniqueness": uniqueness,
+        "reflection": reflection,
+        "derivative": derivative,
+    }
+}
+DEVIATIONS = {
+    "sinusoidal": {
+        "layout-swapped": other_conventions(
+            "layout", "matches the {value} layout exactly; {claimed} was claimed"
+        ),
+        "positions-shifted": shifted_positions,
+        "wrong-base": wrong_base,
+        "sign-flipped": negated_positions,
+        "denominator-swapped": other_conventions(
+            "denominator", "matches the exponent denominator {value}; {claimed} was claimed"
+        ),
+        "wrong-scale": other_conventions("scale", "matches the scale {value}; {claimed} was claimed"),
+        "waves-swapped": swapped_waves,
+        "degrees": degrees,
+        "odd-channel-exponent": odd_channel_exponent,
+        "exponent-doubled": exponent_doubled,
+        "low-precision-angles": low_precision_angles,
+    }
+}

@@ -1,0 +1,289 @@
+"""Relative position bias of T5: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.arrays import DTYPES, lattice
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model, attempt, other_conventions
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import Answer, Trial
+
+REACH = 200
+SIZES = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """Buckets are whole numbers and biases are copies: nothing is rounded."""
+    return ErrorTerms(np.zeros(()), np.zeros(()))
+
+
+def sizes(trial: Trial) -> dict[str, Any]:
+    """Number of buckets and largest distance, as the claim allows."""
+    buckets, distance = trial.pick.one_of(SIZES)
+    return {
+        "num_buckets": trial.choose("num_buckets", (buckets,)),
+        "max_distance": trial.choose("max_distance", (distance,)),
+    }
+
+
+def bucket_arguments(trial: Trial) -> dict[str, Any]:
+    """All distances from -200 to 200."""
+    reach = min(REACH, trial.scope.max_position)
+    return {"relative_position": np.arange(-reach, reach + 1), **sizes(trial)}
+
+
+def bias_arguments(trial: Trial) -> dict[str, Any]:
+    """A few heads, queries and keys; as many queries as keys, or fewer."""
+    chosen = sizes(trial)
+    heads = trial.choose("heads", (2, 1, 3, 8))
+    k_len = trial.choose("k_len", (6, 1, 2, 9, 150))
+    q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, min(3, k_len - 1)),))
+    return {
+        "table": lattice((chosen["num_buckets"], heads)),
+        "q_len": q_len,
+        "k_len": k_len,
+        "max_distance": chosen["max_distance"],
+    }
+
+
+def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Every distance a model meets, and some far beyond."""
+    near = np.arange(min(largest, 4096) + 1)
+    far = 2 ** np.arange(12, 32)
+    distances = np.concatenate([near, far[far <= largest]])
+    both = np.concatenate([-distances[::-1], distances])
+    return {"relative_position": both, "num_buckets": 32, "max_distance": 128, **parameters}
+
+
+def bias_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Two queries at the end of many keys."""
+    k_len = min(largest, 4096) + 1
+    buckets, heads = parameters.get("num_buckets", 32), parameters.get("heads", 2)
+    rest = {k: v for k, v in parameters.items() if k not in ("num_buckets", "heads")}
+    table = lattice((buckets, heads))
+    return {"table": table, "q_len": min(2, k_len), "k_len": k_len, "max_distance": 128, **rest}
+
+
+def exact(answer: Answer, trial: Trial, wrong: npt.NDArray[np.bool_], what: str) -> None:
+    """Demand that nothing is wrong."""
+    trial.zero(answer, wrong.astype(np.float64), np.zeros(wrong.shape), what)
+
+
+def one_side(case: Case) -> int:
+    """Buckets that serve one direction."""
+    buckets = int(case.arguments["num_buckets"])
+    return buckets // 2 if case.conventions["direction"] == "bidirectional" else buckets
+
+
+def bucket_range(trial: Trial) -> None:
+    """Buckets are in the table."""
+    answer = trial.answer(**bucket_arguments(trial))
+    buckets = answer.case.arguments["num_buckets"]
+    exact(answer, trial, (answer.values < 0) | (answer.values >= buckets), "a bucket is outside")
+
+
+def monotone(trial: Trial) -> None:
+    """Farther into the past is never a lower bucket."""
+    answer = trial.answer(**bucket_arguments(trial))
+    past = answer.values[answer.case.arguments["relative_position"] <= 0][::-1]
+    exact(answer, trial, np.diff(past) < 0, "a larger distance has a lower bucket")
+
+
+def near_exactly(trial: Trial) -> None:
+    """Distances below half of the buckets have one each."""
+    answer = trial.answer(**bucket_arguments(trial))
+    relative = answer.case.arguments["relative_position"]
+    near = (relative <= 0) & (-relative < one_side(answer.case) // 2)
+    exact(
+        answer,
+        trial,
+        answer.values[near] != -relative[near],
+        "a short distance does not have a bucket of its own",
+    )
+
+
+def future(trial: Trial) -> None:
+    """Keys after the query: the same bucket in the upper half, or bucket 0 when causal."""
+    answer = trial.answer(**bucket_arguments(trial))
+    relative = answer.case.arguments["relative_position"]
+    after, before = answer.values[relative > 0], answer.values[relative < 0][::-1]
+    two_sided = answer.case.conventions["direction"] == "bidirectional"
+    expected = before + one_side(answer.case) if two_sided else np.zeros_like(after)
+    exact(answer, trial, after != expected, "keys after the query are in the wrong buckets")
+
+
+def far_together(trial: Trial) -> None:
+    """From max_distance on all distances share the last bucket of their side."""
+    chosen = bucket_arguments(trial)
+    distance = chosen["max_distance"]
+    reach = min(4 * distance, trial.scope.max_position)
+    answer = trial.answer(**(chosen | {"relative_position": -np.arange(distance, reach + 1)}))
+    last = one_side(answer.case) - 1
+    exact(answer, trial, answer.values != last, "a very large distance is not in the last bucket")
+
+
+def toeplitz(trial: Trial) -> None:
+    """The bias depends on the distance between key and query only."""
+    answer = trial.answer(**bias_arguments(trial))
+    y = answer.values
+    exact(answer, trial, y[:, 1:, 1:] != y[:, :-1, :-1], "the bias differs along a diagonal")
+
+
+def last_queries(trial: Trial) -> None:
+    """Fewer queries are the last rows of as many queries as keys."""
+    chosen = bias_arguments(trial)
+    q_len, k_len = chosen["q_len"], chosen["k_len"]
+    if k_len not in trial.scope.parameters.get("q_len", (k_len,)):
+        return
+    answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
+    wrong = answer.values != whole.values[:, k_len - q_len :]
+    exact(answer, trial, wrong, "with fewer queries than keys the queries are not the last ones")
+
+
+def heads_apart(trial: Trial) -> None:
+    """Each head looks into its own column of the table."""
+    chosen = bias_arguments(trial)
+    answer = trial.answer(**chosen)
+    turned = trial.answer(**(chosen | {"table": chosen["table"][:, ::-1].copy()}))
+    wrong = answer.values != turned.values[::-1]
+    exact(answer, trial, wrong, "reversing the columns of the table does not reverse the heads")
+
+
+def constant_table(trial: Trial) -> None:
+    """A table of one value gives a bias of that value everywhere: no scale is applied."""
+    chosen = bias_arguments(trial)
+    answer = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
+    exact(answer, trial, answer.values != 0.75, "a constant table does not give a constant bias")
+
+
+def buckets_of(case: Case) -> Case:
+    """The bucket case behind a bias case."""
+    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
+    relative = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
+    arguments = {
+        "relative_position": relative,
+        "num_buckets": len(case.arguments["table"]),
+        "max_distance": case.arguments.get("max_distance", 128),
+    }
+    return Case(case.scheme, case.scheme.calls["t5_bucket"], case.conventions, arguments, case.dtype)
+
+
+def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """Query minus key for key minus query."""
+    yield from attempt(
+        case.changed(relative_position=-case.arguments["relative_position"]),
+        "matches distances of the opposite sign (query minus key)",
+    )
+
+
+def shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances off by one."""
+    for shift in (1, -1):
+        yield from attempt(
+            case.changed(relative_position=case.arguments["relative_position"] + shift),
+            f"matches distances shifted by {shift:+d}",
+        )
+
+
+def other_distance(case: Case, got: Floats) -> Iterator[Model]:
+    """Another max_distance."""
+    asked = case.arguments.get("max_distance", 128)
+    for distance in (32, 64, 127, 128, 129, 256, 512, 1024):
+        if distance != asked:
+            yield from attempt(
+                case.changed(max_distance=distance),
+                f"matches max_distance {distance}; {asked} was asked for",
+            )
+
+
+def by_logarithm(case: Case, got: Floats) -> Iterator[Model]:
+    """The paper's formula with a logarithm in a narrow dtype, or rounded instead of cut."""
+    relative = case.arguments["relative_position"]
+    two_sided = case.conventions["direction"] == "bidirectional"
+    side = one_side(case)
+    half = side // 2
+    n = np.abs(relative) if two_sided else np.maximum(-relative, 0)
+    distance = case.arguments.get("max_distance", 128)
+    for dtype in ("bfloat16", "float16"):
+        kind = DTYPES[dtype]
+        log = np.log((np.maximum(n, 1) / half).astype(kind)).astype(kind)
+        large = half + (log / np.log(distance / half).astype(kind) * (side - half)).astype(int)
+        bucket = np.where(n < half, n, np.minimum(large, side - 1))
+        yield Model(
+            f"matches bucket edges computed in {dtype}",
+            (bucket + side * (relative > 0) * two_sided).astype(np.float64),
+        )
+    exact_log = np.log(np.maximum(n, 1) / half) / np.log(distance / half) * (side - half)
+    large = half + np.round(exact_log).astype(int)
+    bucket = np.where(n < half, n, np.minimum(large, side - 1))
+    yield Model(
+        "matches logarithms rounded to the nearest bucket instead of cut",
+        (bucket + side * (relative > 0) * two_sided).astype(np.float64),
+    )
+
+
+def through_buckets(model: Any) -> Any:
+    """The same mistake of the buckets, seen in the bias."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        table = case.arguments["table"]
+        for each in model(buckets_of(case), got):
+            buckets = np.clip(each.output.astype(np.int64), 0, len(table) - 1)
+            yield Model(each.explanation, np.moveaxis(table[buckets], -1, 0))
+
+    return models
+
+
+def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
+    """Query i taken to stand at position i, although there are more keys than queries."""
+    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
+    if q_len < k_len:
+        relative = np.arange(k_len) - np.arange(q_len)[:, None]
+        buckets = buckets_of(case).changed(relative_position=relative).truth
+        bias = np.moveaxis(case.arguments["table"][buckets], -1, 0)
+        yield Model("matches queries that start at position 0", bias)
+
+
+direction_swapped = other_conventions(
+    "direction", "matches the {value} buckets; {claimed} was claimed"
+)
+
+ERROR_TERMS = {"t5_bucket": error_terms, "t5_bias": error_terms}
+ARGUMENTS = {"t5_bucket": bucket_arguments, "t5_bias": bias_arguments}
+SWEEPS = {"t5_bucket": bucket_sweep, "t5_bias": bias_sweep}
+INVARIANTS = {
+    "t5_bucket": {
+        "bucket-range": bucket_range,
+        "monotone": monotone,
+        "near-exactly": near_exactly,
+        "future": future,
+        "far-together": far_together,
+    },
+    "t5_bias": {
+        "toeplitz": toeplitz,
+        "last-queries": last_queries,
+        "heads-apart": heads_apart,
+        "constant-table": constant_table,
+    },
+}
+DEVIATIONS = {
+    "t5_bucket": {
+        "direction-swapped": direction_swapped,
+        "sign-flipped": sign_flipped,
+        "distance-shifted": shifted,
+        "wrong-max-distance": other_distance,
+        "inexact-logarithm": by_logarithm,
+    },
+    "t5_bias": {
+        "bias-direction-swapped": direction_swapped,
+        "bias-sign-flipped": through_buckets(sign_flipped),
+        "bias-distance-shifted": through_buckets(shifted),
+        "bias-wrong-max-distance": other_distance,
+        "bias-inexact-logarithm": through_buckets(by_logarithm),
+        "bias-queries-from-zero": queries_from_zero,
+    },
+}

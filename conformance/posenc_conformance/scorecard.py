@@ -1,0 +1,81 @@
+"""The scorecard: a report, for the terminal."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+COLUMNS = (
+    "scheme", "convention", "dtype", "passed", "failed", "blocked", "silent", "worst", "angles", "horizon",
+)  # fmt: skip
+RIGHT = COLUMNS[3:8]
+
+
+def lines(report: dict[str, Any], levels: Sequence[str]) -> Iterator[str]:
+    """A table by scheme, convention and dtype; diagnoses; what is not claimed; the count."""
+    yield from _table([_cells(report, row) for row in report["rows"]])
+    yield ""
+    yield "worst: largest error in units of what the error model allows. angles: exact, or float32."
+    yield "horizon: power of two up to which angles cost less than bfloat16 resolution."
+    diagnoses = _diagnoses(report)
+    if diagnoses:
+        yield ""
+        yield "diagnosis"
+        yield from (f"  {line}" for line in diagnoses)
+    yield ""
+    yield from _not_claimed(report)
+    summary = report["summary"]
+    ran = sum(summary[verdict] for verdict in ("passed", "failed", "blocked", "silent"))
+    total = ran + summary["deselected"] + summary["not_claimed"]
+    yield (
+        f"{total} checks in the spec: {summary['passed']} passed, {summary['failed']} failed, "
+        f"{summary['blocked']} blocked, {summary['silent']} silent on bad input, "
+        f"{summary['deselected']} deselected, {summary['not_claimed']} not claimed"
+    )
+
+
+def _cells(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
+    several = {r["call"] for r in report["rows"] if r["scheme"] == row["scheme"]}
+    convention = row["combination"]
+    if len(several) > 1:
+        convention = f"{row['call']} {convention}"
+    worst = row["worst"]
+    return [
+        row["scheme"],
+        convention,
+        row["dtype"] or "all",
+        *(str(row[name]) for name in ("passed", "failed", "blocked", "silent")),
+        "" if worst is None else worst if isinstance(worst, str) else f"{worst:.2g}",
+        {True: "exact", False: "float32", None: ""}[row["exact_angles"]],
+        _power(row["horizon"]),
+    ]
+
+
+def _power(horizon: int | None) -> str:
+    if horizon is None:
+        return ""
+    return f"2^{horizon.bit_length() - 1}" if horizon else "0"
+
+
+def _table(rows: list[list[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(COLUMNS, *rows, strict=True)]
+    for row in [list(COLUMNS), *rows]:
+        cells = [
+            cell.rjust(width) if name in RIGHT else cell.ljust(width)
+            for name, cell, width in zip(COLUMNS, row, widths, strict=True)
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def _diagnoses(report: dict[str, Any]) -> list[str]:
+    found: dict[tuple[str, str], set[str]] = {}
+    for row in report["rows"]:
+        if row["diagnoses"]:
+            key = (f"{row['scheme']} {row['combination']}", "; ".join(row["diagnoses"]))
+            found.setdefault(key, set()).add(row["dtype"] or "all")
+    return [f"{where} ({', '.join(sorted(dtypes))}): {why}" for (where, why), dtypes in found.items()]
+
+
+def _not_claimed(report: dict[str, Any]) -> Iterator[str]:
+    claimed = {row["scheme"] for row in report["rows"]}
+    nothing = [scheme for scheme in report["schemes"] if scheme not in claimed]
+    if nothing:
+        yield f"not claimed at all: {', '.join(nothing)}"

@@ -1,0 +1,100 @@
+"""The error model, and comparing a result with the truth under it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.arrays import UNIT_ROUNDOFF, Array
+from posenc_conformance.cases import Case
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ErrorTerms:
+    """Of each element: the local scale s, and ``|theta| * (1 + |ln w|)`` of its angle.
+
+    Both broadcast to the result.
+    """
+
+    scale: Floats
+    angle: Floats
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How far a result is from the truth."""
+
+    worst: float
+    """Largest error in units of its bound; at most 1 if the result is right."""
+    index: tuple[int, ...]
+    got: float
+    expected: float
+    bound: float
+    wrong: int
+    judged: int
+    worst_without_angles: float
+    """The same with the bound of exact angles."""
+
+    @property
+    def right(self) -> bool:
+        """Whether every error is within its bound."""
+        return self.wrong == 0
+
+    @property
+    def exact_angles(self) -> bool:
+        """Whether every error is within what rounding the result alone explains."""
+        return self.worst_without_angles <= 1
+
+
+def bounds(case: Case, terms: ErrorTerms, *, angles: bool = True) -> Floats:
+    """Largest error that an honest implementation makes, element by element.
+
+    ``s * (A * v + B * u * |theta| * (1 + |ln w|))``: v is the unit roundoff of the result's dtype,
+    u that of the angles, float32 unless the result is float64.
+    """
+    accuracy = case.scheme.accuracy
+    v = UNIT_ROUNDOFF[case.dtype]
+    u = UNIT_ROUNDOFF["float64" if case.dtype == "float64" else "float32"]
+    allowed = terms.scale * accuracy.rounding * v
+    if angles:
+        allowed = allowed + terms.scale * accuracy.angle * u * terms.angle
+    return np.broadcast_to(allowed, case.truth.shape)
+
+
+def informative(case: Case, terms: ErrorTerms) -> npt.NDArray[np.bool_]:
+    """Elements that a wrong result could fail: the truth is shown, and the bound is below s."""
+    bound = bounds(case, terms)
+    return np.isfinite(case.truth) & ((bound < terms.scale) | (bound == 0))
+
+
+def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:
+    """Judge a result of the right shape, element by element, where it is informative."""
+    got = output.astype(np.float64)
+    judged = informative(case, terms)
+    truth = np.where(judged, case.truth, 0.0)
+    error = np.where(judged, np.abs(got - truth), 0.0)
+    bound = bounds(case, terms)
+    ratio = _ratio(error, bound)
+    if ratio.size == 0:
+        return Comparison(0.0, (), np.nan, np.nan, np.nan, 0, 0, 0.0)
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
+    return Comparison(
+        worst=float(ratio[index]),
+        index=index,
+        got=float(got[index]),
+        expected=float(case.truth[index]),
+        bound=float(bound[index]),
+        wrong=int(np.count_nonzero(ratio > 1)),
+        judged=int(np.count_nonzero(judged)),
+        worst_without_angles=float(_ratio(error, bounds(case, terms, angles=False)).max()),
+    )
+
+
+def _ratio(error: Floats, bound: Floats) -> Floats:
+    """Error in units of its bound; where nothing is allowed, any error is infinitely large."""
+    exact = np.where(error > 0, np.inf, 0.0)
+    ratio: Any = np.divide(error, bound, out=exact, where=bound > 0)
+    return np.asarray(np.where(np.isnan(ratio), np.inf, ratio))

@@ -1,0 +1,47 @@
+"""Refusing bad arguments, in words that say which one and what would be right."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc.exact import LARGEST_POSITION, Array
+
+
+def choice(name: str, value: str, allowed: Iterable[str]) -> None:
+    """Refuse a value that is not one of ``allowed``."""
+    if value not in (allowed := tuple(allowed)):
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
+
+
+def integer(name: str, value: Any, minimum: int) -> int:
+    """A whole number of at least ``minimum``; booleans and floats are refused."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} is {value!r}; it must be an integer")
+    if value < minimum:
+        raise ValueError(f"{name} is {value}; it must be at least {minimum}")
+    return int(value)
+
+
+def base(value: float) -> float:
+    """The base of the geometric progression of wavelengths: finite and above zero."""
+    number = float(value)
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"base is {value!r}; it must be a finite number above 0")
+    return number
+
+
+def positions(value: npt.ArrayLike, *, real: bool = False) -> Array:
+    """Positions as float64, exactly; whole numbers only unless ``real``."""
+    array = np.asarray(value)
+    if array.size == 0:
+        return array.astype(np.float64)
+    whole = np.issubdtype(array.dtype, np.integer)
+    if not whole and not (real and array.dtype.kind in "fV"):
+        kind = "integers or real numbers" if real else "integers"
+        raise TypeError(f"positions are {array.dtype}; they must be {kind}")
+    exact = array.astype(np.float64)
+    if not np.all(np.isfinite(exact)) or np.any(np.abs(exact) > LARGEST_POSITION):
+        raise ValueError("positions must be finite and at most 2**53 in magnitude")
+    return exact

@@ -1,0 +1,1 @@
+"""One module per scheme; ``__all__`` of each names what ``posenc`` offers."""

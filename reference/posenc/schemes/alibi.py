@@ -1,0 +1,115 @@
+"""Attention with linear biases.
+
+Source: Press, Smith and Lewis 2022, "Train Short, Test Long", arXiv 2108.12409, section 3.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments
+from posenc.exact import LARGEST_POSITION, Array, Pair, power, two_product, words
+
+__all__ = ["alibi_bias", "alibi_slopes"]
+
+FORMS = ("causal", "symmetric", "first-key", "last-key")
+HEAD_RULES = ("interpolated", "uniform")
+
+
+def alibi_slopes(
+    heads: int, *, head_rule: str = "interpolated", dtype: npt.DTypeLike = np.float64
+) -> npt.NDArray[np.floating]:
+    """Slope of each head: for n heads, n a power of two, ``2 ** (-8h/n)`` with h = 1 … n.
+
+    Parameters
+    ----------
+    heads : int
+        At least 1.
+    head_rule : "interpolated" or "uniform"
+        For other n: the slopes of the power of two P below n, followed by every second slope of 2P
+        from the first on, not sorted, as in the authors' code; or the same formula for any n, as
+        the paper words it.
+    dtype : dtype
+        Of the result, rounded once.
+
+    Returns
+    -------
+    array of shape [heads]
+
+    Raises
+    ------
+    TypeError, ValueError
+        If heads is not a whole number of at least 1, or head_rule is unknown.
+    """
+    return _slopes(arguments.integer("heads", heads, 1), head_rule).high.astype(dtype)
+
+
+def alibi_bias(
+    heads: int,
+    q_len: int,
+    k_len: int,
+    *,
+    form: str = "causal",
+    head_rule: str = "interpolated",
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[np.floating]:
+    """What is added to the attention logits after their division by sqrt(head_dim).
+
+    Query i stands at position ``k_len - q_len + i``, key j at position j.
+
+    Parameters
+    ----------
+    heads, q_len, k_len : int
+        q_len is at most k_len, which is at most 2**53.
+    form : "causal", "symmetric", "first-key" or "last-key"
+        ``m * (j - i)`` for keys up to the query and minus infinity after it; ``-m * |i - j|`` for
+        all keys; ``m * j``; or ``m * (j - (k_len - 1))``. The last two do not depend on the query:
+        under a causal softmax they equal the first.
+    head_rule : "interpolated" or "uniform"
+        As in :func:`alibi_slopes`.
+    dtype : dtype
+        Of the result, rounded once.
+
+    Returns
+    -------
+    array of shape [heads, q_len, k_len]
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain.
+    """
+    arguments.choice("form", form, FORMS)
+    slopes = _slopes(arguments.integer("heads", heads, 1), head_rule)
+    q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
+    if not q_len <= k_len <= LARGEST_POSITION:
+        raise ValueError(f"q_len is {q_len} and k_len {k_len}; it must hold q_len <= k_len <= 2**53")
+    key = np.arange(k_len, dtype=np.float64)
+    query = np.arange(k_len - q_len, k_len, dtype=np.float64)[:, None]
+    distance = {
+        "causal": key - query,
+        "symmetric": -np.abs(key - query),
+        "first-key": key + 0 * query,
+        "last-key": key - (k_len - 1) + 0 * query,
+    }[form]
+    bias = _times(slopes, distance)
+    if form == "causal":
+        bias = np.where(distance > 0, -np.inf, bias)
+    return bias.astype(dtype)
+
+
+@lru_cache(maxsize=64)
+def _slopes(heads: int, head_rule: str) -> Pair:
+    arguments.choice("head_rule", head_rule, HEAD_RULES)
+    below = heads if head_rule == "uniform" else 2 ** (heads.bit_length() - 1)
+    exponents = [Fraction(-8 * h, below) for h in range(1, below + 1)]
+    exponents += [Fraction(-4 * (2 * r - 1), below) for r in range(1, heads - below + 1)]
+    return Pair(*np.array([words(power(2.0, exponent), 2) for exponent in exponents]).T)
+
+
+def _times(slopes: Pair, distance: Array) -> Array:
+    high, low = (part[:, None, None] for part in slopes)
+    product = two_product(high, distance)
+    return product.high + (product.low + low * distance)
