@@ -65,7 +65,9 @@ def _installation(point: Any) -> str:
 def _init(options: argparse.Namespace) -> int:
     name = options.name
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise UserError(f"{name!r} cannot name a Python file", "use letters, digits and underscores")
+        raise UserError(
+            f"{name!r} cannot name a Python file", "use letters, digits and underscores"
+        )
     path = Path(f"{name}_adapter.py")
     if path.exists():
         raise UserError(f"{path} exists", "choose another name or move it out of the way")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from posenc_conformance.checks import LEVELS, Check, Outcome, Silent, Wrong, checks_of
+from posenc_conformance.checks import LEVELS, Blocked, Check, Outcome, Silent, Wrong, checks_of
+from posenc_conformance.checks.smoke import require_smoke
 from posenc_conformance.errors import UserError
 from posenc_conformance.plugin import RUN
 
@@ -57,11 +58,12 @@ class CheckItem(pytest.Item):
     def runtest(self) -> None:
         """Run the check unless its claim failed to smoke."""
         run: Run = self.config.pluginmanager.get_plugin(RUN)
-        if problem := run.blocking(self.check):
-            self._note("blocked", Outcome())
-            pytest.skip(f"blocked, because the smoke check fails: {problem.splitlines()[0]}")
         try:
+            require_smoke(self.check)
             outcome = self.check.run(run.options)
+        except Blocked as blocked:
+            self._note("blocked", Outcome(), str(blocked))
+            pytest.skip(f"blocked: {blocked}")
         except Silent as silent:
             self._note("silent", silent.outcome, silent.text)
             if run.robust:

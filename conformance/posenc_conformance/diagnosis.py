@@ -42,7 +42,10 @@ def diagnose(case: Case, output: Floats) -> Diagnosis:
     best = fits[0]
     if best.residual <= 1:
         name = f"{best.deviation}: {best.explanation}"
-        return Diagnosis(name, f"{best.explanation} [{best.deviation}], residual {best.residual:.2g} of the bound")
+        return Diagnosis(
+            name,
+            f"{best.explanation} [{best.deviation}], residual {best.residual:.2g} of the bound",
+        )
     nearest = min(fits, key=lambda fit: fit.left)
     if nearest.left < NEAR:
         return Diagnosis(
@@ -50,7 +53,9 @@ def diagnose(case: Case, output: Floats) -> Diagnosis:
             f"nearly {nearest.explanation} [{nearest.deviation}], "
             f"which leaves {100 * nearest.left:.2g} % of the error",
         )
-    return Diagnosis(None, f"no known deviation fits; the nearest, {nearest.deviation}, does not explain it")
+    return Diagnosis(
+        None, f"no known deviation fits; the nearest, {nearest.deviation}, does not explain it"
+    )
 
 
 def _fits(case: Case, output: Floats) -> Iterator[Fit]:

@@ -50,11 +50,14 @@ def call_lines(case: Case) -> list[str]:
 def comparison_lines(case: Case, comparison: Comparison) -> list[str]:
     """Where, expected, got, and the error in units of its bound."""
     error = abs(comparison.got - comparison.expected)
+    size = "this value must be exact"
+    if comparison.bound > 0:
+        size = f"{comparison.worst:.3g} times the bound of {comparison.bound:.3g}"
     return [
         f"where      {place(case, comparison.index)}",
         f"expected   {comparison.expected:.17g}",
         f"got        {comparison.got:.9g}",
-        f"error      {error:.3g}, {comparison.worst:.3g} times the bound of {comparison.bound:.3g}",
+        f"error      {error:.3g}, {size}",
         f"wrong      {comparison.wrong} of {comparison.judged} values looked at",
     ]
 

@@ -150,9 +150,7 @@ def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iter
     """Values that the oracle does not confirm to within one unit in the last place of the scale."""
     case = _case(scheme, golden)
     with mpmath.workdps(oracle.DIGITS):
-        exact = oracle.element(
-            scheme.module_name, golden.call, case.arguments, case.conventions
-        )
+        exact = oracle.element(scheme.module_name, golden.call, case.arguments, case.conventions)
         for index, value in _elements(case, expect):
             true = exact(index)
             if (true is None) != (value is None):
@@ -208,9 +206,7 @@ def _digest(golden: Golden, expect: dict[str, Any]) -> str:
 def _published_drift(scheme: Scheme, published: Published) -> Iterator[str]:
     case = _case(scheme, published)
     with mpmath.workdps(oracle.DIGITS):
-        exact = oracle.element(
-            scheme.module_name, published.call, case.arguments, case.conventions
-        )
+        exact = oracle.element(scheme.module_name, published.call, case.arguments, case.conventions)
         for *index, text in published.printed:
             if published.quantity == "dot-product":
                 channels = range(case.shape[-1])
@@ -274,11 +270,14 @@ def _end_line(node: yaml.Node) -> int:
 
 def _rendered(expect: dict[str, Any], provenance: dict[str, str]) -> str:
     """Expectation and provenance as lines of a golden."""
-    (form, content), = expect.items()
+    ((form, content),) = expect.items()
     lines = ["    expect:", f"      {form}:"]
     lines += _rows(content, "        ")
     lines += ["    provenance:"]
-    lines += [f"      {key}: {json.dumps(value) if ' ' in value else value}" for key, value in provenance.items()]
+    lines += [
+        f"      {key}: {json.dumps(value) if ' ' in value else value}"
+        for key, value in provenance.items()
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -68,7 +68,9 @@ def bases(case: Case, estimate: float | None) -> Iterator[Model]:
             )
 
 
-def rounded_angles(case: Case, compute: Callable[[Callable[[Floats], Floats]], Floats]) -> Iterator[Model]:
+def rounded_angles(
+    case: Case, compute: Callable[[Callable[[Floats], Floats]], Floats]
+) -> Iterator[Model]:
     """Angles, positions and frequencies held in a narrow dtype; ``compute`` takes the rounding."""
     for dtype in ("bfloat16", "float16"):
         if case.largest_position > 60000 and dtype == "float16":

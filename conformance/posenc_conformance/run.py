@@ -9,7 +9,6 @@ import pytest
 
 from posenc_conformance import report, scorecard
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
-from posenc_conformance.checks.smoke import smoke_problem
 from posenc_conformance.collect import PROPERTY
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementation import Implementation, load
@@ -74,13 +73,6 @@ class Run:
     def scheme(self, path: Path) -> Scheme:
         """The scheme of a collected file."""
         return load_scheme(path.resolve())
-
-    def blocking(self, check: Check) -> str:
-        """Why a check cannot run: the smoke check of its claim fails. Empty if it can."""
-        if check.level == "smoke":
-            return ""
-        dtypes = [check.dtype] if check.dtype else check.subject.dtypes
-        return next(filter(None, (smoke_problem(check.subject, dtype) for dtype in dtypes)), "")
 
     @cached_property
     def not_claimed(self) -> list[str]:

@@ -71,7 +71,9 @@ def _diagnoses(report: dict[str, Any]) -> list[str]:
         if row["diagnoses"]:
             key = (f"{row['scheme']} {row['combination']}", "; ".join(row["diagnoses"]))
             found.setdefault(key, set()).add(row["dtype"] or "all")
-    return [f"{where} ({', '.join(sorted(dtypes))}): {why}" for (where, why), dtypes in found.items()]
+    return [
+        f"{where} ({', '.join(sorted(dtypes))}): {why}" for (where, why), dtypes in found.items()
+    ]
 
 
 def _not_claimed(report: dict[str, Any]) -> Iterator[str]:

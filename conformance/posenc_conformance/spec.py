@@ -295,7 +295,11 @@ def _scheme(path: Path, raw: Mapping[str, Any]) -> Scheme:
 
 
 def _scoped(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {**item, "combinations": tuple(item.get("combinations", ())), "options": item.get("options", {})}
+    return {
+        **item,
+        "combinations": tuple(item.get("combinations", ())),
+        "options": item.get("options", {}),
+    }
 
 
 def _call(name: str, raw: Mapping[str, Any]) -> Call:

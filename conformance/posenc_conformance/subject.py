@@ -86,7 +86,9 @@ class Subject:
         An optional convention that the case leaves open has a claimed value all the same, so that
         a method may require it.
         """
-        claimed = {name: values[0] for scope in self.scopes for name, values in scope.options.items()}
+        claimed = {
+            name: values[0] for scope in self.scopes for name, values in scope.options.items()
+        }
         conventions = {**claimed, **self.combination.conventions, **(options or {})}
         return Case(self.scheme, self.call, conventions, dict(arguments), dtype)
 
@@ -241,9 +243,7 @@ def _identity_axes(scheme: Scheme, call: Call) -> list[str]:
     return [name for name in dict.fromkeys(used) if not scheme.conventions[name].optional]
 
 
-def _known(
-    axis: Convention, values: Sequence[Value], call: Call, where: str
-) -> tuple[Value, ...]:
+def _known(axis: Convention, values: Sequence[Value], call: Call, where: str) -> tuple[Value, ...]:
     for value in values:
         if value not in axis.values:
             raise UserError(
@@ -287,7 +287,9 @@ def _combinations(
             raise UserError(
                 f"{where}: {call.name}() claims {_show(point)}, which is no combination of the spec",
                 "combinations are "
-                + "; ".join(f"{c.name} ({_show(c.conventions)})" for c in call.combinations.values()),
+                + "; ".join(
+                    f"{c.name} ({_show(c.conventions)})" for c in call.combinations.values()
+                ),
             )
         chosen.append(same[0])
     return chosen
@@ -301,7 +303,9 @@ def _keywords(call: Call, method: Callable[..., Any]) -> frozenset[str] | None:
     """Keywords that the method takes besides the positional arguments; None for any."""
     parameters = list(inspect.signature(method).parameters.values())
     kinds = inspect.Parameter
-    places = [p for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    places = [
+        p for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    ]
     needed = len(call.arguments)
     form = f"{call.name}({', '.join(call.arguments)}, *, …)"
     if len(places) < needed and not any(p.kind is kinds.VAR_POSITIONAL for p in parameters):

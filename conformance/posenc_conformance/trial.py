@@ -90,7 +90,9 @@ class Trial:
     def case(self, **arguments: Any) -> Case:
         """A case with these arguments."""
         options = dict(self.options)
-        options |= {name: arguments.pop(name) for name in self.subject.call.options if name in arguments}
+        options |= {
+            name: arguments.pop(name) for name in self.subject.call.options if name in arguments
+        }
         return self.subject.case(arguments, self.dtype, options)
 
     def answer(self, **arguments: Any) -> Answer:
@@ -120,9 +122,12 @@ class Trial:
         index = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
         self.worst = max(self.worst, float(ratio[index]))
         if not ratio[index] <= 1:
+            allowed = "nothing"
+            if bound[index] > 0:
+                allowed = f"{bound[index]:.3g}, exceeded {ratio[index]:.3g} times"
             raise Failure(
                 f"{what}\nit is off by {residual[index]:.6g} at index {index}; "
-                f"the error model allows {bound[index]:.3g} ({ratio[index]:.3g} times the bound)",
+                f"the error model allows {allowed}",
                 answer.case,
                 answer.values,
                 float(ratio[index]),

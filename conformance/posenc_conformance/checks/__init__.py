@@ -58,6 +58,10 @@ class Silent(Wrong):
     """Bad input was not refused."""
 
 
+class Blocked(Exception):
+    """A check cannot tell anything, because what it builds on has failed already."""
+
+
 def variant(subject: Subject) -> str:
     """The variant part of ids: the combination, with the call where a scheme has several."""
     if len(subject.scheme.calls) > 1:

@@ -7,7 +7,7 @@ from zlib import crc32
 
 from posenc_conformance import schemes
 from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
-from posenc_conformance.failure import call_lines, compared, page_line
+from posenc_conformance.failure import call_lines, comparison_lines, page_line
 from posenc_conformance.diagnosis import diagnose
 from posenc_conformance.spec import Invariant
 from posenc_conformance.subject import Misbehaviour, Subject
@@ -44,8 +44,11 @@ def definition(trial: Trial) -> None:
     """The result is the definition's value, whatever the sizes and parameters."""
     arguments = schemes.module(trial.subject.scheme).ARGUMENTS[trial.subject.call.name](trial)
     answer = trial.answer(**arguments)
-    outcome = compared(answer.case, answer.values, "the definition")
-    trial.worst = max(trial.worst, outcome.worst or 0.0)
+    comparison = trial.compare(answer)
+    trial.worst = max(trial.worst, comparison.worst)
+    if not comparison.right:
+        lines = comparison_lines(answer.case, comparison)
+        raise Failure("\n".join(lines), answer.case, answer.values, comparison.worst)
 
 
 def drawn(
@@ -74,15 +77,15 @@ def drawn(
         pick = _Drawn(data)
         scope = pick.one_of(scopes)
         trial = Trial(subject, scope, pick.one_of(scope.dtypes), {}, pick)
-        try:
-            check(trial)
-        except Misbehaviour as problem:
-            raise Wrong(f"invariant {name}: {problem}") from None
-        except Failure as failure:
-            raise _wrong(name, failure) from None
+        check(trial)
         worst = max(worst, trial.worst)
 
-    example()
+    try:
+        example()
+    except Misbehaviour as problem:
+        raise Wrong(f"invariant {name}: {problem}") from None
+    except Failure as failure:
+        raise _wrong(name, failure) from None
     return Outcome(worst=worst)
 
 
@@ -113,5 +116,3 @@ class _Drawn:
         from hypothesis import strategies as st
 
         return low if low == high else int(self._data.draw(st.integers(low, high)))
-
-

@@ -53,9 +53,7 @@ def sweep(subject: Subject, case: Case) -> Outcome:
         outcome = compared(case, output, "precision")
     except Wrong as wrong:
         failed = wrong.outcome
-        raise Wrong(
-            wrong.text, Outcome(failed.worst, False, reach, failed.diagnosis)
-        ) from None
+        raise Wrong(wrong.text, Outcome(failed.worst, False, reach, failed.diagnosis)) from None
     exact = outcome.exact_angles if reach is not None else None
     return Outcome(outcome.worst, exact, reach)
 

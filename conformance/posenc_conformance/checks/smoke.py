@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from posenc_conformance import schemes
 from posenc_conformance.cases import Case
-from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
+from posenc_conformance.checks import Blocked, Check, Options, Outcome, Wrong, variant
 from posenc_conformance.subject import Misbehaviour, Subject
 from posenc_conformance.trial import First, Trial
 
@@ -19,7 +19,9 @@ def checks(subject: Subject) -> Iterator[Check]:
                 raise Wrong(problem)
             return Outcome()
 
-        yield Check("smoke", f"{subject.call.name}[{variant(subject)}-{dtype}]", subject, dtype, run)
+        yield Check(
+            "smoke", f"{subject.call.name}[{variant(subject)}-{dtype}]", subject, dtype, run
+        )
 
 
 def smallest_case(subject: Subject, dtype: str) -> Case:
@@ -27,6 +29,15 @@ def smallest_case(subject: Subject, dtype: str) -> Case:
     scope = next(scope for scope in subject.scopes if dtype in scope.dtypes)
     trial = Trial(subject, scope, dtype, {}, First())
     return trial.case(**schemes.module(subject.scheme).ARGUMENTS[subject.call.name](trial))
+
+
+def require_smoke(check: Check) -> None:
+    """Raise Blocked for a check of a claim whose smoke check fails."""
+    if check.level == "smoke":
+        return
+    for dtype in [check.dtype] if check.dtype else check.subject.dtypes:
+        if problem := smoke_problem(check.subject, dtype):
+            raise Blocked(f"the smoke check fails: {problem.splitlines()[0]}")
 
 
 @lru_cache(maxsize=None)

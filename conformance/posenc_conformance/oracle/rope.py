@@ -19,7 +19,9 @@ def rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Elemen
         "half": (apart, apart),
         "interleaved-to-half": (together, apart),
     }[conventions["layout"]]
-    place = {channel: (t, part) for t in range(width // 2) for part, channel in enumerate(writing(t))}
+    place = {
+        channel: (t, part) for t in range(width // 2) for part, channel in enumerate(writing(t))
+    }
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         *row, channel = index

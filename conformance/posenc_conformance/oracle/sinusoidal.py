@@ -17,7 +17,11 @@ def sinusoidal(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> 
     half = mpmath.mpf(columns) / 2
     denominator = half if conventions["denominator"] == "d/2" else max(half - 1, mpmath.mpf(1))
     size = mpmath.mpf(d)
-    factor = {"1": mpmath.mpf(1), "d^-1/2": 1 / mpmath.sqrt(size), "(2/d)^1/2": mpmath.sqrt(2 / size)}
+    factor = {
+        "1": mpmath.mpf(1),
+        "d^-1/2": 1 / mpmath.sqrt(size),
+        "(2/d)^1/2": mpmath.sqrt(2 / size),
+    }
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         row, channel = index

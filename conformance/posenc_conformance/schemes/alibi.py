@@ -172,9 +172,10 @@ def last_queries(trial: Trial) -> None:
         return
     answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
     seen = np.isfinite(answer.case.truth)
+    last = whole.values[:, k_len - q_len :]
     trial.zero(
         answer,
-        np.where(seen, answer.values - whole.values[:, k_len - q_len :], 0.0),
+        np.where(seen, answer.values, 0.0) - np.where(seen, last, 0.0),
         answer.bound + whole.bound[:, k_len - q_len :],
         "with fewer queries than keys the queries are not the last ones",
     )
@@ -287,7 +288,9 @@ DEVIATIONS = {
         "slopes-spread-wrongly": slopes_models,
     },
     "alibi_bias": {
-        "form-swapped": other_conventions("form", "matches the {value} form; {claimed} was claimed"),
+        "form-swapped": other_conventions(
+            "form", "matches the {value} form; {claimed} was claimed"
+        ),
         "bias-head-rule-swapped": other_conventions(
             "head_rule", "matches the {value} rule for heads; {claimed} was claimed"
         ),

@@ -90,7 +90,12 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     positions = reaching(largest)
     rest = {name: value for name, value in parameters.items() if name != "head_dim"}
     head_dim = parameters.get("head_dim", 64)
-    return {"x": lattice((len(positions), head_dim)), "positions": positions, "base": 10000.0, **rest}
+    return {
+        "x": lattice((len(positions), head_dim)),
+        "positions": positions,
+        "base": 10000.0,
+        **rest,
+    }
 
 
 def square_sums(answer: Answer) -> tuple[Floats, Floats, Floats]:
@@ -118,7 +123,9 @@ def identity_at_zero(trial: Trial) -> None:
     """At position 0 nothing turns; only the layout of the result may differ."""
     answer = trial.answer(**(arguments(trial) | {"positions": np.zeros(ROWS, dtype=np.int64)}))
     expected = answer.case.arguments["x"].copy()
-    for read, written in zip(read_channels(answer.case), written_channels(answer.case), strict=True):
+    for read, written in zip(
+        read_channels(answer.case), written_channels(answer.case), strict=True
+    ):
         expected[..., written] = answer.case.arguments["x"][..., read]
     trial.zero(answer, answer.values - expected, answer.bound, "position 0 is not the identity")
 
@@ -126,9 +133,7 @@ def identity_at_zero(trial: Trial) -> None:
 def pair_products(a: Answer, b: Answer) -> tuple[Floats, Floats]:
     """Dot product of the rotated channels, row by row, and its bound."""
     both = np.concatenate(written_channels(a.case))
-    x, y, x_bound, y_bound = (
-        part[..., both] for part in (a.values, b.values, a.bound, b.bound)
-    )
+    x, y, x_bound, y_bound = (part[..., both] for part in (a.values, b.values, a.bound, b.bound))
     bound = product_bound(x, x_bound, y, y_bound).sum(axis=-1)
     return (x * y).sum(axis=-1), bound + ARITHMETIC * np.abs(x * y).sum(axis=-1)
 

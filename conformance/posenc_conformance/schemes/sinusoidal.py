@@ -201,7 +201,10 @@ def recurrence(trial: Trial) -> None:
     """Neighbours add up to a multiple of the row between, the same multiple everywhere."""
     answer = trial.answer(**arguments(trial))
     y, e = answer.values, answer.bound
-    both, both_bound = y[2:] + y[:-2], e[2:] + e[:-2] + ARITHMETIC * (np.abs(y[2:]) + np.abs(y[:-2]))
+    both, both_bound = (
+        y[2:] + y[:-2],
+        e[2:] + e[:-2] + ARITHMETIC * (np.abs(y[2:]) + np.abs(y[:-2])),
+    )
     middle, middle_bound = y[1:-1], e[1:-1]
     trial.zero(
         answer,
@@ -226,7 +229,10 @@ def double_angle(trial: Trial) -> None:
     c_c = product_bound(c.cos[one], cos_bound, c.cos[one], cos_bound)
     s_c = product_bound(c.sin[one], sin_bound, c.cos[one], cos_bound)
     for residual, bound in (
-        (2 * c.sin[one] * c.cos[one] - c.factor * c.sin[two], 2 * s_c + c.factor * c.sin_bound[two]),
+        (
+            2 * c.sin[one] * c.cos[one] - c.factor * c.sin[two],
+            2 * s_c + c.factor * c.sin_bound[two],
+        ),
         (
             c.cos[one] ** 2 - c.sin[one] ** 2 - c.factor * c.cos[two],
             s_s + c_c + c.factor * c.cos_bound[two],
@@ -245,7 +251,7 @@ def origin(trial: Trial) -> None:
     answer = trial.answer(**(arguments(trial) | {"positions": np.arange(2)}))
     _, kind = channels(answer.case)
     trial.zero(
-        answer[:1],
+        answer,
         answer.values[:1] - np.where(kind == COS, factor(answer.case), 0.0),
         answer.bound[:1],
         "position 0 is not (sine 0, cosine 1)",
@@ -402,7 +408,9 @@ def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
     """Positions, frequencies and angles in a narrow dtype."""
 
     def compute(narrow: Callable[[Floats], Floats]) -> Floats:
-        return from_angles(case, narrow(np.multiply.outer(narrow(places(case)), narrow(frequencies(case)))))
+        return from_angles(
+            case, narrow(np.multiply.outer(narrow(places(case)), narrow(frequencies(case))))
+        )
 
     yield from rounded_angles(case, compute)
 
@@ -436,7 +444,9 @@ DEVIATIONS = {
         "denominator-swapped": other_conventions(
             "denominator", "matches the exponent denominator {value}; {claimed} was claimed"
         ),
-        "wrong-scale": other_conventions("scale", "matches the scale {value}; {claimed} was claimed"),
+        "wrong-scale": other_conventions(
+            "scale", "matches the scale {value}; {claimed} was claimed"
+        ),
         "waves-swapped": swapped_waves,
         "degrees": degrees,
         "odd-channel-exponent": odd_channel_exponent,

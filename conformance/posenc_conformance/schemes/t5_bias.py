@@ -169,7 +169,9 @@ def buckets_of(case: Case) -> Case:
         "num_buckets": len(case.arguments["table"]),
         "max_distance": case.arguments.get("max_distance", 128),
     }
-    return Case(case.scheme, case.scheme.calls["t5_bucket"], case.conventions, arguments, case.dtype)
+    return Case(
+        case.scheme, case.scheme.calls["t5_bucket"], case.conventions, arguments, case.dtype
+    )
 
 
 def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:

@@ -85,7 +85,9 @@ def alibi_bias(
     slopes = _slopes(arguments.integer("heads", heads, 1), head_rule)
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
     if not q_len <= k_len <= LARGEST_POSITION:
-        raise ValueError(f"q_len is {q_len} and k_len {k_len}; it must hold q_len <= k_len <= 2**53")
+        raise ValueError(
+            f"q_len is {q_len} and k_len {k_len}; it must hold q_len <= k_len <= 2**53"
+        )
     key = np.arange(k_len, dtype=np.float64)
     query = np.arange(k_len - q_len, k_len, dtype=np.float64)[:, None]
     distance = {

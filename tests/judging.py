@@ -1,0 +1,75 @@
+"""Judging an adapter without a pytest run of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from posenc_conformance.checks import (
+    LEVELS,
+    Blocked,
+    Check,
+    Options,
+    Outcome,
+    Silent,
+    Wrong,
+    checks_of,
+)
+from posenc_conformance.checks.smoke import require_smoke
+from posenc_conformance.spec import Scheme, load_all
+from posenc_conformance.subject import subjects
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one check said."""
+
+    check: Check
+    verdict: str
+    outcome: Outcome
+    text: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"{self.check.subject.scheme.path.name}::{self.check.level}::{self.check.id}"
+
+
+@lru_cache(maxsize=1)
+def schemes() -> tuple[Scheme, ...]:
+    return tuple(load_all())
+
+
+def judge(
+    adapter: object, levels: Sequence[str] = LEVELS, examples: int = 5, seed: int = 0
+) -> list[Verdict]:
+    """Every check that the adapter's claims call for, at these levels."""
+    found = subjects(adapter, schemes())
+    return [
+        _run(check, Options(examples, seed))
+        for scheme in schemes()
+        for level in levels
+        for check in checks_of(scheme, level, found)
+    ]
+
+
+def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    return [each for each in verdicts if each.verdict == "failed"]
+
+
+def diagnoses(verdicts: Sequence[Verdict]) -> list[str]:
+    """Deviation ids named by failures, the most frequent first."""
+    named = [
+        each.outcome.diagnosis.partition(":")[0] for each in verdicts if each.outcome.diagnosis
+    ]
+    return sorted(set(named), key=named.count, reverse=True)
+
+
+def _run(check: Check, options: Options) -> Verdict:
+    try:
+        require_smoke(check)
+        return Verdict(check, "passed", check.run(options))
+    except Blocked as blocked:
+        return Verdict(check, "blocked", Outcome(), str(blocked))
+    except Silent as silent:
+        return Verdict(check, "silent", silent.outcome, silent.text)
+    except Wrong as wrong:
+        return Verdict(check, "failed", wrong.outcome, wrong.text)
