@@ -34,7 +34,7 @@ class Case:
         if self.printed is not None:
             return self.printed
         reference = getattr(posenc, self.call.name)
-        keywords = dict(self.conventions_passed)
+        keywords: dict[str, Any] = dict(self.conventions_passed)
         if self.call.dtype == "keyword":
             keywords["dtype"] = np.float64
         return np.asarray(reference(**self.arguments, **keywords))

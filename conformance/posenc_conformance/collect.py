@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 PROPERTY = "posenc"
 
 
+def current_run(config: pytest.Config) -> "Run":
+    """The run that the plugin registered."""
+    run: Run = config.pluginmanager.get_plugin(RUN)  # type: ignore[assignment]  # it did
+    return run
+
+
 class SpecFile(pytest.File):
     """One scheme file; its ids begin with the file's name, wherever it lies."""
 
     def collect(self) -> Iterator["Level"]:
         """The levels that have checks, in order."""
-        run: Run = self.config.pluginmanager.get_plugin(RUN)
+        run = current_run(self.config)
         try:
             scheme = run.scheme(self.path)
             for level in LEVELS:
@@ -57,7 +63,7 @@ class CheckItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the check unless its claim failed to smoke."""
-        run: Run = self.config.pluginmanager.get_plugin(RUN)
+        run = current_run(self.config)
         try:
             require_smoke(self.check)
             outcome = self.check.run(run.options)

@@ -158,7 +158,8 @@ def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iter
             elif true is not None and value is not None:
                 ulp = 0.0 if case.call.dtype == "integer" else _unit(case, index)
                 if abs(mpmath.mpf(value) - true) > ulp:
-                    yield f"at {index} the oracle says {mpmath.nstr(true, 20)}, the golden {value!r}"
+                    shown = mpmath.nstr(true, 20)
+                    yield f"at {index} the oracle says {shown}, the golden {value!r}"
 
 
 def _unit(case: Case, index: tuple[int, ...]) -> float:
@@ -211,7 +212,8 @@ def _published_drift(scheme: Scheme, published: Published) -> Iterator[str]:
             if published.quantity == "dot-product":
                 channels = range(case.shape[-1])
                 true = mpmath.fsum(exact((0, c)) * exact((1, c)) for c in channels)
-                ours = mpmath.mpf(float(np.sum(np.longdouble(case.truth[0]) * case.truth[1])))
+                first, second = (list(map(mpmath.mpf, row.tolist())) for row in case.truth)
+                ours = mpmath.fdot(first, second)
             else:
                 place = probe_index(case, [float(part) for part in index])
                 true, ours = exact(place), mpmath.mpf(case.truth[place].item())
@@ -228,7 +230,7 @@ def _prints_as(value: Any, text: str, rounding: str) -> bool:
             printed = mpmath.power(2, -mpmath.mpf(text.removeprefix("1/2^")))
         else:
             printed = mpmath.mpf(text)
-        return bool(abs(value - printed) <= mpmath.mpf(2) ** -53 * max(abs(printed), 1))
+        return bool(abs(value - printed) <= mpmath.mpf(2) ** -53 * abs(printed))
     places = Decimal(1).scaleb(-len(text.partition(".")[2]))
     mode = ROUND_DOWN if rounding == "truncated" else ROUND_HALF_EVEN
     digits = Decimal(mpmath.nstr(value, 40, strip_zeros=False))
@@ -236,7 +238,7 @@ def _prints_as(value: Any, text: str, rounding: str) -> bool:
 
 
 def _golden_nodes(text: str) -> list[yaml.MappingNode]:
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     goldens = next(value for key, value in root.value if key.value == "goldens")
     return list(goldens.value)
 

@@ -1,5 +1,7 @@
-"""The pytest plugin. It is imported by every pytest run on the machine, so it imports nothing of
-the kit until ``--impl`` asks for it."""
+"""The pytest plugin.
+
+Every pytest run on the machine imports it, so it imports nothing of the kit until ``--impl`` asks.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -3,10 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-COLUMNS = (
-    "scheme", "convention", "dtype", "passed", "failed", "blocked", "silent", "worst", "angles", "horizon",
-)  # fmt: skip
-RIGHT = COLUMNS[3:8]
+COUNTS = ("passed", "failed", "blocked", "silent")
+COLUMNS = ("scheme", "convention", "dtype", *COUNTS, "worst", "angles", "horizon")
 
 
 def lines(report: dict[str, Any], levels: Sequence[str]) -> Iterator[str]:
@@ -23,7 +21,7 @@ def lines(report: dict[str, Any], levels: Sequence[str]) -> Iterator[str]:
     yield ""
     yield from _not_claimed(report)
     summary = report["summary"]
-    ran = sum(summary[verdict] for verdict in ("passed", "failed", "blocked", "silent"))
+    ran = sum(summary[verdict] for verdict in COUNTS)
     total = ran + summary["deselected"] + summary["not_claimed"]
     yield (
         f"{total} checks in the spec: {summary['passed']} passed, {summary['failed']} failed, "
@@ -42,7 +40,7 @@ def _cells(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
         row["scheme"],
         convention,
         row["dtype"] or "all",
-        *(str(row[name]) for name in ("passed", "failed", "blocked", "silent")),
+        *(str(row[name]) for name in COUNTS),
         "" if worst is None else worst if isinstance(worst, str) else f"{worst:.2g}",
         {True: "exact", False: "float32", None: ""}[row["exact_angles"]],
         _power(row["horizon"]),
@@ -59,7 +57,7 @@ def _table(rows: list[list[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(COLUMNS, *rows, strict=True)]
     for row in [list(COLUMNS), *rows]:
         cells = [
-            cell.rjust(width) if name in RIGHT else cell.ljust(width)
+            cell.rjust(width) if name in (*COUNTS, "worst") else cell.ljust(width)
             for name, cell, width in zip(COLUMNS, row, widths, strict=True)
         ]
         yield "  ".join(cells).rstrip()

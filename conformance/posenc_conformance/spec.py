@@ -219,11 +219,11 @@ def load(path: Path) -> Scheme:
     try:
         _validator()(raw)
     except fastjsonschema.JsonSchemaValueException as error:
-        where = error.path[1:]
+        where: list[str | int] = list(error.path[1:])
         raise _located(path, text, where, error.message.replace("data.", "", 1)) from None
     scheme = _scheme(path, raw)
-    for where, problem in _inconsistencies(scheme):
-        raise _located(path, text, where, problem)
+    for place, problem in _inconsistencies(scheme):
+        raise _located(path, text, place, problem)
     return scheme
 
 
@@ -232,7 +232,10 @@ def load_all() -> list[Scheme]:
     return [load(path) for path in paths()]
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists where libyaml does
     """Safe loading that refuses a key given twice, of which YAML would silently keep the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -243,13 +246,15 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                     None, None, f"the key {key.value!r} is given twice", key.start_mark
                 )
             seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)  # type: ignore[no-any-return]
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep=deep)
+        return mapping
 
 
 @lru_cache(maxsize=1)
 def _validator() -> Callable[[Any], Any]:
     schema = json.loads((folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
-    return fastjsonschema.compile(schema)  # type: ignore[no-any-return]
+    validate: Callable[[Any], Any] = fastjsonschema.compile(schema)
+    return validate
 
 
 def _located(path: Path, text: str, where: Sequence[str | int], problem: str) -> UserError:

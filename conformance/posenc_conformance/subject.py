@@ -179,7 +179,7 @@ def _claiming(adapter: object) -> Iterator[tuple[str, Callable[..., Any]]]:
     for name in dir(adapter):
         if not name.startswith("_"):
             method = getattr(adapter, name, None)
-            if callable(method) and getattr(method, ATTRIBUTE, ()):
+            if callable(method) and hasattr(method, ATTRIBUTE):
                 yield name, method
 
 
@@ -231,7 +231,7 @@ def _meaning(
         else:
             allowed = [*_identity_axes(scheme, call), *call.options, *call.parameters]
             raise UserError(
-                f"{where}: {call.name}() claims {name!r}, which is no convention or parameter of it",
+                f"{where}: {call.name}() claims {name!r}, no convention or parameter of it",
                 f"it has {', '.join(allowed) or 'none'}",
             )
     chosen = _combinations(scheme, call, claim.combinations, axes, where)
@@ -285,7 +285,7 @@ def _combinations(
         ]
         if not same:
             raise UserError(
-                f"{where}: {call.name}() claims {_show(point)}, which is no combination of the spec",
+                f"{where}: {call.name}() claims {_show(point)}, no combination of the spec",
                 "combinations are "
                 + "; ".join(
                     f"{c.name} ({_show(c.conventions)})" for c in call.combinations.values()

@@ -67,7 +67,7 @@ def bounds(case: Case, terms: ErrorTerms, *, angles: bool = True) -> Floats:
 def informative(case: Case, terms: ErrorTerms) -> npt.NDArray[np.bool_]:
     """Elements that a wrong result could fail: the truth is shown, and the bound is below s."""
     bound = bounds(case, terms)
-    return np.isfinite(case.truth) & ((bound < terms.scale) | (bound == 0))
+    return np.asarray(np.isfinite(case.truth) & ((bound < terms.scale) | (bound == 0)))
 
 
 def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:

@@ -1,5 +1,8 @@
-"""What an invariant works with: drawn sizes and parameters, the implementation's answers to them,
-and the bound that follows from the error model for whatever is computed from those answers."""
+"""What an invariant works with.
+
+Drawn sizes and parameters, the implementation's answers to them, and the bound that follows from
+the error model for whatever is computed from those answers.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,7 +80,8 @@ class Trial:
 
     def choose(self, name: str, values: Sequence[T]) -> T:
         """A value of a parameter: one of these, or one of those that the claim allows."""
-        return self.pick.one_of(self.scope.parameters.get(name, values))
+        allowed: Sequence[T] = self.scope.parameters.get(name, tuple(values))
+        return self.pick.one_of(allowed)
 
     def position(self, spread: int, high: int = 4095) -> int:
         """A first position, with room for ``spread`` more below what is claimed."""

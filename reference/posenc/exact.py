@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Number = Array | float
 
 LARGEST_POSITION = 2**53
 """Positions beyond this are not all representable as float64."""
@@ -48,7 +49,7 @@ def two_sum(a: Array, b: Array) -> Pair:
     return Pair(total, (a - (total - b_seen)) + (b - b_seen))
 
 
-def two_product(a: Array, b: Array) -> Pair:
+def two_product(a: Array, b: Number) -> Pair:
     """``a * b`` and its exact rounding error (Dekker, Veltkamp); exact below 2**996."""
     product = a * b
     a_high, a_low = _halves(a)
@@ -57,10 +58,10 @@ def two_product(a: Array, b: Array) -> Pair:
     return Pair(product, error)
 
 
-def _halves(a: Array) -> Pair:
+def _halves(a: Number) -> tuple[Number, Number]:
     spread = a * 134217729.0  # 2**27 + 1
     high = spread - (spread - a)
-    return Pair(high, a - high)
+    return high, a - high
 
 
 def words(value: Decimal, count: int) -> list[float]:
@@ -122,7 +123,7 @@ def _sincos_of_turns(turns: Pair) -> SinCos:
     nearest = np.rint(turns.high * _TABLE_SIZE)
     rest = turns.high - nearest / _TABLE_SIZE
     turn_high, turn_low = words(_TURN, 2)
-    angle, angle_low = two_product(rest, np.float64(turn_high))  # below 0.0062 radians
+    angle, angle_low = two_product(rest, turn_high)  # below 0.0062 radians
     angle_low = angle_low + rest * turn_low + turns.low * turn_high
 
     square = angle * angle

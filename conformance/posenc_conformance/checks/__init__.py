@@ -48,7 +48,7 @@ class Check:
 class Wrong(Exception):
     """The implementation failed a check."""
 
-    def __init__(self, text: str, outcome: Outcome = Outcome()) -> None:  # noqa: B008 (frozen)
+    def __init__(self, text: str, outcome: Outcome = Outcome()) -> None:
         super().__init__(text)
         self.text = text
         self.outcome = outcome

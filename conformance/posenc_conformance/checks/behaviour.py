@@ -1,7 +1,7 @@
 """Behaviour: what goldens miss, because it shows only between calls or in unusual arrays."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ def _right(
     compared(case, output.astype(np.float64), what)
 
 
-@lru_cache(maxsize=None)
+@cache
 def plainly_right(subject: Subject, dtype: str) -> bool:
     """Whether the smallest call, in plain arrays, gives the truth. Asked once per process."""
     case = smallest_case(subject, dtype)

@@ -1,7 +1,7 @@
 """Goldens: the values that the spec prints."""
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def judge(subject: Subject, case: Case, title: str) -> Outcome:
     return compared(case, output.astype(np.float64), title)
 
 
-@lru_cache(maxsize=None)
+@cache
 def golden_case(scheme: Scheme, golden: Golden, dtype: str) -> Case:
     """The call that a golden describes, with the printed values for its truth."""
     call = scheme.calls[golden.call]
@@ -71,7 +71,7 @@ def probe_index(case: Case, index: list[float]) -> tuple[int, ...]:
     return tuple(place)
 
 
-@lru_cache(maxsize=None)
+@cache
 def can_fail(scheme: Scheme, golden: Golden, dtype: str) -> bool:
     """Whether any printed value says something about a result of this dtype."""
     case = golden_case(scheme, golden, dtype)

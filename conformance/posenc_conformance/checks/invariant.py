@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
-
 from posenc_conformance import schemes
 from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
-from posenc_conformance.failure import call_lines, comparison_lines, page_line
 from posenc_conformance.diagnosis import diagnose
+from posenc_conformance.failure import call_lines, comparison_lines, page_line
 from posenc_conformance.spec import Invariant
 from posenc_conformance.subject import Misbehaviour, Subject
 from posenc_conformance.trial import Failure, InvariantCheck, Trial
@@ -54,7 +53,10 @@ def definition(trial: Trial) -> None:
 def drawn(
     subject: Subject, check: InvariantCheck, wanted: Any, options: Options, name: str
 ) -> Outcome:
-    """Run an invariant on examples drawn by Hypothesis; raises Wrong for the smallest that fails."""
+    """Run an invariant on examples drawn by Hypothesis.
+
+    Raises Wrong for the smallest that fails.
+    """
     import hypothesis
     from hypothesis import strategies as st
 

@@ -1,7 +1,7 @@
 """Smoke: it can be called, and returns finite numbers of the right shape and dtype."""
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 
 from posenc_conformance import schemes
 from posenc_conformance.cases import Case
@@ -40,7 +40,7 @@ def require_smoke(check: Check) -> None:
             raise Blocked(f"the smoke check fails: {problem.splitlines()[0]}")
 
 
-@lru_cache(maxsize=None)
+@cache
 def smoke_problem(subject: Subject, dtype: str) -> str:
     """What is wrong with the smallest call; empty if nothing is. Asked once per process."""
     try:

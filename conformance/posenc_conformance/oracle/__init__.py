@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-import mpmath
-
 DIGITS = 50
 
-Element = Callable[[tuple[int, ...]], mpmath.mpf | None]
+Element = Callable[[tuple[int, ...]], Any]
+"""Gives an mpf, or None."""
 
 
 def element(

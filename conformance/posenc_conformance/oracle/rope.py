@@ -1,4 +1,4 @@
-"""Rotary embedding by its definition (Su et al. 2021, equations 14 to 16): complex multiplication."""
+"""Rotary embedding by its definition (Su et al. 2021, eqs. 14 to 16): complex multiplication."""
 
 from collections.abc import Mapping
 from typing import Any

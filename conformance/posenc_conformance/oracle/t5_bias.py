@@ -24,10 +24,8 @@ def bucket(memory_minus_context: int, direction: str, buckets: int, distance: in
     ratio = mpmath.log(mpmath.mpf(past) / exact) / mpmath.log(mpmath.mpf(distance) / exact)
     steps = ratio * (buckets - exact)
     nearest = int(mpmath.nint(steps))
-    if abs(steps - nearest) < mpmath.mpf(10) ** -40:
-        whole = nearest
-    else:
-        whole = int(mpmath.floor(steps))
+    at_edge = abs(steps - nearest) < mpmath.mpf(10) ** -40
+    whole = nearest if at_edge else int(mpmath.floor(steps))
     return offset + min(exact + whole, buckets - 1)
 
 

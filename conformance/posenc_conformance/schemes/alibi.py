@@ -139,7 +139,7 @@ def zero_place(trial: Trial) -> None:
     """The bias is exactly 0 where the form says: at the query, the first key or the last one."""
     answer = trial.answer(**bias_arguments(trial))
     q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
-    form = answer.case.conventions["form"]
+    form = str(answer.case.conventions["form"])
     places = {"first-key": np.zeros(q_len, int), "last-key": np.full(q_len, k_len - 1)}
     key = places.get(form, np.arange(k_len - q_len, k_len))
     there = answer.values[:, np.arange(q_len), key]

@@ -58,7 +58,7 @@ def frequencies(case: Case) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the length of the pair; channels that pass through have none, so must be equal."""
+    """The scale is the length of the pair; channels that pass through must be equal."""
     x, omega = case.arguments["x"], frequencies(case)
     first, second = read_channels(case)
     length = np.hypot(x[..., first], x[..., second])
@@ -101,13 +101,12 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
 def square_sums(answer: Answer) -> tuple[Floats, Floats, Floats]:
     """Squared length of each pair after and before the rotation, and the bound of the former."""
     first, second = written_channels(answer.case)
-    total, bound = np.float64(0), np.float64(0)
-    for channel in (first, second):
-        y, e = answer.values[..., channel], answer.bound[..., channel]
-        total, bound = total + y * y, bound + product_bound(y, e, y, e)
+    a, b = answer.values[..., first], answer.values[..., second]
+    a_bound, b_bound = answer.bound[..., first], answer.bound[..., second]
+    bound = product_bound(a, a_bound, a, a_bound) + product_bound(b, b_bound, b, b_bound)
     x = answer.case.arguments["x"]
     before = sum(x[..., channel] ** 2 for channel in read_channels(answer.case))
-    return np.asarray(total), np.asarray(before), np.asarray(bound)
+    return a * a + b * b, np.asarray(before), bound
 
 
 def isometry(trial: Trial) -> None:

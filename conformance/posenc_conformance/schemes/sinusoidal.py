@@ -46,8 +46,10 @@ def exponents(case: Case) -> Floats:
     odd_dim = case.conventions.get("odd_dim") if dim % 2 else None
     pairs = dim // 2 if odd_dim == "zero" else (dim + 1) // 2
     if case.conventions["denominator"] == "d/2-1":
-        return np.arange(pairs) / max(pairs - 1, 1)
-    return np.arange(pairs) / (dim / 2 if odd_dim == "uneven" else pairs)
+        denominator = float(max(pairs - 1, 1))
+    else:
+        denominator = dim / 2 if odd_dim == "uneven" else float(pairs)
+    return np.arange(pairs, dtype=np.float64) / denominator
 
 
 def places(case: Case) -> Floats:
@@ -57,8 +59,13 @@ def places(case: Case) -> Floats:
 
 def factor(case: Case) -> float:
     """The output scale."""
-    dim = case.arguments["dim"]
-    return {"1": 1.0, "d^-1/2": dim**-0.5, "(2/d)^1/2": (2 / dim) ** 0.5}[case.conventions["scale"]]
+    dim = float(case.arguments["dim"])
+    factors: dict[str, float] = {
+        "1": 1.0,
+        "d^-1/2": dim**-0.5,
+        "(2/d)^1/2": (2 / dim) ** 0.5,
+    }
+    return factors[str(case.conventions["scale"])]
 
 
 def frequencies(case: Case) -> Floats:
@@ -178,22 +185,22 @@ def group_law(trial: Trial) -> None:
     answer = trial.answer(**arguments(trial))
     circles = Circles(answer)
     k = trial.pick.integer(1, ROWS - 2)
-    l = trial.pick.integer(1, ROWS - 1 - k)
+    more = trial.pick.integer(1, ROWS - 1 - k)
     rows = np.arange(1)
     cos_k, sin_k, bound_k = circles.turn(rows, rows + k)
-    cos_l, sin_l, bound_l = circles.turn(rows, rows + l)
-    cos, sin, bound = circles.turn(rows, rows + k + l)
+    cos_m, sin_m, bound_m = circles.turn(rows, rows + more)
+    cos, sin, bound = circles.turn(rows, rows + k + more)
     square = circles.factor**2
     for residual, a, b, c, d in (
-        (cos_k * cos_l - sin_k * sin_l - cos * square, cos_k, cos_l, sin_k, sin_l),
-        (sin_k * cos_l + cos_k * sin_l - sin * square, sin_k, cos_l, cos_k, sin_l),
+        (cos_k * cos_m - sin_k * sin_m - cos * square, cos_k, cos_m, sin_k, sin_m),
+        (sin_k * cos_m + cos_k * sin_m - sin * square, sin_k, cos_m, cos_k, sin_m),
     ):
-        allowed = product_bound(a, bound_k, b, bound_l) + product_bound(c, bound_k, d, bound_l)
+        allowed = product_bound(a, bound_k, b, bound_m) + product_bound(c, bound_k, d, bound_m)
         trial.zero(
             answer,
             residual,
             allowed + (bound + ARITHMETIC * square) * square,
-            f"rotating by {k} and then by {l} positions is not rotating by {k + l}",
+            f"rotating by {k} and then by {more} positions is not rotating by {k + more}",
         )
 
 
@@ -259,7 +266,7 @@ def origin(trial: Trial) -> None:
 
 
 def distance(trial: Trial) -> None:
-    """Squared distance of two rows: 4 Σ sin²(w δ/2), which no row with another position has as 0."""
+    """The squared distance of two rows is 4 Σ sin²(w δ/2)."""
     answer = trial.answer(**arguments(trial))
     circles = Circles(answer)
     first = np.zeros(ROWS - 1, dtype=np.int64)
@@ -286,7 +293,7 @@ def distance(trial: Trial) -> None:
 
 
 def uniqueness(trial: Trial) -> None:
-    """Rows of different integer positions differ, wherever the truth differs by more than errors."""
+    """Rows of different positions differ, wherever the truth differs by more than errors."""
     chosen = arguments(trial)
     spread = min(64, trial.scope.max_position + 1)
     chosen["positions"] = trial.position(spread) + np.arange(spread)

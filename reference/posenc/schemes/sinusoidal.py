@@ -111,7 +111,7 @@ def _scaled(high: Array, low: Array, scale: str, dim: int) -> Array:
     if scale == "1":
         return high
     factor, factor_low = words(power(SCALES[scale] / dim, Fraction(1, 2)), 2)
-    product = two_product(high, np.float64(factor))
+    product = two_product(high, factor)
     return product.high + (product.low + high * factor_low + low * factor)
 
 

@@ -125,7 +125,7 @@ def _side_and_starts(
         bound = max_distance**k * exact**wide
 
         def reaches(n: int, bound: int = bound, k: int = k) -> bool:
-            return n**wide * exact**k >= bound
+            return bool(n**wide * exact**k >= bound)
 
         starts.append(bisect_left(range(max_distance + 1), True, key=reaches))
     return side, np.array(starts, dtype=np.int64)
