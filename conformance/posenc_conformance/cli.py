@@ -3,9 +3,9 @@
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
 
 from posenc_conformance.errors import UserError
 
@@ -54,12 +54,31 @@ def _list(options: argparse.Namespace) -> int:
     from posenc_conformance.implementation import registered
 
     for name, point in registered().items():
-        print(f"{name}  ({_installation(point)})")
+        print("\n".join(_described(name, point)))
     return 0
 
 
-def _installation(point: Any) -> str:
-    return str(point)
+def _described(name: str, point: EntryPoint) -> Iterator[str]:
+    """Whether an implementation is installed, and what it claims."""
+    from posenc_conformance.implementation import blank, target, versions
+    from posenc_conformance.spec import load_all
+    from posenc_conformance.subject import subjects
+
+    try:
+        adapter = target(name)
+        found = versions(adapter)
+        claimed = subjects(blank(adapter), load_all())
+    except UserError as error:
+        yield f"{name}: cannot be used: {error.cause}"
+        return
+    missing = [package for package, number in found.items() if not number]
+    if missing:
+        yield f"{name}: not installed; needs {', '.join(missing)}"
+    else:
+        shown = ", ".join(f"{package} {number}" for package, number in found.items())
+        yield f"{name}: installed{f' ({shown})' if shown else ''}"
+    for subject in claimed:
+        yield f"  {subject.call.name}  {subject.label}  ({', '.join(subject.dtypes)})"
 
 
 def _init(options: argparse.Namespace) -> int:
@@ -71,7 +90,7 @@ def _init(options: argparse.Namespace) -> int:
     path = Path(f"{name}_adapter.py")
     if path.exists():
         raise UserError(f"{path} exists", "choose another name or move it out of the way")
-    template = (Path(__file__).parent / "template.py").read_text(encoding="utf-8")
+    template = (Path(__file__).parent / "adapter.py.txt").read_text(encoding="utf-8")
     path.write_text(template.replace("NAME", name), encoding="utf-8")
     print(f"wrote {path}; judge it with: pytest --impl={path}")
     return 0

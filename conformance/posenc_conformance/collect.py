@@ -92,6 +92,7 @@ class CheckItem(pytest.Item):
             "worst": outcome.worst,
             "exact_angles": outcome.exact_angles,
             "horizon": outcome.horizon,
+            "horizon_is_claim": outcome.horizon_is_claim,
             "diagnosis": outcome.diagnosis,
             "message": message,
         }

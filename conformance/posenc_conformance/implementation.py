@@ -38,9 +38,14 @@ def load(name: str) -> Implementation:
 
     Raises UserError if there is none, or it cannot be imported or made.
     """
-    target = _target(name)
-    adapter = _made(name, target) if inspect.isclass(target) else target
-    return Implementation(name, adapter, versions(target))
+    found = target(name)
+    adapter = _made(name, found) if inspect.isclass(found) else found
+    return Implementation(name, adapter, versions(found))
+
+
+def blank(target: Any) -> object:
+    """An adapter good for reading its claims, without the imports that making it costs."""
+    return object.__new__(target) if inspect.isclass(target) else target
 
 
 def versions(target: Any) -> dict[str, str]:
@@ -55,7 +60,11 @@ def _version(package: str) -> str:
         return ""
 
 
-def _target(name: str) -> Any:
+def target(name: str) -> Any:
+    """The class, object or module behind a name; its library need not be installed.
+
+    Raises UserError if there is none or it cannot be imported.
+    """
     known = registered()
     if name in known:
         return _importing(name, known[name].load)

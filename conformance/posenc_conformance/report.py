@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from posenc_conformance import __version__
 from posenc_conformance.implementation import Implementation
 from posenc_conformance.spec import Scheme
+from posenc_conformance.subject import Subject
 
 FORMAT = 1
 VERDICTS = ("passed", "failed", "blocked", "silent")
@@ -29,6 +30,7 @@ class Result:
     worst: float | None
     exact_angles: bool | None
     horizon: int | None
+    horizon_is_claim: bool | None
     diagnosis: str | None
     message: str
 
@@ -41,26 +43,49 @@ def title(implementation: Implementation) -> str:
 
 def build(
     implementation: Implementation,
+    subjects: Sequence[Subject],
     schemes: Sequence[Scheme],
     results: Sequence[Result],
-    not_claimed: Sequence[str],
-    deselected: int,
+    *,
+    everything: Sequence[str],
+    claimed: Set[str],
 ) -> dict[str, Any]:
-    """The report of a run; ``report.schema.json`` describes it."""
+    """The report of a run; ``report.schema.json`` describes it.
+
+    ``everything`` are the ids of all checks of the schemes, ``claimed`` of those that the
+    implementation's claims call for.
+    """
+    not_claimed = [id for id in everything if id not in claimed]
     return {
         "posenc-report": FORMAT,
         "kit": __version__,
         "implementation": {"name": implementation.name, "versions": implementation.versions},
         "schemes": [scheme.id for scheme in schemes],
         "summary": {
+            "checks": len(everything),
             **_counts(results),
-            "deselected": deselected,
+            "not_selected": len(claimed) - len(results),
             "not_claimed": len(not_claimed),
         },
         "rows": _rows(results),
         "checks": [_finite(asdict(result)) for result in results],
-        "not_claimed": list(not_claimed),
+        "not_claimed": not_claimed,
+        "combinations_not_claimed": {
+            scheme.id: missing for scheme in schemes if (missing := _missing(scheme, subjects))
+        },
     }
+
+
+def _missing(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
+    """Calls and combinations of a scheme that nothing claims."""
+    claimed = {(s.call.name, s.combination.name) for s in subjects if s.scheme is scheme}
+    several = len(scheme.calls) > 1
+    return [
+        f"{call.name} {name}" if several else name
+        for call in scheme.calls.values()
+        for name in call.combinations
+        if (call.name, name) not in claimed
+    ]
 
 
 def write(report: dict[str, Any], path: Path) -> None:
@@ -91,6 +116,7 @@ def _rows(results: Sequence[Result]) -> list[dict[str, Any]]:
                     "worst": max(worst, default=None),
                     "exact_angles": sweep.exact_angles if sweep else None,
                     "horizon": sweep.horizon if sweep else None,
+                    "horizon_is_claim": sweep.horizon_is_claim if sweep else None,
                     "diagnoses": sorted({r.diagnosis for r in some if r.diagnosis}),
                 }
             )

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from posenc_conformance import report, scorecard
-from posenc_conformance.checks import LEVELS, Check, Options, checks_of
+from posenc_conformance.checks import LEVELS, Options, checks_of
 from posenc_conformance.collect import PROPERTY
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementation import Implementation, load
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.report import Result
-from posenc_conformance.spec import Scheme, is_scheme_file, paths
+from posenc_conformance.spec import Scheme, folder, is_scheme_file, paths
 from posenc_conformance.spec import load as load_scheme
 from posenc_conformance.subject import Subject, subjects
 
@@ -41,7 +41,6 @@ class Run:
         self.report_file = report_file
         self.subjects = subjects(implementation.adapter, schemes)
         self.results: list[Result] = []
-        self.deselected = 0
 
     @classmethod
     def of(cls, config: pytest.Config) -> "Run":
@@ -49,7 +48,9 @@ class Run:
 
         Raises UserError if that cannot be done.
         """
-        if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        if config.args_source is pytest.Config.ArgsSource.ARGS:
+            config.args = [_where_installed(argument) for argument in config.args]
+        else:
             config.args = [str(path) for path in paths()]
         named = _scheme_files(config.args)
         schemes = {load_scheme(path).id: load_scheme(path) for path in (*paths(), *named)}
@@ -74,38 +75,39 @@ class Run:
         """The scheme of a collected file."""
         return load_scheme(path.resolve())
 
-    @cached_property
-    def not_claimed(self) -> list[str]:
-        """Ids of the checks that nothing claims."""
-        everything = subjects(Reference(), self.schemes)
+    def check_ids(self, some: Sequence[Subject]) -> list[str]:
+        """Ids of the checks that the claims of some subjects call for, in the schemes chosen."""
         return [
             f"{scheme.path.name}::{level}::{check.id}"
             for scheme in self.chosen
             for level in LEVELS
-            for check in _beyond(scheme, level, everything, self.subjects)
+            for check in checks_of(scheme, level, some)
         ]
 
     @cached_property
     def report(self) -> dict[str, Any]:
         """Everything that came out, as the published schema has it."""
+        everything = self.check_ids(subjects(Reference(), self.schemes))
         return report.build(
-            self.implementation, self.chosen, self.results, self.not_claimed, self.deselected
+            self.implementation,
+            self.subjects,
+            self.chosen,
+            self.results,
+            everything=everything,
+            claimed=set(self.check_ids(self.subjects)),
         )
 
     def pytest_report_header(self) -> str:
         """What is judged."""
         return f"posenc: judging {report.title(self.implementation)}"
 
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count what -k, -m and --lf leave out."""
-        self.deselected += len(items)
-
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a check found."""
         if report.when == "call":
             for name, found in report.user_properties:
                 if name == PROPERTY:
-                    self.results.append(Result(id=report.nodeid, **_details(found)))
+                    details: dict[str, Any] = dict(found)  # type: ignore[call-overload]
+                    self.results.append(Result(id=report.nodeid, **details))
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         """Verdicts that pytest has no word for."""
@@ -120,23 +122,20 @@ class Run:
         if not self.results:
             return
         terminalreporter.section(f"scorecard: {report.title(self.implementation)}")
-        for line in scorecard.lines(self.report, LEVELS):
+        for line in scorecard.lines(self.report):
             terminalreporter.write_line(line)
         if self.report_file:
             report.write(self.report, self.report_file)
             terminalreporter.write_line(f"report: {self.report_file}")
 
 
-def _beyond(
-    scheme: Scheme, level: str, everything: Sequence[Subject], claimed: Sequence[Subject]
-) -> list[Check]:
-    """Checks of everything that are not among the claimed ones."""
-    own = {check.id for check in checks_of(scheme, level, claimed)}
-    return [check for check in checks_of(scheme, level, everything) if check.id not in own]
-
-
-def _details(found: Any) -> dict[str, Any]:
-    return dict(found)
+def _where_installed(argument: str) -> str:
+    """An id such as rope.yaml::golden in any folder means the installed scheme."""
+    name, colons, rest = argument.partition("::")
+    installed = folder() / name
+    if Path(name).exists() or not installed.is_file():
+        return argument
+    return f"{installed}{colons}{rest}"
 
 
 def _scheme_files(arguments: Sequence[str]) -> list[Path]:

@@ -42,7 +42,7 @@ class SinCos(NamedTuple):
     cos: Pair
 
 
-def two_sum(a: Array, b: Array) -> Pair:
+def two_sum(a: Array, b: Number) -> Pair:
     """``a + b`` and its exact rounding error (Knuth)."""
     total = a + b
     b_seen = total - a
@@ -100,23 +100,25 @@ def turns_per_position(base: float, step: Fraction, count: int) -> Array:
     return np.array(columns, dtype=np.float64).reshape(count, 3).T
 
 
-def sincos(positions: Array, turns: Array) -> SinCos:
-    """Sine and cosine of every position times every frequency.
+def sincos(positions: Array, turns: Array, first: int = 0) -> SinCos:
+    """Sine and cosine of every position, plus ``first``, times every frequency.
 
     Parameters: ``positions`` of any shape [...], at most 2**53 in magnitude; ``turns`` of shape
     [3, count] from :func:`turns_per_position`. Each array of the result has shape [..., count].
     """
-    return _sincos_of_turns(_dropping_whole_turns(positions[..., None], turns))
+    place = two_sum(positions[..., None], np.float64(first))
+    return _sincos_of_turns(_dropping_whole_turns(place, turns))
 
 
-def _dropping_whole_turns(positions: Array, turns: Array) -> Pair:
-    coarse = two_product(positions, turns[0])
-    fine = two_product(positions, turns[1])
+def _dropping_whole_turns(place: Pair, turns: Array) -> Pair:
+    coarse = two_product(place.high, turns[0])
+    fine = two_product(place.high, turns[1])
     parts = [part - np.rint(part) for part in (coarse.high, coarse.low, fine.high)]
     first = two_sum(parts[0], parts[1])
     second = two_sum(first.high, parts[2])
-    low = first.low + second.low + fine.low + positions * turns[2]
-    return Pair(second.high - np.rint(second.high), low)
+    rest = first.low + second.low + fine.low + place.high * turns[2] + place.low * turns[0]
+    total = two_sum(second.high, rest)
+    return Pair(total.high - np.rint(total.high), total.low)
 
 
 def _sincos_of_turns(turns: Pair) -> SinCos:

@@ -27,6 +27,8 @@ class Outcome:
     exact_angles: bool | None = None
     horizon: int | None = None
     """Largest power of two up to which errors stay below bfloat16 resolution."""
+    horizon_is_claim: bool | None = None
+    """Whether the horizon lies where the claim ends, not where the precision does."""
     diagnosis: str | None = None
     """The known deviation that explains a failure, in words."""
 

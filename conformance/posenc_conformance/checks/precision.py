@@ -48,21 +48,22 @@ def sweep(subject: Subject, case: Case) -> Outcome:
         output = subject.run(case).astype(np.float64)
     except Misbehaviour as problem:
         raise Wrong(f"precision: {problem}") from None
-    reach = horizon(case, output) if "positions" in case.arguments else None
+    reach, at_end = horizon(case, output) if "positions" in case.arguments else (None, None)
     try:
         outcome = compared(case, output, "precision")
     except Wrong as wrong:
         failed = wrong.outcome
-        raise Wrong(wrong.text, Outcome(failed.worst, False, reach, failed.diagnosis)) from None
+        outcome = Outcome(failed.worst, False, reach, at_end, failed.diagnosis)
+        raise Wrong(wrong.text, outcome) from None
     exact = outcome.exact_angles if reach is not None else None
-    return Outcome(outcome.worst, exact, reach)
+    return Outcome(outcome.worst, exact, reach, at_end)
 
 
-def horizon(case: Case, output: Floats) -> int:
+def horizon(case: Case, output: Floats) -> tuple[int, bool]:
     """Largest power of two up to which angles cost less than bfloat16 resolution.
 
     What rounding the result itself may cost is not held against the angles. 0 if position 1 is
-    beyond it already.
+    beyond it already. Also says whether all positions asked for are within.
     """
     terms = schemes.error_terms(case)
     scale = np.broadcast_to(terms.scale, case.shape)
@@ -71,4 +72,4 @@ def horizon(case: Case, output: Floats) -> int:
     beyond = (error > scale * (rounding + BFLOAT16_RESOLUTION)).any(axis=-1)
     positions = np.abs(case.arguments["positions"])
     first = int(positions[beyond].min()) if beyond.any() else int(positions.max()) + 1
-    return 2 ** ((first - 1).bit_length() - 1) if first > 1 else 0
+    return 2 ** ((first - 1).bit_length() - 1) if first > 1 else 0, not beyond.any()

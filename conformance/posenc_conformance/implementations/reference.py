@@ -14,18 +14,18 @@ class Reference:
 
     requires = ("numpy",)
 
-    def __init__(self) -> None:
-        for scheme in load_all():
-            for call in scheme.calls.values():
-                setattr(self, call.name, _claiming_everything(scheme, call))
-
 
 def _claiming_everything(scheme: Scheme, call: Call) -> Callable[..., Any]:
     reference = getattr(posenc, call.name)
     options = {name: list(scheme.conventions[name].values) for name in call.options}
 
     @claims(*call.combinations, dtype=list(DTYPES), max_position=2**53, **options)
-    def method(*arguments: Any, **keywords: Any) -> Any:
+    def method(self: Reference, *arguments: Any, **keywords: Any) -> Any:
         return reference(*arguments, **keywords)
 
     return method
+
+
+for _scheme in load_all():
+    for _call in _scheme.calls.values():
+        setattr(Reference, _call.name, _claiming_everything(_scheme, _call))

@@ -92,7 +92,7 @@ def sinusoidal(
         raise ValueError(f"positions have shape {table.shape}; they must have one axis")
     pairs = dim // 2 if odd_dim == "zero" else (dim + 1) // 2
     step = _exponent_step(dim, pairs, denominator, single_pair, odd_dim)
-    angles = sincos(table + start, turns_per_position(base, step, pairs))
+    angles = sincos(table, turns_per_position(base, step, pairs), start)
     sin, cos = (_scaled(part.high, part.low, scale, dim) for part in angles)
     return _in_layout(sin, cos, layout, dim).astype(dtype)
 

@@ -1,0 +1,67 @@
+# Two targets do everything: `make conformance [IMPL=name]` and `make test`.
+
+IMPL ?= reference
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# torch is pinned and installed first: a plain `torch` may bring gigabytes of GPU libraries.
+TORCH ?= torch==2.13.0
+CONSTRAINTS := constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+INSTALL := $(PIP) install -c $(CONSTRAINTS)
+NEED_TORCH := transformers torchtune
+EXTRAS := $(NEED_TORCH) onnx
+REAL := transformers torchtune onnx
+
+.PHONY: conformance test lint types unit goldens real site clean
+
+conformance: $(VENV)/kit $(if $(filter $(IMPL),$(EXTRAS)),$(VENV)/$(IMPL))
+	$(BIN)/pytest --impl=$(IMPL)
+
+test: lint types goldens unit conformance real
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev
+	$(BIN)/mypy
+
+goldens: $(VENV)/dev
+	$(BIN)/posenc goldens --check
+
+unit: $(VENV)/dev
+	$(BIN)/pytest
+
+real: $(REAL:%=$(VENV)/%)
+	$(BIN)/pytest -q --impl=transformers
+	$(BIN)/pytest -q --impl=onnx
+
+site: $(VENV)/dev
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) site dist
+
+$(VENV)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -U pip
+	touch $@
+
+$(VENV)/kit: $(VENV)/python pyproject.toml
+	$(INSTALL) -e .
+	touch $@
+
+$(VENV)/dev: $(VENV)/kit
+	$(INSTALL) -e '.[dev,docs]'
+	touch $@
+
+$(VENV)/torch: $(VENV)/python
+	$(PIP) install $(TORCH)
+	touch $@
+
+$(NEED_TORCH:%=$(VENV)/%): $(VENV)/torch
+
+$(EXTRAS:%=$(VENV)/%): $(VENV)/kit
+	$(INSTALL) -e '.[$(@F)]'
+	touch $@

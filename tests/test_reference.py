@@ -1,0 +1,175 @@
+"""The reference against the oracle: at most one unit in the last place of the scale."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import mpmath
+import numpy as np
+import posenc
+import pytest
+
+from posenc_conformance import oracle, schemes
+from posenc_conformance.arrays import lattice
+from posenc_conformance.cases import Case
+from posenc_conformance.spec import Scheme
+from tests.judging import schemes as all_schemes
+
+FAR = 2**53
+ELEMENTS = 24
+
+
+def near_multiples_of_pi(frequency: mpmath.mpf) -> list[int]:
+    """Positions whose angle is as near to a multiple of π as any position below it.
+
+    There the sine is smallest and a rounded angle does the most harm.
+    """
+    found = []
+    rest = mpmath.mpf(mpmath.pi) / frequency
+    before, now = (0, 1), (1, 0)
+    while now[0] <= FAR:
+        whole = int(mpmath.floor(rest))
+        before, now = now, (whole * now[0] + before[0], whole * now[1] + before[1])
+        if 0 < now[0] <= FAR:
+            found.append(now[0])
+        if rest == whole:
+            break
+        rest = 1 / (rest - whole)
+    return found
+
+
+def positions(base: float, pairs: int, seed: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    random = np.random.default_rng(seed)
+    with mpmath.workdps(60):
+        hard = near_multiples_of_pi(mpmath.mpf(1))
+        hard += near_multiples_of_pi(mpmath.mpf(base) ** (-mpmath.mpf(1) / pairs))
+    spread = [int(random.integers(0, 2**power)) for power in range(1, 54)]
+    edges = [0, 1, 2**24 + 1, 2**31, 2**31 - 1, 2**52 + 1, FAR - 1, FAR]
+    return np.array(sorted({*hard, *spread, *edges}), dtype=np.int64)
+
+
+def cases() -> Iterator[Any]:
+    by_id = {scheme.id: scheme for scheme in all_schemes()}
+    sizes = ((2, 1e4), (64, 1e4), (128, 5e5), (512, 1e6), (96, 123.456))
+    for dim, base in sizes:
+        where = positions(base, dim // 2, dim)
+        for name, combination in by_id["sinusoidal"].calls["sinusoidal"].combinations.items():
+            if dim > 2 or combination.conventions["single_pair"] == "unit":
+                given = {"positions": where, "dim": dim, "base": base}
+                yield pytest.param(by_id["sinusoidal"], "sinusoidal", name, given, id=f"{name}-{dim}")
+        for name in by_id["rope"].calls["rope"].combinations:
+            given = {"x": lattice((len(where), dim)), "positions": where, "base": base}
+            yield pytest.param(by_id["rope"], "rope", name, given, id=f"{name}-{dim}")
+    for heads in (1, 3, 8, 12, 33, 64):
+        for name in by_id["alibi"].calls["alibi_slopes"].combinations:
+            given = {"heads": heads}
+            yield pytest.param(by_id["alibi"], "alibi_slopes", name, given, id=f"{name}-{heads}")
+        for name in by_id["alibi"].calls["alibi_bias"].combinations:
+            given = {"heads": heads, "q_len": 2, "k_len": 3001}
+            yield pytest.param(by_id["alibi"], "alibi_bias", name, given, id=f"{name}-{heads}")
+
+
+def worst_error(scheme: Scheme, call: str, name: str, arguments: dict[str, Any]) -> float:
+    """Largest error in units in the last place of the scale, over a sample of elements."""
+    definition = scheme.calls[call]
+    conventions = dict(definition.combinations[name].conventions)
+    if "odd_dim" in conventions:
+        conventions["odd_dim"] = "refuse"
+    case = Case(scheme, definition, conventions, arguments, "float64")
+    truth = case.truth
+    scale = np.broadcast_to(schemes.error_terms(case).scale, case.shape)
+    random = np.random.default_rng(len(truth))
+    worst = 0.0
+    with mpmath.workdps(oracle.DIGITS):
+        exact = oracle.element(scheme.module_name, call, arguments, conventions)
+        for row in np.ndindex(truth.shape[:-1]):
+            width = truth.shape[-1]
+            for last in random.choice(width, min(ELEMENTS, width), replace=False):
+                index = (*row, int(last))
+                value = exact(index)
+                if value is None:
+                    assert not np.isfinite(truth[index])
+                    continue
+                ulp = float(np.spacing(scale[index]))
+                error = abs(mpmath.mpf(truth[index].item()) - value)
+                worst = max(worst, float(error / ulp))
+    return worst
+
+
+@pytest.mark.parametrize(("scheme", "call", "name", "arguments"), list(cases()))
+def test_at_most_one_ulp(
+    scheme: Scheme, call: str, name: str, arguments: dict[str, Any], record_property: Any
+) -> None:
+    worst = worst_error(scheme, call, name, arguments)
+    record_property("worst ulp", worst)
+    assert worst <= 1, f"{call} {name}: {worst} ulp of the scale"
+
+
+@pytest.mark.parametrize("direction", ["bidirectional", "causal"])
+@pytest.mark.parametrize(
+    ("buckets", "distance"), [(32, 128), (64, 128), (320, 800), (32, 1024), (34, 27), (48, 81)]
+)
+def test_buckets_are_exact(direction: str, buckets: int, distance: int) -> None:
+    relative = np.concatenate([np.arange(-2 * distance, 2 * distance), [-(2**31), 2**31, 2**53]])
+    given = {"relative_position": relative, "num_buckets": buckets, "max_distance": distance}
+    got = posenc.t5_bucket(relative, direction=direction, num_buckets=buckets, max_distance=distance)
+    with mpmath.workdps(oracle.DIGITS):
+        exact = oracle.element("t5_bias", "t5_bucket", given, {"direction": direction})
+        assert got.tolist() == [int(exact((i,))) for i in range(len(relative))]
+
+
+def test_everything_that_a_scheme_offers_is_offered_by_posenc() -> None:
+    for scheme in all_schemes():
+        for call in scheme.calls:
+            assert callable(getattr(posenc, call)), call
+            assert call in posenc.__all__
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "word"),
+    [
+        (lambda: posenc.sinusoidal([0], 7), ValueError, "dim"),
+        (lambda: posenc.sinusoidal([0], 0), ValueError, "dim"),
+        (lambda: posenc.sinusoidal([0], 8.0), TypeError, "dim"),
+        (lambda: posenc.sinusoidal([2**53 + 2], 8), ValueError, "positions"),
+        (lambda: posenc.sinusoidal(["a"], 8), TypeError, "positions"),
+        (lambda: posenc.sinusoidal([[0]], 8), ValueError, "positions"),
+        (lambda: posenc.sinusoidal([0], 8, base=0), ValueError, "base"),
+        (lambda: posenc.sinusoidal([0], 8, layout="halves"), ValueError, "layout"),
+        (lambda: posenc.rope(np.ones((2, 7)), [0, 1]), ValueError, "head_dim"),
+        (lambda: posenc.rope(np.ones((2, 8), int), [0, 1]), TypeError, "x"),
+        (lambda: posenc.rope(np.ones((2, 8)), [0.5, 1]), TypeError, "positions"),
+        (lambda: posenc.rope(np.ones((3, 8)), [0, 1]), ValueError, "positions"),
+        (lambda: posenc.rope(np.ones((2, 8)), [0, 1], rotary_dim=9), ValueError, "rotary_dim"),
+        (lambda: posenc.alibi_slopes(0), ValueError, "heads"),
+        (lambda: posenc.alibi_slopes(True), TypeError, "heads"),
+        (lambda: posenc.alibi_bias(2, 3, 2), ValueError, "q_len"),
+        (lambda: posenc.t5_bucket([1.0]), TypeError, "relative_position"),
+        (lambda: posenc.t5_bucket([1], num_buckets=7), ValueError, "num_buckets"),
+        (lambda: posenc.t5_bucket([1], max_distance=8), ValueError, "max_distance"),
+        (lambda: posenc.t5_bias(np.ones(4), 1, 1), ValueError, "table"),
+    ],
+)
+def test_bad_arguments_are_named(call: Any, error: type[Exception], word: str) -> None:
+    with pytest.raises(error, match=word):
+        call()
+
+
+def test_unknown_name_is_an_attribute_error_that_lists_what_there_is() -> None:
+    with pytest.raises(AttributeError, match="sinusoidal"):
+        posenc.sinusiodal  # noqa: B018
+
+
+def test_inputs_are_left_alone_and_results_are_fresh() -> None:
+    x = lattice((4, 8))
+    before = x.copy()
+    first = posenc.rope(x, np.arange(4), rotary_dim=4)
+    first[...] = 7
+    assert np.array_equal(x, before)
+    assert not np.any(posenc.rope(x, np.arange(4), rotary_dim=4) == 7)
+
+
+def test_positions_may_differ_by_batch_row() -> None:
+    x = lattice((2, 3, 8))
+    both = posenc.rope(x, np.array([[0, 1, 2], [7, 5, 9]]))
+    assert np.array_equal(both[0], posenc.rope(x[0], [0, 1, 2]))
+    assert np.array_equal(both[1], posenc.rope(x[1], [7, 5, 9]))
