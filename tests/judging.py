@@ -60,7 +60,7 @@ def diagnoses(verdicts: Sequence[Verdict]) -> list[str]:
     named = [
         each.outcome.diagnosis.partition(":")[0] for each in verdicts if each.outcome.diagnosis
     ]
-    return sorted(set(named), key=named.count, reverse=True)
+    return sorted(dict.fromkeys(named), key=named.count, reverse=True)
 
 
 def _run(check: Check, options: Options) -> Verdict:

@@ -55,7 +55,9 @@ def cases() -> Iterator[Any]:
         for name, combination in by_id["sinusoidal"].calls["sinusoidal"].combinations.items():
             if dim > 2 or combination.conventions["single_pair"] == "unit":
                 given = {"positions": where, "dim": dim, "base": base}
-                yield pytest.param(by_id["sinusoidal"], "sinusoidal", name, given, id=f"{name}-{dim}")
+                yield pytest.param(
+                    by_id["sinusoidal"], "sinusoidal", name, given, id=f"{name}-{dim}"
+                )
         for name in by_id["rope"].calls["rope"].combinations:
             given = {"x": lattice((len(where), dim)), "positions": where, "base": base}
             yield pytest.param(by_id["rope"], "rope", name, given, id=f"{name}-{dim}")
@@ -111,7 +113,9 @@ def test_at_most_one_ulp(
 def test_buckets_are_exact(direction: str, buckets: int, distance: int) -> None:
     relative = np.concatenate([np.arange(-2 * distance, 2 * distance), [-(2**31), 2**31, 2**53]])
     given = {"relative_position": relative, "num_buckets": buckets, "max_distance": distance}
-    got = posenc.t5_bucket(relative, direction=direction, num_buckets=buckets, max_distance=distance)
+    got = posenc.t5_bucket(
+        relative, direction=direction, num_buckets=buckets, max_distance=distance
+    )
     with mpmath.workdps(oracle.DIGITS):
         exact = oracle.element("t5_bias", "t5_bucket", given, {"direction": direction})
         assert got.tolist() == [int(exact((i,))) for i in range(len(relative))]

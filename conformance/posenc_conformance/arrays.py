@@ -63,6 +63,16 @@ def lattice(shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
     return (((37 * index + 11) % 63 - 31) / 32).reshape(shape)
 
 
+def narrowed(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.float64]:
+    """The values as a dtype holds them."""
+    return np.asarray(values.astype(DTYPES[dtype]).astype(np.float64))
+
+
+def fine(shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """Values of full precision, which no narrower dtype holds; for the drawn checks."""
+    return np.asarray(lattice(shape) * (np.sqrt(3) - 1))
+
+
 def dtype_name(array: Array) -> str:
     """Name of the dtype as the spec writes it."""
     return "bfloat16" if array.dtype == ml_dtypes.bfloat16 else array.dtype.name

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.arrays import DTYPES, Array, lattice
+from posenc_conformance.arrays import DTYPES, Array, lattice, narrowed
 from posenc_conformance.spec import Call, Point, RawArguments, Scheme
 
 
@@ -16,8 +16,8 @@ from posenc_conformance.spec import Call, Point, RawArguments, Scheme
 class Case:
     """Arguments, conventions and dtype of one call.
 
-    ``arguments`` hold the inputs exactly, arrays of floats as float64: their values are
-    representable in every dtype of the kit.
+    ``arguments`` hold the inputs exactly, arrays of floats as float64, of values that the dtype
+    holds.
     """
 
     scheme: Scheme
@@ -92,11 +92,20 @@ class Case:
 
     def changed(self, **arguments: Any) -> "Case":
         """The same case with other arguments."""
-        return replace(self, arguments={**self.arguments, **arguments}, printed=None)
+        changed = rounded(self.call, {**self.arguments, **arguments}, self.dtype)
+        return replace(self, arguments=changed, printed=None)
 
     def under(self, **conventions: str | int) -> "Case":
         """The same case under other conventions."""
         return replace(self, conventions={**self.conventions, **conventions}, printed=None)
+
+
+def rounded(call: Call, arguments: Mapping[str, Any], dtype: str) -> dict[str, Any]:
+    """The arguments, with the array that has the dtype of the result rounded to it."""
+    found = dict(arguments)
+    if call.dtype in found:
+        found[call.dtype] = narrowed(found[call.dtype], dtype)
+    return found
 
 
 def materialise(raw: RawArguments) -> dict[str, Any]:

@@ -49,7 +49,9 @@ class Level(pytest.Collector):
     def collect(self) -> Iterator["CheckItem"]:
         """One item per check."""
         for check in self.checks:
-            yield CheckItem.from_parent(self, name=check.id, check=check)
+            # As text, so that pytest reads the variant in brackets as it will read it again.
+            nodeid = f"{self.nodeid}::{check.id}"
+            yield CheckItem.from_parent(self, name=check.id, nodeid=nodeid, check=check)
 
 
 class CheckItem(pytest.Item):

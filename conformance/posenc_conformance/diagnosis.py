@@ -17,9 +17,16 @@ NEAR = 0.05
 class Diagnosis:
     """An explanation, or the honest absence of one."""
 
-    name: str | None
-    """The deviation's id with its explanation; None if none fits."""
+    deviation: str | None
+    """Id of the deviation; None if none fits."""
     text: str
+    residual: float | None = None
+    """What is left unexplained, in units of the bound."""
+
+    @property
+    def name(self) -> str | None:
+        """Id and explanation, for reports."""
+        return f"{self.deviation}: {self.text}" if self.deviation else None
 
 
 @dataclass(frozen=True)
@@ -35,34 +42,30 @@ class Fit:
 
 
 def diagnose(case: Case, output: Floats) -> Diagnosis:
-    """The deviation that predicts a wrong result best."""
-    fits = sorted(_fits(case, output), key=lambda fit: (fit.residual, fit.left))
+    """The deviation that predicts a wrong result.
+
+    Of several that do, the first in the scheme's order: there the special ones come before those
+    that include them, as another base includes frequencies taken from head_dim.
+    """
+    fits = list(_fits(case, output))
     if not fits:
         return Diagnosis(None, "no known deviation applies")
-    best = fits[0]
-    if best.residual <= 1:
-        name = f"{best.deviation}: {best.explanation}"
-        return Diagnosis(
-            name,
-            f"{best.explanation} [{best.deviation}], residual {best.residual:.2g} of the bound",
-        )
+    for fit in fits:
+        if fit.residual <= 1:
+            return Diagnosis(fit.deviation, fit.explanation, fit.residual)
     nearest = min(fits, key=lambda fit: fit.left)
     if nearest.left < NEAR:
-        return Diagnosis(
-            f"{nearest.deviation}: nearly {nearest.explanation}",
-            f"nearly {nearest.explanation} [{nearest.deviation}], "
-            f"which leaves {100 * nearest.left:.2g} % of the error",
-        )
-    return Diagnosis(
-        None, f"no known deviation fits; the nearest, {nearest.deviation}, does not explain it"
-    )
+        left = f"{100 * nearest.left:.2g} % of the error is left"
+        text = f"nearly {nearest.explanation}; {left}"
+        return Diagnosis(nearest.deviation, text, nearest.residual)
+    return Diagnosis(None, f"no known deviation fits; {nearest.deviation} is nearest, and far off")
 
 
 def _fits(case: Case, output: Floats) -> Iterator[Fit]:
     terms = schemes.error_terms(case)
-    judged = informative(case, terms)
-    error = _largest(output - np.where(judged, case.truth, 0), judged)
     bound = bounds(case, terms)
+    judged = informative(case, terms, bound)
+    error = _largest(output - np.where(judged, case.truth, 0), judged)
     for name, models in schemes.module(case.scheme).DEVIATIONS[case.call.name].items():
         for model in models(case, output):
             if model.output.shape != case.shape or not _differs(case, terms, model.output):

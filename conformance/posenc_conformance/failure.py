@@ -5,7 +5,7 @@ import numpy as np
 from posenc_conformance import schemes
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import Outcome, Wrong
-from posenc_conformance.diagnosis import diagnose
+from posenc_conformance.diagnosis import Diagnosis, diagnose
 from posenc_conformance.tolerance import Comparison, Floats, compare
 
 AXES = {
@@ -28,16 +28,25 @@ def compared(case: Case, output: Floats, title: str) -> Outcome:
             f"{title} of {case.scheme.title}",
             *call_lines(case),
             *comparison_lines(case, comparison),
-            f"diagnosis  {diagnosis.text}",
-            page_line(case),
+            diagnosis_line(diagnosis),
+            page_line(case, diagnosis),
         ]
     )
     raise Wrong(text, Outcome(worst=comparison.worst, diagnosis=diagnosis.name))
 
 
-def page_line(case: Case) -> str:
+def page_line(case: Case, diagnosis: Diagnosis) -> str:
     """Where the site explains."""
-    return f"see        schemes/{case.scheme.id} on the site"
+    anchor = f"#{diagnosis.deviation}" if diagnosis.deviation else ""
+    return f"see        schemes/{case.scheme.id}/{anchor} on the site"
+
+
+def diagnosis_line(diagnosis: Diagnosis) -> str:
+    """What it looks like."""
+    text = diagnosis.text
+    if diagnosis.deviation:
+        text += f" [{diagnosis.deviation}; residual {diagnosis.residual:.2g} of the bound]"
+    return f"diagnosis  {text}"
 
 
 def call_lines(case: Case) -> list[str]:

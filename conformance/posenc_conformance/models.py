@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posenc_conformance.arrays import DTYPES
+from posenc_conformance.arrays import narrowed
 from posenc_conformance.cases import Case
 from posenc_conformance.tolerance import Floats
 
@@ -69,17 +69,25 @@ def bases(case: Case, estimate: float | None) -> Iterator[Model]:
 
 
 def rounded_angles(
-    case: Case, compute: Callable[[Callable[[Floats], Floats]], Floats]
+    positions: Floats, frequencies: Floats, result: Callable[[Floats], Floats]
 ) -> Iterator[Model]:
-    """Angles, positions and frequencies held in a narrow dtype; ``compute`` takes the rounding."""
+    """Positions, frequencies or angles, or all of them, held in a narrow dtype.
+
+    ``result`` takes angles of shape [positions, frequencies] to what they give.
+    """
     for dtype in ("bfloat16", "float16"):
-        if case.largest_position > 60000 and dtype == "float16":
-            continue
-
-        def narrow(values: Floats, dtype: str = dtype) -> Floats:
-            return np.asarray(values.astype(DTYPES[dtype]).astype(np.float64))
-
-        yield Model(f"matches angles computed in {dtype}", compute(narrow))
+        if np.max(np.abs(positions), initial=0) > np.finfo(np.float16).max and dtype == "float16":
+            continue  # positions would be infinite
+        p, w = narrowed(positions, dtype), narrowed(frequencies, dtype)
+        held = {
+            "positions": np.multiply.outer(p, frequencies),
+            "frequencies": np.multiply.outer(positions, w),
+            "angles": narrowed(np.multiply.outer(positions, frequencies), dtype),
+            "positions and frequencies": np.multiply.outer(p, w),
+            "positions, frequencies and angles": narrowed(np.multiply.outer(p, w), dtype),
+        }
+        for what, angles in held.items():
+            yield Model(f"matches {what} in {dtype}", result(angles))
 
 
 def attempt(case: Case, explanation: str) -> Iterator[Model]:

@@ -18,6 +18,10 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield "diagnosis"
         yield from (f"  {line}" for line in found)
+    if found := _silent(report):
+        yield ""
+        yield "answered instead of refused"
+        yield from (f"  {line}" for line in found)
     if report["combinations_not_claimed"]:
         yield ""
         yield "not claimed"
@@ -65,6 +69,15 @@ def _table(rows: list[list[str]]) -> Iterator[str]:
             for name, cell, width in zip(COLUMNS, row, widths, strict=True)
         ]
         yield "  ".join(cells).rstrip()
+
+
+def _silent(report: dict[str, Any]) -> list[str]:
+    """Bad inputs that were answered, each with the combinations that did."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for check in report["checks"]:
+        if check["verdict"] == "silent":
+            found.setdefault((check["scheme"], check["message"]), []).append(check["combination"])
+    return [f"{scheme} ({', '.join(names)}): {why}" for (scheme, why), names in found.items()]
 
 
 def _diagnoses(report: dict[str, Any]) -> list[str]:

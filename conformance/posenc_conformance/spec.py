@@ -210,7 +210,10 @@ def load(path: Path) -> Scheme:
 
     Raises UserError naming file, line and field if it is not what the schema asks for.
     """
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read: {error}", "give a scheme file") from None
     try:
         raw = yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:

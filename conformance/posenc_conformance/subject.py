@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.arrays import DTYPES, UNIT_ROUNDOFF, Array, dtype_name, to_numpy
-from posenc_conformance.cases import Case
+from posenc_conformance.cases import Case, rounded
 from posenc_conformance.claims import ATTRIBUTE, Claim
 from posenc_conformance.errors import UserError
 from posenc_conformance.spec import Call, Combination, Convention, Scheme, Value
@@ -81,16 +81,10 @@ class Subject:
         dtype: str,
         options: Mapping[str, Value] | None = None,
     ) -> Case:
-        """A case under this subject's conventions.
-
-        An optional convention that the case leaves open has a claimed value all the same, so that
-        a method may require it.
-        """
-        claimed = {
-            name: values[0] for scope in self.scopes for name, values in scope.options.items()
-        }
-        conventions = {**claimed, **self.combination.conventions, **(options or {})}
-        return Case(self.scheme, self.call, conventions, dict(arguments), dtype)
+        """A case under this subject's conventions, its input rounded to the dtype."""
+        conventions = {**self.combination.conventions, **(options or {})}
+        given = rounded(self.call, arguments, dtype)
+        return Case(self.scheme, self.call, conventions, given, dtype)
 
     def run(self, case: Case) -> Array:
         """The implementation's result, in the dtype that it has.
@@ -121,10 +115,14 @@ class Subject:
         return output
 
     def invoke(self, case: Case, inputs: Mapping[str, Any]) -> Array:
-        """Call the method with these inputs and give back whatever array it returns."""
+        """Call the method with these inputs and give back whatever array it returns.
+
+        An optional convention that the case leaves open is passed with a claimed value, so that a
+        method may require it.
+        """
         positional = [inputs[name] for name in self.call.arguments]
         given = {name: value for name, value in inputs.items() if name not in self.call.arguments}
-        given |= case.conventions_passed
+        given |= {**self._claimed_options, **case.conventions_passed}
         if self.call.dtype == "keyword":
             given["dtype"] = case.dtype
         if self.keywords is not None:
@@ -135,6 +133,12 @@ class Subject:
             raise Misbehaviour(
                 f"{self.call.name}() raised {type(error).__name__}: {error}\n{_frames(error)}"
             ) from error
+
+    @property
+    def _claimed_options(self) -> dict[str, Value]:
+        axes = self.scheme.conventions
+        options = (item for scope in self.scopes for item in scope.options.items())
+        return {name: values[0] for name, values in options if axes[name].passed}
 
 
 def _frames(error: BaseException) -> str:

@@ -64,19 +64,18 @@ def bounds(case: Case, terms: ErrorTerms, *, angles: bool = True) -> Floats:
     return np.broadcast_to(allowed, case.truth.shape)
 
 
-def informative(case: Case, terms: ErrorTerms) -> npt.NDArray[np.bool_]:
+def informative(case: Case, terms: ErrorTerms, bound: Floats) -> npt.NDArray[np.bool_]:
     """Elements that a wrong result could fail: the truth is shown, and the bound is below s."""
-    bound = bounds(case, terms)
     return np.asarray(np.isfinite(case.truth) & ((bound < terms.scale) | (bound == 0)))
 
 
 def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:
     """Judge a result of the right shape, element by element, where it is informative."""
     got = output.astype(np.float64)
-    judged = informative(case, terms)
+    bound = bounds(case, terms)
+    judged = informative(case, terms, bound)
     truth = np.where(judged, case.truth, 0.0)
     error = np.where(judged, np.abs(got - truth), 0.0)
-    bound = bounds(case, terms)
     ratio = _ratio(error, bound)
     if ratio.size == 0:
         return Comparison(0.0, (), np.nan, np.nan, np.nan, 0, 0, 0.0)

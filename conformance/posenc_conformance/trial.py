@@ -105,7 +105,8 @@ class Trial:
         output = self.subject.run(case).astype(np.float64)
         terms = schemes.error_terms(case)
         # Where the bound says nothing, any value is possible within the model.
-        bound = np.where(informative(case, terms), bounds(case, terms), np.inf)
+        bound = bounds(case, terms)
+        bound = np.where(informative(case, terms, bound), bound, np.inf)
         return Answer(case, output, bound)
 
     def compare(self, answer: Answer) -> Comparison:

@@ -74,6 +74,10 @@ def words(value: Decimal, count: int) -> list[float]:
     return result
 
 
+_TURN_WORDS = words(_TURN, 2)
+
+
+@lru_cache(maxsize=256)
 def power(base: float | Fraction, exponent: Fraction) -> Decimal:
     """``base ** exponent`` to about 80 digits."""
     with localcontext(prec=_DIGITS):
@@ -124,7 +128,7 @@ def _dropping_whole_turns(place: Pair, turns: Array) -> Pair:
 def _sincos_of_turns(turns: Pair) -> SinCos:
     nearest = np.rint(turns.high * _TABLE_SIZE)
     rest = turns.high - nearest / _TABLE_SIZE
-    turn_high, turn_low = words(_TURN, 2)
+    turn_high, turn_low = _TURN_WORDS
     angle, angle_low = two_product(rest, turn_high)  # below 0.0062 radians
     angle_low = angle_low + rest * turn_low + turns.low * turn_high
 

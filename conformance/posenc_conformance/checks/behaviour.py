@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance import schemes
-from posenc_conformance.arrays import Array, lattice
+from posenc_conformance.arrays import Array, fine
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import Blocked, Check, Options, Outcome, Wrong, variant
-from posenc_conformance.checks.smoke import smallest_case
+from posenc_conformance.checks.smoke import first_answer, smallest_case
 from posenc_conformance.failure import compared
 from posenc_conformance.subject import Misbehaviour, Subject
 from posenc_conformance.tolerance import compare
@@ -104,22 +104,35 @@ def transposed_x(subject: Subject, case: Case) -> None:
 
 
 def second_call(subject: Subject, case: Case) -> None:
-    """Asked again, the answer is the same, bit by bit."""
-    first = subject.run(case).copy()
-    _same(first, subject.run(case), "the second call gave another result than the first")
+    """Asked again, the answer is the same, bit by bit, as the very first one."""
+    first = first_answer(subject, case.dtype)
+    assert not isinstance(first, str)  # then smoke would have failed, and blocked this
+    for _ in range(2):
+        _same(first, subject.run(case), "the same call again gave another result")
 
 
 def no_alias(subject: Subject, case: Case) -> None:
     """Writing into a result changes neither the inputs nor later results."""
-    inputs, before = case.inputs, _arrays(case.inputs)
-    first = subject.invoke(case, inputs)
+    at_zero = [_at(case, 0 * case.arguments["positions"])] if "positions" in case.arguments else []
+    for each in [case, *at_zero]:
+        inputs, before = each.inputs, _arrays(each.inputs)
+        first = subject.invoke(each, inputs)
+        kept = first.copy()
+        if not first.flags.writeable:
+            continue
+        first[...] = 0
+        for name, array in before.items():
+            _same(array, inputs[name], f"writing into the result changed the input {name}")
+        _same(kept, subject.run(each), "writing into a result changed the next one")
+
+
+def results_last(subject: Subject, case: Case) -> None:
+    """A result stays as it is while others are computed."""
+    first = subject.run(case)
     kept = first.copy()
-    if not first.flags.writeable:
-        return
-    first[...] = 0
-    for name, array in before.items():
-        _same(array, inputs[name], f"writing into the result changed the input {name}")
-    _same(kept, subject.run(case), "writing into a result changed the next one (a shared cache)")
+    for other in _others(subject, case):
+        subject.invoke(other, other.inputs)
+        _same(kept, first, "computing another result changed an earlier one (a shared buffer)")
 
 
 def no_leak(subject: Subject, case: Case) -> None:
@@ -145,7 +158,7 @@ def _others(subject: Subject, case: Case) -> Iterator[Case]:
     if "positions" in given:
         rows = len(given["positions"])
         longer = np.arange(4 * rows)
-        x = {"x": lattice((2, 4 * rows, given["x"].shape[-1]))} if "x" in given else {}
+        x = {"x": fine((2, 4 * rows, given["x"].shape[-1]))} if "x" in given else {}
         changes += [{"positions": longer, **x}]
         changes += [{"positions": given["positions"] + 7}]
     for name, values in (
@@ -169,14 +182,27 @@ def _covered(subject: Subject, case: Case) -> Iterator[Case]:
         yield case
 
 
+def sizes(subject: Subject, case: Case) -> None:
+    """Every size that code treats apart."""
+    for change in schemes.module(case.scheme).SIZES[case.call.name](case):
+        shown = ", ".join(
+            f"{name} of shape {value.shape}" if isinstance(value, np.ndarray) else f"{name} {value}"
+            for name, value in change.items()
+        )
+        _right(subject, case.changed(**change), f"with {shown}")
+
+
+def zeros(subject: Subject, case: Case) -> None:
+    """An x of zeros stays zero."""
+    _right(subject, case.changed(x=0 * case.arguments["x"]), "with x of zeros")
+
+
 def _at(case: Case, positions: Array) -> Case:
     """The case at other positions, with as many rows."""
     if "x" not in case.arguments:
         return case.changed(positions=positions)
     x = case.arguments["x"]
-    return case.changed(
-        positions=positions, x=lattice((*x.shape[:-2], len(positions), x.shape[-1]))
-    )
+    return case.changed(positions=positions, x=fine((*x.shape[:-2], len(positions), x.shape[-1])))
 
 
 def unsorted_positions(subject: Subject, case: Case) -> None:
@@ -215,10 +241,10 @@ def int32_positions(subject: Subject, case: Case) -> None:
 
 
 def batch_axes(subject: Subject, case: Case) -> None:
-    """No, one, two and three leading axes; each element of a batch is as it would be alone."""
+    """No, one, two and three leading axes, a dozen heads; every element as it would be alone."""
     n, head_dim = case.arguments["x"].shape[-2:]
-    for leading in ((), (1,), (3,), (2, 3), (2, 1, 3)):
-        x = lattice((*leading, n, head_dim))
+    for leading in ((), (1,), (3, 12), (2, 1, 3)):
+        x = fine((*leading, n, head_dim))
         _right(subject, case.changed(x=x), f"with leading axes {leading}")
 
 
@@ -246,6 +272,8 @@ def int32_distances(subject: Subject, case: Case) -> None:
 _CALLS: dict[str, Behaviour] = {
     "second-call": second_call,
     "no-alias": no_alias,
+    "results-last": results_last,
+    "sizes": sizes,
     "no-leak": no_leak,
     "after-others": after_others,
 }
@@ -268,6 +296,7 @@ BEHAVIOURS: dict[str, dict[str, Behaviour]] = {
         **_CALLS,
         **_POSITIONS,
         "transposed-x": transposed_x,
+        "zeros": zeros,
         "batch-axes": batch_axes,
     },
     "bias": {**_CALLS, "single-query": single_query},

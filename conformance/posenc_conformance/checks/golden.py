@@ -12,7 +12,7 @@ from posenc_conformance.checks import Check, Options, Outcome, Wrong
 from posenc_conformance.failure import compared
 from posenc_conformance.spec import Golden, Scheme
 from posenc_conformance.subject import Misbehaviour, Subject
-from posenc_conformance.tolerance import informative
+from posenc_conformance.tolerance import bounds, informative
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -75,4 +75,5 @@ def probe_index(case: Case, index: list[float]) -> tuple[int, ...]:
 def can_fail(scheme: Scheme, golden: Golden, dtype: str) -> bool:
     """Whether any printed value says something about a result of this dtype."""
     case = golden_case(scheme, golden, dtype)
-    return bool(informative(case, schemes.error_terms(case)).any())
+    terms = schemes.error_terms(case)
+    return bool(informative(case, terms, bounds(case, terms)).any())

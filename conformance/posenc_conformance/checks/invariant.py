@@ -7,7 +7,7 @@ from zlib import crc32
 from posenc_conformance import schemes
 from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
 from posenc_conformance.diagnosis import diagnose
-from posenc_conformance.failure import call_lines, comparison_lines, page_line
+from posenc_conformance.failure import call_lines, comparison_lines, diagnosis_line, page_line
 from posenc_conformance.spec import Invariant
 from posenc_conformance.subject import Misbehaviour, Subject
 from posenc_conformance.trial import Failure, InvariantCheck, Trial
@@ -97,8 +97,8 @@ def _wrong(name: str, failure: Failure) -> Wrong:
         f"invariant {name} of {failure.case.scheme.title}",
         f"smallest   {call_lines(failure.case)[0].removeprefix('call').strip()}",
         *failure.message.splitlines(),
-        f"diagnosis  {diagnosis.text}",
-        page_line(failure.case),
+        diagnosis_line(diagnosis),
+        page_line(failure.case, diagnosis),
     ]
     return Wrong("\n".join(lines), Outcome(worst=failure.worst, diagnosis=diagnosis.name))
 

@@ -23,8 +23,6 @@ def checks(subject: Subject) -> Iterator[Check]:
                 output = subject.invoke(case, case.inputs)
             except Misbehaviour:
                 return Outcome()
-            raise Silent(
-                f"{bad.why}; {case.call.name}() answered with an array of shape {output.shape}"
-            )
+            raise Silent(f"{bad.id}: {bad.why}; the answer has shape {output.shape}")
 
         yield Check("robust", f"{bad.id}[{variant(subject)}]", subject, None, run)

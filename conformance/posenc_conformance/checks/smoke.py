@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from posenc_conformance import schemes
+from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import Blocked, Check, Options, Outcome, Wrong, variant
 from posenc_conformance.subject import Misbehaviour, Subject
@@ -40,11 +41,16 @@ def require_smoke(check: Check) -> None:
             raise Blocked(f"the smoke check fails: {problem.splitlines()[0]}")
 
 
-@cache
 def smoke_problem(subject: Subject, dtype: str) -> str:
-    """What is wrong with the smallest call; empty if nothing is. Asked once per process."""
+    """What is wrong with the smallest call; empty if nothing is."""
+    answer = first_answer(subject, dtype)
+    return answer if isinstance(answer, str) else ""
+
+
+@cache
+def first_answer(subject: Subject, dtype: str) -> Array | str:
+    """A copy of the very first result for the smallest call, or what was wrong with it."""
     try:
-        subject.run(smallest_case(subject, dtype))
+        return subject.run(smallest_case(subject, dtype)).copy()
     except Misbehaviour as problem:
         return str(problem)
-    return ""

@@ -8,6 +8,8 @@ A module offers, for each call of its scheme,
     arguments of a small, valid call, chosen by the trial;
 ``SWEEPS[call](parameters, largest)``
     arguments that reach from position 0 to the largest one, or None;
+``SIZES[call](case)``
+    changes of a case's arguments that take it through every size that code treats apart;
 
 one function per invariant in ``INVARIANTS[call]`` and one per deviation in ``DEVIATIONS[call]``,
 each named as in the spec.

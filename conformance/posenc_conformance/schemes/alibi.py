@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.arrays import narrowed
 from posenc_conformance.cases import Case
 from posenc_conformance.models import Model, other_conventions
 from posenc_conformance.tolerance import ErrorTerms, Floats
@@ -49,9 +50,20 @@ def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
 
 
 def bias_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys."""
-    k_len = min(largest, 2**15) + 1
-    return {"heads": 8, "q_len": min(2, k_len), "k_len": k_len, **parameters}
+    """One query at the end of more keys than 16 bits count, more heads than a power of two."""
+    k_len = min(largest, 2**15) + 2
+    return {"heads": 9, "q_len": 1, "k_len": k_len, **parameters}
+
+
+def heads_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Powers of two and not, up to the heads of the largest models."""
+    return ({"heads": heads} for heads in (*range(1, 18), 20, 24, 25, 32, 33, 40, 64, 71, 112, 128))
+
+
+def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Many heads, and many queries."""
+    yield from ({"heads": heads} for heads in (1, 2, 3, 9, 12, 16, 25, 40))
+    yield {"heads": 2, "q_len": 200, "k_len": 200}
 
 
 def below_power(heads: int) -> int:
@@ -216,6 +228,21 @@ def slopes_models(case: Case, got: Floats) -> Iterator[Model]:
     )
 
 
+def narrow_slopes(case: Case, got: Floats) -> Iterator[Model]:
+    """Slopes rounded to a narrow dtype, whatever dtype was asked for."""
+    for dtype in ("bfloat16", "float16"):
+        yield Model(f"matches slopes rounded to {dtype}", narrowed(case.truth, dtype))
+
+
+def narrow_bias(case: Case, got: Floats) -> Iterator[Model]:
+    """Slopes, and their products with distances, rounded to a narrow dtype."""
+    right = slope_of_each_head(case)[:, None, None]
+    distance = np.rint(case.truth / right)
+    for dtype in ("bfloat16", "float16"):
+        product = narrowed(narrowed(right, dtype) * distance, dtype)
+        yield Model(f"matches slopes and products rounded to {dtype}", product)
+
+
 def slope_of_each_head(case: Case) -> Floats:
     """Slopes that the case's head rule gives."""
     slopes_call = case.scheme.calls["alibi_slopes"]
@@ -244,15 +271,33 @@ def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
     yield Model("matches the bias with the sign flipped", -case.truth)
 
 
+other_forms = other_conventions("form", "matches the {value} form; {claimed} was claimed")
+
+
+def form_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """Another form, or the causal one without its mask."""
+    yield from other_forms(case, got)
+    distance = signed_distance(case, case.arguments["k_len"] - case.arguments["q_len"])
+    bias = slope_of_each_head(case)[:, None, None] * distance
+    yield Model("matches m (j - i) on both sides of the query", bias)
+
+
+def signed_distance(case: Case, first: int) -> Floats:
+    """Key minus query, the first query standing at ``first``."""
+    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
+    return np.asarray(np.arange(k_len) - (first + np.arange(q_len))[:, None], dtype=np.float64)
+
+
 def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
     """Query i taken to stand at position i, although there are more keys than queries."""
-    heads, q_len, k_len = (case.arguments[name] for name in ("heads", "q_len", "k_len"))
-    if q_len < k_len and case.conventions["form"] in ("causal", "symmetric"):
-        distance = np.arange(k_len) - np.arange(q_len)[:, None]
-        if case.conventions["form"] == "symmetric":
-            distance = -np.abs(distance)
-        bias = slope_of_each_head(case)[:, None, None] * distance
-        yield Model("matches queries that start at position 0", bias.reshape(heads, q_len, k_len))
+    form = case.conventions["form"]
+    if case.arguments["q_len"] == case.arguments["k_len"] or form not in ("causal", "symmetric"):
+        return
+    distance = signed_distance(case, 0)
+    seen = [-np.abs(distance)] if form == "symmetric" else [distance, np.minimum(distance, 0)]
+    for each in seen:
+        bias = slope_of_each_head(case)[:, None, None] * each
+        yield Model("matches queries that start at position 0", bias)
 
 
 def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
@@ -265,6 +310,7 @@ def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
 ERROR_TERMS = {"alibi_slopes": error_terms, "alibi_bias": error_terms}
 ARGUMENTS = {"alibi_slopes": slopes_arguments, "alibi_bias": bias_arguments}
 SWEEPS = {"alibi_slopes": no_sweep, "alibi_bias": bias_sweep}
+SIZES = {"alibi_slopes": heads_sizes, "alibi_bias": bias_sizes}
 INVARIANTS = {
     "alibi_slopes": {
         "geometric": geometric,
@@ -286,11 +332,10 @@ DEVIATIONS = {
             "head_rule", "matches the {value} rule for heads; {claimed} was claimed"
         ),
         "slopes-spread-wrongly": slopes_models,
+        "narrow-slopes": narrow_slopes,
     },
     "alibi_bias": {
-        "form-swapped": other_conventions(
-            "form", "matches the {value} form; {claimed} was claimed"
-        ),
+        "form-swapped": form_swapped,
         "bias-head-rule-swapped": other_conventions(
             "head_rule", "matches the {value} rule for heads; {claimed} was claimed"
         ),
@@ -298,5 +343,6 @@ DEVIATIONS = {
         "queries-from-zero": queries_from_zero,
         "distance-shifted": distance_shifted,
         "bias-slopes-spread-wrongly": bias_slopes_models,
+        "narrow-bias": narrow_bias,
     },
 }

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.arrays import DTYPES, lattice
+from posenc_conformance.arrays import fine, narrowed
 from posenc_conformance.cases import Case
 from posenc_conformance.models import Model, attempt, other_conventions
 from posenc_conformance.tolerance import ErrorTerms, Floats
 from posenc_conformance.trial import Answer, Trial
 
 REACH = 200
-SIZES = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
+CONFIGURATIONS = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
 
 
 def error_terms(case: Case) -> ErrorTerms:
@@ -23,7 +23,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 def sizes(trial: Trial) -> dict[str, Any]:
     """Number of buckets and largest distance, as the claim allows."""
-    buckets, distance = trial.pick.one_of(SIZES)
+    buckets, distance = trial.pick.one_of(CONFIGURATIONS)
     return {
         "num_buckets": trial.choose("num_buckets", (buckets,)),
         "max_distance": trial.choose("max_distance", (distance,)),
@@ -43,7 +43,7 @@ def bias_arguments(trial: Trial) -> dict[str, Any]:
     k_len = trial.choose("k_len", (6, 1, 2, 9, 150))
     q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, min(3, k_len - 1)),))
     return {
-        "table": lattice((chosen["num_buckets"], heads)),
+        "table": fine((chosen["num_buckets"], heads)),
         "q_len": q_len,
         "k_len": k_len,
         "max_distance": chosen["max_distance"],
@@ -60,12 +60,31 @@ def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
 
 
 def bias_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys."""
+    """Two queries at the end of many keys, for a dozen heads."""
     k_len = min(largest, 4096) + 1
-    buckets, heads = parameters.get("num_buckets", 32), parameters.get("heads", 2)
+    buckets, heads = parameters.get("num_buckets", 32), parameters.get("heads", 12)
     rest = {k: v for k, v in parameters.items() if k not in ("num_buckets", "heads")}
-    table = lattice((buckets, heads))
+    table = fine((buckets, heads))
     return {"table": table, "q_len": min(2, k_len), "k_len": k_len, "max_distance": 128, **rest}
+
+
+def bucket_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Every configuration of the list, over distances that reach beyond its last bucket."""
+    for buckets, distance in CONFIGURATIONS:
+        relative = np.arange(-distance - 72, distance + 73)
+        yield {"relative_position": relative, "num_buckets": buckets, "max_distance": distance}
+
+
+def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Every configuration of the list, many heads, many queries, keys beyond the last bucket."""
+    for buckets, distance in CONFIGURATIONS:
+        yield {
+            "table": fine((buckets, 12)),
+            "q_len": 2,
+            "k_len": distance + 72,
+            "max_distance": distance,
+        }
+    yield {"q_len": 200, "k_len": 200}
 
 
 def exact(answer: Answer, trial: Trial, wrong: npt.NDArray[np.bool_], what: str) -> None:
@@ -202,6 +221,23 @@ def other_distance(case: Case, got: Floats) -> Iterator[Model]:
             )
 
 
+def logarithms(ratio: Floats, limit: float, wide: int, dtype: str) -> dict[str, Floats]:
+    """Ways to form wide * ln(ratio)/ln(limit) in a narrow dtype, by what is rounded to it."""
+
+    def narrow(values: Any) -> Floats:
+        return narrowed(np.asarray(values, dtype=np.float64), dtype)
+
+    log = narrow(np.log(narrow(ratio)))
+    return {
+        "a logarithm": narrow(np.log(ratio)) / np.log(limit) * wide,
+        "a ratio and its logarithm": log / np.log(limit) * wide,
+        "two logarithms": log / narrow(np.log(limit)) * wide,
+        "a quotient of logarithms": narrow(log / np.log(limit)) * wide,
+        "every step": narrow(narrow(log / np.log(limit)) * wide),
+        "every step and constant": narrow(narrow(log / narrow(np.log(limit))) * wide),
+    }
+
+
 def by_logarithm(case: Case, got: Floats) -> Iterator[Model]:
     """The paper's formula with a logarithm in a narrow dtype, or rounded instead of cut."""
     relative = case.arguments["relative_position"]
@@ -211,14 +247,14 @@ def by_logarithm(case: Case, got: Floats) -> Iterator[Model]:
     n = np.abs(relative) if two_sided else np.maximum(-relative, 0)
     distance = case.arguments.get("max_distance", 128)
     for dtype in ("bfloat16", "float16"):
-        kind = DTYPES[dtype]
-        log = np.log((np.maximum(n, 1) / half).astype(kind)).astype(kind)
-        large = half + (log / np.log(distance / half).astype(kind) * (side - half)).astype(int)
-        bucket = np.where(n < half, n, np.minimum(large, side - 1))
-        yield Model(
-            f"matches bucket edges computed in {dtype}",
-            (bucket + side * (relative > 0) * two_sided).astype(np.float64),
-        )
+        ratio = np.maximum(n, 1) / half
+        for what, steps in logarithms(ratio, distance / half, side - half, dtype).items():
+            large = half + steps.astype(int)
+            bucket = np.where(n < half, n, np.minimum(large, side - 1))
+            yield Model(
+                f"matches bucket edges from {what} in {dtype}",
+                (bucket + side * (relative > 0) * two_sided).astype(np.float64),
+            )
     exact_log = np.log(np.maximum(n, 1) / half) / np.log(distance / half) * (side - half)
     large = half + np.round(exact_log).astype(int)
     bucket = np.where(n < half, n, np.minimum(large, side - 1))
@@ -257,6 +293,7 @@ direction_swapped = other_conventions(
 ERROR_TERMS = {"t5_bucket": error_terms, "t5_bias": error_terms}
 ARGUMENTS = {"t5_bucket": bucket_arguments, "t5_bias": bias_arguments}
 SWEEPS = {"t5_bucket": bucket_sweep, "t5_bias": bias_sweep}
+SIZES = {"t5_bucket": bucket_sizes, "t5_bias": bias_sizes}
 INVARIANTS = {
     "t5_bucket": {
         "bucket-range": bucket_range,
@@ -274,15 +311,15 @@ INVARIANTS = {
 }
 DEVIATIONS = {
     "t5_bucket": {
-        "direction-swapped": direction_swapped,
         "sign-flipped": sign_flipped,
+        "direction-swapped": direction_swapped,
         "distance-shifted": shifted,
         "wrong-max-distance": other_distance,
         "inexact-logarithm": by_logarithm,
     },
     "t5_bias": {
-        "bias-direction-swapped": direction_swapped,
         "bias-sign-flipped": through_buckets(sign_flipped),
+        "bias-direction-swapped": direction_swapped,
         "bias-distance-shifted": through_buckets(shifted),
         "bias-wrong-max-distance": other_distance,
         "bias-inexact-logarithm": through_buckets(by_logarithm),

@@ -1,0 +1,93 @@
+"""Every right implementation passes, whatever its style; every wrong one is rejected and named."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tests.judging import Verdict, diagnoses, failed, judge, schemes
+from tests.miniatures.right import RIGHT
+from tests.miniatures.wrong import (
+    WRONG,
+    BucketBias,
+    Buckets,
+    Linear,
+    Mistake,
+    Rotary,
+    Sinusoid,
+    Slopes,
+    declared,
+)
+
+STEPS = (Sinusoid, Rotary, Slopes, Linear, Buckets, BucketBias)
+
+
+def told(verdicts: Sequence[Verdict]) -> str:
+    """Verdicts with what the kit says about them."""
+    return "\n\n".join(f"{each.id} {each.verdict}:\n{each.text}" for each in verdicts)
+
+
+def name_of(miniature: type) -> str:
+    return miniature.__name__.strip("_").replace(" ", "-")
+
+
+def assert_right(adapter: object) -> None:
+    verdicts = judge(adapter)
+    bad = [each for each in verdicts if each.verdict in ("failed", "blocked")]
+    assert verdicts
+    assert not bad, told(bad)
+
+
+@pytest.mark.parametrize("make", RIGHT, ids=name_of)
+def test_right_passes(make: Callable[[], object]) -> None:
+    assert_right(make())
+
+
+@pytest.mark.parametrize("steps", STEPS, ids=name_of)
+def test_what_the_wrong_ones_change_is_right(steps: type[Mistake]) -> None:
+    """So that each is wrong in the step that it changes and in nothing else."""
+    call = next(scheme.calls[steps.call] for scheme in schemes() if steps.call in scheme.calls)
+    whole = type(steps.__name__, (steps,), {"claimed": tuple(call.combinations)}, steps=True)
+    assert_right(declared(whole)())
+
+
+@pytest.mark.parametrize("mistake", WRONG, ids=name_of)
+def test_wrong_is_rejected_and_named(mistake: type[Mistake]) -> None:
+    verdicts = judge(mistake())
+    wrong = failed(verdicts)
+    assert wrong, f"nothing failed, but: {mistake.__doc__}"
+    if mistake.named is not None:
+        names = diagnoses(verdicts)
+        assert names[:1] == [mistake.named], f"{mistake.__doc__}\n{names}\n\n{told(wrong)}"
+
+
+def test_every_claim_of_the_spec_has_a_right_miniature() -> None:
+    """Each combination of each call, in each dtype."""
+    claimed = {
+        (verdict.check.subject.call.name, verdict.check.subject.label, dtype)
+        for make in RIGHT
+        for verdict in judge(make(), levels=("smoke",))
+        for dtype in verdict.check.subject.dtypes
+    }
+    wanted = {
+        (call.name, combination, dtype)
+        for scheme in schemes()
+        for call in scheme.calls.values()
+        for combination in call.combinations
+        for dtype in (
+            ("integer",)
+            if call.dtype == "integer"
+            else ("float64", "float32", "bfloat16", "float16")
+        )
+    }
+    assert wanted <= claimed
+
+
+def test_every_deviation_of_the_spec_has_a_wrong_miniature() -> None:
+    known = {(deviation.call, deviation.id) for each in schemes() for deviation in each.deviations}
+    assert known == {(wrong.call, wrong.named) for wrong in WRONG if wrong.named}
+
+
+def test_miniatures_have_names_of_their_own() -> None:
+    for miniatures in (RIGHT, WRONG):
+        names = [name_of(each) for each in miniatures]
+        assert len(set(names)) == len(names)

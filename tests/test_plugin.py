@@ -1,0 +1,250 @@
+"""The plugin, as a user types it: names, paths, ids, options, exit codes, and bad adapters."""
+
+import json
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+ROPE = """
+import numpy as np
+from posenc_conformance import claims
+
+class Adapter:
+    {claim}
+    def rope(self, x, positions{keywords}):
+        {body}
+"""
+RIGHT = """
+        half = x.shape[-1] // 2
+        angles = np.outer(positions, 10000.0 ** (-np.arange(half) / half))
+        a, b = x[..., :half], x[..., half:]
+        c, s = np.cos(angles), np.sin(angles)
+        return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
+"""
+ONE = '@claims("half", dtype="float32", base=10000.0)'
+
+
+def adapter(body: str = RIGHT, claim: str = ONE, keywords: str = "") -> str:
+    return ROPE.format(claim=claim, keywords=keywords, body=body.strip())
+
+
+@pytest.fixture
+def judge(pytester: pytest.Pytester):
+    """Write an adapter to mine.py and judge it in a folder of its own."""
+
+    def run(source: str, *options: str, impl: str = "mine.py") -> pytest.RunResult:
+        Path(pytester.path, "mine.py").write_text(source, encoding="utf-8")
+        return pytester.runpytest_subprocess(f"--impl={impl}", "-p", "no:cacheprovider", *options)
+
+    return run
+
+
+def test_a_right_adapter_passes_and_is_told_what_it_did_not_claim(judge) -> None:
+    result = judge(adapter())
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        ["*scorecard: mine.py*", "rope*half*float32*exact*", "*not claimed*"]
+    )
+
+
+@pytest.mark.parametrize("impl", ["mine.py", "mine:Adapter", "mine.py:Adapter", "./mine.py"])
+def test_every_way_to_name_an_implementation(judge, impl: str) -> None:
+    assert judge(adapter(), "-q", "-k", "golden", impl=impl).ret == pytest.ExitCode.OK
+
+
+def test_a_module_of_functions_is_an_adapter(judge) -> None:
+    source = adapter().replace("class Adapter:", "if True:").replace("self, ", "")
+    assert judge(source, "-q", "-k", "golden").ret == pytest.ExitCode.OK
+
+
+def test_a_wrong_adapter_fails_and_its_mistake_is_named(judge) -> None:
+    wrong = RIGHT.replace("a * s + b * c", "b * c - a * s").replace("- b * s", "+ b * s")
+    result = judge(adapter(wrong))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*diagnosis*", "*sign-flipped*"])
+
+
+def test_ids_select_checks_in_any_folder(judge) -> None:
+    result = judge(adapter(), "-v", "rope.yaml::golden::half-d4-start")
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=1)
+    assert "half-d4-start[[]float32[]]" or result.stdout
+
+
+def test_levels_and_schemes_are_markers(judge) -> None:
+    both = judge(adapter(), "-q", "--strict-markers", "-m", "rope and smoke")
+    both.assert_outcomes(passed=1, deselected=both.parseoutcomes()["deselected"])
+    assert judge(adapter(), "-q", "-m", "alibi").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_last_failed_runs_again_what_failed(pytester: pytest.Pytester) -> None:
+    Path(pytester.path, "mine.py").write_text(adapter("return x"), encoding="utf-8")
+    first = pytester.runpytest_subprocess("--impl=mine.py", "-q")
+    again = pytester.runpytest_subprocess("--impl=mine.py", "-q", "--lf")
+    assert first.parseoutcomes()["failed"] == again.parseoutcomes()["failed"] > 0
+    assert "passed" not in again.parseoutcomes()
+
+
+def test_several_processes_find_the_same(judge) -> None:
+    one, two = judge(adapter()), judge(adapter(), "-n", "2")
+    assert one.parseoutcomes()["passed"] == two.parseoutcomes()["passed"]
+    two.stdout.fnmatch_lines(["*scorecard*", "rope*half*"])
+
+
+def test_the_report_obeys_its_schema_and_adds_up(judge, pytester: pytest.Pytester) -> None:
+    judge(adapter("return x"), "--posenc-report=r.json")
+    report = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))
+    schema = files("posenc_conformance").joinpath("report.schema.json").read_text(encoding="utf-8")
+    jsonschema.validate(report, json.loads(schema))
+    summary = report["summary"]
+    assert summary["checks"] == sum(summary.values()) - summary["checks"]
+    assert summary["failed"] == sum(row["failed"] for row in report["rows"]) > 0
+    assert len(report["not_claimed"]) == summary["not_claimed"] > 0
+    assert any("unrotated" in (row["diagnosis"] or "") for row in report["checks"])
+
+
+def test_a_selection_does_not_make_checks_vanish(judge, pytester: pytest.Pytester) -> None:
+    counts = []
+    for options in ((), ("-k", "smoke"), ("-x",)):
+        judge(adapter(), "-q", "--posenc-report=r.json", *options)
+        counts.append(json.loads(Path(pytester.path, "r.json").read_text())["summary"])
+    assert len({each["checks"] for each in counts}) == 1
+    assert counts[0]["not_selected"] == 0 < counts[1]["not_selected"]
+
+
+def test_smoke_blocks_the_rest(judge, pytester: pytest.Pytester) -> None:
+    result = judge(adapter("raise RuntimeError('no kernel')"), "--posenc-report=r.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    summary = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))["summary"]
+    assert (summary["failed"], summary["passed"]) == (1, 0)
+    assert summary["blocked"] > 20
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise RuntimeError('no kernel')", ["*RuntimeError: no kernel*", "*mine.py:*in rope*"]),
+        ("return x[..., :-1]", ["*returned shape (2, 6, 7); expected (2, 6, 8)*"]),
+        ("return x.astype(np.float64)", ["*returned float64; expected float32*"]),
+        ("return x * np.nan", ["*nan at index*"]),
+        ("return None", ["*NoneType cannot be made a NumPy array*"]),
+        ("return [[1.0], [1.0, 2.0]]", ["*rope() raised ValueError*"]),
+    ],
+)
+def test_bad_results_are_explained_without_the_kits_insides(judge, body: str, words) -> None:
+    result = judge(adapter(body), "-q")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(words)
+    assert "posenc_conformance/subject.py" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("source", "impl", "words"),
+    [
+        ("", "nobody", ["*no implementation is called 'nobody'*", "*hint: *"]),
+        ("", "referense", ["*did you mean 'reference'*"]),
+        ("", "gone.py", ["*no file*gone.py*"]),
+        ("", "nowhere:Adapter", ["*No module named 'nowhere'*", "*hint: *"]),
+        ("import numpyy", "mine.py", ["*No module named 'numpyy'*mine.py:1*", "*hint: install*"]),
+        ("x = 1 / 0", "mine.py", ["*ZeroDivisionError*mine.py:1*"]),
+        ("def f(:", "mine.py", ["*SyntaxError*mine.py:1*"]),
+        ("class Adapter: pass", "mine:Adaptor", ["*did you mean 'Adapter'*"]),
+        ("class Adapter: pass", "mine:Adapter", ["*claims nothing*", "*hint: put @claims*"]),
+        (
+            "class Adapter:\n    def __init__(self):\n        raise OSError('no GPU')\n"
+            "    from posenc_conformance import claims\n    @claims('half')\n"
+            "    def rope(self, x, positions, *, base): return x\n",
+            "mine.py",
+            ["*OSError: no GPU*mine.py:3*"],
+        ),
+        (adapter() + adapter().replace("Adapter", "Other"), "mine.py", ["*2 adapters*", "*Other*"]),
+        (adapter(claim='@claims("halves")'), "mine.py", ["*unknown combination*", "*half*"]),
+        (adapter(claim='@claims(layout="halves")'), "mine.py", ["*unknown convention*", "*half*"]),
+        (adapter(claim='@claims("half", dtype="fp8")'), "mine.py", ["*dtype 'fp8'*", "*float32*"]),
+        (adapter(claim='@claims("half", theta=1.0)'), "mine.py", ["*'theta'*", "*base*"]),
+        (adapter(claim='@claims("half")'), "mine.py", ["*more than one base*", "*hint: *base*"]),
+        (adapter(keywords=", *, cache"), "mine.py", ["*requires 'cache'*"]),
+        (
+            adapter().replace("x, positions", "x"),
+            "mine.py",
+            ["*positional arguments*", "*positions*"],
+        ),
+        (adapter().replace("def rope", "def ropes"), "mine.py", ["*no scheme has a call 'ropes'*"]),
+    ],
+)
+def test_bad_adapters_are_refused_before_work_starts(judge, source, impl, words) -> None:
+    result = judge(source, impl=impl)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(words)
+    assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--posenc-report=no/such/folder/r.json", ["*cannot be written*", "*hint: *"]),
+        ("--posenc-report=.", ["*cannot be written*"]),
+        ("--posenc-examples=0", ["*draws nothing*"]),
+    ],
+)
+def test_bad_options_are_refused_before_work_starts(judge, option: str, words) -> None:
+    result = judge(adapter(), option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(words)
+
+
+def test_silence_on_bad_input_is_a_level_of_its_own(judge) -> None:
+    careless = adapter(
+        RIGHT.replace(
+            "half = x", "x = np.append(x, x, -1) if x.shape[-1] % 2 else x\n        half = x"
+        )
+    )
+    shown = judge(careless)
+    assert shown.ret == pytest.ExitCode.OK
+    shown.stdout.fnmatch_lines(["*answered instead of refused*", "*odd-head-dim*"])
+    assert judge(careless, "--posenc-robust").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_another_seed_and_more_examples_agree_on_a_right_adapter(judge) -> None:
+    result = judge(adapter(), "-q", "--posenc-seed=7", "--posenc-examples=40", "-m", "invariant")
+    assert result.ret == pytest.ExitCode.OK
+
+
+def test_a_mistake_in_a_scheme_file_names_file_line_and_field(pytester: pytest.Pytester) -> None:
+    from posenc_conformance.spec import folder
+
+    text = folder().joinpath("rope.yaml").read_text(encoding="utf-8")
+    broken = Path(pytester.path, "rope.yaml")
+    broken.write_text(text.replace("kills: ", "kill: ", 1), encoding="utf-8")
+    line = 1 + text[: text.index("kills: ")].count("\n")
+    result = pytester.runpytest_subprocess("--impl=reference", "rope.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    first_golden = next(n for n, t in enumerate(text.splitlines(), 1) if "id: interleaved-d4" in t)
+    assert abs(line - first_golden) < 6
+    result.stderr.fnmatch_lines([f"*rope.yaml:{first_golden}: goldens.0*"])
+
+
+def test_without_impl_nothing_of_the_kit_is_imported(tmp_path: Path) -> None:
+    Path(tmp_path, "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
+    code = (
+        "import sys, pytest; assert pytest.main(['-q', '-p', 'no:hypothesispytest']) == 0; "
+        "print('loaded', sorted(m for m in sys.modules if m.split('.')[0] in "
+        "('numpy', 'posenc', 'yaml', 'ml_dtypes', 'posenc_conformance')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    loaded = done.stdout[done.stdout.index("loaded") :]
+    assert "posenc_conformance.plugin" in loaded
+    assert not any(name in loaded for name in ("numpy", "yaml", "posenc_conformance.run"))
+
+
+def test_other_yaml_files_are_left_alone(pytester: pytest.Pytester) -> None:
+    Path(pytester.path, "config.yaml").write_text("posenc: [unclosed", encoding="utf-8")
+    Path(pytester.path, "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
+    result = pytester.runpytest_subprocess("--impl=reference", ".")
+    result.assert_outcomes(passed=1)

@@ -1,0 +1,234 @@
+"""The site: built strictly, complete, and without a request to any other host."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from posenc_conformance.spec import Scheme, load_all
+
+CHECKOUT = Path(__file__).parents[1]
+SCHEMES = load_all()
+LOADED = {
+    "audio": "src", "embed": "src", "iframe": "src", "img": "src", "input": "src", "object": "data",
+    "script": "src", "source": "src", "track": "src", "video": "src",
+}  # fmt: skip
+LOADING_RELATIONS = {
+    "stylesheet", "icon", "preload", "prefetch", "modulepreload", "preconnect", "dns-prefetch",
+    "manifest", "apple-touch-icon",
+}  # fmt: skip
+CSS_URL = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
+
+pytestmark = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("mkdocs", "latex2mathml")),
+    reason="needs the extra 'docs'",
+)
+
+
+class Page(HTMLParser):
+    """What a page loads, which ids it has, its text outside of code, and its formulas."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.loads: list[str] = []
+        self.styles: list[str] = []
+        self.ids: list[str] = []
+        self.text = ""
+        self.classes: list[str] = []
+        self.formulas = 0
+        self._inside: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self._inside.append(tag)
+        self.ids += [given["id"]] if "id" in given else []
+        self.styles += [given["style"]] if "style" in given else []
+        self.classes += given.get("class", "").split()
+        self.formulas += tag == "math"
+        if tag in LOADED and LOADED[tag] in given:
+            self.loads.append(given[LOADED[tag]])
+        for candidate in given.get("srcset", "").split(","):
+            self.loads += candidate.split()[:1]
+        if tag == "link" and LOADING_RELATIONS & set(given.get("rel", "").split()):
+            self.loads.append(given["href"])
+
+    def handle_endtag(self, tag: str) -> None:
+        while tag in self._inside and self._inside.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if "style" in self._inside:
+            self.styles.append(data)
+        elif not {"script", "code", "pre"} & set(self._inside):
+            self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        self.text += f"<!--{data}-->"
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site."""
+    folder = tmp_path_factory.mktemp("site")
+    done = _built(CHECKOUT / "mkdocs.yml", folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pages(site: Path) -> list[Page]:
+    found = [Page(path) for path in sorted(site.rglob("*.html"))]
+    assert len(found) > len(SCHEMES), "no pages were built"
+    return found
+
+
+def _built(configuration: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "mkdocs", "build", "--strict"),
+            *("--config-file", str(configuration), "--site-dir", str(folder)),
+        ],
+        cwd=CHECKOUT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def _foreign(address: str) -> bool:
+    return bool(urlsplit(address.strip()).netloc)
+
+
+def _css_addresses(text: str) -> list[str]:
+    return [first or second for first, second in CSS_URL.findall(text)]
+
+
+def test_pages_load_nothing_from_another_host(pages: list[Page]) -> None:
+    foreign = [
+        f"{page.path}: {address}"
+        for page in pages
+        for address in [*page.loads, *_css_addresses("\n".join(page.styles))]
+        if _foreign(address)
+    ]
+    assert not foreign, foreign
+
+
+def test_style_sheets_load_nothing_from_another_host(site: Path) -> None:
+    sheets = sorted(site.rglob("*.css"))
+    assert sheets
+    foreign = [
+        f"{sheet}: {address}"
+        for sheet in sheets
+        for address in _css_addresses(sheet.read_text(encoding="utf-8"))
+        if _foreign(address)
+    ]
+    assert not foreign, foreign
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)
+def test_page_of_a_scheme_is_complete(scheme: Scheme, site: Path) -> None:
+    page = Page(site / "schemes" / scheme.id / "index.html")
+    wanted = [f"golden-{each.id}" for each in scheme.goldens]
+    wanted += [f"invariant-{each.id}" for each in scheme.invariants]
+    wanted += [f"published-{each.id}" for each in scheme.published]
+    wanted += [f"bad-input-{each.id}" for each in scheme.bad_inputs]
+    wanted += [f"convention-{name}" for name in scheme.conventions]
+    wanted += [f"source-{name}" for name in scheme.sources]
+    wanted += [each.id for each in scheme.deviations]
+    missing = [each for each in wanted if each not in page.ids]
+    assert not missing, missing
+
+
+def test_ids_are_unique_within_a_page(pages: list[Page]) -> None:
+    for page in pages:
+        twice = [name for name, count in Counter(page.ids).items() if count > 1]
+        assert not twice, f"{page.path}: {twice}"
+
+
+def test_placeholders_and_definitions_are_rendered(pages: list[Page]) -> None:
+    for page in pages:
+        left = re.findall(r"<!--.*?-->", page.text)
+        left += re.findall(r"<p>: .*", page.path.read_text(encoding="utf-8"))
+        assert not left, f"{page.path}: {left}"
+
+
+def test_every_formula_is_mathml(pages: list[Page], site: Path) -> None:
+    written = 0
+    for source in (CHECKOUT / "docs").rglob("*.md"):
+        text = re.sub(r"```.*?```", "", source.read_text(encoding="utf-8"), flags=re.S)
+        written += len(re.findall(r"\\\(|\\\[", text))
+    assert written > 50
+    assert sum(page.formulas for page in pages) == written
+    for page in pages:
+        assert "arithmatex" not in page.classes, page.path
+        assert not re.search(r"\\[()\[\]]", page.text), page.path
+
+
+def test_formula_that_cannot_be_converted_fails_the_build(tmp_path: Path) -> None:
+    done = _built(_copy_with(tmp_path, "index.md", r"\(\nosuchcommand{x}\)"), tmp_path / "site")
+    assert done.returncode == 1
+    assert re.search(r"index\.md: the formula .*nosuchcommand", done.stderr), done.stderr
+
+
+def test_unknown_placeholder_fails_the_build(tmp_path: Path) -> None:
+    done = _built(_copy_with(tmp_path, "index.md", "<!-- spec:nothing -->"), tmp_path / "site")
+    assert done.returncode == 1
+    assert "index.md: unknown placeholder <!-- spec:nothing -->" in done.stderr, done.stderr
+
+
+def test_scheme_without_a_page_fails_the_build(tmp_path: Path) -> None:
+    configuration = _copy_with(tmp_path, "schemes/rope.md", "")
+    (tmp_path / "docs" / "schemes" / "rope.md").unlink()
+    done = _built(configuration, tmp_path / "site")
+    assert done.returncode == 1
+    assert "write docs/schemes/rope.md" in done.stderr, done.stderr
+
+
+def _copy_with(folder: Path, page: str, text: str) -> Path:
+    """A copy of the documentation in which one page consists of other text."""
+    shutil.copytree(CHECKOUT / "docs", folder / "docs")
+    (folder / "docs" / page).write_text(text, encoding="utf-8")
+    configuration = (CHECKOUT / "mkdocs.yml").read_text(encoding="utf-8")
+    paths = f"paths: [{CHECKOUT / 'reference'}, {CHECKOUT / 'conformance'}]"
+    changed = configuration.replace("paths: [reference, conformance]", paths)
+    assert changed != configuration
+    (folder / "mkdocs.yml").write_text(changed, encoding="utf-8")
+    return folder / "mkdocs.yml"
+
+
+@pytest.mark.parametrize(("name", "library"), [("torch", "torch"), ("jax", "jax")])
+def test_adapters_of_other_frameworks_pass(name: str, library: str, tmp_path: Path) -> None:
+    pytest.importorskip(library)
+    adapter = CHECKOUT / "docs" / "examples" / f"{name}_adapter.py"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--impl={adapter}"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)
+def test_provenance_is_hashed_as_the_page_on_the_format_says(scheme: Scheme) -> None:
+    raw = yaml.safe_load(scheme.path.read_text(encoding="utf-8"))
+    for golden in raw["goldens"]:
+        content = {key: golden[key] for key in ("arguments", "call", "combination", "expect")}
+        content["options"] = golden.get("options", {})
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        assert golden["provenance"]["sha256"] == digest, golden["id"]

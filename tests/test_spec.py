@@ -1,0 +1,182 @@
+"""Scheme files: the schema, errors that say where, and drift."""
+
+import json
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from posenc_conformance import goldens, schemes
+from posenc_conformance.cli import main
+from posenc_conformance.errors import UserError
+from posenc_conformance.spec import SCHEMA_NAME, folder, load, paths
+from tests.judging import schemes as all_schemes
+
+NAMES = [path.stem for path in paths()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scheme_files_obey_the_published_schema(name: str) -> None:
+    schema = json.loads((folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator.check_schema(schema)
+    raw = yaml.safe_load((folder() / f"{name}.yaml").read_text(encoding="utf-8"))
+    jsonschema.validate(raw, schema)
+
+
+@pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
+def test_what_the_spec_names_the_kit_can_check(scheme) -> None:
+    module = schemes.module(scheme)
+    for call in scheme.calls:
+        for table, items in (("INVARIANTS", scheme.invariants), ("DEVIATIONS", scheme.deviations)):
+            spec = [item.id for item in items if item.call == call]
+            assert sorted(getattr(module, table)[call]) == sorted(spec), f"{table} of {call}"
+        for table in ("ERROR_TERMS", "ARGUMENTS", "SWEEPS"):
+            assert call in getattr(module, table)
+
+
+@pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
+def test_every_combination_has_a_golden_of_its_own(scheme) -> None:
+    have = {(golden.call, golden.combination) for golden in scheme.goldens}
+    want = {(call.name, name) for call in scheme.calls.values() for name in call.combinations}
+    assert have == want
+
+
+@pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
+def test_goldens_and_published_values_have_not_drifted(scheme) -> None:
+    assert goldens.check(scheme) == []
+
+
+def broken(tmp_path: Path, old: str, new: str, name: str = "rope") -> Path:
+    """A copy of a scheme file with its first occurrence of a text replaced."""
+    text = (folder() / f"{name}.yaml").read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("title: Rotary", "titel: Rotary", "the file"),
+        ("kind: rotary", "kind: spinning", "calls.rope.kind"),
+        ("rounding: 4", "rounding: four", "accuracy.rounding"),
+        (
+            "    combination: interleaved\n",
+            "    combination: interlaved\n",
+            "goldens.0.combination",
+        ),
+        ("    source: su2021\n", "    source: su2022\n", "goldens.0.source"),
+        (
+            "positions: [0, 1, 2], base",
+            "positions: {steps: 3}, base",
+            "goldens.0.arguments.positions",
+        ),
+        ("  - id: interleaved-d2\n", "  - id: interleaved-d4-start\n", "goldens.1.id"),
+        ("default: interleaved", "default: neither", "conventions.layout.default"),
+        ("conventions: {layout: half}", "conventions: {layout: halves}", "layout"),
+        ("id: rope\n", "id: rotary\n", "id"),
+        ("title: Rotary position embedding\n", "title: A\ntitle: B\n", "title"),
+        ("title: Rotary position embedding\n", "title: [A\n", ""),
+    ],
+)
+def test_a_mistake_is_located(tmp_path: Path, old: str, new: str, field: str) -> None:
+    path = broken(tmp_path, old, new)
+    with pytest.raises(UserError) as error:
+        load(path)
+    cause = error.value.cause
+    assert cause.startswith(f"{path}:")
+    assert field in cause
+    assert error.value.hint
+    said = int(cause.removeprefix(f"{path}:").partition(":")[0])
+    original = (folder() / path.name).read_text(encoding="utf-8")
+    changed = original[: original.index(old)].count("\n") + 1
+    # A missing or unknown key is reported at the mapping that should, or should not, have it.
+    assert said == 1 or abs(said - changed) <= 5
+
+
+def test_check_finds_a_value_changed_by_hand(tmp_path: Path, capsys) -> None:
+    path = broken(tmp_path, "0.8414709848078965", "0.8414709848078966", "sinusoidal")
+    assert main(["goldens", "--check", str(path)]) == 1
+    shown = capsys.readouterr().out
+    assert "paper-d8-start" in shown
+    assert "0.8414709848078966" in shown
+
+
+def test_check_finds_a_published_value_that_does_not_hold(tmp_path: Path, capsys) -> None:
+    path = broken(tmp_path, '"173.790"', '"173.791"', "sinusoidal")
+    assert main(["goldens", "--check", str(path)]) == 1
+    assert "dot-product-10-apart" in capsys.readouterr().out
+
+
+def test_check_knows_truncated_from_rounded(tmp_path: Path) -> None:
+    path = broken(tmp_path, "rounding: truncated", "rounding: rounded", "sinusoidal")
+    assert main(["goldens", "--check", str(path)]) == 1
+
+
+def test_write_restores_values_and_keeps_everything_else(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "sinusoidal.yaml"
+    shutil.copy(folder() / path.name, path)
+    before = path.read_text(encoding="utf-8")
+    path.write_text(
+        before.replace("0.8414709848078965", "0.5").replace(
+            "goldens:\n", "goldens:\n  # kept\n", 1
+        ),
+        encoding="utf-8",
+    )
+    load.cache_clear()
+    assert main(["goldens", "--write", str(path)]) == 0
+    assert path.read_text(encoding="utf-8").replace("  # kept\n", "") == before
+    assert "paper-d8-start" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_write_fills_a_new_golden(tmp_path: Path) -> None:
+    path = broken(
+        tmp_path,
+        "published:\n",
+        """  - id: new-one
+    call: t5_bucket
+    combination: causal
+    kills: "a test's mistake"
+    source: mesh
+    arguments: {relative_position: [-3, 4], num_buckets: 32, max_distance: 128}
+    expect: {values: []}
+
+published:
+""",
+        "t5-bias",
+    )
+    assert main(["goldens", "--check", str(path)]) == 1
+    load.cache_clear()
+    assert main(["goldens", "--write", str(path)]) == 0
+    load.cache_clear()
+    assert load(path).goldens[-1].values == [3, 0]
+
+
+def test_write_refuses_what_the_oracle_does_not_confirm(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    path = tmp_path / "t5-bias.yaml"
+    shutil.copy(folder() / path.name, path)
+    before = path.read_bytes()
+    monkeypatch.setattr(goldens.oracle, "element", lambda *_: lambda index: goldens.mpmath.mpf(99))
+    assert main(["goldens", "--write", str(path)]) == 2
+    assert path.read_bytes() == before
+    assert "oracle" in capsys.readouterr().err
+
+
+def test_oracle_and_reference_share_no_code() -> None:
+    import posenc_conformance.oracle as package
+
+    for path in Path(package.__file__).parent.glob("*.py"):
+        imports = [
+            line
+            for line in path.read_text().splitlines()
+            if "import" in line.split()[:1] + line.split()[2:3]
+        ]
+        assert not any(
+            "posenc." in line or "import posenc" in line or "numpy" in line for line in imports
+        ), path

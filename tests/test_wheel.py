@@ -1,0 +1,35 @@
+"""The built wheel holds all that a run in an empty folder needs."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from posenc_conformance.spec import SCHEMA_NAME, paths
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path)]
+    subprocess.run([*build, str(ROOT)], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    unpacked = tmp_path / "unpacked"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(unpacked)
+    kit = unpacked / "posenc_conformance"
+    for name in [SCHEMA_NAME, *(path.name for path in paths())]:
+        assert (kit / "spec" / name).is_file(), name
+    for name in ("report.schema.json", "adapter.py.txt", "py.typed"):
+        assert (kit / name).is_file(), name
+
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    code = (
+        f"import sys; sys.path.insert(0, {str(unpacked)!r}); import posenc_conformance.spec as s; "
+        f"assert str(s.folder()).startswith({str(unpacked)!r}), s.folder(); import pytest; "
+        "sys.exit(pytest.main(['-q', '--impl=reference', '-m', 'golden']))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=empty, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "passed" in run.stdout
