@@ -39,9 +39,10 @@ unit: $(VENV)/dev
 real: $(REAL:%=$(VENV)/%)
 	$(BIN)/pytest -q --impl=transformers
 	$(BIN)/pytest -q --impl=onnx
+	$(BIN)/pytest -q --impl=docs/examples/torch_adapter.py
 
 site: $(VENV)/dev
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) site dist

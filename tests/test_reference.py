@@ -5,9 +5,9 @@ from typing import Any
 
 import mpmath
 import numpy as np
-import posenc
 import pytest
 
+import posenc
 from posenc_conformance import oracle, schemes
 from posenc_conformance.arrays import lattice
 from posenc_conformance.cases import Case

@@ -1,7 +1,6 @@
 """The site: built strictly, complete, and without a request to any other host."""
 
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -29,11 +28,6 @@ LOADING_RELATIONS = {
     "manifest", "apple-touch-icon",
 }  # fmt: skip
 CSS_URL = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
-
-pytestmark = pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("mkdocs", "latex2mathml")),
-    reason="needs the extra 'docs'",
-)
 
 
 class Page(HTMLParser):
@@ -207,20 +201,6 @@ def _copy_with(folder: Path, page: str, text: str) -> Path:
     assert changed != configuration
     (folder / "mkdocs.yml").write_text(changed, encoding="utf-8")
     return folder / "mkdocs.yml"
-
-
-@pytest.mark.parametrize(("name", "library"), [("torch", "torch"), ("jax", "jax")])
-def test_adapters_of_other_frameworks_pass(name: str, library: str, tmp_path: Path) -> None:
-    pytest.importorskip(library)
-    adapter = CHECKOUT / "docs" / "examples" / f"{name}_adapter.py"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--impl={adapter}"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)

@@ -1,0 +1,306 @@
+"""What other pages show of spec, kit and reference: one function per ``<!-- name -->``."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+from mkdocs.exceptions import PluginError
+
+import posenc
+from markup import code, fenced, paragraph, prose, table
+from posenc_conformance import report, spec
+from posenc_conformance.arrays import UNIT_ROUNDOFF
+from posenc_conformance.checks import LEVELS
+from scheme_blocks import check_ids, schemes
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+BFLOAT16_RESOLUTION = 2.0**-8
+LIBRARY = {"mylib.py": "mylib.py"}
+STORIES = {
+    "wrong": LIBRARY | {"mylib_adapter.py": "mylib_adapter.py"},
+    "right": LIBRARY | {"mylib_adapter.py": "mylib_adapter_half.py"},
+}
+"""Runs of the kit that pages tell of: files under the names that they have there."""
+
+
+def scheme_list() -> str:
+    """All schemes, each with its page."""
+    text = ""
+    for scheme in schemes().values():
+        calls = ", ".join(f"`{name}`" for name in scheme.calls)
+        text += f"\n## [{scheme.title}]({scheme.id}.md)\n\n{prose(scheme.summary)}\n\n"
+        text += (
+            f"Calls: {calls}. {len(scheme.goldens)} goldens, {len(scheme.invariants)} invariants, "
+            f"{len(scheme.deviations)} known mistakes.\n\n"
+        )
+    return text
+
+
+def files() -> str:
+    """The files of the specification, to be read or downloaded."""
+    names = [path.name for path in spec.paths()]
+    rows = [f"- [`{name}`](spec/{name})" for name in (*names, spec.SCHEMA_NAME)]
+    return "\n".join(["", *rows, "", ""])
+
+
+def check_count() -> str:
+    """How many checks there are, by scheme and level."""
+    rows = []
+    for scheme in schemes().values():
+        levels = [id.split("::")[1] for id in check_ids()[scheme.id]]
+        rows.append([scheme.title, *(str(levels.count(each)) for each in LEVELS), str(len(levels))])
+    return table(["scheme", *LEVELS, "all"], rows)
+
+
+def accuracy() -> str:
+    """Constants of the error model, scheme by scheme, and how they come about."""
+    rows, reasons = [], []
+    for scheme in schemes().values():
+        found = scheme.accuracy
+        rows.append([scheme.title, str(found.rounding), str(found.angle), prose(found.scale)])
+        reasons.append(paragraph(f"<strong>{scheme.title}.</strong>", prose(found.derivation)))
+    head = ["scheme", "<em>A</em>", "<em>B</em>", "scale <em>s</em>"]
+    return table(head, rows) + "".join(reasons)
+
+
+def roundoff() -> str:
+    """Unit roundoffs of the dtypes that can be claimed."""
+    rows = []
+    for name in _floats():
+        v, u = UNIT_ROUNDOFF[name], _angle_roundoff(name)
+        rows.append([code(name), _power(v), _power(u)])
+    return table(["dtype of the result", "<em>v</em>", "<em>u</em>"], rows)
+
+
+def reach() -> str:
+    """How far the bound guarantees a horizon, and where it stops saying anything."""
+    rows = []
+    for scheme in schemes().values():
+        if any(call.kind in ("encode", "rotary") for call in scheme.calls.values()):
+            for name in _floats():
+                angle = scheme.accuracy.angle * _angle_roundoff(name)
+                left = 1 - scheme.accuracy.rounding * UNIT_ROUNDOFF[name]
+                rows.append(
+                    [
+                        scheme.title,
+                        code(name),
+                        f"{BFLOAT16_RESOLUTION / angle:,.0f}",
+                        f"{left / angle:,.0f}",
+                    ]
+                )
+    head = ["scheme", "dtype", "horizon of whoever passes, at least", "judged up to about"]
+    return table(head, rows)
+
+
+def ulp() -> str:
+    """Errors of an ordinary float32 sinusoid, in ulps and in units of the bound."""
+    dim, base = 64, 10000.0
+    positions = np.arange(1, 4096)
+    rounding, angle = (
+        getattr(schemes()["sinusoidal"].accuracy, name) for name in ("rounding", "angle")
+    )
+    unit = UNIT_ROUNDOFF["float32"]
+    frequency = (base ** -(np.arange(dim // 2) / (dim // 2))).astype(np.float32)
+    theta = positions.astype(np.float32)[:, None] * frequency
+    got = np.sin(theta).astype(np.float64)
+    truth = posenc.sinusoidal(positions, dim, base=base)[:, 0::2]
+    error = np.abs(got - truth)
+    ulps = error / np.spacing(np.abs(truth).astype(np.float32))
+    exact = positions[:, None] * base ** -(np.arange(dim // 2) / (dim // 2))
+    allowed = unit * (rounding + angle * exact * (1 + np.abs(np.log(exact / positions[:, None]))))
+    rows = []
+    for row, pair in _largest(ulps, 4):
+        rows.append(
+            [
+                f"{positions[row]:,}",
+                str(2 * pair),
+                code(f"{truth[row, pair]:.9g}"),
+                code(f"{got[row, pair]:.9g}"),
+                f"{ulps[row, pair]:,.0f}",
+                f"{error[row, pair] / allowed[row, pair]:.2f}",
+            ]
+        )
+    head = ["position", "channel", "true value", "float32 gives", "error in ulp", "error ÷ bound"]
+    return table(head, rows)
+
+
+def _largest(values: np.ndarray[Any, Any], count: int) -> Iterator[tuple[int, int]]:
+    """Places of the largest values, no two of one column."""
+    order = np.argsort(values, axis=None)[::-1]
+    seen: set[int] = set()
+    for place in order:
+        row, column = (int(i) for i in np.unravel_index(place, values.shape))
+        if column not in seen:
+            seen.add(column)
+            yield row, column
+        if len(seen) == count:
+            return
+
+
+def _floats() -> list[str]:
+    return [name for name, unit in UNIT_ROUNDOFF.items() if unit]
+
+
+def _angle_roundoff(dtype: str) -> float:
+    return UNIT_ROUNDOFF["float64" if dtype == "float64" else "float32"]
+
+
+def _power(value: float) -> str:
+    return f"2<sup>−{-int(np.log2(value))}</sup>"
+
+
+def reference_api() -> str:
+    """The documented functions of every module of the reference."""
+    text = ""
+    package = import_module("posenc.schemes")
+    for info in iter_modules(package.__path__):
+        module = import_module(f"{package.__name__}.{info.name}")
+        text += f"\n## Module `{info.name}`\n\n"
+        for name in module.__all__:
+            text += (
+                f"::: {module.__name__}.{name}\n    options:\n"
+                f'      heading: "posenc.{name}"\n      toc_label: "{name}"\n'
+                "      heading_level: 3\n\n"
+            )
+    return text
+
+
+def schema(path: Path, *, described_only: bool = False) -> str:
+    """The fields of a JSON Schema: all, or those that need words."""
+    root = json.loads(path.read_text(encoding="utf-8"))
+    rows = [
+        [code(where), kind, prose(description)]
+        for where, kind, description in _fields(root, root)
+        if description or not described_only
+    ]
+    return table(["field", "type", "meaning"], rows)
+
+
+def _fields(
+    root: Mapping[str, Any], node: Mapping[str, Any], where: str = ""
+) -> Iterator[tuple[str, str, str]]:
+    for name, child in node.get("properties", {}).items():
+        yield from _field(root, child, f"{where}.{name}".removeprefix("."))
+    extra = node.get("additionalProperties")
+    if isinstance(extra, dict):
+        yield from _field(root, extra, f"{where}.‹name›".removeprefix("."))
+
+
+def _field(
+    root: Mapping[str, Any], node: Mapping[str, Any], where: str
+) -> Iterator[tuple[str, str, str]]:
+    target = node
+    if "$ref" in node:
+        target = root["definitions"][node["$ref"].rpartition("/")[2]]
+    yield where, _kind(target), node.get("description", target.get("description", ""))
+    if target.get("type") == "object" and "$ref" not in node:
+        yield from _fields(root, target, where)
+    items = target.get("items")
+    if isinstance(items, dict) and items.get("type") == "object":
+        yield from _fields(root, items, f"{where}[]")
+
+
+def _kind(node: Mapping[str, Any]) -> str:
+    if "enum" in node:
+        return "one of " + ", ".join(code(value) for value in node["enum"])
+    if "const" in node:
+        return code(node["const"])
+    if "anyOf" in node:
+        return " or ".join(_kind(each) for each in node["anyOf"])
+    kind = node.get("type", "")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def example(name: str, shown: str) -> str:
+    """A file of the examples, under the name that a reader would give it."""
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    return fenced(text, "python", title=shown)
+
+
+def failure() -> str:
+    """The first failure of the wrong story, as the terminal shows it."""
+    output = _run("wrong")[0]
+    first = output.partition(" FAILURES ")[2].partition("\n")[2]
+    lines = first.splitlines()
+    headings = [index for index, line in enumerate(lines) if line.startswith("___")]
+    if len(headings) < 2:
+        raise PluginError(f"the example that should fail several checks does not:\n{output}")
+    shown = [lines[headings[0]].strip("_ "), *lines[headings[0] + 1 : headings[1]]]
+    return fenced("\n".join(shown), title="the first failure", kind="failure")
+
+
+def scorecard(story: str) -> str:
+    """The scorecard of a run."""
+    card = _run(story)[0].partition(" scorecard: ")[2].partition("\n")[2]
+    body = card.partition("\nreport: ")[0]
+    if "checks:" not in body:
+        raise PluginError(f"the scorecard of the {story} example is not as expected:\n{card}")
+    return fenced(body.strip("\n"), title="pytest --impl=mylib_adapter.py", kind="card")
+
+
+def sample_report() -> str:
+    """Parts of a report, so that its form can be seen."""
+    found = dict(_run("wrong")[1])
+    failed = [check for check in found["checks"] if check["verdict"] == "failed"]
+    found["checks"] = [{**failed[0], "message": failed[0]["message"][:60] + "…"}, "…"]
+    for name in ("rows", "not_claimed"):
+        found[name] = [*found[name][:1], "…"]
+    found["combinations_not_claimed"] = {"rope": found["combinations_not_claimed"]["rope"]}
+    return fenced(json.dumps(found, indent=2, ensure_ascii=False), "json")
+
+
+@lru_cache(maxsize=len(STORIES))
+def _run(story: str) -> tuple[str, dict[str, Any]]:
+    """Output and report of a run of the kit, as a user would start it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source in STORIES[story].items():
+            shutil.copy(EXAMPLES / source, Path(folder, name))
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "pytest", "--impl=mylib_adapter.py"),
+                *("--posenc-report=report.json", "--color=no", "-p", "no:cacheprovider"),
+            ],
+            cwd=folder,
+            env=clean | {"COLUMNS": "80", "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+        )
+        wanted = {"wrong": 1, "right": 0}[story]
+        if done.returncode != wanted:
+            raise PluginError(
+                f"the {story} example ended with {done.returncode} instead of {wanted}:\n"
+                f"{done.stdout}{done.stderr}"
+            )
+        return done.stdout, json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "api:reference": reference_api,
+    "example:adapter": partial(example, "mylib_adapter.py", "mylib_adapter.py"),
+    "example:library": partial(example, "mylib.py", "mylib.py"),
+    "example:torch": partial(example, "torch_adapter.py", "torch_adapter.py"),
+    "list:checks": check_count,
+    "list:files": files,
+    "list:schemes": scheme_list,
+    "run:failure": failure,
+    "run:report": sample_report,
+    "run:scorecard-right": partial(scorecard, "right"),
+    "run:scorecard-wrong": partial(scorecard, "wrong"),
+    "schema:report": lambda: schema(Path(report.__file__).with_name("report.schema.json")),
+    "schema:scheme": lambda: schema(spec.folder() / spec.SCHEMA_NAME, described_only=True),
+    "table:accuracy": accuracy,
+    "table:reach": reach,
+    "table:roundoff": roundoff,
+    "table:ulp": ulp,
+}

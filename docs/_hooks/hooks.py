@@ -1,0 +1,76 @@
+"""What MkDocs cannot do by itself, without any plugin: see CONTRIBUTING.md, 'The site'.
+
+Placeholders such as ``<!-- spec:goldens -->`` are filled from the spec, the kit and the reference;
+formulas become MathML; the navigation of folders follows what is in them. Whatever does not fit
+fails the build.
+"""
+
+import re
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+import formulas
+import general_blocks
+import scheme_blocks
+from posenc_conformance import report, spec
+
+COMMENT = re.compile(r"(?P<indent>(?:^ +)?)<!--\s*(?P<name>.*?)\s*-->", re.S | re.M)
+ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):(?=<code|<a|`)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the pages of a folder in place of a pattern in the navigation."""
+    config.nav = [_expanded(Path(config.docs_dir), entry) for entry in config.nav or []]
+    return config
+
+
+def _expanded(docs: Path, entry: Any) -> Any:
+    if isinstance(entry, dict):
+        ((title, content),) = entry.items()
+        if isinstance(content, str) and "*" in content:
+            pages = sorted(docs.glob(content), key=lambda path: (path.stem != "index", path.stem))
+            return {title: [path.relative_to(docs).as_posix() for path in pages]}
+    return entry
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Publish the scheme files and schemas; every scheme must have its page."""
+    for path in (*spec.folder().iterdir(), Path(report.__file__).with_name("report.schema.json")):
+        if path.suffix in (".yaml", ".json"):
+            files.append(File.generated(config, f"spec/{path.name}", abs_src_path=str(path)))
+    for scheme in scheme_blocks.schemes().values():
+        if files.get_file_from_path(f"schemes/{scheme.id}.md") is None:
+            raise PluginError(f"{scheme.path.name} has no page: write docs/schemes/{scheme.id}.md")
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Fill the placeholders; any other comment is a placeholder misspelt."""
+    return COMMENT.sub(
+        lambda match: indent(_block(page.file.src_uri, match["name"]), match["indent"]), markdown
+    )
+
+
+def _block(page: str, name: str) -> str:
+    if name in general_blocks.BLOCKS:
+        return general_blocks.BLOCKS[name]()
+    kind, _, block = name.partition(":")
+    if kind == "spec" and block in scheme_blocks.BLOCKS:
+        folder, _, file = page.rpartition("/")
+        scheme = scheme_blocks.schemes().get(Path(file).stem)
+        if folder != "schemes" or scheme is None:
+            raise PluginError(f"{page}: <!-- {name} --> belongs on the page of a scheme")
+        return scheme_blocks.BLOCKS[block](scheme)
+    known = [*general_blocks.BLOCKS, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
+    raise PluginError(f"{page}: unknown placeholder <!-- {name} -->; known are {', '.join(known)}")
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Turn formulas into MathML."""
+    return formulas.rendered(page.file.src_uri, ROLE.sub("", html))

@@ -1,0 +1,74 @@
+"""Small pieces of HTML and Markdown, and plain text of the spec made presentable."""
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+
+IDENTIFIER = re.compile(r"\b[a-z0-9]{2,}(?:_[a-z0-9]+)+\b|\b[a-z]+(?:_[a-z0-9]{2,})+\b")
+INNER = r"(?:[^()]|\([^()]*\))*"
+
+
+def code(text: object) -> str:
+    """Text as it would be typed; what is short stays in one piece."""
+    shown = html.escape(str(text), quote=False)
+    return f'<code class="short">{shown}</code>' if len(shown) < 28 else f"<code>{shown}</code>"
+
+
+def prose(text: str) -> str:
+    """A sentence of the spec, which is plain text, with indices and powers set as such."""
+    shown = html.escape(text, quote=False).replace("&gt;=", "≥").replace("&lt;=", "≤")
+    shown = IDENTIFIER.sub(lambda match: f"<code>{match[0]}</code>", shown)
+    pieces = re.split(r"(<code>.*?</code>)", shown)
+    return "".join(piece if piece.startswith("<code>") else _raised(piece) for piece in pieces)
+
+
+def _raised(text: str) -> str:
+    text = re.sub(r"_\{([^{}]*)\}", r"<sub>\1</sub>", text)
+    text = re.sub(r"\b(\w)_(\w)\b(?!\()", r"\1<sub>\2</sub>", text)
+    text = re.sub(rf"\^\(({INNER})\)", r"<sup>\1</sup>", text)
+    text = re.sub(r"\^(-?\w+)", r"<sup>\1</sup>", text)
+    return text.replace(" - ", " − ")
+
+
+def paragraph(*parts: str) -> str:
+    """A paragraph of finished pieces."""
+    return f"<p>{' '.join(part for part in parts if part)}</p>\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of finished cells that scrolls by itself when it is wider than the page."""
+    top = "".join(f"<th>{cell}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>\n" for row in rows)
+    return (
+        f'\n<div class="wide"><table>\n<thead><tr>{top}</tr></thead>\n'
+        f"<tbody>\n{body}</tbody>\n</table></div>\n\n"
+    )
+
+
+def _cell(content: str) -> str:
+    words = re.sub("<[^>]*>", "", content)
+    return f'<td class="prose">{content}</td>' if len(words) > 60 else f"<td>{content}</td>"
+
+
+def heading(level: int, text: str, anchor: str) -> str:
+    """A Markdown heading, so that it is in the table of contents."""
+    return f"\n{'#' * level} {text} {{ #{anchor} }}\n\n"
+
+
+def fenced(text: str, language: str = "text", title: str = "", kind: str = "") -> str:
+    """A block of text or code; output has a kind, which is a class of the style sheet."""
+    options = f" .no-copy .{kind}" if kind else ""
+    options += f' title="{title}"' if title else ""
+    return f"\n```{{ .{language}{options} }}\n{text.rstrip()}\n```\n\n"
+
+
+def link(url: str, text: str) -> str:
+    """A link to another site."""
+    return f'<a href="{html.escape(url)}">{text}</a>'
+
+
+def thread(url: str) -> str:
+    """A link that says which thread or page it leads to."""
+    found = re.match(r"https://github\.com/([^/]+/[^/]+)/(?:pull|issues)/(\d+)$", url)
+    name = f"{found[1]}#{found[2]}" if found else url.removeprefix("https://")
+    return link(url, html.escape(name))

@@ -1,0 +1,322 @@
+"""What a scheme's page shows of its scheme file: one function per ``<!-- spec:name -->``."""
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+
+from markup import code, fenced, heading, link, paragraph, prose, table, thread
+from posenc_conformance.checks import LEVELS, checks_of
+from posenc_conformance.failure import AXES
+from posenc_conformance.implementations.reference import Reference
+from posenc_conformance.spec import Call, Golden, Invariant, Parameter, Scheme, load_all
+from posenc_conformance.subject import subjects
+
+
+@lru_cache(maxsize=1)
+def schemes() -> dict[str, Scheme]:
+    """Every scheme by its id."""
+    return {scheme.id: scheme for scheme in load_all()}
+
+
+@lru_cache(maxsize=1)
+def check_ids() -> dict[str, frozenset[str]]:
+    """Ids of all checks of every scheme, as the reference calls for them."""
+    everything = subjects(Reference(), list(schemes().values()))
+    return {
+        scheme.id: frozenset(
+            f"{scheme.path.name}::{level}::{check.id}"
+            for level in LEVELS
+            for check in checks_of(scheme, level, everything)
+        )
+        for scheme in schemes().values()
+    }
+
+
+def calls(scheme: Scheme) -> str:
+    """How an adapter is called."""
+    return "".join(_call(scheme, call) for call in scheme.calls.values())
+
+
+def _call(scheme: Scheme, call: Call) -> str:
+    passed = [p for p in call.parameters.values() if p.passed]
+    keywords = [p.name for p in passed] + _axes(scheme, call, passed=True)
+    keywords += ["dtype"] if call.dtype == "keyword" else []
+    star = ["*", *keywords] if keywords else []
+    rows = [[code(name), prose(text)] for name, text in call.arguments.items()]
+    rows += [[code(p.name), prose(p.description) + _when(p)] for p in passed]
+    rows += [
+        [code(name), f"The convention {code(name)}."] for name in _axes(scheme, call, passed=True)
+    ]
+    dtype = {
+        "keyword": f"the one that the keyword {code('dtype')} names",
+        "integer": "any integer dtype",
+    }.get(call.dtype, f"that of {code(call.dtype)}")
+    if call.dtype == "keyword":
+        rows += [[code("dtype"), "Name of the dtype that the result must have."]]
+    shape = [p for p in call.parameters.values() if not p.passed and p.name not in call.arguments]
+    restrict = ", ".join(code(p.name) for p in call.parameters.values())
+    return (
+        fenced(f"{call.name}({', '.join([*call.arguments, *star])}) -> {call.returns}", "python")
+        + table(["argument", "meaning"], rows)
+        + paragraph(f"Kind of call: {code(call.kind)}. The result's dtype is {dtype}.")
+        + paragraph(
+            f"A claim may restrict {restrict}.",
+            *(f"{code(p.name)} is the length of an axis of {code(p.of)}." for p in shape if p.of),
+        )
+    )
+
+
+def _axes(scheme: Scheme, call: Call, *, passed: bool) -> list[str]:
+    """Conventions that a call knows, those that it is passed by keyword or all."""
+    used = [name for each in call.combinations.values() for name in each.conventions]
+    known = dict.fromkeys([*used, *call.options])
+    return [name for name in known if scheme.conventions[name].passed or not passed]
+
+
+def _when(parameter: Parameter) -> str:
+    return f" Passed only with {_point(parameter.when)}." if parameter.when else ""
+
+
+def _point(point: Mapping[str, object]) -> str:
+    return ", ".join(code(f"{name}={value!r}") for name, value in point.items())
+
+
+def conventions(scheme: Scheme) -> str:
+    """The axes on which right implementations differ."""
+    text = ""
+    for axis in scheme.conventions.values():
+        told = "" if axis.passed else "It shows in other arguments and is not passed by keyword."
+        silence = (
+            "Optional: nothing is claimed here unless a claim says so."
+            if axis.optional
+            else f"A claim that does not mention it means {code(axis.default)}."
+        )
+        rows = [[code(value), prose(meaning)] for value, meaning in axis.values.items()]
+        text += heading(3, f"`{axis.name}`", f"convention-{axis.name}")
+        text += paragraph(prose(axis.description), silence, told)
+        text += table(["value", "meaning"], rows)
+    return text
+
+
+def combinations(scheme: Scheme) -> str:
+    """Every combination that may be claimed, and who uses it."""
+    text = ""
+    for call in scheme.calls.values():
+        used = dict.fromkeys(n for each in call.combinations.values() for n in each.conventions)
+        rows = [
+            [
+                f'<span id="{_combination_id(call, each.name)}">{code(each.name)}</span>',
+                prose(each.used_by),
+                *(code(each.conventions[n]) if n in each.conventions else "" for n in used),
+            ]
+            for each in call.combinations.values()
+        ]
+        if len(scheme.calls) > 1:
+            text += paragraph(f"Of {code(call.name)}:")
+        text += table(["combination", "used by", *map(code, used)], rows)
+    return text
+
+
+def _combination_id(call: Call, name: str) -> str:
+    return f"combination-{call.name.replace('_', '-')}-{name}"
+
+
+def goldens(scheme: Scheme) -> str:
+    """Every golden: what it catches, its call and its values."""
+    text = ""
+    several = len(scheme.calls) > 1
+    for call in scheme.calls.values():
+        for name in call.combinations:
+            some = [g for g in scheme.goldens if (g.call, g.combination) == (call.name, name)]
+            if some:
+                shown = f"`{call.name}` `{name}`" if several else f"`{name}`"
+                text += heading(3, shown, f"goldens-{call.name.replace('_', '-')}-{name}")
+                text += "".join(_golden(scheme, call, golden) for golden in some)
+    return text
+
+
+def _golden(scheme: Scheme, call: Call, golden: Golden) -> str:
+    node = f"{scheme.path.name}::golden::{golden.id}"
+    if not any(id.startswith(f"{node}[") for id in check_ids()[scheme.id]):
+        raise PluginError(f"{node} is a golden that no check asks for")
+    given = [f"{name}={_argument(value)}" for name, value in golden.arguments.items()]
+    given += [f"{name}={value!r}" for name, value in golden.options.items()]
+    source = scheme.sources[golden.source]
+    return (
+        f'\n<details class="golden" id="golden-{golden.id}">\n'
+        f"<summary>{code(golden.id)} catches {prose(golden.kills)}</summary>\n"
+        + paragraph(code(f"{call.name}({', '.join(given)})"))
+        + _expectation(call, golden)
+        + paragraph(
+            f"Defined by {html.escape(source['title'])}.",
+            f"Alone: {code(f'pytest --impl=… -k {golden.id}')}",
+        )
+        + paragraph(f"<small>SHA-256 {golden.provenance.get('sha256', 'not written yet')}</small>")
+        + "</details>\n\n"
+    )
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, Mapping):
+        ((form, content),) = value.items()
+        return f"{form}({', '.join(map(str, content))})"
+    return str(value)
+
+
+def _expectation(call: Call, golden: Golden) -> str:
+    if golden.values is not None:
+        rows = "\n".join(_rows(golden.values, 0))
+        return f"<pre><code>{rows}</code></pre>\n"
+    probes = golden.probes or ()
+    names = AXES.get(call.kind, ())
+    width = len(probes[0]) - 1
+    extra = [f"axis {axis}" for axis in range(width - len(names))]
+    rows_ = [[*(f"{index:g}" for index in map(int, row[:-1])), code(row[-1])] for row in probes]
+    if width == 1 and call.kind == "bucket":
+        names = ("element",)
+    return table([*extra, *names[:width], "value"], rows_)
+
+
+def _rows(values: Any, depth: int) -> list[str]:
+    """Nested values as lines; numbers alone as one line that may be long."""
+    if not isinstance(values[0], Sequence):
+        return [", ".join("masked" if value is None else repr(value) for value in values)]
+    lines: list[str] = []
+    for index, part in enumerate(values):
+        if isinstance(part[0], Sequence):
+            lines.append(f"head {index}")
+        lines += [("  " if depth else "") + line for line in _rows(part, depth + 1)]
+    return lines
+
+
+def published(scheme: Scheme) -> str:
+    """Printed numbers that the reference is held against."""
+    if not scheme.published:
+        return paragraph("No source prints numbers of this scheme to compare with.")
+    rows = []
+    for item in scheme.published:
+        shown = [_printed(item.quantity, one) for one in item.printed]
+        given = ", ".join(f"{name}={_argument(value)}" for name, value in item.arguments.items())
+        note = f" {prose(item.note)}" if item.note else ""
+        rows.append(
+            [
+                f'<span id="published-{item.id}">{code(item.id)}</span>',
+                html.escape(scheme.sources[item.source]["title"]),
+                code(f"{item.call}({given})"),
+                ", ".join(shown),
+                f"{item.rounding}.{note}",
+            ]
+        )
+    return table(["id", "printed by", "call", "printed", "rounding"], rows)
+
+
+def _printed(quantity: str, one: Sequence[Any]) -> str:
+    *index, text = one
+    if quantity == "dot-product":
+        return f"{code(text)} (dot product)"
+    return f"{code(text)} at {', '.join(map(str, index))}"
+
+
+def invariants(scheme: Scheme) -> str:
+    """Statement and proof of every invariant, and the check that executes it."""
+    return "".join(_invariant(scheme, invariant) for invariant in scheme.invariants)
+
+
+def _invariant(scheme: Scheme, invariant: Invariant) -> str:
+    node = f"{scheme.path.name}::invariant::{invariant.id}"
+    found = sorted(id for id in check_ids()[scheme.id] if id.startswith(f"{node}["))
+    if not found:
+        raise PluginError(f"{node} is an invariant that no check executes")
+    call = scheme.calls[invariant.call]
+    covered = invariant.combinations or tuple(call.combinations)
+    where = "all combinations"
+    if len(covered) < len(call.combinations):
+        where = ", ".join(map(code, covered))
+    if len(scheme.calls) > 1:
+        where = f"{code(call.name)}: {where}"
+    if invariant.options:
+        where += f", where {_point(invariant.options)} is claimed"
+    return (
+        heading(3, f"`{invariant.id}`", f"invariant-{invariant.id}")
+        + paragraph(f"<strong>{prose(invariant.statement)}</strong>")
+        + paragraph(f"<em>Proof.</em> {prose(invariant.proof)}")
+        + paragraph(f"Executed as {code(f'{node}[…]')} for {where}.")
+    )
+
+
+def accuracy(scheme: Scheme) -> str:
+    """The constants of the error model."""
+    found = scheme.accuracy
+    rows = [[f"<em>A</em> = {found.rounding}", f"<em>B</em> = {found.angle}", prose(found.scale)]]
+    return table(["rounding", "angle", "scale <em>s</em>"], rows) + paragraph(
+        prose(found.derivation)
+    )
+
+
+def deviations(scheme: Scheme) -> str:
+    """Every known mistake."""
+    text = ""
+    for deviation in scheme.deviations:
+        where = f" in {code(deviation.call)}" if len(scheme.calls) > 1 else ""
+        text += heading(3, f"`{deviation.id}`", deviation.id)
+        text += paragraph(prose(deviation.description))
+        text += paragraph(f"<em>Effect.</em> {prose(deviation.effect)}")
+        threads = ", ".join(map(thread, deviation.links))
+        seen = f"Discussed in {threads}." if threads else ""
+        text += paragraph(f"Class: {deviation.kind}{where}.", seen)
+    return text
+
+
+def bad_inputs(scheme: Scheme) -> str:
+    """Input that must be refused."""
+    rows = []
+    for bad in scheme.bad_inputs:
+        given = ", ".join(f"{name}={_argument(value)}" for name, value in bad.arguments.items())
+        only = f" Only of {', '.join(bad.combinations)}." if bad.combinations else ""
+        only += f" Only where {_point(bad.options)} is claimed." if bad.options else ""
+        rows.append(
+            [
+                f'<span id="bad-input-{bad.id}">{code(bad.id)}</span>',
+                code(f"{bad.call}({given})"),
+                f"{prose(bad.why)}.{only}",
+            ]
+        )
+    return table(["id", "call", "why"], rows)
+
+
+def sources(scheme: Scheme) -> str:
+    """Where the definition comes from."""
+    items = []
+    for key, source in scheme.sources.items():
+        title = html.escape(source["title"])
+        shown = link(source["url"], title) if "url" in source else title
+        where = f": {prose(source['where'])}" if "where" in source else ""
+        items.append(f'<li id="source-{key}">{shown}{where}</li>')
+    return "\n<ul>\n" + "\n".join(items) + "\n</ul>\n\n"
+
+
+def summary(scheme: Scheme) -> str:
+    """The scheme in a sentence, and its file."""
+    return (
+        paragraph(f"<strong>{prose(scheme.summary)}</strong>")
+        + f"\nScheme file: [`{scheme.path.name}`](../spec/{scheme.path.name}). "
+        + f"Judge one: `pytest {scheme.path.name} --impl=…`\n\n"
+    )
+
+
+BLOCKS: dict[str, Callable[[Scheme], str]] = {
+    "accuracy": accuracy,
+    "bad-inputs": bad_inputs,
+    "calls": calls,
+    "combinations": combinations,
+    "conventions": conventions,
+    "deviations": deviations,
+    "goldens": goldens,
+    "invariants": invariants,
+    "published": published,
+    "sources": sources,
+    "summary": summary,
+}
