@@ -15,6 +15,7 @@ from posenc_conformance.checks import (
     checks_of,
 )
 from posenc_conformance.checks.smoke import require_smoke
+from posenc_conformance.report import explained
 from posenc_conformance.spec import Scheme, load_all
 from posenc_conformance.subject import subjects
 
@@ -39,7 +40,7 @@ def schemes() -> tuple[Scheme, ...]:
 
 
 def judge(
-    adapter: object, levels: Sequence[str] = LEVELS, examples: int = 5, seed: int = 0
+    adapter: object, levels: Sequence[str] = LEVELS, examples: int = 4, seed: int = 0
 ) -> list[Verdict]:
     """Every check that the adapter's claims call for, at these levels."""
     found = subjects(adapter, schemes())
@@ -56,11 +57,8 @@ def failed(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def diagnoses(verdicts: Sequence[Verdict]) -> list[str]:
-    """Deviation ids named by failures, the most frequent first."""
-    named = [
-        each.outcome.diagnosis.partition(":")[0] for each in verdicts if each.outcome.diagnosis
-    ]
-    return sorted(dict.fromkeys(named), key=named.count, reverse=True)
+    """Deviation ids named by failures, the one that explains most first."""
+    return [found[0] for found in explained([each.outcome.explanations for each in verdicts])]
 
 
 def _run(check: Check, options: Options) -> Verdict:

@@ -39,6 +39,16 @@ class Case:
             keywords["dtype"] = np.float64
         return np.asarray(reference(**self.arguments, **keywords))
 
+    @cached_property
+    def shown(self) -> Array:
+        """Which elements count: not those that a mask or a golden hides. Broadcasts to the result.
+
+        Only a bias has a mask; others need not compute the truth to know.
+        """
+        if self.printed is None and self.call.kind != "bias":
+            return np.asarray(True)
+        return np.isfinite(self.truth)
+
     @property
     def conventions_passed(self) -> Point:
         """The conventions that the call takes by keyword."""

@@ -95,7 +95,7 @@ class CheckItem(pytest.Item):
             "exact_angles": outcome.exact_angles,
             "horizon": outcome.horizon,
             "horizon_is_claim": outcome.horizon_is_claim,
-            "diagnosis": outcome.diagnosis,
+            "explanations": [list(each) for each in outcome.explanations],
             "message": message,
         }
         self.user_properties.append((PROPERTY, found))

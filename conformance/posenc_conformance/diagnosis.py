@@ -15,18 +15,19 @@ NEAR = 0.05
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """An explanation, or the honest absence of one."""
+    """What explains a wrong result, or the honest absence of that."""
 
-    deviation: str | None
-    """Id of the deviation; None if none fits."""
-    text: str
-    residual: float | None = None
-    """What is left unexplained, in units of the bound."""
+    explanations: tuple[tuple[str, str], ...]
+    """Id and words of each deviation that does, the most special first; empty if none does."""
+    residual: float = 0.0
+    """What the first of them leaves unexplained, in units of the bound."""
+    otherwise: str = ""
+    """What to say if none does."""
 
     @property
-    def name(self) -> str | None:
-        """Id and explanation, for reports."""
-        return f"{self.deviation}: {self.text}" if self.deviation else None
+    def deviation(self) -> str | None:
+        """Id of the first explanation."""
+        return self.explanations[0][0] if self.explanations else None
 
 
 @dataclass(frozen=True)
@@ -42,23 +43,24 @@ class Fit:
 
 
 def diagnose(case: Case, output: Floats) -> Diagnosis:
-    """The deviation that predicts a wrong result.
+    """The deviations that predict a wrong result.
 
-    Of several that do, the first in the scheme's order: there the special ones come before those
-    that include them, as another base includes frequencies taken from head_dim.
+    They come in the scheme's order, where special ones stand before those that include them, as
+    another base includes frequencies taken from head_dim.
     """
     fits = list(_fits(case, output))
-    if not fits:
-        return Diagnosis(None, "no known deviation applies")
-    for fit in fits:
-        if fit.residual <= 1:
-            return Diagnosis(fit.deviation, fit.explanation, fit.residual)
-    nearest = min(fits, key=lambda fit: fit.left)
+    right = [fit for fit in fits if fit.residual <= 1]
+    if right:
+        explanations = {fit.deviation: fit.explanation for fit in reversed(right)}
+        return Diagnosis(tuple(reversed(explanations.items())), right[0].residual)
+    nearest = min(fits, key=lambda fit: fit.left, default=None)
+    if nearest is None:
+        return Diagnosis((), otherwise="no known deviation applies")
     if nearest.left < NEAR:
-        left = f"{100 * nearest.left:.2g} % of the error is left"
-        text = f"nearly {nearest.explanation}; {left}"
-        return Diagnosis(nearest.deviation, text, nearest.residual)
-    return Diagnosis(None, f"no known deviation fits; {nearest.deviation} is nearest, and far off")
+        text = f"nearly {nearest.explanation}; {100 * nearest.left:.2g} % of the error is left"
+        return Diagnosis(((nearest.deviation, text),), nearest.residual)
+    text = f"no known deviation fits; {nearest.deviation} is nearest, and far off"
+    return Diagnosis((), otherwise=text)
 
 
 def _fits(case: Case, output: Floats) -> Iterator[Fit]:

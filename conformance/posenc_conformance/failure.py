@@ -32,7 +32,7 @@ def compared(case: Case, output: Floats, title: str) -> Outcome:
             page_line(case, diagnosis),
         ]
     )
-    raise Wrong(text, Outcome(worst=comparison.worst, diagnosis=diagnosis.name))
+    raise Wrong(text, Outcome(worst=comparison.worst, explanations=diagnosis.explanations))
 
 
 def page_line(case: Case, diagnosis: Diagnosis) -> str:
@@ -43,10 +43,10 @@ def page_line(case: Case, diagnosis: Diagnosis) -> str:
 
 def diagnosis_line(diagnosis: Diagnosis) -> str:
     """What it looks like."""
-    text = diagnosis.text
-    if diagnosis.deviation:
-        text += f" [{diagnosis.deviation}; residual {diagnosis.residual:.2g} of the bound]"
-    return f"diagnosis  {text}"
+    if not diagnosis.explanations:
+        return f"diagnosis  {diagnosis.otherwise}"
+    deviation, words = diagnosis.explanations[0]
+    return f"diagnosis  {words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"
 
 
 def call_lines(case: Case) -> list[str]:

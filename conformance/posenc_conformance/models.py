@@ -13,6 +13,10 @@ BASES = (100.0, 1e3, 1e4, 1e5, 5e5, 1e6, 1e7, 1e8)
 """Bases met in released models and in mistakes."""
 
 
+LARGEST_SHIFT = 10_000
+"""Shifts beyond this are no off-by-something mistakes."""
+
+
 @dataclass(frozen=True)
 class Model:
     """One explanation and the result that it predicts."""
@@ -40,9 +44,12 @@ def other_conventions(axis: str, explanation: str) -> DeviationModel:
     return models
 
 
-def shifted_positions(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions that start too early or too late."""
-    for shift in (1, -1, 2, -2, 3):
+def shifted_positions(case: Case, estimate: float) -> Iterator[Model]:
+    """Positions that start too early or too late: as estimated, or by one or two."""
+    rounded = [round(estimate)] if np.isfinite(estimate) and abs(estimate) < LARGEST_SHIFT else []
+    for shift in dict.fromkeys([*rounded, 1, -1, 2, -2]):
+        if shift == 0:
+            continue
         yield from attempt(
             case.changed(positions=case.arguments["positions"] + shift),
             f"matches positions shifted by {shift:+d}",

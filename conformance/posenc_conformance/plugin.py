@@ -33,8 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--posenc-examples",
         metavar="N",
         type=int,
-        default=5,
-        help="examples that Hypothesis draws per invariant (default: 5)",
+        default=4,
+        help="examples that Hypothesis draws per invariant (default: 4)",
     )
     group.addoption(
         "--posenc-seed",

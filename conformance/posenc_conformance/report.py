@@ -31,7 +31,7 @@ class Result:
     exact_angles: bool | None
     horizon: int | None
     horizon_is_claim: bool | None
-    diagnosis: str | None
+    explanations: Sequence[Sequence[str]]
     message: str
 
 
@@ -68,6 +68,7 @@ def build(
             "not_claimed": len(not_claimed),
         },
         "rows": _rows(results),
+        "diagnoses": _diagnoses(results),
         "checks": [_finite(asdict(result)) for result in results],
         "not_claimed": not_claimed,
         "combinations_not_claimed": {
@@ -117,11 +118,48 @@ def _rows(results: Sequence[Result]) -> list[dict[str, Any]]:
                     "exact_angles": sweep.exact_angles if sweep else None,
                     "horizon": sweep.horizon if sweep else None,
                     "horizon_is_claim": sweep.horizon_is_claim if sweep else None,
-                    "diagnoses": sorted({r.diagnosis for r in some if r.diagnosis}),
                 }
             )
         )
     return rows
+
+
+def _diagnoses(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """For each call and combination that failed, the fewest deviations that explain most."""
+    grouped: dict[tuple[str, str, str], list[Result]] = {}
+    for result in results:
+        if result.verdict == "failed":
+            key = (result.scheme, result.call, result.combination)
+            grouped.setdefault(key, []).append(result)
+    return [
+        {
+            "scheme": scheme,
+            "call": call,
+            "combination": combination,
+            "failed": len(some),
+            "explained_by": [
+                {"deviation": deviation, "explanation": words, "failures": count}
+                for deviation, words, count in explained([each.explanations for each in some])
+            ],
+        }
+        for (scheme, call, combination), some in grouped.items()
+    ]
+
+
+def explained(failures: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, str, int]]:
+    """Deviations, the one that explains most failures first, then what explains the rest.
+
+    Takes the explanations of each failure; gives id, words and the number of failures explained.
+    """
+    found = []
+    rest = [{pair[0]: pair[1] for pair in each} for each in failures if each]
+    while rest:
+        ids = [id for each in rest for id in each]
+        best = max(dict.fromkeys(ids), key=ids.count)
+        words = next(each[best] for each in rest if best in each)
+        found.append((best, words, ids.count(best)))
+        rest = [each for each in rest if best not in each]
+    return found
 
 
 def _counts(results: Sequence[Result]) -> dict[str, int]:

@@ -14,7 +14,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     yield "worst: largest error in units of what the error model allows; at most 1 passes"
     yield "angles: exact, or as good as float32 can form them"
     yield "horizon: up to where angles cost less than bfloat16 resolution; + where the claim ends"
-    if found := _diagnoses(report):
+    if found := list(_diagnoses(report)):
         yield ""
         yield "diagnosis"
         yield from (f"  {line}" for line in found)
@@ -80,12 +80,16 @@ def _silent(report: dict[str, Any]) -> list[str]:
     return [f"{scheme} ({', '.join(names)}): {why}" for (scheme, why), names in found.items()]
 
 
-def _diagnoses(report: dict[str, Any]) -> list[str]:
-    found: dict[tuple[str, str], set[str]] = {}
-    for row in report["rows"]:
-        if row["diagnoses"]:
-            key = (f"{row['scheme']} {row['combination']}", "; ".join(row["diagnoses"]))
-            found.setdefault(key, set()).add(row["dtype"] or "all")
-    return [
-        f"{where} ({', '.join(sorted(dtypes))}): {why}" for (where, why), dtypes in found.items()
-    ]
+def _diagnoses(report: dict[str, Any]) -> Iterator[str]:
+    """What explains the failures, and how many of them."""
+    for found in report["diagnoses"]:
+        failed = found["failed"]
+        lines = [
+            f"{each['explanation']} [{each['deviation']}], {each['failures']} of {failed} failures"
+            for each in found["explained_by"]
+        ]
+        left = failed - sum(each["failures"] for each in found["explained_by"])
+        if left:
+            lines.append(f"no known deviation, {left} of {failed} failures")
+        for line in lines:
+            yield f"{found['scheme']} {found['combination']}: {line}"

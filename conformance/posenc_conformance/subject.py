@@ -103,8 +103,7 @@ class Subject:
                 raise Misbehaviour(f"{self.call.name}() returned {name}; expected integers")
         elif name != case.dtype:
             raise Misbehaviour(f"{self.call.name}() returned {name}; expected {case.dtype}")
-        looked_at = np.isfinite(case.truth)
-        bad = looked_at & ~np.isfinite(output.astype(np.float64))
+        bad = case.shown & ~np.isfinite(output.astype(np.float64))
         if bad.any():
             index = tuple(int(i) for i in np.argwhere(bad)[0])
             raise Misbehaviour(

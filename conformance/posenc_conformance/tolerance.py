@@ -61,12 +61,12 @@ def bounds(case: Case, terms: ErrorTerms, *, angles: bool = True) -> Floats:
     allowed = terms.scale * accuracy.rounding * v
     if angles:
         allowed = allowed + terms.scale * accuracy.angle * u * terms.angle
-    return np.broadcast_to(allowed, case.truth.shape)
+    return np.broadcast_to(allowed, case.shape)
 
 
 def informative(case: Case, terms: ErrorTerms, bound: Floats) -> npt.NDArray[np.bool_]:
-    """Elements that a wrong result could fail: the truth is shown, and the bound is below s."""
-    return np.asarray(np.isfinite(case.truth) & ((bound < terms.scale) | (bound == 0)))
+    """Elements that a wrong result could fail: they are shown, and the bound is below s."""
+    return np.asarray(case.shown & ((bound < terms.scale) | (bound == 0)))
 
 
 def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:

@@ -29,8 +29,8 @@ class Outcome:
     """Largest power of two up to which errors stay below bfloat16 resolution."""
     horizon_is_claim: bool | None = None
     """Whether the horizon lies where the claim ends, not where the precision does."""
-    diagnosis: str | None = None
-    """The known deviation that explains a failure, in words."""
+    explanations: tuple[tuple[str, str], ...] = ()
+    """Known deviations that explain a failure, the most special first: id, and words."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Invariants, and the definition itself, at sizes and parameters that Hypothesis draws."""
 
 from collections.abc import Iterator, Sequence
+from random import Random
 from typing import Any
 from zlib import crc32
 
@@ -61,34 +62,38 @@ def drawn(
     from hypothesis import strategies as st
 
     worst = 0.0
+    found: list[Misbehaviour | Failure] = []
     scopes = subject.offers(wanted)
 
-    # An explicit seed: without one Hypothesis reads the source of the function to find its own.
-    @hypothesis.seed(options.seed + crc32(name.encode()))
-    @hypothesis.settings(
-        max_examples=options.examples,
-        database=None,
-        deadline=None,
-        report_multiple_bugs=False,
-        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    @hypothesis.given(st.data())
-    def example(data: Any) -> None:
+    def fails(data: Any) -> bool:
         nonlocal worst
         pick = _Drawn(data)
         scope = pick.one_of(scopes)
         trial = Trial(subject, scope, pick.one_of(scope.dtypes), {}, pick)
-        check(trial)
+        try:
+            check(trial)
+        except (Misbehaviour, Failure) as failure:
+            found.append(failure)
+            return True
         worst = max(worst, trial.worst)
+        return False
 
+    settings = hypothesis.settings(
+        max_examples=options.examples,
+        database=None,
+        deadline=None,
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+    )
+    random = Random(options.seed + crc32(name.encode()))
     try:
-        example()
-    except Misbehaviour as problem:
-        raise Wrong(f"invariant {name}: {problem}") from None
-    except Failure as failure:
-        raise _wrong(name, failure) from None
-    return Outcome(worst=worst)
+        # A key, although there is no database: without one Hypothesis reads our source to make it.
+        hypothesis.find(st.data(), fails, settings=settings, random=random, database_key=b"posenc")
+    except hypothesis.errors.NoSuchExample:
+        return Outcome(worst=worst)
+    smallest = found[-1]
+    if isinstance(smallest, Misbehaviour):
+        raise Wrong(f"invariant {name}: {smallest}")
+    raise _wrong(name, smallest)
 
 
 def _wrong(name: str, failure: Failure) -> Wrong:
@@ -100,7 +105,9 @@ def _wrong(name: str, failure: Failure) -> Wrong:
         diagnosis_line(diagnosis),
         page_line(failure.case, diagnosis),
     ]
-    return Wrong("\n".join(lines), Outcome(worst=failure.worst, diagnosis=diagnosis.name))
+    return Wrong(
+        "\n".join(lines), Outcome(worst=failure.worst, explanations=diagnosis.explanations)
+    )
 
 
 class _Drawn:

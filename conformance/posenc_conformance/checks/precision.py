@@ -53,7 +53,7 @@ def sweep(subject: Subject, case: Case) -> Outcome:
         outcome = compared(case, output, "precision")
     except Wrong as wrong:
         failed = wrong.outcome
-        outcome = Outcome(failed.worst, None, reach, at_end, failed.diagnosis)
+        outcome = Outcome(failed.worst, None, reach, at_end, failed.explanations)
         raise Wrong(wrong.text, outcome) from None
     exact = outcome.exact_angles if reach is not None else None
     return Outcome(outcome.worst, exact, reach, at_end)

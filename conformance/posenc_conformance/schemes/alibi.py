@@ -50,20 +50,24 @@ def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
 
 
 def bias_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """One query at the end of more keys than 16 bits count, more heads than a power of two."""
+    """One query at the end of more keys than 16 bits count."""
     k_len = min(largest, 2**15) + 2
-    return {"heads": 9, "q_len": 1, "k_len": k_len, **parameters}
+    return {"heads": 3, "q_len": 1, "k_len": k_len, **parameters}
 
 
 def heads_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Powers of two and not, up to the heads of the largest models."""
-    return ({"heads": heads} for heads in (*range(1, 18), 20, 24, 25, 32, 33, 40, 64, 71, 112, 128))
+    return (
+        {"heads": heads}
+        for heads in (*range(1, 18), 20, 24, 25, 32, 33, 40, 48, 64, 71, 80, 96, 112, 128)
+    )
 
 
 def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Many heads, and many queries."""
-    yield from ({"heads": heads} for heads in (1, 2, 3, 9, 12, 16, 25, 40))
-    yield {"heads": 2, "q_len": 200, "k_len": 200}
+    heads = (1, 2, 3, 5, 7, 9, 12, 16, 20, 25, 40, 71, 112)
+    yield from ({"heads": some, "q_len": 1, "k_len": 3} for some in heads)
+    yield {"heads": 1, "q_len": 600, "k_len": 600}
 
 
 def below_power(heads: int) -> int:

@@ -79,12 +79,12 @@ def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Every configuration of the list, many heads, many queries, keys beyond the last bucket."""
     for buckets, distance in CONFIGURATIONS:
         yield {
-            "table": fine((buckets, 12)),
+            "table": fine((buckets, 33)),
             "q_len": 2,
             "k_len": distance + 72,
             "max_distance": distance,
         }
-    yield {"q_len": 200, "k_len": 200}
+    yield {"table": fine((32, 1)), "q_len": 600, "k_len": 600}
 
 
 def exact(answer: Answer, trial: Trial, wrong: npt.NDArray[np.bool_], what: str) -> None:
