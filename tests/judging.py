@@ -15,9 +15,9 @@ from posenc_conformance.checks import (
     checks_of,
 )
 from posenc_conformance.checks.smoke import require_smoke
+from posenc_conformance.claimed import subjects
 from posenc_conformance.report import explained
 from posenc_conformance.spec import Scheme, load_all
-from posenc_conformance.subject import subjects
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The command ``posenc``: list, init, goldens."""
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,10 +15,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 if all is well, 1 for drift, 2 for a mistake in the call."""
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
     except UserError as error:
         print(f"posenc: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # as in: posenc list | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -60,9 +66,9 @@ def _list(options: argparse.Namespace) -> int:
 
 def _described(name: str, point: EntryPoint) -> Iterator[str]:
     """Whether an implementation is installed, and what it claims."""
+    from posenc_conformance.claimed import subjects
     from posenc_conformance.implementation import blank, target, versions
     from posenc_conformance.spec import load_all
-    from posenc_conformance.subject import subjects
 
     try:
         adapter = target(name)

@@ -9,6 +9,7 @@ import pytest
 
 from posenc_conformance import report, scorecard
 from posenc_conformance.checks import LEVELS, Options, checks_of
+from posenc_conformance.claimed import subjects
 from posenc_conformance.collect import PROPERTY
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementation import Implementation, load
@@ -16,7 +17,7 @@ from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.report import Result
 from posenc_conformance.spec import Scheme, folder, is_scheme_file, paths
 from posenc_conformance.spec import load as load_scheme
-from posenc_conformance.subject import Subject, subjects
+from posenc_conformance.subject import Subject
 
 STATUS = {"blocked": ("B", "BLOCKED"), "silent": ("S", "SILENT")}
 

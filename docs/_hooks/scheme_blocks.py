@@ -9,10 +9,10 @@ from mkdocs.exceptions import PluginError
 
 from markup import code, fenced, heading, link, paragraph, prose, table, thread
 from posenc_conformance.checks import LEVELS, checks_of
+from posenc_conformance.claimed import subjects
 from posenc_conformance.failure import AXES
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.spec import Call, Golden, Invariant, Parameter, Scheme, load_all
-from posenc_conformance.subject import subjects
 
 
 @lru_cache(maxsize=1)
