@@ -12,7 +12,7 @@ from posenc_conformance.cases import Case
 from posenc_conformance.checks.golden import golden_case
 from posenc_conformance.spec import Golden, Scheme, Value, load_all
 from posenc_conformance.tolerance import Comparison, compare
-from tests.mistakes import MISTAKES, Mistake
+from tests.golden_mistakes import MISTAKES, Mistake
 
 SCHEMES = {scheme.id: scheme for scheme in load_all()}
 GOLDENS = {

@@ -5,20 +5,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.judging import Verdict, diagnoses, failed, judge, schemes
-from tests.miniatures.right import RIGHT
-from tests.miniatures.wrong import (
-    WRONG,
-    BucketBias,
-    Buckets,
-    Linear,
-    Mistake,
-    Rotary,
-    Sinusoid,
-    Slopes,
-    declared,
-)
+from tests.miniatures import right, wrong
+from tests.miniatures.mistakes import STEPS, WRONG, Mistake, declared
+from tests.miniatures.styles import RIGHT
 
-STEPS = (Sinusoid, Rotary, Slopes, Linear, Buckets, BucketBias)
+assert right.__path__, wrong.__path__  # importing them fills the lists
 
 
 def told(verdicts: Sequence[Verdict]) -> str:
@@ -42,7 +33,7 @@ def test_right_passes(make: Callable[[], object]) -> None:
     assert_right(make())
 
 
-@pytest.mark.parametrize("steps", STEPS, ids=name_of)
+@pytest.mark.parametrize("steps", tuple(STEPS), ids=name_of)
 def test_what_the_wrong_ones_change_is_right(steps: type[Mistake]) -> None:
     """So that each is wrong in the step that it changes and in nothing else."""
     call = next(scheme.calls[steps.call] for scheme in schemes() if steps.call in scheme.calls)
@@ -53,11 +44,11 @@ def test_what_the_wrong_ones_change_is_right(steps: type[Mistake]) -> None:
 @pytest.mark.parametrize("mistake", WRONG, ids=name_of)
 def test_wrong_is_rejected_and_named(mistake: type[Mistake]) -> None:
     verdicts = judge(mistake())
-    wrong = failed(verdicts)
-    assert wrong, f"nothing failed, but: {mistake.__doc__}"
+    bad = failed(verdicts)
+    assert bad, f"nothing failed, but: {mistake.__doc__}"
     if mistake.named is not None:
         names = diagnoses(verdicts)
-        assert names[:1] == [mistake.named], f"{mistake.__doc__}\n{names}\n\n{told(wrong)}"
+        assert names[:1] == [mistake.named], f"{mistake.__doc__}\n{names}\n\n{told(bad)}"
 
 
 def test_every_claim_of_the_spec_has_a_right_miniature() -> None:
@@ -84,7 +75,7 @@ def test_every_claim_of_the_spec_has_a_right_miniature() -> None:
 
 def test_every_deviation_of_the_spec_has_a_wrong_miniature() -> None:
     known = {(deviation.call, deviation.id) for each in schemes() for deviation in each.deviations}
-    assert known == {(wrong.call, wrong.named) for wrong in WRONG if wrong.named}
+    assert known == {(each.call, each.named) for each in WRONG if each.named}
 
 
 def test_miniatures_have_names_of_their_own() -> None:

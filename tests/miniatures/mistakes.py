@@ -1,0 +1,66 @@
+"""Wrong implementations: the kit must reject every one, and name the mistake where it is known.
+
+Each call has a right implementation in steps, and each class that follows gets one step wrong.
+``named`` is the deviation that the kit must name first; None where the spec knows no such mistake.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance import claims
+
+Array = npt.NDArray[Any]
+
+KINDS: dict[str, Any] = {
+    "float64": np.float64,
+    "float32": np.float32,
+    "bfloat16": ml_dtypes.bfloat16,
+    "float16": np.float16,
+}
+WRONG: list[type["Mistake"]] = []
+STEPS: list[type["Mistake"]] = []
+"""The right implementations, of which each wrong one changes a step."""
+
+
+def narrow(values: Any, kind: str) -> Array:
+    """Values as they come out of a narrow dtype."""
+    return np.asarray(values, dtype=np.float64).astype(KINDS[kind]).astype(np.float64)
+
+
+class Mistake:
+    """An adapter with one method, which claims what its class says."""
+
+    named: ClassVar[str | None] = None
+    call: ClassVar[str]
+    claimed: ClassVar[tuple[str, ...]]
+    dtype: ClassVar[str | tuple[str, ...]] = "float32"
+    limits: ClassVar[Mapping[str, Any]] = {}
+
+    def __init_subclass__(cls, steps: bool = False) -> None:
+        if steps:
+            STEPS.append(cls)
+        else:
+            WRONG.append(declared(cls))
+
+    def answer(self, *arguments: Any, **keywords: Any) -> Any:
+        raise NotImplementedError
+
+
+def declared(adapter: type[Mistake]) -> type[Mistake]:
+    """The same class, with the method that the kit calls and what it claims."""
+
+    def method(self: Mistake, *arguments: Any, **keywords: Any) -> Any:
+        return self.answer(*arguments, **keywords)
+
+    claim = claims(*adapter.claimed, dtype=adapter.dtype, **adapter.limits)
+    setattr(adapter, adapter.call, claim(method))
+    return adapter
+
+
+def made(base: type, name: str, why: str, /, **attributes: Any) -> None:
+    """One more mistake of a family."""
+    type(name, (base,), {"__doc__": why, "__module__": base.__module__, **attributes})

@@ -1,0 +1,35 @@
+"""Right implementations in many styles and precisions: the kit must pass every one of them.
+
+Each class is an adapter. Where it rounds more than it must, it does so as released code does.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+FLOATS = ("float64", "float32", "bfloat16", "float16")
+NARROW = ("float32", "bfloat16", "float16")
+KINDS: dict[str, Any] = {
+    "float64": np.float64,
+    "float32": np.float32,
+    "bfloat16": ml_dtypes.bfloat16,
+    "float16": np.float16,
+}
+RIGHT: list[Callable[[], object]] = []
+
+
+def right(make: Callable[[], object]) -> Callable[[], object]:
+    """Put an adapter on the list."""
+    RIGHT.append(make)
+    return make
+
+
+def even(dim: int) -> None:
+    """Refuse what cannot be filled with pairs."""
+    if dim < 2 or dim % 2:
+        raise ValueError(f"{dim} channels cannot be filled with pairs")
