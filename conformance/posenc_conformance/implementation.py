@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -68,11 +69,11 @@ def target(name: str) -> Any:
     known = registered()
     if name in known:
         return _importing(name, known[name].load)
-    path, _, attribute = name.partition(":")
-    if path.endswith(".py"):
-        return _from_file(name, Path(path), attribute)
+    if file := re.fullmatch(r"(.+\.py)(?::(\w+))?", name):
+        return _from_file(name, Path(file[1]), file[2] or "")
+    module, _, attribute = name.partition(":")
     if attribute:
-        return _from_module(name, path, attribute)
+        return _from_module(name, module, attribute)
     near = get_close_matches(name, known, n=1)
     guess = f"did you mean {near[0]!r}? " if near else ""
     own = f"for a file of your own say --impl={name}.py, for a module --impl={name}:Adapter"
