@@ -1,7 +1,7 @@
 """Which known mistake reproduces a wrong result."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,10 +46,10 @@ def diagnose(case: Case, output: Floats) -> Diagnosis:
     """The deviations that predict a wrong result.
 
     They come in the scheme's order, where special ones stand before those that include them, as
-    another base includes frequencies taken from head_dim.
+    another base includes frequencies taken from head_dim. If none does alone, pairs of them.
     """
     fits = list(_fits(case, output))
-    right = [fit for fit in fits if fit.residual <= 1]
+    right = [fit for fit in fits if fit.residual <= 1] or list(_pairs(case, output))
     if right:
         explanations = {fit.deviation: fit.explanation for fit in reversed(right)}
         return Diagnosis(tuple(reversed(explanations.items())), right[0].residual)
@@ -61,6 +61,17 @@ def diagnose(case: Case, output: Floats) -> Diagnosis:
         return Diagnosis(((nearest.deviation, text),), nearest.residual)
     text = f"no known deviation fits; {nearest.deviation} is nearest, and far off"
     return Diagnosis((), otherwise=text)
+
+
+def _pairs(case: Case, output: Floats) -> Iterator[Fit]:
+    """Another convention together with any other deviation, where both explain the result."""
+    for name, models in schemes.module(case.scheme).DEVIATIONS[case.call.name].items():
+        for model in models(case, output):
+            if model.conventions_of is not None:
+                for fit in _fits(model.conventions_of, output):
+                    if fit.residual <= 1 and fit.deviation != name:
+                        both = f"{model.explanation}, and then {fit.explanation}"
+                        yield replace(fit, deviation=f"{name}+{fit.deviation}", explanation=both)
 
 
 def _fits(case: Case, output: Floats) -> Iterator[Fit]:

@@ -37,7 +37,7 @@ def compared(case: Case, output: Floats, title: str) -> Outcome:
 
 def page_line(case: Case, diagnosis: Diagnosis) -> str:
     """Where the site explains."""
-    anchor = f"#{diagnosis.deviation}" if diagnosis.deviation else ""
+    anchor = f"#{diagnosis.deviation.partition('+')[0]}" if diagnosis.deviation else ""
     return f"see        schemes/{case.scheme.id}/{anchor} on the site"
 
 

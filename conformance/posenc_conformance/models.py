@@ -1,7 +1,7 @@
 """Pieces from which deviations are modelled: what a wrong implementation would have returned."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class Model:
 
     explanation: str
     output: Floats
+    conventions_of: Case | None = None
+    """The case under other conventions whose truth this is, if it is that."""
 
 
 DeviationModel = Callable[[Case, Floats], Iterator[Model]]
@@ -36,10 +38,9 @@ def other_conventions(axis: str, explanation: str) -> DeviationModel:
         claimed = case.conventions[axis]
         for value in case.scheme.conventions[axis].values:
             if value != claimed:
-                yield from attempt(
-                    case.under(**{axis: value}),
-                    explanation.format(value=value, claimed=claimed),
-                )
+                other = case.under(**{axis: value})
+                for model in attempt(other, explanation.format(value=value, claimed=claimed)):
+                    yield replace(model, conventions_of=other)
 
     return models
 

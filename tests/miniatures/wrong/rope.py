@@ -651,3 +651,36 @@ class RotaryNotANumber(Rotary):
         with np.errstate(invalid="ignore"):
             turned = super().turn(a / length, b / length, sin, cos)
         return turned[0] * length, turned[1] * length
+
+
+# Two mistakes at once: the layout, and another
+
+
+_interleaved = {
+    "read": lambda self, claimed: "interleaved",
+    "written": lambda self, claimed: "interleaved",
+}
+made(
+    Rotary,
+    "Rotary interleaved for half, shifted by 1",
+    "Another layout, and positions from 1.",
+    named="layout-swapped+positions-shifted",
+    places=lambda self, positions: positions + 1,
+    **_interleaved,
+)
+made(
+    Rotary,
+    "Rotary interleaved for half, backwards",
+    "Another layout, and the opposite sense.",
+    named="layout-swapped+sign-flipped",
+    angles=lambda self, places, frequencies: -np.multiply.outer(places, frequencies),
+    **_interleaved,
+)
+made(
+    Rotary,
+    "Rotary interleaved for half, base 500",
+    "Another layout, and another base.",
+    named="layout-swapped+wrong-base",
+    base=lambda self, base: 500.0,
+    **_interleaved,
+)

@@ -605,3 +605,24 @@ class SinusoidKeepsTheFirstDtype(Sinusoid):
     def answer(self, positions: Array, dim: int, **keywords: Any) -> Array:
         self.kept = self.kept or keywords["dtype"]
         return super().answer(positions, dim, **(keywords | {"dtype": self.kept}))
+
+
+# Two mistakes at once: a convention, and another
+
+
+made(
+    Sinusoid,
+    "Sinusoid sin-cos for interleaved, from 1",
+    "Another layout, and positions from 1.",
+    named="layout-swapped+positions-shifted",
+    layout=lambda self, claimed: "sin-cos",
+    places=lambda self, positions, first: positions + first + 1,
+)
+made(
+    Sinusoid,
+    "Sinusoid sin-cos for interleaved, times 3",
+    "Another layout, and a scale.",
+    named="layout-swapped+wrong-scale",
+    layout=lambda self, claimed: "sin-cos",
+    scale=lambda self, dim, scale: 3.0,
+)
