@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL := $(PIP) install -c $(CONSTRAINTS)
 NEED_TORCH := transformers torchtune
 EXTRAS := $(NEED_TORCH) onnx
-REAL := transformers onnx
+REAL := transformers torchtune onnx
 
 .PHONY: conformance test lint types unit goldens real site clean
 
@@ -38,6 +38,9 @@ unit: $(VENV)/dev
 
 real: $(REAL:%=$(VENV)/%)
 	$(BIN)/pytest -q --impl=transformers
+	$(BIN)/pytest -q --impl=transformers-gptj
+	$(BIN)/pytest -q --impl=transformers-falcon --posenc-known=tests/known/transformers-falcon.yaml
+	$(BIN)/pytest -q --impl=torchtune --posenc-known=tests/known/torchtune.yaml
 	$(BIN)/pytest -q --impl=onnx
 	$(BIN)/pytest -q --impl=docs/examples/torch_adapter.py
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from posenc_conformance.cli import main
+
 ROPE = """
 import numpy as np
 from posenc_conformance import claims
@@ -208,6 +210,63 @@ def test_silence_on_bad_input_is_a_level_of_its_own(judge) -> None:
     assert shown.ret == pytest.ExitCode.OK
     shown.stdout.fnmatch_lines(["*answered instead of refused*", "*odd-head-dim*"])
     assert judge(careless, "--posenc-robust").ret == pytest.ExitCode.TESTS_FAILED
+
+
+KNOWN = """posenc-known-failures: 1
+failures:
+  - id: rope.yaml::golden::half-d2[float32]
+    reason: the one pair is left alone
+"""
+
+
+def test_known_failures_are_shown_and_do_not_fail_the_run(judge, pytester) -> None:
+    lazy = adapter("return x if x.shape[-1] == 2 else self.right(x, positions)") + (
+        "\n    def right(self, x, positions):\n        " + RIGHT.strip()
+    )
+    found = judge(lazy, "-m", "golden")
+    found.assert_outcomes(failed=1, passed=found.parseoutcomes()["passed"], deselected=31)
+    Path(pytester.path, "known.yaml").write_text(KNOWN, encoding="utf-8")
+    shown = judge(lazy, "-m", "golden", "--posenc-known=known.yaml")
+    assert shown.ret == pytest.ExitCode.OK
+    assert shown.parseoutcomes()["known"] == 1
+
+
+def test_a_known_failure_that_passes_fails_the_run(judge, pytester) -> None:
+    Path(pytester.path, "known.yaml").write_text(KNOWN, encoding="utf-8")
+    result = judge(adapter(), "--posenc-known=known.yaml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.parseoutcomes()["failed"] == 1
+    result.stdout.fnmatch_lines(["*passes, but is known to fail: the one pair is left alone*"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("failures: []", "*does not begin with*"),
+        ("[", "*cannot be read*"),
+        ("posenc-known-failures: 1\nfailures: all", "*no list*"),
+        (KNOWN.replace("    reason: the one pair is left alone\n", ""), "*no reason*"),
+        (KNOWN.replace("reason", "because"), "*not an entry*"),
+        (KNOWN.replace("half-d2", "half-d3"), "*no check that the implementation claims*"),
+        (KNOWN + KNOWN.partition("failures:\n")[2], "*given twice*"),
+    ],
+)
+def test_a_bad_file_of_known_failures_is_refused(judge, pytester, text: str, words: str) -> None:
+    Path(pytester.path, "known.yaml").write_text(text, encoding="utf-8")
+    result = judge(adapter(), "--posenc-known=known.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([words, "hint: *"])
+
+
+def test_known_failures_are_written_from_a_report(judge, pytester, monkeypatch, capsys) -> None:
+    judge(adapter("return x"), "-q", "--posenc-report=r.json")
+    monkeypatch.chdir(pytester.path)
+    assert main(["known", "r.json", "known.yaml"]) == 0
+    result = judge(adapter("return x"), "-q", "--posenc-known=known.yaml")
+    assert result.ret == pytest.ExitCode.OK
+    assert main(["known", "r.json", "known.yaml"]) == 2
+    assert main(["known", "mine.py", "other.yaml"]) == 2
+    assert not Path("other.yaml").exists()
 
 
 def test_another_seed_and_more_examples_agree_on_a_right_adapter(judge) -> None:

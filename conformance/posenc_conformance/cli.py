@@ -1,4 +1,4 @@
-"""The command ``posenc``: list, init, goldens."""
+"""The command ``posenc``: list, init, goldens, known."""
 
 import argparse
 import os
@@ -47,6 +47,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     mode.add_argument("--write", action="store_true", help="write what the reference says now")
     goldens.set_defaults(run=_goldens)
+    known = commands.add_parser("known", help="write the failures of a report as known failures")
+    known.add_argument("report", help="what --posenc-report wrote")
+    known.add_argument("file", help="the file to write, for --posenc-known")
+    known.set_defaults(run=_known)
     return parser
 
 
@@ -54,6 +58,14 @@ def _goldens(options: argparse.Namespace) -> int:
     from posenc_conformance import goldens
 
     return goldens.main(options.files, options.write)
+
+
+def _known(options: argparse.Namespace) -> int:
+    from posenc_conformance import known
+
+    count = known.write(Path(options.report), Path(options.file))
+    print(f"wrote {options.file} with {count} failures; say why in each reason")
+    return 0
 
 
 def _list(options: argparse.Namespace) -> int:

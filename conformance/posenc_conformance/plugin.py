@@ -30,6 +30,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write everything that the scorecard shows, and every check, as JSON",
     )
     group.addoption(
+        "--posenc-known",
+        metavar="FILE",
+        help="checks that are known to fail, with reasons; see 'posenc known'",
+    )
+    group.addoption(
         "--posenc-examples",
         metavar="N",
         type=int,

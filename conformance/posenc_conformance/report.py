@@ -13,7 +13,7 @@ from posenc_conformance.spec import Scheme
 from posenc_conformance.subject import Subject
 
 FORMAT = 1
-VERDICTS = ("passed", "failed", "blocked", "silent")
+VERDICTS = ("passed", "failed", "known", "blocked", "silent")
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _diagnoses(results: Sequence[Result]) -> list[dict[str, Any]]:
     """For each call and combination that failed, the fewest deviations that explain most."""
     grouped: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
-        if result.verdict == "failed":
+        if result.verdict in ("failed", "known"):
             key = (result.scheme, result.call, result.combination)
             grouped.setdefault(key, []).append(result)
     return [

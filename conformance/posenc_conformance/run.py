@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from posenc_conformance import report, scorecard
+from posenc_conformance import known, report, scorecard
 from posenc_conformance.checks import LEVELS, Options, checks_of
 from posenc_conformance.claimed import subjects
 from posenc_conformance.collect import PROPERTY
@@ -19,7 +19,7 @@ from posenc_conformance.spec import Scheme, folder, is_scheme_file, paths
 from posenc_conformance.spec import load as load_scheme
 from posenc_conformance.subject import Subject
 
-STATUS = {"blocked": ("B", "BLOCKED"), "silent": ("S", "SILENT")}
+STATUS = {"blocked": ("B", "BLOCKED"), "silent": ("S", "SILENT"), "known": ("K", "KNOWN")}
 
 
 class Run:
@@ -33,6 +33,7 @@ class Run:
         options: Options,
         robust: bool,
         report_file: Path | None,
+        known_file: Path | None,
     ) -> None:
         self.implementation = implementation
         self.schemes = schemes
@@ -42,6 +43,7 @@ class Run:
         self.report_file = report_file
         self.subjects = subjects(implementation.adapter, schemes)
         self.results: list[Result] = []
+        self.known = known.load(known_file, self.claimed_ids) if known_file else {}
 
     @classmethod
     def of(cls, config: pytest.Config) -> "Run":
@@ -70,6 +72,7 @@ class Run:
             Options(examples, config.getoption("posenc_seed")),
             config.getoption("posenc_robust"),
             _report_file(config),
+            Path(file) if (file := config.getoption("posenc_known")) else None,
         )
 
     def scheme(self, path: Path) -> Scheme:
@@ -86,6 +89,11 @@ class Run:
         ]
 
     @cached_property
+    def claimed_ids(self) -> set[str]:
+        """Ids of the checks that the implementation's claims call for."""
+        return set(self.check_ids(self.subjects))
+
+    @cached_property
     def report(self) -> dict[str, Any]:
         """Everything that came out, as the published schema has it."""
         everything = self.check_ids(subjects(Reference(), self.schemes))
@@ -95,7 +103,7 @@ class Run:
             self.chosen,
             self.results,
             everything=everything,
-            claimed=set(self.check_ids(self.subjects)),
+            claimed=self.claimed_ids,
         )
 
     def pytest_report_header(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-COUNTS = ("passed", "failed", "blocked", "silent")
+COUNTS = ("passed", "failed", "known", "blocked", "silent")
 COLUMNS = ("scheme", "convention", "dtype", *COUNTS, "worst", "angles", "horizon")
 
 
@@ -31,6 +31,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f"{summary['checks']} checks: {summary['passed']} passed, {summary['failed']} failed, "
+        f"{summary['known']} known failures, "
         f"{summary['blocked']} blocked, {summary['silent']} silent on bad input, "
         f"{summary['not_selected']} not selected, {summary['not_claimed']} not claimed"
     )

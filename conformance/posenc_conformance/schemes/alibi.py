@@ -243,8 +243,9 @@ def narrow_bias(case: Case, got: Floats) -> Iterator[Model]:
     right = slope_of_each_head(case)[:, None, None]
     distance = np.rint(case.truth / right)
     for dtype in ("bfloat16", "float16"):
-        product = narrowed(narrowed(right, dtype) * distance, dtype)
-        yield Model(f"matches slopes and products rounded to {dtype}", product)
+        for what, steps in (("", distance), ("distances, ", narrowed(distance, dtype))):
+            product = narrowed(narrowed(right, dtype) * steps, dtype)
+            yield Model(f"matches {what}slopes and products rounded to {dtype}", product)
 
 
 def slope_of_each_head(case: Case) -> Floats:
