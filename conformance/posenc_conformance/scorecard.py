@@ -1,8 +1,10 @@
 """The scorecard: a report, for the terminal."""
 
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import Any
 
+WIDTH = 100
 COUNTS = ("passed", "failed", "known", "blocked", "silent")
 COLUMNS = ("scheme", "convention", "dtype", *COUNTS, "worst", "angles", "horizon")
 
@@ -26,7 +28,13 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield "not claimed"
         for scheme, missing in report["combinations_not_claimed"].items():
-            yield f"  {scheme}: {', '.join(missing)}"
+            yield from wrap(
+                f"{scheme}: {', '.join(missing)}",
+                width=WIDTH,
+                initial_indent="  ",
+                subsequent_indent="    ",
+                break_on_hyphens=False,
+            )
     summary = report["summary"]
     yield ""
     yield (
