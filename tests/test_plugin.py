@@ -308,3 +308,12 @@ def test_other_yaml_files_are_left_alone(pytester: pytest.Pytester) -> None:
     Path(pytester.path, "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
     result = pytester.runpytest_subprocess("--impl=reference", ".")
     result.assert_outcomes(passed=1)
+
+
+def test_a_check_that_asks_for_nothing_claimed_does_not_pass(judge, pytester) -> None:
+    only_8 = '@claims("half", dtype="float32", base=10000.0, head_dim=8)'
+    judge(adapter(claim=only_8), "--posenc-report=r.json")
+    report = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))
+    (sizes,) = (check for check in report["checks"] if "::behaviour::sizes" in check["id"])
+    assert sizes["verdict"] == "blocked"
+    assert report["summary"]["failed"] == 0

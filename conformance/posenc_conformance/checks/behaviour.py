@@ -1,6 +1,7 @@
 """Behaviour: what goldens miss, because it shows only between calls or in unusual arrays."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,7 +18,40 @@ from posenc_conformance.tolerance import compare
 
 LARGE = 2**16
 
-Behaviour = Callable[[Subject, Case], None]
+
+@dataclass
+class Bench:
+    """An implementation under test, and how often a check has asked it something."""
+
+    subject: Subject
+    asked: int = 0
+
+    def run(self, case: Case) -> Array:
+        """The result for a case."""
+        self.asked += 1
+        return self.subject.run(case)
+
+    def invoke(self, case: Case, inputs: Mapping[str, Any]) -> Array:
+        """The result for inputs of an unusual form."""
+        self.asked += 1
+        return self.subject.invoke(case, inputs)
+
+    def right(self, case: Case, what: str, inputs: Mapping[str, Any] | None = None) -> None:
+        """Demand the true result for a case, given in inputs of an unusual form, if it is claimed.
+
+        Raises Blocked if the plain call is wrong already: then this would say nothing new.
+        """
+        if not plainly_right(self.subject, case.dtype):
+            raise Blocked("the plain call is wrong already")
+        if not self.subject.covers(case, {}):
+            return
+        output = self.run(case) if inputs is None else self.invoke(case, inputs)
+        if output.shape != case.shape:
+            raise Misbehaviour(f"{what}: returned shape {output.shape}; expected {case.shape}")
+        compared(case, output.astype(np.float64), what)
+
+
+Behaviour = Callable[[Bench, Case], None]
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -28,31 +62,17 @@ def checks(subject: Subject) -> Iterator[Check]:
     for name, behaviour in behaviours.items():
 
         def run(options: Options, name: str = name, behaviour: Behaviour = behaviour) -> Outcome:
+            bench = Bench(subject)
             for dtype in subject.dtypes:
                 try:
-                    behaviour(subject, smallest_case(subject, dtype))
+                    behaviour(bench, smallest_case(subject, dtype))
                 except Misbehaviour as problem:
                     raise Wrong(f"behaviour {name}: {problem}") from None
+            if not bench.asked:
+                raise Blocked("nothing of what it asks is claimed")
             return Outcome()
 
         yield Check("behaviour", f"{name}[{variant(subject)}]", subject, None, run)
-
-
-def _right(
-    subject: Subject, case: Case, what: str, inputs: Mapping[str, Any] | None = None
-) -> None:
-    """Demand the true result for a case, given in inputs of an unusual form.
-
-    Raises Blocked if the plain call is wrong already: then this would say nothing new.
-    """
-    if not plainly_right(subject, case.dtype):
-        raise Blocked("the plain call is wrong already")
-    if not subject.covers(case, {}):
-        return
-    output = subject.run(case) if inputs is None else subject.invoke(case, inputs)
-    if output.shape != case.shape:
-        raise Misbehaviour(f"{what}: returned shape {output.shape}; expected {case.shape}")
-    compared(case, output.astype(np.float64), what)
 
 
 @cache
@@ -71,23 +91,23 @@ def _arrays(inputs: Mapping[str, Any]) -> dict[str, Array]:
     return {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
 
 
-def inputs_untouched(subject: Subject, case: Case) -> None:
+def inputs_untouched(bench: Bench, case: Case) -> None:
     """The arrays given are as they were."""
     inputs, before = case.inputs, _arrays(case.inputs)
-    subject.invoke(case, inputs)
+    bench.invoke(case, inputs)
     for name, array in before.items():
         _same(array, inputs[name], f"the call changed its input {name}")
 
 
-def read_only_inputs(subject: Subject, case: Case) -> None:
+def read_only_inputs(bench: Bench, case: Case) -> None:
     """Arrays that must not be written are accepted."""
     inputs = case.inputs
     for array in _arrays(inputs).values():
         array.flags.writeable = False
-    _right(subject, case, "with read-only inputs", inputs)
+    bench.right(case, "with read-only inputs", inputs)
 
 
-def strided_inputs(subject: Subject, case: Case) -> None:
+def strided_inputs(bench: Bench, case: Case) -> None:
     """Arrays that are views into larger ones, every second element along each axis."""
     inputs = case.inputs
     for name, array in _arrays(inputs).items():
@@ -95,61 +115,61 @@ def strided_inputs(subject: Subject, case: Case) -> None:
         view = wide[tuple(slice(None, None, 2) for _ in array.shape)]
         view[...] = array
         inputs[name] = view
-    _right(subject, case, "with strided inputs", inputs)
+    bench.right(case, "with strided inputs", inputs)
 
 
-def transposed_x(subject: Subject, case: Case) -> None:
+def transposed_x(bench: Bench, case: Case) -> None:
     """x in another memory order."""
     inputs = case.inputs
     inputs["x"] = np.asfortranarray(inputs["x"])
-    _right(subject, case, "with x in column-major order", inputs)
+    bench.right(case, "with x in column-major order", inputs)
 
 
-def second_call(subject: Subject, case: Case) -> None:
+def second_call(bench: Bench, case: Case) -> None:
     """Asked again, the answer is the same, bit by bit, as the very first one."""
-    first = first_answer(subject, case.dtype)
+    first = first_answer(bench.subject, case.dtype)
     assert not isinstance(first, str)  # then smoke would have failed, and blocked this
     for _ in range(2):
-        _same(first, subject.run(case), "the same call again gave another result")
+        _same(first, bench.run(case), "the same call again gave another result")
 
 
-def no_alias(subject: Subject, case: Case) -> None:
+def no_alias(bench: Bench, case: Case) -> None:
     """Writing into a result changes neither the inputs nor later results."""
     at_zero = [_at(case, 0 * case.arguments["positions"])] if "positions" in case.arguments else []
     for each in [case, *at_zero]:
         inputs, before = each.inputs, _arrays(each.inputs)
-        first = subject.invoke(each, inputs)
+        first = bench.invoke(each, inputs)
         kept = first.copy()
         if not first.flags.writeable:
             continue
         first[...] = 0
         for name, array in before.items():
             _same(array, inputs[name], f"writing into the result changed the input {name}")
-        _same(kept, subject.run(each), "writing into a result changed the next one")
+        _same(kept, bench.run(each), "writing into a result changed the next one")
 
 
-def results_last(subject: Subject, case: Case) -> None:
+def results_last(bench: Bench, case: Case) -> None:
     """A result stays as it is while others are computed."""
-    first = subject.run(case)
+    first = bench.run(case)
     kept = first.copy()
-    for other in _others(subject, case):
-        subject.invoke(other, other.inputs)
+    for other in _others(bench.subject, case):
+        bench.invoke(other, other.inputs)
         _same(kept, first, "computing another result changed an earlier one (a shared buffer)")
 
 
-def no_leak(subject: Subject, case: Case) -> None:
+def no_leak(bench: Bench, case: Case) -> None:
     """Calls with other lengths, parameters and dtypes in between change nothing."""
-    first = subject.run(case).copy()
-    for other in _others(subject, case):
-        subject.invoke(other, other.inputs)
-        _same(first, subject.run(case), "a call with other arguments in between changed the result")
+    first = bench.run(case).copy()
+    for other in _others(bench.subject, case):
+        bench.invoke(other, other.inputs)
+        _same(first, bench.run(case), "a call with other arguments in between changed the result")
 
 
-def after_others(subject: Subject, case: Case) -> None:
+def after_others(bench: Bench, case: Case) -> None:
     """Other lengths, parameters and dtypes are right although another call came first."""
-    for other in _others(subject, case):
-        subject.run(case)
-        _right(subject, other, "after a call with other arguments")
+    for other in _others(bench.subject, case):
+        bench.run(case)
+        bench.right(other, "after a call with other arguments")
 
 
 def _others(subject: Subject, case: Case) -> Iterator[Case]:
@@ -184,22 +204,22 @@ def _covered(subject: Subject, case: Case) -> Iterator[Case]:
         yield case
 
 
-def sizes(subject: Subject, case: Case) -> None:
+def sizes(bench: Bench, case: Case) -> None:
     """Every size that code treats apart; large ones in one dtype, to save time."""
     for change in schemes.module(case.scheme).SIZES[case.call.name](case):
         other = case.changed(**change)
-        if case.dtype != subject.dtypes[0] and np.prod(other.shape) > LARGE:
+        if case.dtype != bench.subject.dtypes[0] and np.prod(other.shape) > LARGE:
             continue
         shown = ", ".join(
             f"{name} of shape {value.shape}" if isinstance(value, np.ndarray) else f"{name} {value}"
             for name, value in change.items()
         )
-        _right(subject, other, f"with {shown}")
+        bench.right(other, f"with {shown}")
 
 
-def zeros(subject: Subject, case: Case) -> None:
+def zeros(bench: Bench, case: Case) -> None:
     """An x of zeros stays zero."""
-    _right(subject, case.changed(x=0 * case.arguments["x"]), "with x of zeros")
+    bench.right(case.changed(x=0 * case.arguments["x"]), "with x of zeros")
 
 
 def _at(case: Case, positions: Array) -> Case:
@@ -210,68 +230,68 @@ def _at(case: Case, positions: Array) -> Case:
     return case.changed(positions=positions, x=fine((*x.shape[:-2], len(positions), x.shape[-1])))
 
 
-def unsorted_positions(subject: Subject, case: Case) -> None:
+def unsorted_positions(bench: Bench, case: Case) -> None:
     """Positions in any order."""
     order = np.array([5, 0, 3, 1, 4, 2])
-    _right(subject, _at(case, order), "with unsorted positions")
+    bench.right(_at(case, order), "with unsorted positions")
 
 
-def repeated_positions(subject: Subject, case: Case) -> None:
+def repeated_positions(bench: Bench, case: Case) -> None:
     """The same position in several rows."""
-    _right(subject, _at(case, np.array([3, 3, 0, 3, 0])), "with repeated positions")
+    bench.right(_at(case, np.array([3, 3, 0, 3, 0])), "with repeated positions")
 
 
-def offset_positions(subject: Subject, case: Case) -> None:
+def offset_positions(bench: Bench, case: Case) -> None:
     """Positions that start late, as in decoding with a cache."""
     for start in (1, 37, 1000):
-        _right(subject, _at(case, start + np.arange(4)), f"with positions from {start} on")
+        bench.right(_at(case, start + np.arange(4)), f"with positions from {start} on")
 
 
-def single_position(subject: Subject, case: Case) -> None:
+def single_position(bench: Bench, case: Case) -> None:
     """One row, as in decoding step by step."""
     for position in (0, 11):
-        _right(subject, _at(case, np.array([position])), f"with the single position {position}")
+        bench.right(_at(case, np.array([position])), f"with the single position {position}")
 
 
-def no_positions(subject: Subject, case: Case) -> None:
+def no_positions(bench: Bench, case: Case) -> None:
     """No rows give no rows."""
-    _right(subject, _at(case, np.array([], dtype=np.int64)), "with no positions")
+    bench.right(_at(case, np.array([], dtype=np.int64)), "with no positions")
 
 
-def int32_positions(subject: Subject, case: Case) -> None:
+def int32_positions(bench: Bench, case: Case) -> None:
     """Positions of another integer type."""
     inputs = case.inputs
     inputs["positions"] = inputs["positions"].astype(np.int32)
-    _right(subject, case, "with int32 positions", inputs)
+    bench.right(case, "with int32 positions", inputs)
 
 
-def batch_axes(subject: Subject, case: Case) -> None:
+def batch_axes(bench: Bench, case: Case) -> None:
     """No, one, two and three leading axes, many heads; every element as it would be alone."""
     n, head_dim = case.arguments["x"].shape[-2:]
     for leading in ((), (1,), (2, 33), (5, 3), (2, 1, 3)):
         x = fine((*leading, n, head_dim))
-        _right(subject, case.changed(x=x), f"with leading axes {leading}")
+        bench.right(case.changed(x=x), f"with leading axes {leading}")
 
 
-def single_query(subject: Subject, case: Case) -> None:
+def single_query(bench: Bench, case: Case) -> None:
     """One query at the end of the keys, as in decoding, and one query with one key."""
     for k_len in (6, 1):
-        _right(subject, case.changed(q_len=1, k_len=k_len), f"with one query and {k_len} keys")
+        bench.right(case.changed(q_len=1, k_len=k_len), f"with one query and {k_len} keys")
 
 
-def any_shape(subject: Subject, case: Case) -> None:
+def any_shape(bench: Bench, case: Case) -> None:
     """Distances in a matrix, a scalar's shape or none at all."""
     relative = case.arguments["relative_position"]
     for distances in (relative[:400].reshape(20, 20), relative[:1], relative[:0]):
         changed = case.changed(relative_position=distances)
-        _right(subject, changed, f"with distances of shape {distances.shape}")
+        bench.right(changed, f"with distances of shape {distances.shape}")
 
 
-def int32_distances(subject: Subject, case: Case) -> None:
+def int32_distances(bench: Bench, case: Case) -> None:
     """Distances of another integer type."""
     inputs = case.inputs
     inputs["relative_position"] = inputs["relative_position"].astype(np.int32)
-    _right(subject, case, "with int32 distances", inputs)
+    bench.right(case, "with int32 distances", inputs)
 
 
 _CALLS: dict[str, Behaviour] = {
