@@ -8,6 +8,7 @@ from posenc_conformance.checks import (
     LEVELS,
     Blocked,
     Check,
+    NotClaimed,
     Options,
     Outcome,
     Silent,
@@ -65,6 +66,8 @@ def _run(check: Check, options: Options) -> Verdict:
     try:
         require_smoke(check)
         return Verdict(check, "passed", check.run(options))
+    except NotClaimed as reason:
+        return Verdict(check, "not_claimed", Outcome(), str(reason))
     except Blocked as blocked:
         return Verdict(check, "blocked", Outcome(), str(blocked))
     except Silent as silent:

@@ -314,6 +314,9 @@ def test_a_check_that_asks_for_nothing_claimed_does_not_pass(judge, pytester) ->
     only_8 = '@claims("half", dtype="float32", base=10000.0, head_dim=8)'
     judge(adapter(claim=only_8), "--posenc-report=r.json")
     report = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))
-    (sizes,) = (check for check in report["checks"] if "::behaviour::sizes" in check["id"])
-    assert sizes["verdict"] == "blocked"
-    assert report["summary"]["failed"] == 0
+    sizes = "rope.yaml::behaviour::sizes[half]"
+    assert sizes in report["not_claimed"]
+    assert sizes not in [check["id"] for check in report["checks"]]
+    summary = report["summary"]
+    assert summary["failed"] == summary["blocked"] == summary["not_selected"] == 0
+    assert summary["checks"] == sum(summary.values()) - summary["checks"]

@@ -94,7 +94,7 @@ class Case:
         return 0
 
     def parameter(self, name: str) -> Any:
-        """Value of a parameter, also of one that is the length of an array's axis."""
+        """Value of a parameter, given or the length of an array's axis; None if it is not used."""
         parameter = self.call.parameters[name]
         if parameter.of is not None:
             return self.arguments[parameter.of].shape[parameter.axis]

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from posenc_conformance.checks import LEVELS, Blocked, Check, Outcome, Silent, Wrong, checks_of
+from posenc_conformance.checks import (
+    LEVELS,
+    Blocked,
+    Check,
+    NotClaimed,
+    Outcome,
+    Silent,
+    Wrong,
+    checks_of,
+)
 from posenc_conformance.checks.smoke import require_smoke
 from posenc_conformance.errors import UserError
 from posenc_conformance.plugin import RUN
@@ -73,6 +82,9 @@ class CheckItem(pytest.Item):
         except Blocked as blocked:
             self._note("blocked", Outcome(), str(blocked))
             pytest.skip(f"blocked: {blocked}")
+        except NotClaimed as reason:
+            self._note("not_claimed", Outcome())
+            pytest.skip(str(reason))
         except Silent as silent:
             self._note("silent", silent.outcome, silent.text)
             if run.robust:

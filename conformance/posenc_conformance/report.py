@@ -55,7 +55,10 @@ def build(
     ``everything`` are the ids of all checks of the schemes, ``claimed`` of those that the
     implementation's claims call for.
     """
-    not_claimed = [id for id in everything if id not in claimed]
+    uncovered = {result.id for result in results if result.verdict == "not_claimed"}
+    not_claimed = [id for id in everything if id not in claimed or id in uncovered]
+    not_selected = len(claimed) - len(results)
+    results = [result for result in results if result.id not in uncovered]
     return {
         "posenc-report": FORMAT,
         "kit": __version__,
@@ -64,7 +67,7 @@ def build(
         "summary": {
             "checks": len(everything),
             **_counts(results),
-            "not_selected": len(claimed) - len(results),
+            "not_selected": not_selected,
             "not_claimed": len(not_claimed),
         },
         "rows": _rows(results),

@@ -19,7 +19,12 @@ from posenc_conformance.spec import Scheme, folder, is_scheme_file, paths
 from posenc_conformance.spec import load as load_scheme
 from posenc_conformance.subject import Subject
 
-STATUS = {"blocked": ("B", "BLOCKED"), "silent": ("S", "SILENT"), "known": ("K", "KNOWN")}
+STATUS = {
+    "blocked": ("B", "BLOCKED"),
+    "silent": ("S", "SILENT"),
+    "known": ("K", "KNOWN"),
+    "not_claimed": ("-", "NOT CLAIMED"),
+}
 
 
 class Run:
@@ -123,7 +128,7 @@ class Run:
         found = dict(report.user_properties).get(PROPERTY)
         if report.when == "call" and report.outcome == "skipped" and isinstance(found, dict):
             letter, word = STATUS[found["verdict"]]
-            return found["verdict"], letter, (word, {"yellow": True})
+            return word.lower(), letter, (word, {"yellow": True})
         return None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

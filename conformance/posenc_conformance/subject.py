@@ -32,7 +32,7 @@ class Scope:
             case.dtype in self.dtypes
             and case.largest_position <= self.max_position
             and all(value in self.options.get(name, ()) for name, value in options.items())
-            and all(case.parameter(name) in some for name, some in self.parameters.items())
+            and all(case.parameter(name) in (None, *some) for name, some in self.parameters.items())
         )
 
 

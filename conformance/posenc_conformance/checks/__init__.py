@@ -60,6 +60,10 @@ class Silent(Wrong):
     """Bad input was not refused."""
 
 
+class NotClaimed(Exception):
+    """Nothing of what a check asks is covered by the claims; seen only when it runs."""
+
+
 class Blocked(Exception):
     """A check cannot tell anything, because what it builds on has failed already."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from posenc_conformance import schemes
 from posenc_conformance.arrays import Array, fine
 from posenc_conformance.cases import Case
-from posenc_conformance.checks import Blocked, Check, Options, Outcome, Wrong, variant
+from posenc_conformance.checks import Blocked, Check, NotClaimed, Options, Outcome, Wrong, variant
 from posenc_conformance.checks.smoke import first_answer, smallest_case
 from posenc_conformance.failure import compared
 from posenc_conformance.subject import Misbehaviour, Subject
@@ -69,7 +69,7 @@ def checks(subject: Subject) -> Iterator[Check]:
                 except Misbehaviour as problem:
                     raise Wrong(f"behaviour {name}: {problem}") from None
             if not bench.asked:
-                raise Blocked("nothing of what it asks is claimed")
+                raise NotClaimed("nothing of what it asks is claimed")
             return Outcome()
 
         yield Check("behaviour", f"{name}[{variant(subject)}]", subject, None, run)
