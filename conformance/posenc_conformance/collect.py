@@ -91,12 +91,13 @@ class CheckItem(pytest.Item):
                 raise
             pytest.skip(silent.text)
         except Wrong as wrong:
-            self._note("known" if known else "failed", wrong.outcome, wrong.text)
             if known:
-                pytest.skip(f"known to fail: {known.reason}")
+                self._note("known", wrong.outcome, f"{known}\n{wrong.text}")
+                pytest.skip(f"known to fail: {known}")
+            self._note("failed", wrong.outcome, wrong.text)
             raise
         if known:
-            text = f"this passes, but is known to fail: {known.reason}\ndrop it from the file"
+            text = f"this passes, but is known to fail: {known}\ndrop it from the file"
             self._note("failed", Outcome(), text)
             raise Wrong(text)
         self._note("passed", outcome)

@@ -26,6 +26,9 @@ class Known:
     reason: str
     link: str
 
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.link})" if self.link else self.reason
+
 
 def load(path: Path, claimed: Iterable[str]) -> dict[str, Known]:
     """Known failures by id.

@@ -20,6 +20,10 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield "diagnosis"
         yield from (f"  {line}" for line in found)
+    if found := _known(report):
+        yield ""
+        yield "known failures"
+        yield from (f"  {line}" for line in found)
     if found := _silent(report):
         yield ""
         yield "answered instead of refused"
@@ -78,6 +82,16 @@ def _table(rows: list[list[str]]) -> Iterator[str]:
             for name, cell, width in zip(COLUMNS, row, widths, strict=True)
         ]
         yield "  ".join(cells).rstrip()
+
+
+def _known(report: dict[str, Any]) -> list[str]:
+    """Reasons of known failures, each with the number of checks that it excuses."""
+    reasons = [
+        f"{check['scheme']}: {check['message'].splitlines()[0]}"
+        for check in report["checks"]
+        if check["verdict"] == "known"
+    ]
+    return [f"{reason}, {reasons.count(reason)} checks" for reason in dict.fromkeys(reasons)]
 
 
 def _silent(report: dict[str, Any]) -> list[str]:
