@@ -200,7 +200,7 @@ def test_bad_options_are_refused_before_work_starts(judge, option: str, words) -
     result.stderr.fnmatch_lines(words)
 
 
-def test_silence_on_bad_input_is_a_level_of_its_own(judge) -> None:
+def test_silence_on_bad_input_is_a_level_of_its_own(judge, pytester) -> None:
     careless = adapter(
         RIGHT.replace(
             "half = x", "x = np.append(x, x, -1) if x.shape[-1] % 2 else x\n        half = x"
@@ -209,7 +209,10 @@ def test_silence_on_bad_input_is_a_level_of_its_own(judge) -> None:
     shown = judge(careless)
     assert shown.ret == pytest.ExitCode.OK
     shown.stdout.fnmatch_lines(["*answered instead of refused*", "*odd-head-dim*"])
-    assert judge(careless, "--posenc-robust").ret == pytest.ExitCode.TESTS_FAILED
+    strict = judge(careless, "--posenc-robust", "--posenc-report=r.json")
+    assert strict.ret == pytest.ExitCode.TESTS_FAILED
+    summary = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))["summary"]
+    assert (summary["failed"], summary["silent"]) == (1, 0)
 
 
 KNOWN = """posenc-known-failures: 1
