@@ -9,7 +9,7 @@ import numpy as np
 
 import posenc
 from posenc_conformance.arrays import DTYPES, Array, lattice, narrowed
-from posenc_conformance.spec import Call, Point, RawArguments, Scheme
+from posenc_conformance.spec import Call, Golden, Point, Published, RawArguments, Scheme
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,15 @@ class Case:
     def under(self, **conventions: str | int) -> "Case":
         """The same case under other conventions."""
         return replace(self, conventions={**self.conventions, **conventions}, printed=None)
+
+
+def described(scheme: Scheme, item: Golden | Published, dtype: str) -> Case:
+    """The call that a golden or a published value of the spec describes."""
+    call = scheme.calls[item.call]
+    conventions = dict(call.combinations[item.combination].conventions)
+    if isinstance(item, Golden):
+        conventions |= item.options
+    return Case(scheme, call, conventions, materialise(item.arguments), dtype)
 
 
 def rounded(call: Call, arguments: Mapping[str, Any], dtype: str) -> dict[str, Any]:

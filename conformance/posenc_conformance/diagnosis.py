@@ -1,13 +1,20 @@
 """Which known mistake reproduces a wrong result."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from posenc_conformance import schemes
 from posenc_conformance.cases import Case
-from posenc_conformance.tolerance import ErrorTerms, Floats, bounds, compare, informative
+from posenc_conformance.tolerance import (
+    ErrorTerms,
+    Floats,
+    bounds,
+    compare,
+    error_ratio,
+    informative,
+)
 
 NEAR = 0.05
 """A model that leaves less than this part of the error is worth naming as the nearest."""
@@ -40,6 +47,8 @@ class Fit:
     """Largest difference in units of the bound."""
     left: float
     """Largest difference as a part of the largest error."""
+    conventions_of: Case | None
+    """The case under other conventions whose truth the model is, if it is that."""
 
 
 def diagnose(case: Case, output: Floats) -> Diagnosis:
@@ -49,7 +58,7 @@ def diagnose(case: Case, output: Floats) -> Diagnosis:
     another base includes frequencies taken from head_dim. If none does alone, pairs of them.
     """
     fits = list(_fits(case, output))
-    right = [fit for fit in fits if fit.residual <= 1] or list(_pairs(case, output))
+    right = [fit for fit in fits if fit.residual <= 1] or list(_pairs(fits, output))
     if right:
         explanations = {fit.deviation: fit.explanation for fit in reversed(right)}
         return Diagnosis(tuple(reversed(explanations.items())), right[0].residual)
@@ -63,15 +72,18 @@ def diagnose(case: Case, output: Floats) -> Diagnosis:
     return Diagnosis((), otherwise=text)
 
 
-def _pairs(case: Case, output: Floats) -> Iterator[Fit]:
+def _pairs(fits: Sequence[Fit], output: Floats) -> Iterator[Fit]:
     """Another convention together with any other deviation, where both explain the result."""
-    for name, models in schemes.module(case.scheme).DEVIATIONS[case.call.name].items():
-        for model in models(case, output):
-            if model.conventions_of is not None:
-                for fit in _fits(model.conventions_of, output):
-                    if fit.residual <= 1 and fit.deviation != name:
-                        both = f"{model.explanation}, and then {fit.explanation}"
-                        yield replace(fit, deviation=f"{name}+{fit.deviation}", explanation=both)
+    for first in fits:
+        if first.conventions_of is None:
+            continue
+        for second in _fits(first.conventions_of, output):
+            if second.residual <= 1 and second.deviation != first.deviation:
+                yield replace(
+                    second,
+                    deviation=f"{first.deviation}+{second.deviation}",
+                    explanation=f"{first.explanation}, and then {second.explanation}",
+                )
 
 
 def _fits(case: Case, output: Floats) -> Iterator[Fit]:
@@ -84,12 +96,9 @@ def _fits(case: Case, output: Floats) -> Iterator[Fit]:
             if model.output.shape != case.shape or not _differs(case, terms, model.output):
                 continue
             difference = np.where(judged, np.abs(output - model.output), 0)
-            allowed = difference <= bound
-            ratio = np.divide(
-                difference, bound, out=np.where(allowed, 0.0, np.inf), where=bound > 0
-            )
+            residual = float(error_ratio(difference, bound).max())
             left = _largest(difference, judged) / error if error > 0 else np.inf
-            yield Fit(name, model.explanation, float(np.nan_to_num(ratio, nan=np.inf).max()), left)
+            yield Fit(name, model.explanation, residual, left, model.conventions_of)
 
 
 def _differs(case: Case, terms: ErrorTerms, model: Floats) -> bool:

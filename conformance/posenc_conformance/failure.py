@@ -26,7 +26,7 @@ def compared(case: Case, output: Floats, title: str) -> Outcome:
     text = "\n".join(
         [
             f"{title} of {case.scheme.title}",
-            *call_lines(case),
+            f"call       {call_text(case)}",
             *comparison_lines(case, comparison),
             diagnosis_line(diagnosis),
             page_line(case, diagnosis),
@@ -49,11 +49,11 @@ def diagnosis_line(diagnosis: Diagnosis) -> str:
     return f"diagnosis  {words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"
 
 
-def call_lines(case: Case) -> list[str]:
+def call_text(case: Case) -> str:
     """The call, short enough to read."""
     shown = [f"{name}={_short(value)}" for name, value in case.arguments.items()]
     shown += [f"{name}={value!r}" for name, value in case.conventions.items()]
-    return [f"call       {case.call.name}({', '.join(shown)}) in {case.dtype}"]
+    return f"{case.call.name}({', '.join(shown)}) in {case.dtype}"
 
 
 def comparison_lines(case: Case, comparison: Comparison) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from posenc_conformance import __version__, oracle
-from posenc_conformance.cases import Case, materialise
+from posenc_conformance.cases import Case, described
 from posenc_conformance.checks.golden import probe_index
 from posenc_conformance.errors import UserError
 from posenc_conformance.spec import Golden, Published, Scheme, load, paths
@@ -100,14 +100,6 @@ def _listed(names: Sequence[str]) -> str:
     return ": " + ", ".join(names) if names else ""
 
 
-def _case(scheme: Scheme, item: Golden | Published) -> Case:
-    call = scheme.calls[item.call]
-    conventions = dict(call.combinations[item.combination].conventions)
-    if isinstance(item, Golden):
-        conventions |= item.options
-    return Case(scheme, call, conventions, materialise(item.arguments), "float64")
-
-
 def _expectation(golden: Golden) -> dict[str, Any]:
     if golden.values is not None:
         return {"values": golden.values}
@@ -116,7 +108,7 @@ def _expectation(golden: Golden) -> dict[str, Any]:
 
 def _regenerated(scheme: Scheme, golden: Golden) -> dict[str, Any]:
     """What the reference says now, in the form that the golden has."""
-    case = _case(scheme, golden)
+    case = described(scheme, golden, "float64")
     truth = case.truth
     if golden.values is not None:
         return {"values": _nested(truth, case.call.dtype == "integer")}
@@ -148,7 +140,7 @@ def _elements(case: Case, expect: dict[str, Any]) -> Iterator[tuple[tuple[int, .
 
 def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iterator[str]:
     """Values that the oracle does not confirm to within one unit in the last place of the scale."""
-    case = _case(scheme, golden)
+    case = described(scheme, golden, "float64")
     with mpmath.workdps(oracle.DIGITS):
         exact = oracle.element(scheme.module_name, golden.call, case.arguments, case.conventions)
         for index, value in _elements(case, expect):
@@ -170,7 +162,7 @@ def _unit(case: Case, index: tuple[int, ...]) -> float:
 
 
 def _golden_drift(scheme: Scheme, golden: Golden) -> Iterator[str]:
-    case = _case(scheme, golden)
+    case = described(scheme, golden, "float64")
     expect = _expectation(golden)
     width = len(case.shape)
     if any(len(probe) != width + 1 for probe in golden.probes or ()) or golden.values == []:
@@ -205,7 +197,7 @@ def _digest(golden: Golden, expect: dict[str, Any]) -> str:
 
 
 def _published_drift(scheme: Scheme, published: Published) -> Iterator[str]:
-    case = _case(scheme, published)
+    case = described(scheme, published, "float64")
     with mpmath.workdps(oracle.DIGITS):
         exact = oracle.element(scheme.module_name, published.call, case.arguments, case.conventions)
         for *index, text in published.printed:

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
 
+from posenc_conformance.report import VERDICTS
+
 WIDTH = 100
-COUNTS = ("passed", "failed", "known", "blocked", "silent")
-COLUMNS = ("scheme", "convention", "dtype", *COUNTS, "worst", "angles", "horizon")
+COLUMNS = ("scheme", "convention", "dtype", *VERDICTS, "worst", "angles", "horizon")
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
@@ -16,18 +17,13 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     yield "worst: largest error in units of what the error model allows; at most 1 passes"
     yield "angles: exact, or as good as float32 can form them"
     yield "horizon: up to where angles cost less than bfloat16 resolution; + where the claim ends"
-    if found := list(_diagnoses(report)):
-        yield ""
-        yield "diagnosis"
-        yield from (f"  {line}" for line in found)
-    if found := _known(report):
-        yield ""
-        yield "known failures"
-        yield from (f"  {line}" for line in found)
-    if found := _silent(report):
-        yield ""
-        yield "answered instead of refused"
-        yield from (f"  {line}" for line in found)
+    for heading, found in (
+        ("diagnosis", list(_diagnoses(report))),
+        ("known failures", _known(report)),
+        ("answered instead of refused", _silent(report)),
+    ):
+        if found:
+            yield from ("", heading, *(f"  {line}" for line in found))
     if report["combinations_not_claimed"]:
         yield ""
         yield "not claimed"
@@ -59,7 +55,7 @@ def _cells(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
         row["scheme"],
         convention,
         row["dtype"] or "all",
-        *(str(row[name]) for name in COUNTS),
+        *(str(row[name]) for name in VERDICTS),
         "" if worst is None else worst if isinstance(worst, str) else f"{worst:.2g}",
         {True: "exact", False: "float32", None: ""}[row["exact_angles"]],
         _power(row),
@@ -78,7 +74,7 @@ def _table(rows: list[list[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(COLUMNS, *rows, strict=True)]
     for row in [list(COLUMNS), *rows]:
         cells = [
-            cell.rjust(width) if name in (*COUNTS, "worst") else cell.ljust(width)
+            cell.rjust(width) if name in (*VERDICTS, "worst") else cell.ljust(width)
             for name, cell, width in zip(COLUMNS, row, widths, strict=True)
         ]
         yield "  ".join(cells).rstrip()

@@ -76,7 +76,7 @@ def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:
     judged = informative(case, terms, bound)
     truth = np.where(judged, case.truth, 0.0)
     error = np.where(judged, np.abs(got - truth), 0.0)
-    ratio = _ratio(error, bound)
+    ratio = error_ratio(error, bound)
     if ratio.size == 0:
         return Comparison(0.0, (), np.nan, np.nan, np.nan, 0, 0, 0.0)
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
@@ -88,12 +88,15 @@ def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:
         bound=float(bound[index]),
         wrong=int(np.count_nonzero(ratio > 1)),
         judged=int(np.count_nonzero(judged)),
-        worst_without_angles=float(_ratio(error, bounds(case, terms, angles=False)).max()),
+        worst_without_angles=float(error_ratio(error, bounds(case, terms, angles=False)).max()),
     )
 
 
-def _ratio(error: Floats, bound: Floats) -> Floats:
-    """Error in units of its bound; where nothing is allowed, any error is infinitely large."""
+def error_ratio(error: Floats, bound: Floats) -> Floats:
+    """Error in units of its bound; where nothing is allowed, any error is infinitely large.
+
+    So is one that is no number.
+    """
     exact = np.where(error > 0, np.inf, 0.0)
     ratio: Any = np.divide(error, bound, out=exact, where=bound > 0)
     return np.asarray(np.where(np.isnan(ratio), np.inf, ratio))

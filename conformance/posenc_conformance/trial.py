@@ -13,7 +13,14 @@ import numpy as np
 from posenc_conformance import schemes
 from posenc_conformance.cases import Case
 from posenc_conformance.subject import Scope, Subject
-from posenc_conformance.tolerance import Comparison, Floats, bounds, compare, informative
+from posenc_conformance.tolerance import (
+    Comparison,
+    Floats,
+    bounds,
+    compare,
+    error_ratio,
+    informative,
+)
 
 T = TypeVar("T")
 
@@ -119,14 +126,12 @@ class Trial:
         Raises Failure with the worst element.
         """
         magnitude = np.where(np.isfinite(bound), np.abs(residual), 0.0)
-        ratio = np.divide(
-            magnitude, bound, out=np.where(magnitude > 0, np.inf, 0.0), where=bound > 0
-        )
+        ratio = error_ratio(magnitude, bound)
         if not ratio.size:
             return
         index = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
         self.worst = max(self.worst, float(ratio[index]))
-        if not ratio[index] <= 1:
+        if ratio[index] > 1:
             allowed = "nothing"
             if bound[index] > 0:
                 allowed = f"{bound[index]:.3g}, exceeded {ratio[index]:.3g} times"

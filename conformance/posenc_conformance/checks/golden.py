@@ -1,13 +1,14 @@
 """Goldens: the values that the spec prints."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from posenc_conformance import schemes
 from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case, materialise
+from posenc_conformance.cases import Case, described
 from posenc_conformance.checks import Check, Options, Outcome, Wrong
 from posenc_conformance.failure import compared
 from posenc_conformance.spec import Golden, Scheme
@@ -45,12 +46,8 @@ def judge(subject: Subject, case: Case, title: str) -> Outcome:
 @cache
 def golden_case(scheme: Scheme, golden: Golden, dtype: str) -> Case:
     """The call that a golden describes, with the printed values for its truth."""
-    call = scheme.calls[golden.call]
-    conventions = {**call.combinations[golden.combination].conventions, **golden.options}
-    unprinted = Case(scheme, call, conventions, materialise(golden.arguments), dtype)
-    return Case(
-        scheme, call, conventions, unprinted.arguments, dtype, printed_truth(golden, unprinted)
-    )
+    case = described(scheme, golden, dtype)
+    return replace(case, printed=printed_truth(golden, case))
 
 
 def printed_truth(golden: Golden, case: Case) -> Array:

@@ -24,7 +24,7 @@ def error_terms(case: Case) -> ErrorTerms:
 def ratio_powers(case: Case) -> Floats:
     """The power of its progression's ratio that each slope is."""
     heads = int(case.arguments["heads"])
-    first = heads if case.conventions["head_rule"] == "uniform" else below_power(heads)
+    first = leading_heads(case)
     rest = np.arange(heads - first)
     return np.concatenate([np.arange(1, first + 1), 2 * rest + 1]).astype(np.float64)
 
@@ -75,12 +75,16 @@ def below_power(heads: int) -> int:
     return int(2 ** (heads.bit_length() - 1))
 
 
+def leading_heads(case: Case) -> int:
+    """How many slopes, from the first on, are one geometric progression."""
+    heads = int(case.arguments["heads"])
+    return heads if case.conventions["head_rule"] == "uniform" else below_power(heads)
+
+
 def geometric(trial: Trial) -> None:
     """For a power of two each slope is the first one's power: m_h = m_1 ** h."""
     answer = trial.answer(**slopes_arguments(trial))
-    heads = answer.case.arguments["heads"]
-    uniform = answer.case.conventions["head_rule"] == "uniform"
-    some = heads if uniform else below_power(heads)
+    some = leading_heads(answer.case)
     y, e = answer.values[:some], answer.bound[:some]
     trial.zero(
         answer,
@@ -93,9 +97,7 @@ def geometric(trial: Trial) -> None:
 def slope_product(trial: Trial) -> None:
     """For n a power of two the slopes multiply to 2 ** (-4 (n + 1))."""
     answer = trial.answer(**slopes_arguments(trial))
-    heads = below_power(answer.case.arguments["heads"])
-    if answer.case.conventions["head_rule"] == "uniform":
-        heads = answer.case.arguments["heads"]
+    heads = leading_heads(answer.case)
     y, e = answer.values[:heads], answer.bound[:heads]
     with np.errstate(divide="ignore", invalid="ignore"):
         total = np.log2(np.abs(y)).sum()
@@ -250,25 +252,22 @@ def narrow_bias(case: Case, got: Floats) -> Iterator[Model]:
 
 def slope_of_each_head(case: Case) -> Floats:
     """Slopes that the case's head rule gives."""
-    slopes_call = case.scheme.calls["alibi_slopes"]
+    return slopes_of(case).truth
+
+
+def slopes_of(case: Case) -> Case:
+    """The slopes case behind a bias case."""
     rule = {"head_rule": case.conventions["head_rule"]}
-    return Case(case.scheme, slopes_call, rule, {"heads": case.arguments["heads"]}, "float64").truth
-
-
-def with_slopes(case: Case, slopes: Floats) -> Floats:
-    """The case's bias with other slopes."""
-    right = slope_of_each_head(case)
-    return np.asarray(case.truth / right[:, None, None] * slopes[:, None, None])
+    heads = {"heads": case.arguments["heads"]}
+    return Case(case.scheme, case.scheme.calls["alibi_slopes"], rule, heads, case.dtype)
 
 
 def bias_slopes_models(case: Case, got: Floats) -> Iterator[Model]:
     """A bias with slopes spread wrongly."""
-    heads = case.arguments["heads"]
-    slopes_call = case.scheme.calls["alibi_slopes"]
-    rule = {"head_rule": case.conventions["head_rule"]}
-    slopes_case = Case(case.scheme, slopes_call, rule, {"heads": heads}, case.dtype)
-    for model in slopes_models(slopes_case, got):
-        yield Model(model.explanation, with_slopes(case, model.output))
+    right = slopes_of(case)
+    for model in slopes_models(right, got):
+        ratio = model.output / right.truth
+        yield Model(model.explanation, case.truth * ratio[:, None, None])
 
 
 def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
