@@ -11,8 +11,10 @@ from posenc_conformance.arrays import DTYPES
 from posenc_conformance.cases import Case
 from posenc_conformance.checks.golden import golden_case
 from posenc_conformance.spec import Golden, Scheme, Value, load_all
+from posenc_conformance.subject import EXACT
 from posenc_conformance.tolerance import Comparison, compare
-from tests.golden_mistakes import MISTAKES, Mistake
+from tests.golden_mistakes import MISTAKES
+from tests.golden_mistakes.common import Mistake
 
 SCHEMES = {scheme.id: scheme for scheme in load_all()}
 GOLDENS = {
@@ -36,7 +38,8 @@ def others(scheme: Scheme, golden: Golden) -> Iterator[Golden]:
 
 
 def dtypes(scheme: Scheme, golden: Golden, names: tuple[str, ...]) -> tuple[str, ...]:
-    return ("integer",) if scheme.calls[golden.call].dtype == "integer" else names
+    dtype = scheme.calls[golden.call].dtype
+    return (dtype,) if dtype in EXACT else names
 
 
 def judged(scheme: Scheme, golden: Golden, mistake: Mistake, dtype: str) -> Comparison:

@@ -1,6 +1,7 @@
 """The reference against the oracle: at most one unit in the last place of the scale."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from random import Random
 from typing import Any
 
 import mpmath
@@ -10,12 +11,18 @@ import pytest
 import posenc
 from posenc_conformance import oracle, schemes
 from posenc_conformance.arrays import lattice
-from posenc_conformance.cases import Case
+from posenc_conformance.cases import Case, described
+from posenc_conformance.claimed import subjects
+from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.spec import Scheme
+from posenc_conformance.subject import Subject
+from posenc_conformance.trial import Trial
 from tests.judging import schemes as all_schemes
 
 FAR = 2**53
 ELEMENTS = 24
+DRAWN = 6
+SUBJECTS = subjects(Reference(), all_schemes())
 
 
 def near_multiples_of_pi(frequency: mpmath.mpf) -> list[int]:
@@ -104,6 +111,66 @@ def test_at_most_one_ulp(
     worst = worst_error(scheme, call, name, arguments)
     record_property("worst ulp", worst)
     assert worst <= 1, f"{call} {name}: {worst} ulp of the scale"
+
+
+class Seeded:
+    """Sizes and parameters drawn from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+
+    def one_of(self, values: Sequence[Any]) -> Any:
+        return self.random.choice(values)
+
+    def integer(self, low: int, high: int) -> int:
+        return self.random.randint(low, high)
+
+
+def drawn_cases(subject: Subject) -> Iterator[Case]:
+    """What the kit draws for its checks, what it sweeps over, and what it prints."""
+    known = schemes.module(subject.scheme)
+    dtype = subject.dtypes[0]
+    (scope,) = subject.scopes
+    for seed in range(DRAWN):
+        trial = Trial(subject, scope, dtype, {}, Seeded(seed))
+        yield trial.case(**known.ARGUMENTS[subject.call.name](trial))
+    if (arguments := known.SWEEPS[subject.call.name]({}, FAR)) is not None:
+        yield subject.case(arguments, dtype)
+    for golden in subject.scheme.goldens:
+        if (golden.call, golden.combination) == (subject.call.name, subject.combination.name):
+            yield described(subject.scheme, golden, dtype)
+
+
+@pytest.mark.parametrize(
+    "subject", SUBJECTS, ids=[f"{each.call.name}-{each.label}" for each in SUBJECTS]
+)
+def test_every_call_at_most_one_ulp(subject: Subject, record_property: Any) -> None:
+    worst = 0.0
+    with mpmath.workdps(oracle.DIGITS):
+        for case in drawn_cases(subject):
+            worst = max(worst, sampled_error(case))
+    record_property("worst ulp", worst)
+    assert worst <= 1, f"{worst} ulp of the scale"
+
+
+def sampled_error(case: Case) -> float:
+    """Largest error in units in the last place of the scale, at elements spread over the result."""
+    scale = np.broadcast_to(schemes.error_terms(case).scale, case.shape)
+    truth = np.broadcast_to(case.truth, case.shape)
+    exact = oracle.element(
+        case.scheme.module_name, case.call.name, case.arguments, case.conventions
+    )
+    worst = 0.0
+    places = np.linspace(0, truth.size - 1, min(ELEMENTS, truth.size)).astype(int)
+    for place in places:
+        index = tuple(int(i) for i in np.unravel_index(place, truth.shape))
+        value = exact(index)
+        if value is None:
+            assert not np.isfinite(truth[index])
+            continue
+        error = abs(mpmath.mpf(truth[index].item()) - value)
+        worst = max(worst, float(error / float(np.spacing(scale[index]))))
+    return worst
 
 
 @pytest.mark.parametrize("direction", ["bidirectional", "causal"])

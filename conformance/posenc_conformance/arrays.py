@@ -21,6 +21,7 @@ UNIT_ROUNDOFF = {
     "bfloat16": 2.0**-8,
     "float16": 2.0**-11,
     "integer": 0.0,
+    "boolean": 0.0,
 }
 """Largest relative error of rounding to a dtype; ``integer`` stands for any integer dtype."""
 
@@ -54,12 +55,12 @@ def to_numpy(value: Any) -> Array:
     return array
 
 
-def lattice(shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
     """Input values that any language can rebuild, exact in every dtype of the kit.
 
-    Element i in row-major order is ``((37 * i + 11) mod 63 - 31) / 32``.
+    Element i in row-major order is ``((37 * (start + i) + 11) mod 63 - 31) / 32``.
     """
-    index = np.arange(int(np.prod(shape)), dtype=np.int64)
+    index = start + np.arange(int(np.prod(shape)), dtype=np.int64)
     return (((37 * index + 11) % 63 - 31) / 32).reshape(shape)
 
 
@@ -68,9 +69,9 @@ def narrowed(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.floa
     return np.asarray(values.astype(DTYPES[dtype]).astype(np.float64))
 
 
-def fine(shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+def fine(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
     """Values of full precision, which no narrower dtype holds; for the drawn checks."""
-    return np.asarray(lattice(shape) * (np.sqrt(3) - 1))
+    return np.asarray(lattice(shape, start) * (np.sqrt(3) - 1))
 
 
 def dtype_name(array: Array) -> str:

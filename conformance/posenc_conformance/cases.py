@@ -1,6 +1,6 @@
 """One question to an implementation, and the true answer to it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -8,8 +8,50 @@ from typing import Any
 import numpy as np
 
 import posenc
+from posenc_conformance import schemes
 from posenc_conformance.arrays import DTYPES, Array, lattice, narrowed
 from posenc_conformance.spec import Call, Golden, Point, Published, RawArguments, Scheme
+
+Shape = Sequence[int]
+
+
+def shape_of_x(case: "Case") -> Shape:
+    """That of x."""
+    shape: Shape = case.arguments["x"].shape
+    return shape
+
+
+def encode_shape(case: "Case") -> Shape:
+    """A row for each position; as many channels as asked for, or as a table of rows has."""
+    given = case.arguments
+    return len(given["positions"]), given["dim"] if "dim" in given else given["table"].shape[-1]
+
+
+def scores_shape(case: "Case") -> Shape:
+    """Every query with every key; the other axes are those of q."""
+    q, k = case.arguments["q"], case.arguments["k"]
+    return *q.shape[:-1], k.shape[-2]
+
+
+SHAPE_OF_KIND: Mapping[str, Callable[["Case"], Shape]] = {
+    "encode": encode_shape,
+    "grid": lambda case: (
+        case.arguments["height"] * case.arguments["width"],
+        case.arguments["dim"],
+    ),
+    "frequencies": lambda case: (case.parameter("rotary_dim") // 2,),
+    "bias": lambda case: (
+        case.parameter("heads"),
+        case.parameter("q_len"),
+        case.parameter("k_len"),
+    ),
+    "slopes": lambda case: (case.parameter("heads"),),
+    "bucket": lambda case: case.arguments["relative_position"].shape,
+    "scores": scores_shape,
+    "mask": lambda case: (case.parameter("q_len"), case.parameter("k_len")),
+    "attention": lambda case: (*case.arguments["q"].shape[:-1], case.arguments["v"].shape[-1]),
+}
+"""Where a scheme's module says nothing else in ``SHAPES``; otherwise the shape of x."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +85,9 @@ class Case:
     def shown(self) -> Array:
         """Which elements count: not those that a mask or a golden hides. Broadcasts to the result.
 
-        Only a bias has a mask; others need not compute the truth to know.
+        Only biases and scores have masks; others need not compute the truth to know.
         """
-        if self.printed is None and self.call.kind != "bias":
+        if self.printed is None and self.call.kind not in ("bias", "scores"):
             return np.asarray(True)
         return np.isfinite(self.truth)
 
@@ -58,36 +100,24 @@ class Case:
     @property
     def inputs(self) -> dict[str, Any]:
         """A copy of the arguments in the dtype of the case, for the implementation to use."""
-        inputs = {
-            name: value.copy() if isinstance(value, np.ndarray) else value
-            for name, value in self.arguments.items()
-        }
-        if self.call.dtype in inputs:  # the dtype of the result is that of this array
-            inputs[self.call.dtype] = inputs[self.call.dtype].astype(DTYPES[self.dtype])
+        inputs = {}
+        for name, value in self.arguments.items():
+            if has_dtype_of_result(self.call, value):
+                value = value.astype(DTYPES[self.dtype])
+            inputs[name] = value.copy() if isinstance(value, np.ndarray) else value
         return inputs
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape that the result must have."""
-        given = self.arguments
-        match self.call.kind:
-            case "encode":
-                return (len(given["positions"]), given["dim"])
-            case "rotary":
-                return tuple(given["x"].shape)
-            case "bucket":
-                return tuple(given["relative_position"].shape)
-            case "slopes":
-                return (given["heads"],)
-            case _:
-                heads = self.parameter("heads")
-                return (heads, given["q_len"], given["k_len"])
+        own = getattr(schemes.module(self.scheme), "SHAPES", {})
+        return tuple(own.get(self.call.name, SHAPE_OF_KIND.get(self.call.kind, shape_of_x))(self))
 
     @property
     def largest_position(self) -> int:
         """Largest magnitude of a position or distance in the arguments."""
-        if "k_len" in self.arguments:
-            return max(int(self.arguments["k_len"]) - 1, 0)
+        if "k_len" in self.call.parameters:
+            return max(int(self.parameter("k_len")) - 1, 0)
         for name in ("positions", "relative_position"):
             if name in self.arguments and self.arguments[name].size:
                 return int(np.ceil(np.max(np.abs(self.arguments[name]))))
@@ -120,11 +150,16 @@ def described(scheme: Scheme, item: Golden | Published, dtype: str) -> Case:
 
 
 def rounded(call: Call, arguments: Mapping[str, Any], dtype: str) -> dict[str, Any]:
-    """The arguments, with the array that has the dtype of the result rounded to it."""
-    found = dict(arguments)
-    if call.dtype in found:
-        found[call.dtype] = narrowed(found[call.dtype], dtype)
-    return found
+    """The arguments, with the arrays that have the dtype of the result rounded to it."""
+    return {
+        name: narrowed(value, dtype) if has_dtype_of_result(call, value) else value
+        for name, value in arguments.items()
+    }
+
+
+def has_dtype_of_result(call: Call, value: Any) -> bool:
+    """Whether an argument is one of the floating arrays whose dtype the result has."""
+    return call.dtype == "inputs" and isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
 def materialise(raw: RawArguments) -> dict[str, Any]:
@@ -134,9 +169,10 @@ def materialise(raw: RawArguments) -> dict[str, Any]:
 
 def _value(raw: Any) -> Any:
     if isinstance(raw, list):
-        return np.array(raw, dtype=np.int64 if all(isinstance(v, int) for v in raw) else np.float64)
+        array = np.array(raw)
+        return array.astype(np.int64 if array.dtype.kind == "i" else np.float64)
     if isinstance(raw, Mapping):
         if "lattice" in raw:
-            return lattice(tuple(raw["lattice"]))
+            return lattice(tuple(raw["lattice"]), raw.get("start", 0))
         return np.arange(*raw["range"], dtype=np.int64)
     return raw

@@ -73,7 +73,7 @@ def _meaning(
 ) -> tuple[list[Combination], Scope]:
     """The combinations that a claim names, and what it covers of each."""
     where = _where(method)
-    dtypes = ("integer",) if call.dtype == "integer" else claim.dtypes
+    dtypes = (call.dtype,) if call.dtype in ("integer", "boolean") else claim.dtypes
     for name in claim.dtypes:
         if name not in DTYPES:
             raise UserError(

@@ -1,5 +1,7 @@
 """Words for a wrong result: where, expected, got, by how much, and what it looks like."""
 
+from typing import Any
+
 import numpy as np
 
 from posenc_conformance import schemes
@@ -10,10 +12,18 @@ from posenc_conformance.tolerance import Comparison, Floats, compare
 
 AXES = {
     "encode": ("position", "channel"),
+    "grid": ("cell", "channel"),
     "rotary": ("position", "channel"),
+    "sum": ("position", "channel"),
+    "layer": ("row", "channel"),
+    "frequencies": ("pair",),
     "bias": ("head", "query", "key"),
     "slopes": ("head",),
     "bucket": ("distance",),
+    "scores": ("head", "query", "key"),
+    "mask": ("query", "key"),
+    "attention": ("query", "channel"),
+    "position-ids": ("sequence", "token"),
 }
 
 
@@ -73,10 +83,10 @@ def comparison_lines(case: Case, comparison: Comparison) -> list[str]:
 
 def place(case: Case, index: tuple[int, ...]) -> str:
     """An index in the words of the scheme."""
-    names = AXES[case.call.kind]
-    named = dict(zip(reversed(names), reversed(index), strict=False))
-    if "position" in named:
-        named["position"] = case.arguments["positions"][named["position"]]
+    names = AXES.get(case.call.kind, ())
+    named: dict[str, Any] = dict(zip(reversed(names), reversed(index), strict=False))
+    if "position" in named and "positions" in case.arguments:
+        named["position"] = case.arguments["positions"][..., named["position"]]
     if "distance" in named:
         named["distance"] = case.arguments["relative_position"][index]
     leading = index[: len(index) - len(names)]

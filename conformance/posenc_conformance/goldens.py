@@ -14,10 +14,11 @@ import numpy as np
 import yaml
 
 from posenc_conformance import __version__, oracle
-from posenc_conformance.cases import Case, described
+from posenc_conformance.cases import Case, described, materialise
 from posenc_conformance.checks.golden import probe_index
 from posenc_conformance.errors import UserError
-from posenc_conformance.spec import Golden, Published, Scheme, load, paths
+from posenc_conformance.spec import Golden, Published, Scheme, Witness, load, paths
+from posenc_conformance.subject import EXACT
 
 GENERATOR = f"posenc {__version__}"
 ORACLE = f"mpmath, {oracle.DIGITS} digits"
@@ -35,7 +36,7 @@ class Drift:
 
 
 def check(scheme: Scheme) -> list[Drift]:
-    """Everything in a scheme's goldens and published values that does not hold."""
+    """Everything in a scheme's goldens, published values and witnesses that does not hold."""
     found: list[Drift] = []
     for golden in scheme.goldens:
         where = f"{scheme.path.name}::golden::{golden.id}"
@@ -43,7 +44,25 @@ def check(scheme: Scheme) -> list[Drift]:
     for published in scheme.published:
         where = f"{scheme.path.name}::published::{published.id}"
         found += [Drift(where, what) for what in _published_drift(scheme, published)]
+    for wish in scheme.desiderata:
+        where = f"{scheme.path.name}::desiderata::{wish.name}"
+        if wish.witness is not None and not witnessed(scheme, wish.witness):
+            found += [Drift(where, f"the results are not {wish.witness.shows} as stated")]
     return found
+
+
+def witnessed(scheme: Scheme, witness: Witness) -> bool:
+    """Whether the reference's results of two calls show what a witness says."""
+    call = scheme.calls[witness.call]
+    conventions = call.combinations[witness.combination].conventions
+    first, second = (
+        Case(scheme, call, conventions, materialise(given), "float64").truth
+        for given in witness.arguments
+    )
+    if witness.shows == "dot-products":
+        products = tuple(float(truth[0] @ truth[1]) for truth in (first, second))
+        return products == witness.printed and products[0] != products[1]
+    return np.array_equal(first, second) == (witness.shows == "equal")
 
 
 def write(path: Path) -> list[str]:
@@ -111,10 +130,11 @@ def _regenerated(scheme: Scheme, golden: Golden) -> dict[str, Any]:
     case = described(scheme, golden, "float64")
     truth = case.truth
     if golden.values is not None:
-        return {"values": _nested(truth, case.call.dtype == "integer")}
+        return {"values": _nested(truth, case.call.dtype in EXACT)}
     width = truth.ndim
     rows = [list(probe[:width]) for probe in golden.probes or ()]
-    values = [truth[probe_index(case, row)].item() for row in rows]
+    kind = int if case.call.dtype in EXACT else float
+    values = [kind(truth[probe_index(case, row)]) for row in rows]
     return {"probes": [[*row, value] for row, value in zip(rows, values, strict=True)]}
 
 
@@ -148,7 +168,7 @@ def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iter
             if (true is None) != (value is None):
                 yield f"at {index} the oracle says {true}, the golden {value}"
             elif true is not None and value is not None:
-                ulp = 0.0 if case.call.dtype == "integer" else _unit(case, index)
+                ulp = 0.0 if case.call.dtype in EXACT else _unit(case, index)
                 if abs(mpmath.mpf(value) - true) > ulp:
                     shown = mpmath.nstr(true, 20)
                     yield f"at {index} the oracle says {shown}, the golden {value!r}"

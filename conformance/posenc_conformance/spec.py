@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,28 @@ class Invariant:
 
 
 @dataclass(frozen=True)
+class Witness:
+    """Two calls whose results show that a desideratum does not hold."""
+
+    call: str
+    combination: str
+    arguments: tuple[RawArguments, RawArguments]
+    shows: str
+    printed: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Desideratum:
+    """Something to wish of an encoding, and whether this one has it."""
+
+    name: str
+    holds: bool
+    why: str
+    invariant: str | None
+    witness: Witness | None
+
+
+@dataclass(frozen=True)
 class BadInput:
     """Arguments that must be refused."""
 
@@ -169,6 +192,7 @@ class Scheme:
     goldens: tuple[Golden, ...]
     published: tuple[Published, ...]
     invariants: tuple[Invariant, ...]
+    desiderata: tuple[Desideratum, ...]
     bad_inputs: tuple[BadInput, ...]
     deviations: tuple[Deviation, ...]
 
@@ -297,6 +321,7 @@ def _scheme(path: Path, raw: Mapping[str, Any]) -> Scheme:
         goldens=tuple(map(_golden, raw["goldens"])),
         published=tuple(Published(**({"note": ""} | item)) for item in raw["published"]),
         invariants=tuple(Invariant(**_scoped(item)) for item in raw["invariants"]),
+        desiderata=tuple(_desideratum(*item) for item in raw.get("desiderata", {}).items()),
         bad_inputs=tuple(BadInput(**_scoped(item)) for item in raw["bad_inputs"]),
         deviations=tuple(map(_deviation, raw["deviations"])),
     )
@@ -362,6 +387,15 @@ def _deviation(raw: Mapping[str, Any]) -> Deviation:
     return Deviation(kind=raw["class"], links=tuple(raw.get("links", ())), **rest)
 
 
+def _desideratum(name: str, raw: Mapping[str, Any]) -> Desideratum:
+    witness = raw.get("witness")
+    if witness is not None:
+        arguments = tuple(witness["arguments"])
+        printed = tuple(witness.get("printed", ()))
+        witness = Witness(**{**witness, "arguments": arguments, "printed": printed})
+    return Desideratum(name, raw["holds"], raw["why"], raw.get("invariant"), witness)
+
+
 Problem = tuple[Sequence[str | int], str]
 
 
@@ -393,6 +427,17 @@ def _inconsistencies(scheme: Scheme) -> Iterator[Problem]:
                 yield (key, index, "id"), f"{item.id!r} is used twice"
             seen.add(item.id)
             yield from _dangling(scheme, (key, index), item)
+    yield from _unproved(scheme)
+
+
+def _unproved(scheme: Scheme) -> Iterator[Problem]:
+    """Desiderata that point to nothing, or that deny without showing."""
+    for wish in scheme.desiderata:
+        where = ("desiderata", wish.name)
+        if wish.invariant is not None and wish.invariant not in {i.id for i in scheme.invariants}:
+            yield (*where, "invariant"), f"{wish.invariant!r} is not among the invariants"
+        if wish.witness is not None:
+            yield from _dangling(scheme, (*where, "witness"), wish.witness)
 
 
 def _dangling(scheme: Scheme, where: tuple[str | int, ...], item: Any) -> Iterator[Problem]:
@@ -412,7 +457,8 @@ def _dangling(scheme: Scheme, where: tuple[str | int, ...], item: Any) -> Iterat
     for name in getattr(item, "options", {}):
         if name not in call.options:
             yield (*where, "options"), f"{item.call} has no option {name!r}"
-    for name in getattr(item, "arguments", {}):
+    given = getattr(item, "arguments", {})
+    for name in chain.from_iterable(given) if isinstance(given, tuple) else given:
         if name not in call.arguments and name not in call.parameters:
             yield (*where, "arguments", name), f"{item.call} has no such argument"
 

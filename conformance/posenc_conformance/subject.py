@@ -12,6 +12,9 @@ from posenc_conformance.arrays import UNIT_ROUNDOFF, Array, dtype_name, to_numpy
 from posenc_conformance.cases import Case, rounded
 from posenc_conformance.spec import Call, Combination, Scheme, Value
 
+EXACT = {"integer": "iu", "boolean": "b"}
+"""Kinds of dtypes that are compared without any bound."""
+
 
 class Misbehaviour(Exception):
     """A call that gave no array to judge: it raised, or returned something of another form."""
@@ -94,9 +97,9 @@ class Subject:
                 f"expected {case.shape}: {self.call.returns}"
             )
         name = dtype_name(output)
-        if case.dtype == "integer":
-            if output.dtype.kind not in "iu":
-                raise Misbehaviour(f"{self.call.name}() returned {name}; expected integers")
+        if case.dtype in EXACT:
+            if output.dtype.kind not in EXACT[case.dtype]:
+                raise Misbehaviour(f"{self.call.name}() returned {name}; expected {case.dtype}s")
         elif name != case.dtype:
             raise Misbehaviour(f"{self.call.name}() returned {name}; expected {case.dtype}")
         bad = case.shown & ~np.isfinite(output.astype(np.float64))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,9 @@ Behaviour = Callable[[Bench, Case], None]
 
 
 def checks(subject: Subject) -> Iterator[Check]:
-    """Those that make sense for the kind of call, on the smallest call in each claimed dtype."""
-    behaviours = dict(BEHAVIOURS[subject.call.kind])
-    if _arrays(smallest_case(subject, subject.dtypes[0]).arguments):
-        behaviours |= _ARRAYS
-    for name, behaviour in behaviours.items():
+    """Those that make sense for the arguments of the smallest call, in each claimed dtype."""
+    smallest = smallest_case(subject, subject.dtypes[0])
+    for name, behaviour in applicable(smallest).items():
 
         def run(options: Options, name: str = name, behaviour: Behaviour = behaviour) -> Outcome:
             bench = Bench(subject)
@@ -118,11 +117,22 @@ def strided_inputs(bench: Bench, case: Case) -> None:
     bench.right(case, "with strided inputs", inputs)
 
 
-def transposed_x(bench: Bench, case: Case) -> None:
-    """x in another memory order."""
-    inputs = case.inputs
-    inputs["x"] = np.asfortranarray(inputs["x"])
-    bench.right(case, "with x in column-major order", inputs)
+def column_major_inputs(bench: Bench, case: Case) -> None:
+    """Matrices in another memory order."""
+    inputs = {
+        name: np.asfortranarray(value) if isinstance(value, np.ndarray) else value
+        for name, value in case.inputs.items()
+    }
+    bench.right(case, "with inputs in column-major order", inputs)
+
+
+def int32_inputs(bench: Bench, case: Case) -> None:
+    """Positions, distances and ids of another integer type."""
+    inputs = {
+        name: value.astype(np.int32) if _is_integer(value) else value
+        for name, value in case.inputs.items()
+    }
+    bench.right(case, "with int32 for int64", inputs)
 
 
 def second_call(bench: Bench, case: Case) -> None:
@@ -173,30 +183,28 @@ def after_others(bench: Bench, case: Case) -> None:
 
 
 def _others(subject: Subject, case: Case) -> Iterator[Case]:
+    """Cases that differ in one thing: a parameter, the positions, a size or the dtype."""
     given = case.arguments
     changes: list[dict[str, Any]] = []
     if "base" in given:
         changes += [{"base": 500000.0}, {"base": 10000.0}]
     if "positions" in given:
-        rows = len(given["positions"])
-        longer = np.arange(4 * rows)
-        x = {"x": fine((2, 4 * rows, given["x"].shape[-1]))} if "x" in given else {}
-        changes += [{"positions": longer, **x}]
-        changes += [{"positions": given["positions"] + 7}]
-    for name, values in (
-        ("dim", (16, 8)),
-        ("heads", (4, 8)),
-        ("k_len", (17,)),
-        ("max_distance", (64,)),
-    ):
-        if name in given:
-            changes += [{name: value} for value in values]
+        longer = _at(case, np.arange(4 * given["positions"].shape[-1]))
+        changes += [dict(longer.arguments), {"positions": given["positions"] + 7}]
+    for name, values in (("heads", (4, 8)), ("k_len", (17,)), ("max_distance", (64,))):
+        changes += [{name: value} for value in values if name in given]
+    sizes = schemes.module(case.scheme).SIZES[case.call.name](case)
+    changes += islice(sizes, 2)
     for change in changes:
-        if any(not np.array_equal(value, given[name]) for name, value in change.items()):
+        if any(_is_new(value, given.get(name)) for name, value in change.items()):
             yield from _covered(subject, case.changed(**change))
     for dtype in subject.dtypes:
         if dtype != case.dtype:
             yield from _covered(subject, subject.case(given, dtype))
+
+
+def _is_new(value: Any, given: Any) -> bool:
+    return given is None or not np.array_equal(value, given)
 
 
 def _covered(subject: Subject, case: Case) -> Iterator[Case]:
@@ -218,16 +226,20 @@ def sizes(bench: Bench, case: Case) -> None:
 
 
 def zeros(bench: Bench, case: Case) -> None:
-    """An x of zeros stays zero."""
+    """An x of zeros."""
     bench.right(case.changed(x=0 * case.arguments["x"]), "with x of zeros")
 
 
 def _at(case: Case, positions: Array) -> Case:
-    """The case at other positions, with as many rows."""
-    if "x" not in case.arguments:
-        return case.changed(positions=positions)
-    x = case.arguments["x"]
-    return case.changed(positions=positions, x=fine((*x.shape[:-2], len(positions), x.shape[-1])))
+    """The case at other positions, with as many rows; where there are axes, others on each."""
+    arguments: dict[str, Any] = {"positions": positions}
+    axes = case.arguments["positions"].shape[:-1]
+    if axes:
+        arguments["positions"] = np.stack([np.roll(positions, axis) for axis in range(*axes)])
+    if "x" in case.arguments:
+        x = case.arguments["x"]
+        arguments["x"] = fine((*x.shape[:-2], len(positions), x.shape[-1]))
+    return case.changed(**arguments)
 
 
 def unsorted_positions(bench: Bench, case: Case) -> None:
@@ -258,19 +270,21 @@ def no_positions(bench: Bench, case: Case) -> None:
     bench.right(_at(case, np.array([], dtype=np.int64)), "with no positions")
 
 
-def int32_positions(bench: Bench, case: Case) -> None:
-    """Positions of another integer type."""
-    inputs = case.inputs
-    inputs["positions"] = inputs["positions"].astype(np.int32)
-    bench.right(case, "with int32 positions", inputs)
-
-
 def batch_axes(bench: Bench, case: Case) -> None:
     """No, one, two and three leading axes, many heads; every element as it would be alone."""
-    n, head_dim = case.arguments["x"].shape[-2:]
     for leading in ((), (1,), (2, 33), (5, 3), (2, 1, 3)):
-        x = fine((*leading, n, head_dim))
-        bench.right(case.changed(x=x), f"with leading axes {leading}")
+        arrays = {
+            name: fine((*leading, *case.arguments[name].shape[-2:]), start)
+            for start, name in enumerate(_batched(case))
+        }
+        bench.right(case.changed(**arrays), f"with leading axes {leading}")
+
+
+def _batched(case: Case) -> tuple[str, ...]:
+    """Names of the arrays that take any leading axes."""
+    usual = ("x",) if "x" in case.arguments else ()
+    own = getattr(schemes.module(case.scheme), "BATCHED", {})
+    return tuple(own.get(case.call.name, usual))
 
 
 def single_query(bench: Bench, case: Case) -> None:
@@ -287,11 +301,26 @@ def any_shape(bench: Bench, case: Case) -> None:
         bench.right(changed, f"with distances of shape {distances.shape}")
 
 
-def int32_distances(bench: Bench, case: Case) -> None:
-    """Distances of another integer type."""
-    inputs = case.inputs
-    inputs["relative_position"] = inputs["relative_position"].astype(np.int32)
-    bench.right(case, "with int32 distances", inputs)
+def applicable(case: Case) -> dict[str, Behaviour]:
+    """The behaviours that the arguments of a case allow to ask for, by name."""
+    given = case.arguments
+    arrays = _arrays(given).values()
+    groups = [
+        (_CALLS, True),
+        (_ARRAYS, arrays),
+        (_MATRICES, any(array.ndim > 1 for array in arrays)),
+        (_INTEGERS, any(map(_is_integer, arrays))),
+        (_POSITIONS, "positions" in given),
+        (_X, "x" in given),
+        (_BATCH, _batched(case)),
+        (_QUERIES, {"q_len", "k_len"} <= set(given)),
+        (_DISTANCES, "relative_position" in given),
+    ]
+    return {name: check for group, wanted in groups if wanted for name, check in group.items()}
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "i"
 
 
 _CALLS: dict[str, Behaviour] = {
@@ -307,28 +336,16 @@ _ARRAYS: dict[str, Behaviour] = {
     "read-only-inputs": read_only_inputs,
     "strided-inputs": strided_inputs,
 }
+_MATRICES: dict[str, Behaviour] = {"column-major-inputs": column_major_inputs}
+_INTEGERS: dict[str, Behaviour] = {"int32-inputs": int32_inputs}
 _POSITIONS: dict[str, Behaviour] = {
     "unsorted-positions": unsorted_positions,
     "repeated-positions": repeated_positions,
     "offset-positions": offset_positions,
     "single-position": single_position,
     "no-positions": no_positions,
-    "int32-positions": int32_positions,
 }
-BEHAVIOURS: dict[str, dict[str, Behaviour]] = {
-    "encode": {**_CALLS, **_POSITIONS},
-    "rotary": {
-        **_CALLS,
-        **_POSITIONS,
-        "transposed-x": transposed_x,
-        "zeros": zeros,
-        "batch-axes": batch_axes,
-    },
-    "bias": {**_CALLS, "single-query": single_query},
-    "slopes": {**_CALLS},
-    "bucket": {
-        **_CALLS,
-        "any-shape": any_shape,
-        "int32-distances": int32_distances,
-    },
-}
+_X: dict[str, Behaviour] = {"zeros": zeros}
+_BATCH: dict[str, Behaviour] = {"batch-axes": batch_axes}
+_QUERIES: dict[str, Behaviour] = {"single-query": single_query}
+_DISTANCES: dict[str, Behaviour] = {"any-shape": any_shape}

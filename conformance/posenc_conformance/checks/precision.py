@@ -48,7 +48,8 @@ def sweep(subject: Subject, case: Case) -> Outcome:
         output = subject.run(case).astype(np.float64)
     except Misbehaviour as problem:
         raise Wrong(f"precision: {problem}") from None
-    reach, at_end = horizon(case, output) if "positions" in case.arguments else (None, None)
+    angles = "positions" in case.arguments and case.scheme.accuracy.angle > 0
+    reach, at_end = horizon(case, output) if angles else (None, None)
     try:
         outcome = compared(case, output, "precision")
     except Wrong as wrong:
@@ -71,5 +72,6 @@ def horizon(case: Case, output: Floats) -> tuple[int, bool]:
     error = np.abs(output - case.truth)
     beyond = (error > scale * (rounding + BFLOAT16_RESOLUTION)).any(axis=-1)
     positions = np.abs(case.arguments["positions"])
+    positions = positions.reshape(-1, positions.shape[-1]).max(axis=0)  # of all axes, if several
     first = int(positions[beyond].min()) if beyond.any() else int(positions.max()) + 1
     return 2 ** ((first - 1).bit_length() - 1) if first > 1 else 0, not beyond.any()

@@ -12,7 +12,12 @@ A module offers, for each call of its scheme,
     changes of a case's arguments that take it through every size that code treats apart;
 
 one function per invariant in ``INVARIANTS[call]`` and one per deviation in ``DEVIATIONS[call]``,
-each named as in the spec.
+each named as in the spec. Where a call is not as its kind usually is, also
+
+``SHAPES[call](case)``
+    shape of the result;
+``BATCHED[call]``
+    names of the arrays that take any leading axes, all the same ones.
 """
 
 from importlib import import_module
