@@ -81,18 +81,18 @@ def rounded_angles(
 ) -> Iterator[Model]:
     """Positions, frequencies or angles, or all of them, held in a narrow dtype.
 
-    ``result`` takes angles of shape [positions, frequencies] to what they give.
+    Positions are of shape [n, 1] or [n, frequencies]; ``result`` takes angles to what they give.
     """
     for dtype in ("bfloat16", "float16"):
         if np.max(np.abs(positions), initial=0) > np.finfo(np.float16).max and dtype == "float16":
             continue  # positions would be infinite
         p, w = narrowed(positions, dtype), narrowed(frequencies, dtype)
         held = {
-            "positions": np.multiply.outer(p, frequencies),
-            "frequencies": np.multiply.outer(positions, w),
-            "angles": narrowed(np.multiply.outer(positions, frequencies), dtype),
-            "positions and frequencies": np.multiply.outer(p, w),
-            "positions, frequencies and angles": narrowed(np.multiply.outer(p, w), dtype),
+            "positions": p * frequencies,
+            "frequencies": positions * w,
+            "angles": narrowed(positions * frequencies, dtype),
+            "positions and frequencies": p * w,
+            "positions, frequencies and angles": narrowed(p * w, dtype),
         }
         for what, angles in held.items():
             yield Model(f"matches {what} in {dtype}", result(angles))

@@ -94,14 +94,25 @@ def turns_per_position(base: float, step: Fraction, count: int) -> Array:
 
     Returns an array of shape [3, count]: three words whose sum is the frequency divided by 2π.
     """
+    return turns(tuple(progression(base, step, count)))
+
+
+def progression(base: float, step: Fraction, count: int) -> list[Decimal]:
+    """``base ** (-step * t)`` for t = 0 … count-1, to about 80 digits."""
     with localcontext(prec=_DIGITS):
         ratio = power(base, -step)
-        frequency = 1 / _TURN
-        columns = []
-        for _ in range(count):
-            columns.append(words(frequency, 3))
-            frequency *= ratio
-    return np.array(columns, dtype=np.float64).reshape(count, 3).T
+        result = [Decimal(1)]
+        for _ in range(count - 1):
+            result.append(result[-1] * ratio)
+    return result
+
+
+@lru_cache(maxsize=256)
+def turns(frequencies: tuple[Decimal, ...]) -> Array:
+    """Frequencies in radians per position, in turns: shape [3, count], as three words each."""
+    with localcontext(prec=_DIGITS):
+        columns = [words(frequency / _TURN, 3) for frequency in frequencies]
+    return np.array(columns, dtype=np.float64).reshape(len(frequencies), 3).T
 
 
 def sincos(positions: Array, turns: Array, first: int = 0) -> SinCos:
@@ -110,7 +121,12 @@ def sincos(positions: Array, turns: Array, first: int = 0) -> SinCos:
     Parameters: ``positions`` of any shape [...], at most 2**53 in magnitude; ``turns`` of shape
     [3, count] from :func:`turns_per_position`. Each array of the result has shape [..., count].
     """
-    place = two_sum(positions[..., None], np.float64(first))
+    return sincos_each(positions[..., None], turns, first)
+
+
+def sincos_each(positions: Array, turns: Array, first: int = 0) -> SinCos:
+    """The same with a position of its own for each frequency: shape [..., count], or [..., 1]."""
+    place = two_sum(positions, np.float64(first))
     return _sincos_of_turns(_dropping_whole_turns(place, turns))
 
 

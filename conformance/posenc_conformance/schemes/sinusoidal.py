@@ -447,7 +447,7 @@ def exponent_doubled(case: Case, got: Floats) -> Iterator[Model]:
 def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
     """Positions, frequencies and angles in a narrow dtype."""
     yield from rounded_angles(
-        places(case), frequencies(case), lambda angles: from_angles(case, angles)
+        places(case)[:, None], frequencies(case), lambda angles: from_angles(case, angles)
     )
 
 

@@ -8,12 +8,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from posenc import arguments
-from posenc.exact import Array, Pair, sincos, turns_per_position, two_product, two_sum
+from posenc import arguments, rotation
+from posenc.exact import sincos, turns_per_position
 
 __all__ = ["rope"]
-
-LAYOUTS = ("interleaved", "half", "interleaved-to-half")
 
 
 def rope(
@@ -56,57 +54,9 @@ def rope(
     ValueError
         If an argument is out of its domain or shapes do not fit.
     """
-    arguments.choice("layout", layout, LAYOUTS)
-    base = arguments.base(base)
-    values = np.asarray(x)
-    if values.dtype.kind not in "fV":
-        raise TypeError(f"x is {values.dtype}; integers would cut the rotated values")
-    if values.ndim < 2:
-        raise ValueError(f"x has shape {values.shape}; it must be [..., n, head_dim]")
-    rotated = _rotary_dim(rotary_dim, values.shape[-1])
-    where = arguments.positions(positions)
-    try:
-        where = np.broadcast_to(where, values.shape[:-1])
-    except ValueError:
-        raise ValueError(
-            f"positions have shape {where.shape} but x has rows of shape {values.shape[:-1]}"
-        ) from None
-
-    head = values[..., :rotated].astype(np.float64)
-    first, second = _split(head, layout)
-    sin, cos = sincos(where, turns_per_position(base, Fraction(2, rotated), rotated // 2))
-    turned = _combine(first, cos, second, sin, -1.0), _combine(second, cos, first, sin, 1.0)
-    out = np.array(values)
-    out[..., :rotated] = _join(*turned, layout).astype(values.dtype)
-    return out
-
-
-def _rotary_dim(rotary_dim: int | None, head_dim: int) -> int:
-    rotated = head_dim if rotary_dim is None else arguments.integer("rotary_dim", rotary_dim, 2)
-    if rotated % 2 or not 2 <= rotated <= head_dim:
-        name = "head_dim" if rotary_dim is None else "rotary_dim"
-        raise ValueError(
-            f"{name} is {rotated}; it must be even, at least 2 and at most head_dim ({head_dim})"
-        )
-    return rotated
-
-
-def _split(x: Array, layout: str) -> tuple[Array, Array]:
-    if layout == "half":
-        half = x.shape[-1] // 2
-        return x[..., :half], x[..., half:]
-    return x[..., 0::2], x[..., 1::2]
-
-
-def _join(first: Array, second: Array, layout: str) -> Array:
-    if layout == "interleaved":
-        return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], 2 * first.shape[-1])
-    return np.concatenate([first, second], axis=-1)
-
-
-def _combine(a: Array, cos: Pair, b: Array, sin: Pair, sign: float) -> Array:
-    """``a * cos + sign * b * sin``, rounded once."""
-    b = sign * b
-    left, right = two_product(a, cos.high), two_product(b, sin.high)
-    total = two_sum(left.high, right.high)
-    return total.high + (total.low + left.low + right.low + a * cos.low + b * sin.low)
+    arguments.choice("layout", layout, rotation.LAYOUTS)
+    values = rotation.queries_or_keys("x", x)
+    rotated = rotation.width(rotary_dim, values.shape[-1])
+    turns = turns_per_position(arguments.base(base), Fraction(2, rotated), rotated // 2)
+    sin, cos = sincos(rotation.rows(positions, values.shape), turns)
+    return rotation.turned(values, sin, cos, rotation.READ[layout], rotation.WRITTEN[layout])
