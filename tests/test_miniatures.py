@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from posenc_conformance.subject import EXACT
 from tests.judging import Verdict, diagnoses, failed, judge, schemes
 from tests.miniatures import right, wrong
 from tests.miniatures.mistakes import STEPS, WRONG, Mistake, declared
@@ -65,9 +66,7 @@ def test_every_claim_of_the_spec_has_a_right_miniature() -> None:
         for call in scheme.calls.values()
         for combination in call.combinations
         for dtype in (
-            ("integer",)
-            if call.dtype == "integer"
-            else ("float64", "float32", "bfloat16", "float16")
+            (call.dtype,) if call.dtype in EXACT else ("float64", "float32", "bfloat16", "float16")
         )
     }
     assert wanted <= claimed

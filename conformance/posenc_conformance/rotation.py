@@ -35,15 +35,20 @@ def channels(rotated: int, layout: str) -> tuple[Index, Index]:
 
 
 def read_channels(case: Case) -> tuple[Index, Index]:
-    """Where pairs are read from."""
-    layout = "half" if case.conventions["layout"] == "half" else "interleaved"
-    return channels(rotary_dim(case), layout)
+    """Where pairs are read from; in a backward pass, where the forward one writes them to."""
+    return channels(rotary_dim(case), _layouts(case)[0])
 
 
 def written_channels(case: Case) -> tuple[Index, Index]:
     """Where pairs are written to."""
-    layout = "interleaved" if case.conventions["layout"] == "interleaved" else "half"
-    return channels(rotary_dim(case), layout)
+    return channels(rotary_dim(case), _layouts(case)[1])
+
+
+def _layouts(case: Case) -> tuple[str, str]:
+    layout = case.conventions["layout"]
+    read = "half" if layout == "half" else "interleaved"
+    written = "interleaved" if layout == "interleaved" else "half"
+    return (written, read) if case.call.kind == "gradient" else (read, written)
 
 
 def progression(base: float, rotated: int) -> Floats:
@@ -218,6 +223,23 @@ class Rotation:
             np.zeros(after.values[..., elsewhere].shape),
             f"changing pair {pair} of x changes other pairs of the result",
         )
+
+    def chunks(self, trial: Trial) -> None:
+        """Rotated in two pieces, each at its own positions, the result is that of the whole."""
+        chosen = self.arguments(trial)
+        whole = trial.answer(**chosen)
+        cut = trial.pick.integer(1, ROWS - 1)
+        x, positions = chosen["x"], chosen["positions"]
+        for rows in (slice(None, cut), slice(cut, None)):
+            piece = trial.answer(
+                **(chosen | {"x": x[..., rows, :], "positions": positions[..., rows]})
+            )
+            trial.zero(
+                piece,
+                piece.values - whole.values[..., rows, :],
+                piece.bound + whole.bound[..., rows, :],
+                f"rotated in two pieces, cut at row {cut}, the result is not that of the whole",
+            )
 
     def layout_permutation(self, trial: Trial) -> None:
         """Up to the permutation between layouts, the result is that of interleaved pairs."""

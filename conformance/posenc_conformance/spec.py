@@ -183,6 +183,7 @@ class Scheme:
 
     path: Path
     id: str
+    family: str
     title: str
     summary: str
     sources: Mapping[str, Mapping[str, str]]
@@ -312,6 +313,7 @@ def _scheme(path: Path, raw: Mapping[str, Any]) -> Scheme:
     return Scheme(
         path=path,
         id=raw["id"],
+        family=raw["family"],
         title=raw["title"],
         summary=raw["summary"],
         sources=raw["sources"],

@@ -12,7 +12,15 @@ from posenc_conformance.checks import LEVELS, checks_of
 from posenc_conformance.claimed import subjects
 from posenc_conformance.failure import AXES
 from posenc_conformance.implementations.reference import Reference
-from posenc_conformance.spec import Call, Golden, Invariant, Parameter, Scheme, load_all
+from posenc_conformance.spec import (
+    Call,
+    Desideratum,
+    Golden,
+    Invariant,
+    Parameter,
+    Scheme,
+    load_all,
+)
 
 
 @lru_cache(maxsize=1)
@@ -52,8 +60,10 @@ def _call(scheme: Scheme, call: Call) -> str:
     ]
     dtype = {
         "keyword": f"the one that the keyword {code('dtype')} names",
+        "inputs": "that of the floating arrays given",
         "integer": "any integer dtype",
-    }.get(call.dtype, f"that of {code(call.dtype)}")
+        "boolean": "boolean",
+    }[call.dtype]
     if call.dtype == "keyword":
         rows += [[code("dtype"), "Name of the dtype that the result must have."]]
     shape = [p for p in call.parameters.values() if not p.passed and p.name not in call.arguments]
@@ -161,14 +171,15 @@ def _golden(scheme: Scheme, call: Call, golden: Golden) -> str:
 
 def _argument(value: Any) -> str:
     if isinstance(value, Mapping):
-        ((form, content),) = value.items()
-        return f"{form}({', '.join(map(str, content))})"
+        form, content = next(iter(value.items()))
+        start = f"; start {value['start']}" if "start" in value else ""
+        return f"{form}({', '.join(map(str, content))}{start})"
     return str(value)
 
 
 def _expectation(call: Call, golden: Golden) -> str:
     if golden.values is not None:
-        rows = "\n".join(_rows(golden.values, 0))
+        rows = "\n".join(_rows(golden.values, AXES.get(call.kind, ())))
         return f"<pre><code>{rows}</code></pre>\n"
     probes = golden.probes or ()
     names = AXES.get(call.kind, ())
@@ -180,15 +191,16 @@ def _expectation(call: Call, golden: Golden) -> str:
     return table([*extra, *names[:width], "value"], rows_)
 
 
-def _rows(values: Any, depth: int) -> list[str]:
-    """Nested values as lines; numbers alone as one line that may be long."""
-    if not isinstance(values[0], Sequence):
+def _rows(values: Any, names: Sequence[str]) -> list[str]:
+    """Nested values as lines, the parts of a result of more than two axes under a name."""
+    if not values or not isinstance(values[0], Sequence):
         return [", ".join("masked" if value is None else repr(value) for value in values)]
     lines: list[str] = []
     for index, part in enumerate(values):
-        if isinstance(part[0], Sequence):
-            lines.append(f"head {index}")
-        lines += [("  " if depth else "") + line for line in _rows(part, depth + 1)]
+        matrix = bool(part) and isinstance(part[0], Sequence)
+        if matrix:
+            lines.append(f"{names[0] if len(names) > 2 else 'part'} {index}")
+        lines += [("  " if matrix else "") + line for line in _rows(part, names[1:])]
     return lines
 
 
@@ -270,6 +282,31 @@ def deviations(scheme: Scheme) -> str:
     return text
 
 
+def desiderata(scheme: Scheme) -> str:
+    """What one would wish of an encoding, and whether this one has it."""
+    rows = [
+        [wish.name, "yes" if wish.holds else "no", f"{prose(wish.why)} {_shown(scheme, wish)}"]
+        for wish in scheme.desiderata
+    ]
+    return table(["wish", "", "why"], rows)
+
+
+def _shown(scheme: Scheme, wish: Desideratum) -> str:
+    """The invariant or the witness that shows it."""
+    if wish.witness is None:
+        return (
+            f"See {link(f'#invariant-{wish.invariant}', wish.invariant)}." if wish.invariant else ""
+        )
+    first, second = (
+        ", ".join(f"{name}={_argument(value)}" for name, value in given.items())
+        for given in wish.witness.arguments
+    )
+    what = {"equal": "are equal", "different": "differ"}.get(wish.witness.shows, "")
+    if wish.witness.shows == "dot-products":
+        what = "have the dot products {:g} and {:g}".format(*wish.witness.printed)
+    return f"Executed: {code(f'{wish.witness.call}({first})')} and {code(f'({second})')} {what}."
+
+
 def bad_inputs(scheme: Scheme) -> str:
     """Input that must be refused."""
     rows = []
@@ -313,6 +350,7 @@ BLOCKS: dict[str, Callable[[Scheme], str]] = {
     "calls": calls,
     "combinations": combinations,
     "conventions": conventions,
+    "desiderata": desiderata,
     "deviations": deviations,
     "goldens": goldens,
     "invariants": invariants,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+import posenc
 from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from tests.golden_mistakes.common import (
@@ -68,6 +69,25 @@ def whole_head_reordered(case: Case) -> Array:
     return case.changed(x=halves).under(layout="half").truth
 
 
+turned_forward = positions_altered(lambda p: -p)
+late_positions_unturned = positions_altered(lambda p: np.where(p < 2048, p, 0))
+
+
+def no_gradient_beyond(case: Case) -> Array:
+    """Zero where channels pass through."""
+    out = right(case)
+    out[..., case.arguments["rotary_dim"] :] = 0
+    return out
+
+
+def layout_as_forward(case: Case) -> Array:
+    """Neighbours read and halves written, as by the forward pass."""
+    x = case.arguments["x"]
+    return posenc.rope(
+        x, -case.arguments["positions"], base=case.arguments["base"], layout="interleaved-to-half"
+    )
+
+
 MISTAKES: dict[str, Mistake] = {
     "interleaved-d4-start": zero_taken_for_one,
     "interleaved-d2": single_pair_unrotated,
@@ -95,4 +115,9 @@ MISTAKES: dict[str, Mistake] = {
     "deepseek-head64-base-500000": base_ignored,
     "deepseek-batch-unsorted": numbered_from_first,
     "deepseek-head64-rotary32": whole_head_reordered,
+    "vjp-interleaved-d4": turned_forward,
+    "vjp-interleaved-head128-rotary64": no_gradient_beyond,
+    "vjp-half-d4": base_taken_for(10000, 500000),
+    "vjp-half-head64-4k": late_positions_unturned,
+    "vjp-deepseek-d4": layout_as_forward,
 }

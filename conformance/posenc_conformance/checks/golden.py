@@ -63,7 +63,7 @@ def printed_truth(golden: Golden, case: Case) -> Array:
 def probe_index(case: Case, index: list[float]) -> tuple[int, ...]:
     """Index of an element; where rows stand for positions, a probe names the position itself."""
     place = [int(part) for part in index]
-    if case.call.kind in ("encode", "rotary", "sum") and case.arguments["positions"].ndim == 1:
+    if "positions" in case.arguments and case.arguments["positions"].ndim == 1:
         place[-2] = int(np.flatnonzero(case.arguments["positions"] == index[-2])[0])
     return tuple(place)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import mpmath
+import numpy as np
 
 from posenc_conformance.oracle import Element
 
@@ -37,4 +38,26 @@ def rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Elemen
     return value
 
 
-VALUES = {"rope": rope}
+def rope_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (..., row, channel): the sum over channels c of gradient c times dy_c/dx.
+
+    A column of the Jacobian is what the forward rotation makes of a unit vector.
+    """
+    gradient = arguments["x"]
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        row = index[:-1]
+        unit = {**arguments, "x": np.zeros(gradient.shape)}
+        unit["x"][index] = 1.0
+        column = rope(unit, conventions)
+        products = (
+            mpmath.mpf(float(gradient[(*row, c)])) * column((*row, c))
+            for c in range(gradient.shape[-1])
+            if gradient[(*row, c)]
+        )
+        return mpmath.fsum(products)
+
+    return value
+
+
+VALUES = {"rope": rope, "rope_vjp": rope_vjp}

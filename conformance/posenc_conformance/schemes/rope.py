@@ -1,6 +1,7 @@
 """Rotary embedding: bounds, invariants and deviations."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,14 @@ from posenc_conformance.positions import reaching
 from posenc_conformance.rotation import (
     ROWS,
     Rotation,
+    one_axis,
     progression,
     read_channels,
     rotary_dim,
     written_channels,
 )
 from posenc_conformance.tolerance import Floats
-from posenc_conformance.trial import Trial
+from posenc_conformance.trial import ARITHMETIC, Trial
 
 
 def frequencies(case: Case) -> Floats:
@@ -69,7 +71,14 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"x": fine((2049, 4)), "positions": np.arange(2049)}
 
 
+def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Heads small and large, powers of two and not."""
+    for head_dim in (2, 6, 48, 80, 128, 130, 256):
+        yield {"x": fine((2, 2, head_dim)), "positions": np.array([1, 7])}
+
+
 ROTATION = Rotation(arguments, frequencies)
+BACKWARD = Rotation(arguments, frequencies, lambda case: -one_axis(case))
 
 
 def pass_through(trial: Trial) -> None:
@@ -87,6 +96,25 @@ def pass_through(trial: Trial) -> None:
         np.zeros(answer.values[..., rest].shape),
         "channels beyond rotary_dim are changed",
     )
+
+
+def vjp_inverse(trial: Trial) -> None:
+    """Turned forward, the gradient is the one that was given."""
+    answer = trial.answer(**arguments(trial))
+    given = answer.case.arguments["x"]
+    forward = Rotation(arguments, frequencies).turned
+    back = answer.case.changed(x=answer.values)
+    turned = forward(_as_forward(back), ROTATION.angles(answer.case))
+    bound = np.zeros(answer.bound.shape)
+    first, second = (answer.bound[..., channel] for channel in written_channels(answer.case))
+    for channel in read_channels(answer.case):
+        bound[..., channel] = first + second + 8 * ARITHMETIC * np.abs(given).max()
+    trial.zero(answer, turned - given, bound, "turned forward, it is not the gradient given")
+
+
+def _as_forward(case: Case) -> Case:
+    """The same arguments as a case of the forward call."""
+    return replace(case, call=case.scheme.calls["rope"])
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:
@@ -140,10 +168,29 @@ def rotated_all(case: Case, got: Floats) -> Iterator[Model]:
         )
 
 
-ERROR_TERMS = {"rope": ROTATION.error_terms}
-ARGUMENTS = {"rope": arguments}
-SWEEPS = {"rope": sweep}
-SIZES = {"rope": sizes}
+def backward_is_forward(case: Case, got: Floats) -> Iterator[Model]:
+    """The forward rotation, of the gradient."""
+    output = BACKWARD.turned(case, ROTATION.angles(case))
+    yield Model("matches the gradient turned forward instead of back", output)
+
+
+def layout_not_reversed(case: Case, got: Floats) -> Iterator[Model]:
+    """Channels read and written as in the forward pass, or those of another layout."""
+    forward = _as_forward(case)
+    if read_channels(forward)[0].tolist() != read_channels(case)[0].tolist():
+        output = ROTATION.turned(forward, BACKWARD.angles(case))
+        yield Model("matches channels read and written as in the forward pass", output)
+    yield from other_layouts(case, got)
+
+
+other_layouts = other_conventions(
+    "layout", "matches the {value} layout exactly; {claimed} was claimed"
+)
+
+ERROR_TERMS = {"rope": ROTATION.error_terms, "rope_vjp": BACKWARD.error_terms}
+ARGUMENTS = {"rope": arguments, "rope_vjp": arguments}
+SWEEPS = {"rope": sweep, "rope_vjp": sweep}
+SIZES = {"rope": sizes, "rope_vjp": vjp_sizes}
 INVARIANTS = {
     "rope": {
         "isometry": ROTATION.isometry,
@@ -155,13 +202,17 @@ INVARIANTS = {
         "pair-locality": ROTATION.pair_locality,
         "pass-through": pass_through,
         "layout-permutation": ROTATION.layout_permutation,
-    }
+        "chunks": ROTATION.chunks,
+    },
+    "rope_vjp": {
+        "vjp-inverse": vjp_inverse,
+        "vjp-isometry": BACKWARD.isometry,
+        "vjp-linearity": BACKWARD.linearity,
+    },
 }
 DEVIATIONS = {
     "rope": {
-        "layout-swapped": other_conventions(
-            "layout", "matches the {value} layout exactly; {claimed} was claimed"
-        ),
+        "layout-swapped": other_layouts,
         "positions-shifted": positions_shifted,
         "sign-flipped": negated_positions,
         "head-dim-frequencies": head_dim_frequencies,
@@ -171,5 +222,10 @@ DEVIATIONS = {
         "exponent-halved": ROTATION.exponent_halved,
         "wrong-base": wrong_base,
         "low-precision-angles": ROTATION.low_precision_angles,
-    }
+    },
+    "rope_vjp": {
+        "backward-is-forward": backward_is_forward,
+        "backward-layout-not-reversed": layout_not_reversed,
+        "backward-unrotated": BACKWARD.unrotated,
+    },
 }

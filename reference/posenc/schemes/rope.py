@@ -11,7 +11,7 @@ import numpy.typing as npt
 from posenc import arguments, rotation
 from posenc.exact import sincos, turns_per_position
 
-__all__ = ["rope"]
+__all__ = ["rope", "rope_vjp"]
 
 
 def rope(
@@ -54,9 +54,58 @@ def rope(
     ValueError
         If an argument is out of its domain or shapes do not fit.
     """
+    return _turned(x, positions, base, layout, rotary_dim, forward=True)
+
+
+def rope_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    rotary_dim: int | None = None,
+) -> npt.NDArray[np.floating]:
+    """Gradient of a loss with respect to what :func:`rope` was given, from that of its result.
+
+    A rotation's transpose is its inverse: each pair turns back by position times frequency, and
+    goes back to the channels that it was read from.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the rotated queries or keys.
+    positions, base, layout, rotary_dim
+        As :func:`rope` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`rope`.
+    """
+    return _turned(x, positions, base, layout, rotary_dim, forward=False)
+
+
+def _turned(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    base: float,
+    layout: str,
+    rotary_dim: int | None,
+    *,
+    forward: bool,
+) -> npt.NDArray[np.floating]:
     arguments.choice("layout", layout, rotation.LAYOUTS)
     values = rotation.queries_or_keys("x", x)
     rotated = rotation.width(rotary_dim, values.shape[-1])
     turns = turns_per_position(arguments.base(base), Fraction(2, rotated), rotated // 2)
-    sin, cos = sincos(rotation.rows(positions, values.shape), turns)
-    return rotation.turned(values, sin, cos, rotation.READ[layout], rotation.WRITTEN[layout])
+    read, written = rotation.READ[layout], rotation.WRITTEN[layout]
+    where = rotation.rows(positions, values.shape)
+    if not forward:
+        read, written, where = written, read, -where
+    sin, cos = sincos(where, turns)
+    return rotation.turned(values, sin, cos, read, written)

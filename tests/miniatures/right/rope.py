@@ -264,3 +264,49 @@ class SomeHeadsOnly:
         out[..., r // 2 : r] -= 2 * np.sin(angles / 2) ** 2 * x[..., r // 2 : r]
         out[..., r // 2 : r] += np.sin(angles) * x[..., : r // 2]
         return out
+
+
+@right
+class BackwardByTransposedMatrices:
+    """The Jacobian of every row written out, and its transpose applied to the gradient."""
+
+    @claims("interleaved", "half", "interleaved-to-half", dtype=FLOATS, head_dim=[2, 4, 8])
+    def rope_vjp(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+        head_dim = x.shape[-1]
+        even(head_dim)
+        if len(positions) != x.shape[-2]:
+            raise ValueError(positions.shape)
+        half = head_dim // 2
+        out = np.empty(x.shape)
+        for row, position in enumerate(np.asarray(positions).tolist()):
+            jacobian = np.zeros((head_dim, head_dim))
+            for t in range(half):
+                together, apart = (2 * t, 2 * t + 1), (t, t + half)
+                a, b = apart if layout == "half" else together
+                c, d = together if layout == "interleaved" else apart
+                angle = position * base ** (-t / half)
+                jacobian[c, a] = jacobian[d, b] = np.cos(angle)
+                jacobian[c, b], jacobian[d, a] = -np.sin(angle), np.sin(angle)
+            out[..., row, :] = x[..., row, :].astype(np.float64) @ jacobian
+        return out.astype(x.dtype)
+
+
+@right
+class BackwardByConjugates:
+    """Complex multiplication by the conjugate, float32 angles, any part of the head."""
+
+    @claims("interleaved", dtype=NARROW, rotation="partial")
+    def rope_vjp(
+        self, x: Array, positions: Array, *, base: float, rotary_dim: int | None = None
+    ) -> Array:
+        width = rotary_dim or x.shape[-1]
+        even(width)
+        if width > x.shape[-1] or len(positions) != x.shape[-2]:
+            raise ValueError(x.shape)
+        head = np.ascontiguousarray(x[..., :width], dtype=np.float32)
+        pairs = head.view(np.complex64)
+        exponents = np.arange(0, width, 2, dtype=np.float32) / np.float32(width)
+        omega = np.float32(1) / np.float32(base) ** exponents
+        angles = np.multiply.outer(np.asarray(positions, np.float32), omega)
+        turned = (pairs * np.exp(np.complex64(-1j) * angles)).astype(np.complex64)
+        return np.concatenate([turned.view(np.float32).astype(x.dtype), x[..., width:]], axis=-1)

@@ -684,3 +684,103 @@ made(
     base=lambda self, base: 500.0,
     **_interleaved,
 )
+
+
+class Backward(Mistake, steps=True):
+    """The gradient turned back, read from where the forward pass writes and the reverse."""
+
+    call = "rope_vjp"
+    claimed = ("interleaved-to-half",)
+
+    def answer(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+        half = x.shape[-1] // 2
+        if x.shape[-1] % 2 or len(positions) != x.shape[-2]:
+            raise ValueError(x.shape)
+        angles = np.multiply.outer(self.turn(positions), base ** (-np.arange(half) / half))
+        first, second = _parts(x.astype(np.float64), self.read(layout))
+        cos, sin = np.cos(angles), np.sin(angles)
+        parts = self.rotated(first, second, cos, sin)
+        return _joined(*parts, self.write(layout)).astype(x.dtype)
+
+    def turn(self, positions: Array) -> Array:
+        return -np.asarray(positions, np.float64)
+
+    def rotated(self, a: Array, b: Array, cos: Array, sin: Array) -> tuple[Array, Array]:
+        return a * cos - b * sin, a * sin + b * cos
+
+    def read(self, layout: str) -> str:
+        return "interleaved" if layout == "interleaved" else "half"
+
+    def write(self, layout: str) -> str:
+        return "half" if layout == "half" else "interleaved"
+
+
+def _parts(x: Array, layout: str) -> tuple[Array, Array]:
+    half = x.shape[-1] // 2
+    if layout == "half":
+        return x[..., :half], x[..., half:]
+    return x[..., 0::2], x[..., 1::2]
+
+
+def _joined(first: Array, second: Array, layout: str) -> Array:
+    if layout == "half":
+        return np.concatenate([first, second], axis=-1)
+    return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], 2 * first.shape[-1])
+
+
+class BackwardIsForward(Backward):
+    """The forward kernel called once more."""
+
+    named = "backward-is-forward"
+
+    def turn(self, positions: Array) -> Array:
+        return np.asarray(positions, np.float64)
+
+
+class BackwardReadsNeighbours(Backward):
+    """Channels moved as in the forward pass, although they must move back."""
+
+    named = "backward-layout-not-reversed"
+
+    def read(self, layout: str) -> str:
+        return "interleaved"
+
+    def write(self, layout: str) -> str:
+        return "half"
+
+
+class BackwardOfAnotherLayout(Backward):
+    """The backward pass of halves, for interleaved pairs."""
+
+    named = "backward-layout-not-reversed"
+    claimed = ("interleaved",)
+
+    def read(self, layout: str) -> str:
+        return "half"
+
+    def write(self, layout: str) -> str:
+        return "half"
+
+
+class BackwardUnrotated(Backward):
+    """The gradient passed on."""
+
+    named = "backward-unrotated"
+    claimed = ("half",)
+
+    def turn(self, positions: Array) -> Array:
+        return 0.0 * positions
+
+
+class BackwardWithOneSineUnchanged(Backward):
+    """One of the two signs of the sine forgotten."""
+
+    def rotated(self, a: Array, b: Array, cos: Array, sin: Array) -> tuple[Array, Array]:
+        return a * cos - b * sin, b * cos - a * sin
+
+
+class BackwardInTheDtypeOfPositions(Backward):
+    """Positions in bfloat16, which collide from 257 on."""
+
+    def turn(self, positions: Array) -> Array:
+        return -narrow(positions, "bfloat16")
