@@ -60,6 +60,23 @@ last_bucket_missing = table_altered(lambda table: np.vstack([table[:-1], table[-
 
 buckets_taken_for_32 = table_altered(lambda table: table[:32])
 
+
+def overwritten(case: Case) -> Array:
+    """Of each bucket, the gradient of its last pair alone."""
+    gradient = case.arguments["gradient"]
+    heads, q_len, k_len = gradient.shape
+    relative = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
+    given = {name: case.arguments[name] for name in ("num_buckets", "max_distance")}
+    out = np.zeros((given["num_buckets"], heads))
+    out[posenc.t5_bucket(relative, **case.conventions, **given)] = np.moveaxis(gradient, 0, -1)
+    return out
+
+
+def later_keys_left_out(case: Case) -> Array:
+    """No gradient from keys after the query."""
+    return case.changed(gradient=np.tril(case.arguments["gradient"])).truth
+
+
 MISTAKES: dict[str, Mistake] = {
     "bidirectional-32-128": edges_lost,
     "bidirectional-64-128": argument_altered("num_buckets", lambda buckets: min(buckets, 32)),
@@ -75,4 +92,6 @@ MISTAKES: dict[str, Mistake] = {
     "bias-causal": later_keys_biased_by_distance,
     "bias-causal-2-of-20": queries_from_zero,
     "bias-causal-max-1024": max_distance_ignored,
+    "vjp-bidirectional-3-of-5": overwritten,
+    "vjp-causal-4": later_keys_left_out,
 }

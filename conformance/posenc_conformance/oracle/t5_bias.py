@@ -51,4 +51,22 @@ def t5_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Ele
     return value
 
 
-VALUES = {"t5_bucket": t5_bucket, "t5_bias": t5_bias}
+def t5_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (bucket, head): the sum over the pairs that look this entry up."""
+    gradient = arguments["gradient"]
+    _, queries, keys = gradient.shape
+    rule = conventions["direction"], int(arguments["num_buckets"]), int(arguments["max_distance"])
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        row, head = index
+        return mpmath.fsum(
+            mpmath.mpf(float(gradient[head, query, key]))
+            for query in range(queries)
+            for key in range(keys)
+            if bucket(key - (keys - queries + query), *rule) == row
+        )
+
+    return value
+
+
+VALUES = {"t5_bucket": t5_bucket, "t5_bias": t5_bias, "t5_bias_vjp": t5_bias_vjp}

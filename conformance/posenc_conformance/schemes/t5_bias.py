@@ -1,16 +1,17 @@
 """Relative position bias of T5: bounds, invariants and deviations."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.arrays import fine, narrowed
+from posenc_conformance.arrays import fine, lattice, narrowed
 from posenc_conformance.cases import Case
 from posenc_conformance.models import Model, attempt, other_conventions
 from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import Answer, Trial
+from posenc_conformance.trial import ARITHMETIC, Answer, Trial
 
 REACH = 200
 CONFIGURATIONS = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
@@ -19,6 +20,20 @@ CONFIGURATIONS = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
 def error_terms(case: Case) -> ErrorTerms:
     """Buckets are whole numbers and biases are copies: nothing is rounded."""
     return ErrorTerms(np.zeros(()), np.zeros(()))
+
+
+def vjp_error_terms(case: Case) -> ErrorTerms:
+    """The scale is the sum of the magnitudes added up; their number stands in place of angles."""
+    number = gathered(case, np.ones(case.arguments["gradient"].shape))
+    return ErrorTerms(gathered(case, np.abs(case.arguments["gradient"])), number)
+
+
+def gathered(case: Case, gradient: Floats, wrong: Case | None = None) -> Floats:
+    """Sums of a gradient over the pairs of each bucket: [num_buckets, heads]."""
+    buckets = (wrong or buckets_of(case)).truth
+    sums = np.zeros(case.shape)
+    np.add.at(sums, buckets, np.moveaxis(gradient, 0, -1))
+    return sums
 
 
 def sizes(trial: Trial) -> dict[str, Any]:
@@ -48,6 +63,31 @@ def bias_arguments(trial: Trial) -> dict[str, Any]:
         "k_len": k_len,
         "max_distance": chosen["max_distance"],
     }
+
+
+def vjp_arguments(trial: Trial) -> dict[str, Any]:
+    """A few heads, queries and keys; as many queries as keys, or fewer."""
+    chosen = sizes(trial)
+    heads = trial.choose("heads", (2, 1, 3, 8))
+    k_len = trial.choose("k_len", (6, 1, 2, 9, 40))
+    q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, min(3, k_len - 1)),))
+    return {"gradient": fine((heads, q_len, k_len)), **chosen}
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """Nothing is asked far out."""
+
+
+def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Every configuration of the list; many heads; more queries than one block."""
+    for buckets, distance in CONFIGURATIONS:
+        yield {
+            "gradient": fine((3, 2, distance + 72)),
+            "num_buckets": buckets,
+            "max_distance": distance,
+        }
+    yield {"gradient": fine((33, 2, 5))}
+    yield {"gradient": fine((1, 130, 130))}
 
 
 def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
@@ -179,13 +219,40 @@ def constant_table(trial: Trial) -> None:
     exact(answer, trial, answer.values != 0.75, "a constant table does not give a constant bias")
 
 
+def vjp_total(trial: Trial) -> None:
+    """The gradient of the table adds up to that of the bias."""
+    answer = trial.answer(**vjp_arguments(trial))
+    given = answer.case.arguments["gradient"]
+    total, before = answer.values.sum(axis=0), given.sum(axis=(1, 2))
+    bound = answer.bound.sum(axis=0) + ARITHMETIC * np.abs(given).sum(axis=(1, 2))
+    trial.zero(answer, total - before, bound, "the gradient does not add up to what came in")
+
+
+def vjp_linearity(trial: Trial) -> None:
+    """vjp(a f + b g) = a vjp(f) + b vjp(g)."""
+    chosen = vjp_arguments(trial)
+    f = lattice(chosen["gradient"].shape)  # of few bits, so that the sum below is exact
+    g = np.roll(f, 5)
+    both = trial.answer(**(chosen | {"gradient": f / 2 - g / 4}))
+    one, other = (
+        trial.answer(**(chosen | {"gradient": f})),
+        trial.answer(**(chosen | {"gradient": g})),
+    )
+    trial.zero(
+        both,
+        both.values - (one.values / 2 - other.values / 4),
+        both.bound + one.bound / 2 + other.bound / 4,
+        "the result is not linear in the gradient",
+    )
+
+
 def buckets_of(case: Case) -> Case:
-    """The bucket case behind a bias case."""
-    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
+    """The bucket case behind a bias case, or behind a gradient of a bias."""
+    q_len, k_len = case.parameter("q_len"), case.parameter("k_len")
     relative = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
     arguments = {
         "relative_position": relative,
-        "num_buckets": len(case.arguments["table"]),
+        "num_buckets": case.parameter("num_buckets"),
         "max_distance": case.arguments.get("max_distance", 128),
     }
     return Case(
@@ -286,14 +353,43 @@ def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
         yield Model("matches queries that start at position 0", bias)
 
 
+def overwritten(case: Case, got: Floats) -> Iterator[Model]:
+    """The last pair's gradient alone."""
+    output = np.zeros(case.shape)
+    for query, key in np.ndindex(case.arguments["gradient"].shape[1:]):
+        bucket = buckets_of(case).truth[query, key]
+        output[bucket] = case.arguments["gradient"][:, query, key]
+    yield Model("matches gradients of a bucket written over each other", output)
+
+
+def averaged(case: Case, got: Floats) -> Iterator[Model]:
+    """The mean of each bucket."""
+    number = gathered(case, np.ones(case.arguments["gradient"].shape))
+    yield Model("matches the mean over each bucket", case.truth / np.maximum(number, 1))
+
+
+def gradient_sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """Buckets of distances of the opposite sign."""
+    for model in sign_flipped(buckets_of(case), got):
+        flipped = replace(buckets_of(case), printed=model.output)
+        yield Model(model.explanation, gathered(case, case.arguments["gradient"], flipped))
+
+
 direction_swapped = other_conventions(
     "direction", "matches the {value} buckets; {claimed} was claimed"
 )
 
-ERROR_TERMS = {"t5_bucket": error_terms, "t5_bias": error_terms}
-ARGUMENTS = {"t5_bucket": bucket_arguments, "t5_bias": bias_arguments}
-SWEEPS = {"t5_bucket": bucket_sweep, "t5_bias": bias_sweep}
-SIZES = {"t5_bucket": bucket_sizes, "t5_bias": bias_sizes}
+SHAPES = {
+    "t5_bias_vjp": lambda case: (case.parameter("num_buckets"), case.parameter("heads")),
+}
+ERROR_TERMS = {"t5_bucket": error_terms, "t5_bias": error_terms, "t5_bias_vjp": vjp_error_terms}
+ARGUMENTS = {
+    "t5_bucket": bucket_arguments,
+    "t5_bias": bias_arguments,
+    "t5_bias_vjp": vjp_arguments,
+}
+SWEEPS = {"t5_bucket": bucket_sweep, "t5_bias": bias_sweep, "t5_bias_vjp": no_sweep}
+SIZES = {"t5_bucket": bucket_sizes, "t5_bias": bias_sizes, "t5_bias_vjp": vjp_sizes}
 INVARIANTS = {
     "t5_bucket": {
         "bucket-range": bucket_range,
@@ -308,6 +404,7 @@ INVARIANTS = {
         "heads-apart": heads_apart,
         "constant-table": constant_table,
     },
+    "t5_bias_vjp": {"vjp-total": vjp_total, "vjp-linearity": vjp_linearity},
 }
 DEVIATIONS = {
     "t5_bucket": {
@@ -324,5 +421,11 @@ DEVIATIONS = {
         "bias-wrong-max-distance": other_distance,
         "bias-inexact-logarithm": through_buckets(by_logarithm),
         "bias-queries-from-zero": queries_from_zero,
+    },
+    "t5_bias_vjp": {
+        "gradient-overwritten": overwritten,
+        "gradient-averaged": averaged,
+        "gradient-sign-flipped": gradient_sign_flipped,
+        "gradient-direction-swapped": direction_swapped,
     },
 }

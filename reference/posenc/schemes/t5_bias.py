@@ -5,6 +5,7 @@ Transformer", arXiv 1910.10683, section 2.1; the bucket rule is that of its rele
 (Mesh TensorFlow, ``_relative_position_bucket``).
 """
 
+import math
 from bisect import bisect_left
 from functools import lru_cache
 
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from posenc import arguments
 
-__all__ = ["t5_bias", "t5_bucket"]
+__all__ = ["t5_bias", "t5_bias_vjp", "t5_bucket"]
 
 DIRECTIONS = ("bidirectional", "causal")
 
@@ -97,14 +98,61 @@ def t5_bias(
     biases = np.asarray(table)
     if biases.ndim != 2:
         raise ValueError(f"table has shape {biases.shape}; it must be [num_buckets, heads]")
+    buckets = _buckets_of_pairs(q_len, k_len, direction, len(biases), max_distance)
+    return np.moveaxis(biases[buckets], -1, 0).copy()
+
+
+def t5_bias_vjp(
+    gradient: npt.ArrayLike,
+    *,
+    num_buckets: int = 32,
+    direction: str = "bidirectional",
+    max_distance: int = 128,
+) -> npt.NDArray[np.floating]:
+    """Gradient of a loss with respect to the table, from that with respect to the bias.
+
+    Parameters
+    ----------
+    gradient : floating array of shape [heads, q_len, k_len]
+        Gradient with respect to what :func:`t5_bias` returned.
+    num_buckets : int
+        Rows of the table.
+    direction, max_distance
+        As :func:`t5_bias` was given them.
+
+    Returns
+    -------
+    array of shape [num_buckets, heads] and the dtype of gradient
+        Each entry the sum over the pairs of query and key that looked it up, rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain.
+    """
+    values = np.asarray(gradient)
+    if values.dtype.kind not in "fV" or values.ndim != 3:
+        raise ValueError(
+            f"gradient is {values.dtype} of shape {values.shape}; "
+            "it must be floating, [heads, q_len, k_len]"
+        )
+    heads, q_len, k_len = values.shape
+    buckets = _buckets_of_pairs(q_len, k_len, direction, num_buckets, max_distance)
+    exact = values.astype(np.float64)
+    sums = [[math.fsum(head[buckets == bucket]) for head in exact] for bucket in range(num_buckets)]
+    return np.array(sums).reshape(num_buckets, heads).astype(values.dtype)
+
+
+def _buckets_of_pairs(
+    q_len: int, k_len: int, direction: str, num_buckets: int, max_distance: int
+) -> npt.NDArray[np.int64]:
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
     if q_len > k_len:
         raise ValueError(f"q_len is {q_len} and k_len {k_len}; queries are the last of the keys")
     relative = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
-    buckets = t5_bucket(
-        relative, direction=direction, num_buckets=len(biases), max_distance=max_distance
+    return t5_bucket(
+        relative, direction=direction, num_buckets=num_buckets, max_distance=max_distance
     )
-    return np.moveaxis(biases[buckets], -1, 0).copy()
 
 
 @lru_cache(maxsize=64)

@@ -126,3 +126,43 @@ class LookedUp:
         starts = [k_len - 1 - i for i in range(k_len - q_len, k_len)]
         rows = [row[:, start : start + k_len] for start in starts]
         return np.stack(rows, axis=1) if rows else np.empty((table.shape[1], 0, k_len), table.dtype)
+
+
+@right
+class GradientByOneHot:
+    """Rows of ones and zeros, multiplied with the gradient in float32."""
+
+    @claims("bidirectional", "causal", dtype=FLOATS)
+    def t5_bias_vjp(
+        self, gradient: Array, *, num_buckets: int, max_distance: int, direction: str
+    ) -> Array:
+        heads, q_len, k_len = gradient.shape
+        if q_len > k_len:
+            raise ValueError(gradient.shape)
+        relative = np.arange(k_len)[None, :] - np.arange(k_len - q_len, k_len)[:, None]
+        two_sided = direction == "bidirectional"
+        buckets = logarithmic(relative, num_buckets, max_distance, two_sided, np.float64)
+        wide = np.float64 if gradient.dtype == np.float64 else np.float32
+        one_hot = np.eye(num_buckets, dtype=wide)[buckets.ravel()]
+        return (one_hot.T @ gradient.reshape(heads, -1).astype(wide).T).astype(gradient.dtype)
+
+
+@right
+class GradientLoop:
+    """One pair after another, in float32."""
+
+    @claims("causal", "bidirectional", num_buckets=[8, 32])
+    def t5_bias_vjp(
+        self, gradient: Array, *, num_buckets: int, max_distance: int, direction: str
+    ) -> Array:
+        heads, q_len, k_len = gradient.shape
+        if q_len > k_len:
+            raise ValueError(gradient.shape)
+        table = np.zeros((num_buckets, heads), dtype=np.float32)
+        two_sided = direction == "bidirectional"
+        for i in range(q_len):
+            relative = np.arange(k_len) - (k_len - q_len + i)
+            row = logarithmic(relative, num_buckets, max_distance, two_sided, np.float64)
+            for j in range(k_len):
+                table[row[j]] += gradient[:, i, j]
+        return table

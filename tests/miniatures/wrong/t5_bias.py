@@ -347,3 +347,82 @@ class BucketBiasOfOneQuery(BucketBias):
 
     def queries(self, q_len: int, k_len: int) -> Array:
         return super().queries(q_len, k_len) if q_len > 1 else np.zeros(q_len, dtype=int)
+
+
+class TableGradient(Buckets, steps=True):
+    """The gradient of every bias added to the entry that it was copied from."""
+
+    call = "t5_bias_vjp"
+
+    def answer(
+        self, gradient: Array, *, num_buckets: int, max_distance: int, direction: str
+    ) -> Array:
+        heads, q_len, k_len = gradient.shape
+        if q_len > k_len:
+            raise ValueError(gradient.shape)
+        relative = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
+        buckets = self.bucket(relative, num_buckets, max_distance, direction)
+        table = np.zeros((num_buckets, heads))
+        self.add(table, buckets, np.moveaxis(gradient.astype(np.float64), 0, -1))
+        return table.astype(gradient.dtype)
+
+    def add(self, table: Array, buckets: Array, gradient: Array) -> None:
+        np.add.at(table, buckets, gradient)
+
+
+def _assigned(self: Any, table: Array, buckets: Array, gradient: Array) -> None:
+    table[buckets] = gradient
+
+
+def _augmented(self: Any, table: Array, buckets: Array, gradient: Array) -> None:
+    table[buckets] += gradient
+
+
+def _averaged(self: Any, table: Array, buckets: Array, gradient: Array) -> None:
+    np.add.at(table, buckets, gradient)
+    table /= np.maximum(np.bincount(buckets.ravel(), minlength=len(table)), 1)[:, None]
+
+
+def _in_bfloat16(self: Any, table: Array, buckets: Array, gradient: Array) -> None:
+    for place in np.ndindex(buckets.shape):
+        table[buckets[place]] = narrow(table[buckets[place]] + gradient[place], "bfloat16")
+
+
+made(
+    TableGradient,
+    "TableGradientAssigned",
+    "An indexed assignment.",
+    named="gradient-overwritten",
+    add=_assigned,
+)
+made(
+    TableGradient,
+    "TableGradientAugmented",
+    "An augmented assignment, which reads every entry once.",
+    named="gradient-overwritten",
+    add=_augmented,
+)
+made(
+    TableGradient,
+    "TableGradientAveraged",
+    "The mean instead of the sum.",
+    named="gradient-averaged",
+    add=_averaged,
+)
+made(TableGradient, "TableGradientInBfloat16", "Sums held in bfloat16.", add=_in_bfloat16)
+made(
+    TableGradient,
+    "TableGradientSignFlipped",
+    "Query minus key.",
+    named="gradient-sign-flipped",
+    bucket=_with(lambda r, n, limit, d: (-r, n, limit, d)),
+)
+for _direction in ("bidirectional", "causal"):
+    made(
+        TableGradient,
+        f"TableGradient {_direction} for the other direction",
+        "Buckets of the other direction.",
+        named="gradient-direction-swapped",
+        claimed=(_direction,),
+        bucket=_with(lambda r, n, limit, d: (r, n, limit, _other_direction(d))),
+    )
