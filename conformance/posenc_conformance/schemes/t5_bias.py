@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,13 @@ def gathered(case: Case, gradient: Floats, wrong: Case | None = None) -> Floats:
 
 def sizes(trial: Trial) -> dict[str, Any]:
     """Number of buckets and largest distance, as the claim allows."""
-    buckets, distance = trial.pick.one_of(CONFIGURATIONS)
-    return {
-        "num_buckets": trial.choose("num_buckets", (buckets,)),
-        "max_distance": trial.choose("max_distance", (distance,)),
-    }
+    claimed = trial.scope.parameters
+    buckets = dict.fromkeys(claimed.get("num_buckets", [each for each, _ in CONFIGURATIONS]))
+    distances = dict.fromkeys(claimed.get("max_distance", [each for _, each in CONFIGURATIONS]))
+    listed = [each for each in CONFIGURATIONS if each[0] in buckets and each[1] in distances]
+    valid = [each for each in product(buckets, distances) if each[1] > each[0] // 2]
+    chosen = trial.pick.one_of(listed or valid)
+    return dict(zip(("num_buckets", "max_distance"), chosen, strict=True))
 
 
 def bucket_arguments(trial: Trial) -> dict[str, Any]:
