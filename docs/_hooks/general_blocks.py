@@ -21,7 +21,7 @@ from markup import code, fenced, paragraph, prose, table
 from posenc_conformance import report, spec
 from posenc_conformance.arrays import UNIT_ROUNDOFF
 from posenc_conformance.checks import LEVELS
-from scheme_blocks import check_ids, schemes
+from scheme_blocks import DESIDERATA, FAMILIES, by_family, check_ids, schemes
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 BFLOAT16_RESOLUTION = 2.0**-8
@@ -34,16 +34,32 @@ STORIES = {
 
 
 def scheme_list() -> str:
-    """All schemes, each with its page."""
+    """All schemes by family, each with its page."""
     text = ""
-    for scheme in schemes().values():
-        calls = ", ".join(f"`{name}`" for name in scheme.calls)
-        text += f"\n## [{scheme.title}]({scheme.id}.md)\n\n{prose(scheme.summary)}\n\n"
-        text += (
-            f"Calls: {calls}. {len(scheme.goldens)} goldens, {len(scheme.invariants)} invariants, "
-            f"{len(scheme.deviations)} known mistakes.\n\n"
-        )
+    for family, some in by_family().items():
+        text += f"\n## {FAMILIES[family]}\n\n" if some else ""
+        for scheme in some:
+            calls = ", ".join(f"`{name}`" for name in scheme.calls)
+            text += f"\n### [{scheme.title}]({scheme.id}.md)\n\n{prose(scheme.summary)}\n\n"
+            text += (
+                f"Calls: {calls}. {len(scheme.goldens)} goldens, "
+                f"{len(scheme.invariants)} invariants, "
+                f"{len(scheme.deviations)} known mistakes.\n\n"
+            )
     return text
+
+
+def desiderata() -> str:
+    """Every scheme that says so against every desideratum."""
+    names = list(DESIDERATA)
+    rows = []
+    for scheme in schemes().values():
+        said = {wish.name: wish.holds for wish in scheme.desiderata}
+        if said:
+            cells = [{True: "yes", False: "no", None: ""}[said.get(name)] for name in names]
+            rows.append([f'<a href="../{scheme.id}/#desiderata">{scheme.title}</a>', *cells])
+    meanings = [[name, prose(text)] for name, text in DESIDERATA.items()]
+    return table(["wish", "meaning"], meanings) + table(["scheme", *names], rows)
 
 
 def files() -> str:
@@ -292,6 +308,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "example:torch": partial(example, "torch_adapter.py", "torch_adapter.py"),
     "list:checks": check_count,
     "list:files": files,
+    "list:desiderata": desiderata,
     "list:schemes": scheme_list,
     "run:failure": failure,
     "run:report": sample_report,

@@ -35,8 +35,20 @@ def _expanded(docs: Path, entry: Any) -> Any:
         ((title, content),) = entry.items()
         if isinstance(content, str) and "*" in content:
             pages = sorted(docs.glob(content), key=lambda path: (path.stem != "index", path.stem))
-            return {title: [path.relative_to(docs).as_posix() for path in pages]}
+            return {title: _by_family([path.relative_to(docs).as_posix() for path in pages])}
     return entry
+
+
+def _by_family(pages: list[str]) -> list[Any]:
+    """Pages of schemes in a group for each family, after the others."""
+    found = scheme_blocks.by_family()
+    pages_of = {
+        family: [page for page in (f"schemes/{scheme.id}.md" for scheme in some) if page in pages]
+        for family, some in found.items()
+    }
+    grouped = {page for some in pages_of.values() for page in some}
+    groups = [{scheme_blocks.FAMILIES[name]: some} for name, some in pages_of.items() if some]
+    return [page for page in pages if page not in grouped] + groups
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

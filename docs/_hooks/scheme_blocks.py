@@ -1,6 +1,7 @@
 """What a scheme's page shows of its scheme file: one function per ``<!-- spec:name -->``."""
 
 import html
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,12 +14,14 @@ from posenc_conformance.claimed import subjects
 from posenc_conformance.failure import AXES
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.spec import (
+    SCHEMA_NAME,
     Call,
     Desideratum,
     Golden,
     Invariant,
     Parameter,
     Scheme,
+    folder,
     load_all,
 )
 
@@ -27,6 +30,37 @@ from posenc_conformance.spec import (
 def schemes() -> dict[str, Scheme]:
     """Every scheme by its id."""
     return {scheme.id: scheme for scheme in load_all()}
+
+
+FAMILIES = {
+    "absolute": "Absolute",
+    "combination": "Combined with embeddings",
+    "relative": "Relative scores",
+    "bias": "Biases",
+    "rotary": "Rotary",
+    "convolutional": "Convolutional",
+    "sparse": "Sparse patterns",
+    "attention": "Attention",
+    "position-ids": "Position ids",
+}
+"""Titles of the families, in the order in which the site shows them."""
+
+
+DESIDERATA: dict[str, str] = {
+    name: raw["description"]
+    for name, raw in json.loads((folder() / SCHEMA_NAME).read_text(encoding="utf-8"))["properties"][
+        "desiderata"
+    ]["properties"].items()
+}
+"""What each desideratum means, as the schema says it."""
+
+
+def by_family() -> dict[str, list[Scheme]]:
+    """Schemes by family."""
+    return {
+        name: [scheme for scheme in schemes().values() if scheme.family == name]
+        for name in FAMILIES
+    }
 
 
 @lru_cache(maxsize=1)

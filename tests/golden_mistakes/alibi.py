@@ -1,5 +1,7 @@
 """The mistake that each golden of linear biases alone catches."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 import posenc
@@ -105,6 +107,18 @@ def zero_at_query(case: Case) -> Array:
     return case.under(form="causal").truth
 
 
+def gradient_with(distance: Callable[[Array, Array], Array]) -> Mistake:
+    """The sum of gradient times another distance, a function of key and query."""
+
+    def mistake(case: Case) -> Array:
+        gradient = case.arguments["gradient"]
+        _, q_len, k_len = gradient.shape
+        key, query = np.arange(k_len), np.arange(k_len - q_len, k_len)[:, None]
+        return np.asarray((gradient * distance(key, query)).sum(axis=(1, 2)))
+
+    return mistake
+
+
 MISTAKES: dict[str, Mistake] = {
     "slopes-8": power_of_two_strictly_below,
     "slopes-1": single_head_half,
@@ -123,4 +137,8 @@ MISTAKES: dict[str, Mistake] = {
     "first-key-one-query-of-2048": keys_in_bfloat16,
     "last-key-12-heads": heads_padded,
     "last-key-2-of-5": zero_at_query,
+    "vjp-causal-2-of-4": gradient_with(lambda key, query: key - query),
+    "vjp-symmetric-3": gradient_with(lambda key, query: np.minimum(key - query, 0)),
+    "vjp-first-key-2-of-3": gradient_with(lambda key, query: np.minimum(key - query, 0)),
+    "vjp-last-key-2-of-3": gradient_with(lambda key, query: np.minimum(key - query, 0)),
 }

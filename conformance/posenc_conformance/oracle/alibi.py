@@ -30,18 +30,43 @@ def alibi_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> 
 
     def value(index: tuple[int, ...]) -> mpmath.mpf | None:
         head, row, key = index
-        query = k_len - q_len + row
-        steps = {
-            "causal": key - query,
-            "symmetric": min(key - query, query - key),
-            "first-key": key,
-            "last-key": key + 1 - k_len,
-        }[conventions["form"]]
-        if conventions["form"] == "causal" and steps > 0:
-            return None
-        return slope(head, heads, conventions["head_rule"]) * steps
+        steps = distance(row, key, q_len, k_len, conventions["form"])
+        return None if steps is None else slope(head, heads, conventions["head_rule"]) * steps
 
     return value
 
 
-VALUES = {"alibi_slopes": alibi_slopes, "alibi_bias": alibi_bias}
+def distance(row: int, key: int, q_len: int, k_len: int, form: str) -> int | None:
+    """What the slope is multiplied with; None where a mask hides the key."""
+    query = k_len - q_len + row
+    steps = {
+        "causal": key - query,
+        "symmetric": min(key - query, query - key),
+        "first-key": key,
+        "last-key": key + 1 - k_len,
+    }[form]
+    return None if form == "causal" and steps > 0 else steps
+
+
+def alibi_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (head,): the derivative of slope times distance, pair by pair."""
+    gradient = arguments["gradient"]
+    _, q_len, k_len = gradient.shape
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        terms = (
+            mpmath.mpf(float(gradient[index[0], row, key]))
+            * (distance(row, key, q_len, k_len, conventions["form"]) or 0)
+            for row in range(q_len)
+            for key in range(k_len)
+        )
+        return mpmath.fsum(terms)
+
+    return value
+
+
+VALUES = {
+    "alibi_slopes": alibi_slopes,
+    "alibi_bias": alibi_bias,
+    "alibi_bias_vjp": alibi_bias_vjp,
+}

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import narrowed
+from posenc_conformance.arrays import fine, lattice, narrowed
 from posenc_conformance.cases import Case
 from posenc_conformance.models import Model, other_conventions
 from posenc_conformance.tolerance import ErrorTerms, Floats
@@ -19,6 +19,29 @@ def error_terms(case: Case) -> ErrorTerms:
     scale = np.where(np.isfinite(case.truth), np.abs(case.truth), 0.0)
     powers = ratio_powers(case)
     return ErrorTerms(scale, powers if case.call.kind == "slopes" else powers[:, None, None])
+
+
+def vjp_error_terms(case: Case) -> ErrorTerms:
+    """The scale is the sum of the magnitudes added up; their number stands in place of angles."""
+    products = np.abs(case.arguments["gradient"] * distances(case))
+    number = float(np.count_nonzero(distances(case)))
+    return ErrorTerms(products.sum(axis=(1, 2)), np.asarray(number))
+
+
+def distances(case: Case, form: str | None = None) -> Floats:
+    """What the slopes are multiplied with, 0 where a mask hides it: the bias of a slope of 1."""
+    form = form or str(case.conventions["form"])
+    q_len, k_len = case.parameter("q_len"), case.parameter("k_len")
+    key, query = np.arange(k_len), np.arange(k_len - q_len, k_len)[:, None]
+    return np.asarray(
+        {
+            "causal": np.minimum(key - query, 0),
+            "symmetric": -np.abs(key - query),
+            "first-key": key + 0 * query,
+            "last-key": key - (k_len - 1) + 0 * query,
+        }[form],
+        dtype=np.float64,
+    )
 
 
 def ratio_powers(case: Case) -> Floats:
@@ -43,6 +66,19 @@ def bias_arguments(trial: Trial) -> dict[str, Any]:
         "q_len": trial.choose("q_len", (q_len,)),
         "k_len": k_len,
     }
+
+
+def vjp_arguments(trial: Trial) -> dict[str, Any]:
+    """A gradient of a few heads, queries and keys."""
+    shape = bias_arguments(trial)
+    return {"gradient": fine((shape["heads"], shape["q_len"], shape["k_len"]))}
+
+
+def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Many heads; more queries than one block."""
+    for heads in (1, 7, 33, 112):
+        yield {"gradient": fine((heads, 2, 5))}
+    yield {"gradient": fine((1, 130, 130))}
 
 
 def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
@@ -214,6 +250,36 @@ def symmetric(trial: Trial) -> None:
     )
 
 
+def vjp_linearity(trial: Trial) -> None:
+    """vjp(a f + b g) = a vjp(f) + b vjp(g)."""
+    chosen = vjp_arguments(trial)
+    f = lattice(chosen["gradient"].shape)  # of few bits, so that the sum below is exact
+    g = np.roll(f, 5)
+    both = trial.answer(gradient=f / 2 - g / 4)
+    one, other = trial.answer(gradient=f), trial.answer(gradient=g)
+    trial.zero(
+        both,
+        both.values - (one.values / 2 - other.values / 4),
+        both.bound + one.bound / 2 + other.bound / 4,
+        "the result is not linear in the gradient",
+    )
+
+
+def vjp_of_slopes(trial: Trial) -> None:
+    """For the bias of unit slopes as gradient: the sum of squared distances."""
+    chosen = vjp_arguments(trial)
+    case = trial.case(**chosen)
+    unit = np.broadcast_to(distances(case), chosen["gradient"].shape)
+    answer = trial.answer(gradient=unit)
+    expected = (answer.case.arguments["gradient"] * distances(case)).sum(axis=(1, 2))
+    trial.zero(
+        answer,
+        answer.values - expected,
+        answer.bound + ARITHMETIC * expected,
+        "the derivative by a slope is not the distance",
+    )
+
+
 def slopes_models(case: Case, got: Floats) -> Iterator[Model]:
     """The other ways to spread the slopes that are found in the wild."""
     heads = case.arguments["heads"]
@@ -311,10 +377,50 @@ def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
         yield Model(f"matches distances shifted by {shift:+d}", case.truth + shift * slopes)
 
 
-ERROR_TERMS = {"alibi_slopes": error_terms, "alibi_bias": error_terms}
-ARGUMENTS = {"alibi_slopes": slopes_arguments, "alibi_bias": bias_arguments}
-SWEEPS = {"alibi_slopes": no_sweep, "alibi_bias": bias_sweep}
-SIZES = {"alibi_slopes": heads_sizes, "alibi_bias": bias_sizes}
+def gathered(case: Case, distance: Floats) -> Floats:
+    """The sum of gradient times distance, head by head."""
+    return np.asarray((case.arguments["gradient"] * distance).sum(axis=(1, 2)))
+
+
+def gradient_form_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances of another form, or of the causal one without its mask."""
+    for form in case.scheme.conventions["form"].values:
+        if form != case.conventions["form"]:
+            explanation = f"matches the gradient of the {form} form"
+            yield Model(explanation, gathered(case, distances(case, str(form))))
+    unmasked = (
+        distances(case, "first-key")
+        - distances(case, "first-key").diagonal(case.parameter("k_len") - case.parameter("q_len"))[
+            :, None
+        ]
+    )
+    yield Model("matches distances on both sides of the query", gathered(case, unmasked))
+
+
+def gradient_sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances of the opposite sign."""
+    yield Model("matches distances of the opposite sign", -case.truth)
+
+
+def gradient_averaged(case: Case, got: Floats) -> Iterator[Model]:
+    """The mean over queries and keys."""
+    size = case.parameter("q_len") * case.parameter("k_len")
+    yield Model("matches the mean over queries and keys", case.truth / max(size, 1))
+
+
+SHAPES = {"alibi_bias_vjp": lambda case: (case.parameter("heads"),)}
+ERROR_TERMS = {
+    "alibi_slopes": error_terms,
+    "alibi_bias": error_terms,
+    "alibi_bias_vjp": vjp_error_terms,
+}
+ARGUMENTS = {
+    "alibi_slopes": slopes_arguments,
+    "alibi_bias": bias_arguments,
+    "alibi_bias_vjp": vjp_arguments,
+}
+SWEEPS = {"alibi_slopes": no_sweep, "alibi_bias": bias_sweep, "alibi_bias_vjp": no_sweep}
+SIZES = {"alibi_slopes": heads_sizes, "alibi_bias": bias_sizes, "alibi_bias_vjp": vjp_sizes}
 INVARIANTS = {
     "alibi_slopes": {
         "geometric": geometric,
@@ -329,6 +435,7 @@ INVARIANTS = {
         "last-queries": last_queries,
         "symmetric": symmetric,
     },
+    "alibi_bias_vjp": {"vjp-linearity": vjp_linearity, "vjp-of-slopes": vjp_of_slopes},
 }
 DEVIATIONS = {
     "alibi_slopes": {
@@ -348,5 +455,10 @@ DEVIATIONS = {
         "distance-shifted": distance_shifted,
         "bias-slopes-spread-wrongly": bias_slopes_models,
         "narrow-bias": narrow_bias,
+    },
+    "alibi_bias_vjp": {
+        "gradient-form-swapped": gradient_form_swapped,
+        "gradient-sign-flipped": gradient_sign_flipped,
+        "gradient-averaged": gradient_averaged,
     },
 }

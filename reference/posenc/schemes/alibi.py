@@ -9,10 +9,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from posenc import arguments
+from posenc import arguments, elementary
 from posenc.exact import LARGEST_POSITION, Array, Pair, power, two_product, words
 
-__all__ = ["alibi_bias", "alibi_slopes"]
+__all__ = ["alibi_bias", "alibi_bias_vjp", "alibi_slopes"]
 
 FORMS = ("causal", "symmetric", "first-key", "last-key")
 HEAD_RULES = ("interpolated", "uniform")
@@ -81,8 +81,52 @@ def alibi_bias(
     TypeError, ValueError
         If an argument is out of its domain.
     """
-    arguments.choice("form", form, FORMS)
     slopes = _slopes(arguments.integer("heads", heads, 1), head_rule)
+    distance = _distances(q_len, k_len, form)
+    bias = _times(slopes, distance)
+    if form == "causal":
+        bias = np.where(distance > 0, -np.inf, bias)
+    return bias.astype(dtype)
+
+
+def alibi_bias_vjp(gradient: npt.ArrayLike, *, form: str = "causal") -> npt.NDArray[np.floating]:
+    """Gradient of a loss with respect to the slopes, from that with respect to the bias.
+
+    Parameters
+    ----------
+    gradient : floating array of shape [heads, q_len, k_len]
+        Gradient with respect to what :func:`alibi_bias` returned. What a causal mask hides is not
+        looked at.
+    form : "causal", "symmetric", "first-key" or "last-key"
+        As in :func:`alibi_bias`.
+
+    Returns
+    -------
+    array of shape [heads] and the dtype of gradient
+        The sum of gradient times distance, rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain.
+    """
+    values = np.asarray(gradient)
+    if values.dtype.kind not in "fV" or values.ndim != 3:
+        raise ValueError(
+            f"gradient is {values.dtype} of shape {values.shape}; "
+            "it must be floating, [heads, q_len, k_len]"
+        )
+    heads, q_len, k_len = values.shape
+    distance = _distances(q_len, k_len, form)
+    if form == "causal":
+        distance = np.minimum(distance, 0)
+    seen = np.where(distance == 0, 0, values.astype(np.float64))
+    sums = elementary.dot(seen.reshape(heads, q_len * k_len), distance.ravel())
+    return elementary.total(sums).astype(values.dtype)
+
+
+def _distances(q_len: int, k_len: int, form: str) -> Array:
+    arguments.choice("form", form, FORMS)
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
     if not q_len <= k_len <= LARGEST_POSITION:
         raise ValueError(
@@ -90,16 +134,12 @@ def alibi_bias(
         )
     key = np.arange(k_len, dtype=np.float64)
     query = np.arange(k_len - q_len, k_len, dtype=np.float64)[:, None]
-    distance = {
+    return {
         "causal": key - query,
         "symmetric": -np.abs(key - query),
         "first-key": key + 0 * query,
         "last-key": key - (k_len - 1) + 0 * query,
     }[form]
-    bias = _times(slopes, distance)
-    if form == "causal":
-        bias = np.where(distance > 0, -np.inf, bias)
-    return bias.astype(dtype)
 
 
 @lru_cache(maxsize=64)

@@ -178,3 +178,24 @@ class FixedLengths:
     @claims("causal", q_len=1, k_len=[1, 9], max_distance=128, num_buckets=32)
     def t5_bias(self, table: Array, q_len: int, k_len: int) -> Array:
         return table[k_len - 1 - np.arange(k_len)].T[:, None]
+
+
+@right
+class SlopeGradientByDotProducts:
+    """The gradient of each head laid out in a row and multiplied with the distances, in float32."""
+
+    @claims("causal", "symmetric", "first-key", "last-key", dtype=FLOATS)
+    def alibi_bias_vjp(self, gradient: Array, *, form: str) -> Array:
+        heads, q_len, k_len = gradient.shape
+        if q_len > k_len:
+            raise ValueError(gradient.shape)
+        wide = np.float64 if gradient.dtype == np.float64 else np.float32
+        key, query = np.arange(k_len), np.arange(q_len)[:, None] + k_len - q_len
+        distance = {
+            "causal": -np.maximum(query - key, 0),
+            "symmetric": -np.abs(query - key),
+            "first-key": np.broadcast_to(key, (q_len, k_len)),
+            "last-key": np.broadcast_to(key + 1 - k_len, (q_len, k_len)),
+        }[form]
+        rows = gradient.reshape(heads, -1).astype(wide)
+        return (rows @ distance.ravel().astype(wide)).astype(gradient.dtype)

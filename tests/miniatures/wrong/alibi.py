@@ -456,3 +456,73 @@ class LinearKeepsTheFirstSlopes(Linear):
         if len(self.kept) < heads:
             self.kept = super().slopes(heads, head_rule)
         return self.kept[:heads]
+
+
+class SlopeGradient(Mistake, steps=True):
+    """The sum of gradient times distance."""
+
+    call = "alibi_bias_vjp"
+    claimed = ("causal",)
+
+    def answer(self, gradient: Array, *, form: str) -> Array:
+        _, q_len, k_len = gradient.shape
+        if q_len > k_len:
+            raise ValueError(gradient.shape)
+        key, query = np.arange(k_len), np.arange(k_len - q_len, k_len)[:, None]
+        products = gradient.astype(np.float64) * self.distance(key, query, k_len, form)
+        return self.gathered(products).astype(gradient.dtype)
+
+    def distance(self, key: Array, query: Array, k_len: int, form: str) -> Array:
+        return {
+            "causal": np.minimum(key - query, 0),
+            "symmetric": -abs(key - query),
+            "first-key": key + 0 * query,
+            "last-key": key - (k_len - 1) + 0 * query,
+        }[form]
+
+    def gathered(self, products: Array) -> Array:
+        return products.sum(axis=(1, 2))
+
+
+class SlopeGradientUnmasked(SlopeGradient):
+    """Keys after the query taken along."""
+
+    named = "gradient-form-swapped"
+
+    def distance(self, key: Array, query: Array, k_len: int, form: str) -> Array:
+        return key - query
+
+
+class SlopeGradientFromFirstKey(SlopeGradient):
+    """The derivative of another form."""
+
+    named = "gradient-form-swapped"
+
+    def distance(self, key: Array, query: Array, k_len: int, form: str) -> Array:
+        return key + 0 * query
+
+
+class SlopeGradientFlipped(SlopeGradient):
+    """Query minus key."""
+
+    named = "gradient-sign-flipped"
+    claimed = ("symmetric",)
+
+    def distance(self, key: Array, query: Array, k_len: int, form: str) -> Array:
+        return abs(key - query)
+
+
+class SlopeGradientAveraged(SlopeGradient):
+    """The mean."""
+
+    named = "gradient-averaged"
+
+    def gathered(self, products: Array) -> Array:
+        return products.mean(axis=(1, 2))
+
+
+class SlopeGradientOfOneQuery(SlopeGradient):
+    """The last query alone."""
+
+    def gathered(self, products: Array) -> Array:
+        return products[:, -1].sum(axis=-1)
