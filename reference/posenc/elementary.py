@@ -5,7 +5,7 @@ bit, and a long sum depends on its order. What is computed here is a pair ``(hig
 is right to about 2**-98, so that its rounding to float64 is the same on every machine.
 
 Source of the sums and products: Dekker 1971; Ogita, Rump and Oishi 2005, "Accurate Sum and Dot
-Product", algorithm Dot2.
+Product".
 """
 
 from decimal import Decimal
@@ -126,20 +126,21 @@ def erf(a: Pair) -> Pair:
 
 def dot(a: Array, b: Array) -> Pair:
     """Sum of ``a * b`` over the last axis; the other axes broadcast."""
-    shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-    high, low = np.zeros(shape), np.zeros(shape)
-    for i in range(a.shape[-1]):
-        product = two_product(a[..., i], b[..., i])
-        high, rest = two_sum(high, product.high)
-        low = low + (rest + product.low)
-    return two_sum(high, low)
+    return sum_last(two_product(*np.broadcast_arrays(a, b)))
 
 
 def sum_last(a: Pair) -> Pair:
-    """Sum over the last axis."""
-    ones = np.ones(a.high.shape[-1])
-    high = dot(a.high, ones)
-    return two_sum(high.high, high.low + a.low.sum(axis=-1))
+    """Sum over the last axis, by halves."""
+    high, low = a
+    if high.shape[-1] == 0:
+        return pair(np.zeros(high.shape[:-1]))
+    while (count := high.shape[-1]) > 1:
+        half = count // 2
+        added = two_sum(high[..., :half], high[..., half : 2 * half])
+        rest = added.low + (low[..., :half] + low[..., half : 2 * half])
+        high = np.concatenate([added.high, high[..., 2 * half :]], axis=-1)
+        low = np.concatenate([rest, low[..., 2 * half :]], axis=-1)
+    return two_sum(high[..., 0], low[..., 0])
 
 
 def softmax(logits: Pair) -> Pair:
