@@ -20,6 +20,10 @@ NEAR = 0.05
 """A model that leaves less than this part of the error is worth naming as the nearest."""
 
 
+LARGEST_PAIRED = 512
+"""Results of more values are not compared with pairs of deviations, which are many."""
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """What explains a wrong result, or the honest absence of that."""
@@ -47,8 +51,8 @@ class Fit:
     """Largest difference in units of the bound."""
     left: float
     """Largest difference as a part of the largest error."""
-    conventions_of: Case | None
-    """The case under other conventions whose truth the model is, if it is that."""
+    of: Case | None
+    """The case whose truth the model is, if it is one."""
 
 
 def diagnose(case: Case, output: Floats) -> Diagnosis:
@@ -68,20 +72,23 @@ def diagnose(case: Case, output: Floats) -> Diagnosis:
     if nearest.left < NEAR:
         text = f"nearly {nearest.explanation}; {100 * nearest.left:.2g} % of the error is left"
         return Diagnosis(((nearest.deviation, text),), nearest.residual)
-    text = f"no known deviation fits; {nearest.deviation} is nearest, and far off"
-    return Diagnosis((), otherwise=text)
+    return Diagnosis((), otherwise="no known deviation, and no pair of them, fits")
 
 
 def _pairs(fits: Sequence[Fit], output: Floats) -> Iterator[Fit]:
-    """Another convention together with any other deviation, where both explain the result."""
+    """A deviation that is a call with other arguments, and any other one of that call's result."""
+    if output.size > LARGEST_PAIRED:
+        return
     for first in fits:
-        if first.conventions_of is None:
+        if first.of is None:
             continue
-        for second in _fits(first.conventions_of, output):
+        order = list(schemes.module(first.of.scheme).DEVIATIONS[first.of.call.name])
+        for second in _fits(first.of, output):
             if second.residual <= 1 and second.deviation != first.deviation:
+                both = sorted((first.deviation, second.deviation), key=order.index)
                 yield replace(
                     second,
-                    deviation=f"{first.deviation}+{second.deviation}",
+                    deviation="+".join(both),
                     explanation=f"{first.explanation}, and then {second.explanation}",
                 )
 
@@ -98,7 +105,7 @@ def _fits(case: Case, output: Floats) -> Iterator[Fit]:
             difference = np.where(judged, np.abs(output - model.output), 0)
             residual = float(error_ratio(difference, bound).max())
             left = _largest(difference, judged) / error if error > 0 else np.inf
-            yield Fit(name, model.explanation, residual, left, model.conventions_of)
+            yield Fit(name, model.explanation, residual, left, model.of)
 
 
 def _differs(case: Case, terms: ErrorTerms, model: Floats) -> bool:

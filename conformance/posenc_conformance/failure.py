@@ -8,6 +8,7 @@ from posenc_conformance import schemes
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import Outcome, Wrong
 from posenc_conformance.diagnosis import Diagnosis, diagnose
+from posenc_conformance.pattern import pattern
 from posenc_conformance.tolerance import Comparison, Floats, compare
 
 AXES = {
@@ -38,7 +39,7 @@ def compared(case: Case, output: Floats, title: str) -> Outcome:
             f"{title} of {case.scheme.title}",
             f"call       {call_text(case)}",
             *comparison_lines(case, comparison),
-            diagnosis_line(diagnosis),
+            *diagnosis_lines(case, output, diagnosis),
             page_line(case, diagnosis),
         ]
     )
@@ -51,12 +52,13 @@ def page_line(case: Case, diagnosis: Diagnosis) -> str:
     return f"see        schemes/{case.scheme.id}/{anchor} on the site"
 
 
-def diagnosis_line(diagnosis: Diagnosis) -> str:
-    """What it looks like."""
+def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[str]:
+    """What it is; if nothing known, what it looks like."""
     if not diagnosis.explanations:
-        return f"diagnosis  {diagnosis.otherwise}"
+        looks = pattern(case, output, AXES.get(case.call.kind, ()))
+        return [f"diagnosis  {diagnosis.otherwise}", *([f"pattern    {looks}"] if looks else [])]
     deviation, words = diagnosis.explanations[0]
-    return f"diagnosis  {words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"
+    return [f"diagnosis  {words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"]
 
 
 def call_text(case: Case) -> str:

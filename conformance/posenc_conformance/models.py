@@ -1,7 +1,7 @@
 """Pieces from which deviations are modelled: what a wrong implementation would have returned."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,8 +23,8 @@ class Model:
 
     explanation: str
     output: Floats
-    conventions_of: Case | None = None
-    """The case under other conventions whose truth this is, if it is that."""
+    of: Case | None = None
+    """The case whose truth this is, if it is one; another mistake may come on top of it."""
 
 
 DeviationModel = Callable[[Case, Floats], Iterator[Model]]
@@ -39,8 +39,7 @@ def other_conventions(axis: str, explanation: str) -> DeviationModel:
         for value in case.scheme.conventions[axis].values:
             if value != claimed:
                 other = case.under(**{axis: value})
-                for model in attempt(other, explanation.format(value=value, claimed=claimed)):
-                    yield replace(model, conventions_of=other)
+                yield from attempt(other, explanation.format(value=value, claimed=claimed))
 
     return models
 
@@ -101,7 +100,7 @@ def rounded_angles(
 def attempt(case: Case, explanation: str) -> Iterator[Model]:
     """The truth of another case, if it has one."""
     try:
-        yield Model(explanation, case.truth)
+        yield Model(explanation, case.truth, case)
     except ValueError:
         return
 

@@ -69,10 +69,8 @@ class Blocked(Exception):
 
 
 def variant(subject: Subject) -> str:
-    """The variant part of ids: the combination, with the call where a scheme has several."""
-    if len(subject.scheme.calls) > 1:
-        return f"{subject.call.name}-{subject.label}"
-    return subject.label
+    """The variant part of ids: call and combination."""
+    return f"{subject.call.name}-{subject.label}"
 
 
 def checks_of(scheme: Scheme, level: str, subjects: Iterable[Subject]) -> list[Check]:

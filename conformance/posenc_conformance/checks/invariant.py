@@ -8,7 +8,7 @@ from zlib import crc32
 from posenc_conformance import schemes
 from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
 from posenc_conformance.diagnosis import diagnose
-from posenc_conformance.failure import call_text, comparison_lines, diagnosis_line, page_line
+from posenc_conformance.failure import call_text, comparison_lines, diagnosis_lines, page_line
 from posenc_conformance.spec import Invariant
 from posenc_conformance.subject import Misbehaviour, Subject
 from posenc_conformance.trial import Failure, InvariantCheck, Trial
@@ -102,7 +102,7 @@ def _wrong(name: str, failure: Failure) -> Wrong:
         f"invariant {name} of {failure.case.scheme.title}",
         f"smallest   {call_text(failure.case)}",
         *failure.message.splitlines(),
-        diagnosis_line(diagnosis),
+        *diagnosis_lines(failure.case, failure.output, diagnosis),
         page_line(failure.case, diagnosis),
     ]
     return Wrong(

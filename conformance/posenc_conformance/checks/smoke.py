@@ -20,9 +20,7 @@ def checks(subject: Subject) -> Iterator[Check]:
                 raise Wrong(problem)
             return Outcome()
 
-        yield Check(
-            "smoke", f"{subject.call.name}[{variant(subject)}-{dtype}]", subject, dtype, run
-        )
+        yield Check("smoke", f"callable[{variant(subject)}-{dtype}]", subject, dtype, run)
 
 
 def smallest_case(subject: Subject, dtype: str) -> Case:

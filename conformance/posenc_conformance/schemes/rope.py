@@ -118,10 +118,10 @@ def _as_forward(case: Case) -> Case:
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:
-    """The base that the slowest pair's angle at the first position above 0 speaks for."""
+    """The base that the slowest pair's angle at the first position other than 0 speaks for."""
     rotated = rotary_dim(case)
     positions = case.arguments["positions"]
-    rows = np.flatnonzero((positions > 0) & (positions < 32))
+    rows = np.flatnonzero((positions != 0) & (np.abs(positions) < 32))
     if rotated < 4 or not rows.size:
         return None
     row, pair = rows[0], rotated // 2 - 1

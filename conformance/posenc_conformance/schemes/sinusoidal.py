@@ -364,11 +364,11 @@ def derivative(trial: Trial) -> None:
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:
-    """The base that the slowest pair's angle at the first position above 0 speaks for."""
+    """The base that the slowest pair's angle at the first position other than 0 speaks for."""
     pair, kind = channels(case)
     exponent = exponents(case)
     slowest = int(pair.max())
-    rows = np.flatnonzero((places(case) > 0) & (places(case) < 32))
+    rows = np.flatnonzero((places(case) != 0) & (np.abs(places(case)) < 32))
     if not rows.size or exponent[slowest] == 0:
         return None
     sin = got[rows[0], (pair == slowest) & (kind == SIN)]

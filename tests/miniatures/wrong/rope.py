@@ -653,7 +653,7 @@ class RotaryNotANumber(Rotary):
         return turned[0] * length, turned[1] * length
 
 
-# Two mistakes at once: the layout, and another
+# Two mistakes at once
 
 
 _interleaved = {
@@ -683,6 +683,29 @@ made(
     named="layout-swapped+wrong-base",
     base=lambda self, base: 500.0,
     **_interleaved,
+)
+made(
+    Rotary,
+    "Rotary backwards, base 500",
+    "The opposite sense, and another base.",
+    named="wrong-base+sign-flipped",
+    angles=lambda self, places, frequencies: -np.multiply.outer(places, frequencies),
+    base=lambda self, base: 500.0,
+)
+made(
+    Rotary,
+    "Rotary shifted by 1, in degrees",
+    "Positions from 1, and degrees.",
+    named="positions-shifted+degrees",
+    places=lambda self, positions: positions + 1,
+    waves=lambda self, angles, dtype: (np.sin(np.deg2rad(angles)), np.cos(np.deg2rad(angles))),
+)
+made(
+    Rotary,
+    "Rotary shifted by 1, positions in bfloat16",
+    "Positions from 1, held in bfloat16.",
+    named="positions-shifted+low-precision-angles",
+    places=lambda self, positions: narrow(positions + 1, "bfloat16"),
 )
 
 

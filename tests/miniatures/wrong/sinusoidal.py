@@ -607,7 +607,7 @@ class SinusoidKeepsTheFirstDtype(Sinusoid):
         return super().answer(positions, dim, **(keywords | {"dtype": self.kept}))
 
 
-# Two mistakes at once: a convention, and another
+# Two mistakes at once
 
 
 made(
@@ -625,4 +625,19 @@ made(
     named="layout-swapped+wrong-scale",
     layout=lambda self, claimed: "sin-cos",
     scale=lambda self, dim, scale: 3.0,
+)
+made(
+    Sinusoid,
+    "Sinusoid from 1, times 3",
+    "Positions from 1, and a scale.",
+    named="positions-shifted+wrong-scale",
+    places=lambda self, positions, first: positions + first + 1,
+    scale=lambda self, dim, scale: 3.0,
+)
+made(
+    Sinusoid,
+    "Sinusoid of the opposite sign, in degrees",
+    "Angles negated, and degrees.",
+    named="sign-flipped+degrees",
+    angles=lambda self, places, frequencies: -np.deg2rad(np.multiply.outer(places, frequencies)),
 )
