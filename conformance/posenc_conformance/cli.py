@@ -1,4 +1,4 @@
-"""The command ``posenc``: list, init, goldens, known."""
+"""The command ``posenc``: list, init, goldens, known, repro, diff."""
 
 import argparse
 import os
@@ -51,7 +51,34 @@ def _parser() -> argparse.ArgumentParser:
     known.add_argument("report", help="what --posenc-report wrote")
     known.add_argument("file", help="the file to write, for --posenc-known")
     known.set_defaults(run=_known)
+    repro = commands.add_parser("repro", help="print a snippet that reproduces one failure")
+    repro.add_argument("id", help="of a failed check, as a run shows it")
+    repro.add_argument("--impl", required=True, metavar="NAME", help="as given to pytest")
+    repro.add_argument("--posenc-examples", type=int, default=4, metavar="N")
+    repro.add_argument("--posenc-seed", type=int, default=0, metavar="N")
+    repro.set_defaults(run=_repro)
+    diff = commands.add_parser("diff", help="what got better and worse between two reports")
+    diff.add_argument("before", help="what --posenc-report wrote")
+    diff.add_argument("after", help="what it wrote later")
+    diff.set_defaults(run=_diff)
     return parser
+
+
+def _repro(options: argparse.Namespace) -> int:
+    from posenc_conformance import repro
+    from posenc_conformance.checks import Options
+
+    how = Options(options.posenc_examples, options.posenc_seed)
+    print(repro.snippet(options.id, options.impl, how))
+    return 0
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from posenc_conformance.difference import difference, load
+
+    found = difference(load(Path(options.before)), load(Path(options.after)))
+    print("\n".join(found.lines()))
+    return 1 if found.worse else 0
 
 
 def _goldens(options: argparse.Namespace) -> int:

@@ -121,7 +121,11 @@ class CheckItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The explanation alone, unless the fault is the kit's own."""
         if isinstance(excinfo.value, Wrong):
-            return excinfo.value.text
+            text = excinfo.value.text
+            if excinfo.value.case is None:
+                return text
+            name = self.config.getoption("impl")
+            return f"{text}\nalone      posenc repro '{self.nodeid}' --impl={name}"
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:

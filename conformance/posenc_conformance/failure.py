@@ -43,7 +43,8 @@ def compared(case: Case, output: Floats, title: str) -> Outcome:
             page_line(case, diagnosis),
         ]
     )
-    raise Wrong(text, Outcome(worst=comparison.worst, explanations=diagnosis.explanations))
+    outcome = Outcome(worst=comparison.worst, explanations=diagnosis.explanations)
+    raise Wrong(text, outcome, case)
 
 
 def page_line(case: Case, diagnosis: Diagnosis) -> str:

@@ -118,6 +118,16 @@ class Subject:
         An optional convention that the case leaves open is passed with a claimed value, so that a
         method may require it.
         """
+        positional, keywords = self.arguments(case, inputs)
+        try:
+            return to_numpy(self.method(*positional, **keywords))
+        except Exception as error:
+            raise Misbehaviour(
+                f"{self.call.name}() raised {type(error).__name__}: {error}\n{_frames(error)}"
+            ) from error
+
+    def arguments(self, case: Case, inputs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Positional and keyword arguments with which the method is called."""
         positional = [inputs[name] for name in self.call.arguments]
         given = {name: value for name, value in inputs.items() if name not in self.call.arguments}
         given |= {**self._claimed_options, **case.conventions_passed}
@@ -125,12 +135,7 @@ class Subject:
             given["dtype"] = case.dtype
         if self.keywords is not None:
             given = {name: value for name, value in given.items() if name in self.keywords}
-        try:
-            return to_numpy(self.method(*positional, **given))
-        except Exception as error:
-            raise Misbehaviour(
-                f"{self.call.name}() raised {type(error).__name__}: {error}\n{_frames(error)}"
-            ) from error
+        return positional, given
 
     @property
     def _claimed_options(self) -> dict[str, Value]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 
+from posenc_conformance.cases import Case
 from posenc_conformance.spec import Scheme
 from posenc_conformance.subject import Subject
 
@@ -50,10 +51,12 @@ class Check:
 class Wrong(Exception):
     """The implementation failed a check."""
 
-    def __init__(self, text: str, outcome: Outcome = Outcome()) -> None:
+    def __init__(self, text: str, outcome: Outcome = Outcome(), case: Case | None = None) -> None:
         super().__init__(text)
         self.text = text
         self.outcome = outcome
+        self.case = case
+        """The call whose result is wrong, if it is one."""
 
 
 class Silent(Wrong):

@@ -105,9 +105,8 @@ def _wrong(name: str, failure: Failure) -> Wrong:
         *diagnosis_lines(failure.case, failure.output, diagnosis),
         page_line(failure.case, diagnosis),
     ]
-    return Wrong(
-        "\n".join(lines), Outcome(worst=failure.worst, explanations=diagnosis.explanations)
-    )
+    outcome = Outcome(worst=failure.worst, explanations=diagnosis.explanations)
+    return Wrong("\n".join(lines), outcome, failure.case)
 
 
 class _Drawn:

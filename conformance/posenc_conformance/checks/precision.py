@@ -55,7 +55,7 @@ def sweep(subject: Subject, case: Case) -> Outcome:
     except Wrong as wrong:
         failed = wrong.outcome
         outcome = Outcome(failed.worst, None, reach, at_end, failed.explanations)
-        raise Wrong(wrong.text, outcome) from None
+        raise Wrong(wrong.text, outcome, case) from None
     exact = outcome.exact_angles if reach is not None else None
     return Outcome(outcome.worst, exact, reach, at_end)
 

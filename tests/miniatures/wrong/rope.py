@@ -688,7 +688,7 @@ made(
     Rotary,
     "Rotary backwards, base 500",
     "The opposite sense, and another base.",
-    named="wrong-base+sign-flipped",
+    named="sign-flipped+wrong-base",
     angles=lambda self, places, frequencies: -np.multiply.outer(places, frequencies),
     base=lambda self, base: 500.0,
 )
