@@ -1,4 +1,4 @@
-"""The command ``posenc``: list, init, goldens, known, repro, diff."""
+"""The command ``posenc``: list, init, goldens, known, repro, identify, diff."""
 
 import argparse
 import os
@@ -57,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     repro.add_argument("--posenc-examples", type=int, default=4, metavar="N")
     repro.add_argument("--posenc-seed", type=int, default=0, metavar="N")
     repro.set_defaults(run=_repro)
+    identify = commands.add_parser("identify", help="tell what a saved table is")
+    identify.add_argument("file", help=".npy, .npz or text")
+    identify.set_defaults(run=_identify)
     diff = commands.add_parser("diff", help="what got better and worse between two reports")
     diff.add_argument("before", help="what --posenc-report wrote")
     diff.add_argument("after", help="what it wrote later")
@@ -71,6 +74,14 @@ def _repro(options: argparse.Namespace) -> int:
     how = Options(options.posenc_examples, options.posenc_seed)
     print(repro.snippet(options.id, options.impl, how))
     return 0
+
+
+def _identify(options: argparse.Namespace) -> int:
+    from posenc_conformance.identify import identify, load
+
+    matches, otherwise = identify(load(Path(options.file)))
+    print("\n".join(match.text for match in matches) if matches else otherwise)
+    return 0 if matches else 1
 
 
 def _diff(options: argparse.Namespace) -> int:

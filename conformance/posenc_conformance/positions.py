@@ -13,3 +13,11 @@ def reaching(largest: int) -> npt.NDArray[np.int64]:
         found |= {power - 1, power, power + 1, between}
         power *= 2
     return np.array(sorted(p for p in found if p <= largest), dtype=np.int64)
+
+
+def spread(count: int) -> npt.NDArray[np.int64]:
+    """Rows of a table to look at: all of a short one, else the first 24 and 24 up to the last."""
+    few = 24
+    if count <= 2 * few:
+        return np.arange(count)
+    return np.unique(np.append(np.arange(few), np.linspace(0, count - 1, few).astype(np.int64)))

@@ -8,7 +8,7 @@ Source of the sums and products: Dekker 1971; Ogita, Rump and Oishi 2005, "Accur
 Product".
 """
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import numpy as np
 
@@ -25,6 +25,14 @@ _TERMS = 12
 _OVERFLOW = 700.0
 _ERF_IS_1 = 6.5
 _ERF_TERMS = 190
+
+
+def _reciprocal(n: int) -> Pair:
+    with localcontext(prec=40):
+        return Pair(*(np.asarray(word) for word in words(1 / Decimal(n), 2)))
+
+
+_RECIPROCALS = {n: _reciprocal(n) for n in range(2, 2 * _ERF_TERMS + 2)}
 
 
 def pair(values: Array | float) -> Pair:
@@ -86,7 +94,7 @@ def exp(a: Pair) -> Pair:
     # part is never rounded against the 1.
     less_1 = pair(np.ones_like(high))
     for n in range(_TERMS, 1, -1):
-        less_1 = add(pair(np.ones_like(high)), times(less_1, divide(small, pair(float(n)))))
+        less_1 = add(pair(np.ones_like(high)), times(less_1, times(small, _RECIPROCALS[n])))
     less_1 = times(less_1, small)
     for _ in range(_HALVINGS):
         less_1 = add(Pair(2 * less_1.high, 2 * less_1.low), times(less_1, less_1))
@@ -115,7 +123,8 @@ def erf(a: Pair) -> Pair:
     square = times(near, near)
     series = term = near
     for n in range(1, _ERF_TERMS):
-        term = divide(times(term, Pair(2 * square.high, 2 * square.low)), pair(2.0 * n + 1))
+        twice = Pair(2 * square.high, 2 * square.low)
+        term = times(times(term, twice), _RECIPROCALS[2 * n + 1])
         series = add(series, term)
         if not np.any(np.abs(term.high) > 2.0**-110 * np.abs(series.high)):
             break

@@ -16,6 +16,9 @@ each named as in the spec. Where a call is not as its kind usually is, also
 
 ``SHAPES[call](case)``
     shape of the result;
+``IDENTIFY[call](array)``
+    arguments of calls that would give an array of this shape, each with the part of the array that
+    they give, for ``posenc identify``;
 ``BATCHED[call]``
     names of the arrays that take any leading axes, all the same ones.
 """

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine, lattice, narrowed
+from posenc_conformance.arrays import Array, fine, lattice, narrowed
 from posenc_conformance.cases import Case
 from posenc_conformance.models import Model, other_conventions
 from posenc_conformance.tolerance import ErrorTerms, Floats
@@ -408,6 +408,20 @@ def gradient_averaged(case: Case, got: Floats) -> Iterator[Model]:
     yield Model("matches the mean over queries and keys", case.truth / max(size, 1))
 
 
+def lists_of_slopes(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
+    """A number for each head."""
+    if array.ndim == 1:
+        yield {"heads": len(array)}, array
+
+
+def biases(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
+    """A number for each head, query and key."""
+    if array.ndim == 3 and array.shape[1] <= array.shape[2]:
+        heads, q_len, k_len = array.shape
+        yield {"heads": heads, "q_len": q_len, "k_len": k_len}, array
+
+
+IDENTIFY = {"alibi_slopes": lists_of_slopes, "alibi_bias": biases}
 SHAPES = {"alibi_bias_vjp": lambda case: (case.parameter("heads"),)}
 ERROR_TERMS = {
     "alibi_slopes": error_terms,

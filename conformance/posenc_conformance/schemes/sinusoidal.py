@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from posenc_conformance.models import (
     Model,
@@ -16,7 +17,7 @@ from posenc_conformance.models import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.positions import reaching
+from posenc_conformance.positions import reaching, spread
 from posenc_conformance.tolerance import ErrorTerms, Floats
 from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
 
@@ -451,6 +452,20 @@ def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
     )
 
 
+def tables(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
+    """A table with a row for each position from 0 on."""
+    if array.ndim != 2 or array.shape[1] < 2:
+        return
+    rows = spread(len(array))
+    arguments = {"positions": rows, "dim": array.shape[1], "base": 10000.0}
+    if array.shape[1] % 2 == 0:
+        yield arguments, array[rows]
+        return
+    for rule in ("zero", "cut", "uneven"):
+        yield {**arguments, "odd_dim": rule}, array[rows]
+
+
+IDENTIFY = {"sinusoidal": tables}
 ERROR_TERMS = {"sinusoidal": error_terms}
 ARGUMENTS = {"sinusoidal": arguments}
 SWEEPS = {"sinusoidal": sweep}
