@@ -1,0 +1,419 @@
+"""Contextual positions: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.arrays import UNIT_ROUNDOFF, fine
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model, other_conventions
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Answer, Trial
+
+OPEN = 30.0
+"""A logit at which a gate differs from 1 by less than 1e-13."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the logits of a case consist of; hidden keys have gates of 0."""
+
+    content: Floats
+    """q.k / sqrt(head_dim)."""
+    by_row: Floats
+    """Products of queries with rows of the table, divided too if the sum is."""
+    seen: npt.NDArray[np.bool_]
+    gates: Floats
+
+    @property
+    def positions(self) -> Floats:
+        """Sums of gates from each key to the query, not limited."""
+        return counted(self.gates)
+
+    def logits(self, positions: Floats) -> Floats:
+        """With keys at these positions."""
+        return self.with_term(interpolated(self.by_row, positions))
+
+    def with_term(self, term: Floats) -> Floats:
+        """With this positional term; 0 where hidden."""
+        return np.where(self.seen, self.content + term, 0.0)
+
+
+def parts(case: Case, sizes: bool = False) -> Parts:
+    """Those of a case; or sums of magnitudes in place of products."""
+    arrays = [case.arguments[name] for name in ("q", "k", "table")]
+    q, k, table = map(np.abs, arrays) if sizes else arrays
+    content = q @ np.swapaxes(k, 1, 2) / root(case)
+    divisor = root(case) if case.conventions["scaling"] == "sum" else 1.0
+    seen = seen_keys(case)
+    return Parts(content, q @ table.T / divisor, seen, np.where(seen, sigmoid(content), 0.0))
+
+
+def root(case: Case) -> float:
+    """The square root of head_dim."""
+    return float(np.sqrt(case.parameter("head_dim")))
+
+
+def seen_keys(case: Case) -> npt.NDArray[np.bool_]:
+    """Keys up to each query: shape [q_len, k_len]."""
+    q_len, k_len = int(case.parameter("q_len")), int(case.parameter("k_len"))
+    return np.asarray(np.arange(k_len) <= np.arange(k_len - q_len, k_len)[:, None])
+
+
+def sigmoid(values: Floats) -> Floats:
+    """Without overflow."""
+    return np.asarray((1 + np.tanh(values / 2)) / 2)
+
+
+def counted(gates: Floats) -> Floats:
+    """Sums from each key to the last one."""
+    return gates[..., ::-1].cumsum(axis=-1)[..., ::-1]
+
+
+def interpolated(by_row: Floats, positions: Floats) -> Floats:
+    """Between rows, at positions that are limited to the table."""
+    position = np.clip(positions, 0, by_row.shape[-1] - 1)
+    below, above = np.floor(position), np.ceil(position)
+    share = position - below
+    return picked(by_row, below) * (1 - share) + picked(by_row, above) * share
+
+
+def picked(by_row: Floats, rows: Floats) -> Floats:
+    """Products with these rows."""
+    return np.take_along_axis(by_row, rows.astype(np.int64), axis=-1)
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The content, the positional term, and what a wrong position does to it.
+
+    An error of the position moves the term along a broken line, by at most the error times the
+    steepest of the pieces that it can reach. Reaching beyond the table costs nothing.
+    """
+    found, sizes = parts(case), parts(case, sizes=True)
+    angle = float(case.parameter("head_dim") + case.parameter("k_len"))
+    counts = np.where(found.seen, found.gates + sizes.content / 4, 0.0)
+    position, weight = found.positions, counted(counts)
+    error = weight * roundings(case, angle)
+    piece = np.arange(found.by_row.shape[-1] - 1)
+    reached = (position - error)[..., None] < piece + 1
+    reached &= (position + error)[..., None] > piece
+    slopes = np.abs(np.diff(found.by_row))[:, :, None, :]
+    slope = np.max(np.where(reached, slopes, 0.0), axis=-1, initial=0.0)
+    scale = sizes.content + interpolated(sizes.by_row, position) + slope * weight
+    return ErrorTerms(np.where(found.seen, scale, 0.0), np.asarray(angle))
+
+
+def roundings(case: Case, angle: float) -> float:
+    """Relative error that the model grants."""
+    accuracy, v = case.scheme.accuracy, UNIT_ROUNDOFF[case.dtype]
+    u = UNIT_ROUNDOFF["float64" if case.dtype == "float64" else "float32"]
+    return accuracy.rounding * v + accuracy.angle * u * angle
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """A few heads, queries and keys; gates from nearly closed to nearly open."""
+    k_len = trial.choose("k_len", (6, 1, 2, 9))
+    q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, min(3, k_len - 1)),))
+    heads, head_dim = trial.choose("heads", (2, 1, 3)), trial.choose("head_dim", (4, 1, 6, 16))
+    return arrays(heads, q_len, k_len, head_dim, trial.choose("npos", (4, 1, 2, 7, 12)))
+
+
+def arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> dict[str, Any]:
+    """Arrays of these sizes."""
+    return {
+        "q": 4 * fine((heads, q_len, head_dim)),
+        "k": fine((heads, k_len, head_dim), 5),
+        "table": fine((npos, head_dim), 11),
+    }
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Two queries at the end of many keys, some of them beyond the table."""
+    usual = {"heads": 2, "q_len": 2, "k_len": min(largest, 300) + 1, "head_dim": 4, "npos": 64}
+    usual |= parameters
+    return arrays(**(usual | {"q_len": min(usual["q_len"], usual["k_len"])}))
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Odd and even heads, powers of two and not; tables of one row and of many."""
+    for chosen in (
+        (1, 2, 2, 3, 1),
+        (9, 3, 5, 5, 3),
+        (1, 4, 4, 64, 16),
+        (2, 1, 40, 6, 41),
+        (1, 65, 65, 2, 9),
+    ):
+        yield arrays(*chosen)
+
+
+def scale_of_table(case: Case) -> float:
+    """The largest sum of magnitudes that a product with a row has."""
+    return float(np.max(parts(case, sizes=True).by_row, initial=0.0))
+
+
+def visible(answer: Answer) -> tuple[Floats, Floats]:
+    """Values and bounds, 0 where keys are hidden."""
+    seen = seen_keys(answer.case)
+    return np.where(seen, answer.values, 0.0), np.where(seen, answer.bound, 0.0)
+
+
+def zero_table(trial: Trial) -> None:
+    """With a table of zeros the logits are those of ordinary attention."""
+    chosen = arguments(trial)
+    answer = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
+    values, bound = visible(answer)
+    content = parts(answer.case).with_term(np.zeros(()))
+    trial.zero(
+        answer,
+        values - content,
+        bound + ARITHMETIC * parts(answer.case, sizes=True).content,
+        "with a table of zeros the logits are not q.k / sqrt(head_dim)",
+    )
+
+
+def constant_table(trial: Trial) -> None:
+    """A table of equal rows c adds the same to all of a row, wherever the keys stand."""
+    chosen = arguments(trial)
+    rows = np.broadcast_to(chosen["table"][:1], chosen["table"].shape)
+    answer = trial.answer(**(chosen | {"table": rows}))
+    values, bound = visible(answer)
+    found = parts(answer.case)
+    trial.zero(
+        answer,
+        values - found.with_term(found.by_row[..., :1]),
+        bound + ARITHMETIC * (np.abs(found.content) + scale_of_table(answer.case)),
+        "a table of equal rows c does not add q.c everywhere",
+    )
+
+
+def half_gates(trial: Trial) -> None:
+    """Keys of zeros have gates of 1/2: key j stands at position (i - j + 1) / 2."""
+    chosen = arguments(trial)
+    answer = trial.answer(**(chosen | {"k": np.zeros_like(chosen["k"])}))
+    values, bound = visible(answer)
+    found = parts(answer.case)
+    half = np.broadcast_to(distances(answer.case) / 2, found.content.shape)
+    trial.zero(
+        answer,
+        values - found.logits(half),
+        bound + ARITHMETIC * scale_of_table(answer.case),
+        "with keys of zeros, key j does not stand at position (i - j + 1) / 2",
+    )
+
+
+def distances(case: Case) -> Floats:
+    """i - j + 1, the number of keys from j to i: shape [q_len, k_len]."""
+    q_len, k_len = int(case.parameter("q_len")), int(case.parameter("k_len"))
+    return np.asarray(np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len) + 1.0)
+
+
+def saturated_gates(trial: Trial) -> None:
+    """All gates open: key j stands at i - j + 1. All closed: every key stands at 0."""
+    chosen = arguments(trial)
+    side = trial.pick.one_of((1, -1))
+    q, k = chosen["q"].copy(), np.zeros_like(chosen["k"])
+    q[..., 0], k[..., 0] = 1.0, side * OPEN * np.sqrt(q.shape[-1])
+    answer = trial.answer(**(chosen | {"q": q, "k": k}))
+    values, bound = visible(answer)
+    found = parts(answer.case)
+    positions = distances(answer.case) if side > 0 else np.zeros(())
+    expected = found.logits(np.broadcast_to(positions, found.content.shape))
+    lost = distances(answer.case).max() * np.exp(1 - OPEN) * 2 * scale_of_table(answer.case)
+    trial.zero(
+        answer,
+        values - expected,
+        bound + lost + ARITHMETIC * (np.abs(found.content) + scale_of_table(answer.case)),
+        "key j does not stand at i - j + 1 with all gates open, or not at 0 with all shut",
+    )
+
+
+def measured_positions(trial: Trial) -> tuple[Answer, Floats, Floats] | None:
+    """Positions, by a table whose products with the queries are the row's number; and bounds."""
+    chosen = arguments(trial)
+    k_len = chosen["k"].shape[1]
+    rows = trial.choose("npos", (k_len + 1,))
+    if rows <= k_len:
+        return None
+    chosen["q"][..., 0] = 1.0
+    table = np.zeros((rows, chosen["q"].shape[-1]))
+    without = trial.answer(**(chosen | {"table": table}))
+    counting = table.copy()
+    counting[:, 0] = np.arange(rows)
+    answer = trial.answer(**(chosen | {"table": counting}))
+    (values, bound), (plain, plain_bound) = visible(answer), visible(without)
+    unit = root(answer.case) if answer.case.conventions["scaling"] == "sum" else 1.0
+    slack = ARITHMETIC * (np.abs(values) + np.abs(plain))
+    return answer, unit * (values - plain), unit * (bound + plain_bound + slack)
+
+
+def position_range(trial: Trial) -> None:
+    """0 <= p <= i - j + 1."""
+    if (measured := measured_positions(trial)) is None:
+        return
+    answer, position, bound = measured
+    most = np.maximum(distances(answer.case), 0.0)
+    outside = np.maximum(position - most, 0.0) + np.maximum(-position, 0.0)
+    trial.zero(answer, outside, bound, "a position is below 0 or above i - j + 1")
+
+
+def gate_steps(trial: Trial) -> None:
+    """From a key to the one before it the position grows by that key's gate."""
+    if (measured := measured_positions(trial)) is None:
+        return
+    answer, position, bound = measured
+    following, following_bound = (
+        np.concatenate([part[..., 1:], np.zeros_like(part[..., :1])], axis=-1)
+        for part in (position, bound)
+    )
+    gates = parts(answer.case).gates
+    trial.zero(
+        answer,
+        position - following - gates,
+        bound + following_bound + ARITHMETIC * (1 + np.abs(parts(answer.case).content)),
+        "the positions of neighbouring keys do not differ by sigmoid(q.k / sqrt(head_dim))",
+    )
+
+
+def future_keys(trial: Trial) -> None:
+    """Keys after a query change nothing for it."""
+    chosen = arguments(trial)
+    answer = trial.answer(**chosen)
+    other = chosen["k"].copy()
+    other[:, -1] = -other[:, -1] + 1
+    changed = trial.answer(**(chosen | {"k": other}))
+    (values, bound), (after, after_bound) = visible(answer), visible(changed)
+    trial.zero(
+        answer,
+        (after - values)[:, :-1],
+        (bound + after_bound)[:, :-1],
+        "the last key changes logits of queries before it",
+    )
+
+
+def last_queries(trial: Trial) -> None:
+    """Fewer queries are the last rows of as many queries as keys."""
+    chosen = arguments(trial)
+    heads, q_len, head_dim = chosen["q"].shape
+    k_len = chosen["k"].shape[1]
+    if k_len not in trial.scope.parameters.get("q_len", (k_len,)):
+        return
+    every = 4 * fine((heads, k_len, head_dim), 3)
+    whole = trial.answer(**(chosen | {"q": every}))
+    answer = trial.answer(**(chosen | {"q": every[:, k_len - q_len :].copy()}))
+    (values, bound), (rest, rest_bound) = visible(answer), visible(whole)
+    trial.zero(
+        answer,
+        values - rest[:, k_len - q_len :],
+        bound + rest_bound[:, k_len - q_len :],
+        "with fewer queries than keys the queries are not the last ones",
+    )
+
+
+def gates_unscaled(case: Case, got: Floats) -> Iterator[Model]:
+    """Gates before the division."""
+    found = parts(case)
+    gates = np.where(found.seen, sigmoid(found.content * root(case)), 0.0)
+    yield Model("matches gates of q.k not divided by sqrt(head_dim)", found.logits(counted(gates)))
+
+
+def gates_unmasked(case: Case, got: Floats) -> Iterator[Model]:
+    """Keys after the query counted."""
+    found = parts(case)
+    positions = counted(sigmoid(found.content))
+    yield Model("matches positions that count keys after the query", found.logits(positions))
+
+
+def counted_forward(case: Case, got: Floats) -> Iterator[Model]:
+    """Sums from the first key on."""
+    found = parts(case)
+    positions = found.gates.cumsum(axis=-1)
+    yield Model("matches gates summed from the first key on", found.logits(positions))
+
+
+def count_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """One end of the sum left out."""
+    found = parts(case)
+    own = found.gates * (distances(case) == 1)
+    yield Model(
+        "matches positions that do not count the key itself",
+        found.logits(found.positions - found.gates),
+    )
+    yield Model(
+        "matches positions that do not count the key at the query's own place",
+        found.logits(found.positions - own.sum(axis=-1, keepdims=True)),
+    )
+
+
+def limit_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Another largest position."""
+    found = parts(case)
+    last = found.by_row.shape[-1] - 1
+    if last > 0:
+        limited = np.minimum(found.positions, last - 1)
+        yield Model("matches positions of at most npos-2", found.logits(limited))
+
+
+def not_interpolated(case: Case, got: Floats) -> Iterator[Model]:
+    """Whole positions only."""
+    found = parts(case)
+    limited = np.minimum(found.positions, found.by_row.shape[-1] - 1)
+    for what, whole in (("down", np.floor), ("up", np.ceil), ("to the nearest", np.rint)):
+        yield Model(f"matches positions rounded {what}", found.logits(whole(limited)))
+
+
+def weights_wrong(case: Case, got: Floats) -> Iterator[Model]:
+    """Shares of the two rows exchanged, or lost."""
+    found = parts(case)
+    position = np.minimum(found.positions, found.by_row.shape[-1] - 1)
+    below, above = np.floor(position), np.ceil(position)
+    first, second = picked(found.by_row, below), picked(found.by_row, above)
+    share = position - below
+    yield Model(
+        "matches shares of the two rows exchanged",
+        found.with_term(first * share + second * (1 - share)),
+    )
+    yield Model(
+        "matches shares that vanish at whole positions",
+        found.with_term(first * (above - position) + second * share),
+    )
+
+
+def position_left_out(case: Case, got: Floats) -> Iterator[Model]:
+    """Ordinary attention."""
+    yield Model("matches logits without the table", parts(case).with_term(np.zeros(())))
+
+
+ERROR_TERMS = {"cope_scores": error_terms}
+ARGUMENTS = {"cope_scores": arguments}
+SWEEPS = {"cope_scores": sweep}
+SIZES = {"cope_scores": sizes}
+INVARIANTS = {
+    "cope_scores": {
+        "zero-table": zero_table,
+        "constant-table": constant_table,
+        "half-gates": half_gates,
+        "saturated-gates": saturated_gates,
+        "position-range": position_range,
+        "gate-steps": gate_steps,
+        "future-keys": future_keys,
+        "last-queries": last_queries,
+    }
+}
+DEVIATIONS = {
+    "cope_scores": {
+        "scaling-swapped": other_conventions(
+            "scaling", "matches the scaling of the {value}; that of the {claimed} was claimed"
+        ),
+        "gates-unscaled": gates_unscaled,
+        "gates-unmasked": gates_unmasked,
+        "counted-forward": counted_forward,
+        "count-shifted": count_shifted,
+        "limit-shifted": limit_shifted,
+        "not-interpolated": not_interpolated,
+        "weights-wrong": weights_wrong,
+        "position-left-out": position_left_out,
+    }
+}

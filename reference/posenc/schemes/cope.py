@@ -1,0 +1,143 @@
+"""Contextual position encoding.
+
+Source: Golovneva, Wang, Weston and Sukhbaatar 2024, arXiv 2405.18719, section 4 and the listing in
+its appendix; the authors' released code is ``projects/cope`` of facebookresearch/RAM.
+"""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments
+from posenc.elementary import add, divide, dot, negative, pair, square_root, times, total
+from posenc.exact import Array, Pair, power, two_product, two_sum, words
+from posenc.schemes.shaw import floating, queries_and_keys
+
+__all__ = ["cope_scores"]
+
+SCALINGS = ("dot-product", "sum")
+_GATE_IS_0_OR_1 = 100.0
+_STEPS = 32
+"""Powers of two in the table for exponentials, from 1 to below 2."""
+
+
+def cope_scores(
+    q: npt.ArrayLike,
+    k: npt.ArrayLike,
+    table: npt.ArrayLike,
+    *,
+    scaling: str = "dot-product",
+) -> npt.NDArray[np.floating]:
+    """Causal logits with positions that count keys as far as gates are open.
+
+    The gate of key j for query i is ``sigmoid(q_i . k_j / sqrt(head_dim))``. The key's position is
+    the sum of the gates of keys j to i, at most npos-1; its vector is interpolated between two rows
+    of the table. Query i stands at position ``k_len - q_len + i`` of the keys.
+
+    Parameters
+    ----------
+    q : floating array of shape [heads, q_len, head_dim]
+        Queries, not scaled; q_len is at most k_len.
+    k : floating array of shape [heads, k_len, head_dim]
+        Keys.
+    table : floating array of shape [npos, head_dim]
+        Vectors of the whole positions 0 … npos-1, the same for all heads.
+    scaling : "dot-product" or "sum"
+        Whether 1 / sqrt(head_dim) multiplies ``q . k`` alone, as in the paper's listing, or the sum
+        of ``q . k`` and the product of the query with the interpolated vector. Gates follow from
+        scaled dot products either way.
+
+    Returns
+    -------
+    array of shape [heads, q_len, k_len] and the dtype of q
+        Minus infinity where j > i. Computed in more than float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If an array is not floating.
+    ValueError
+        If shapes do not fit or scaling is unknown.
+    """
+    arguments.choice("scaling", scaling, SCALINGS)
+    queries, keys = queries_and_keys(q, k)
+    vectors = floating("table", table, 2)
+    (_, q_len, head_dim), k_len = queries.shape, keys.shape[1]
+    if not len(vectors) or vectors.shape[1] != head_dim:
+        raise ValueError(
+            f"table has shape {vectors.shape}; it must be [npos, {head_dim}], npos at least 1"
+        )
+    root = square_root(float(head_dim))
+    seen = np.arange(k_len) <= np.arange(k_len - q_len, k_len)[:, None]
+    content = divide(dot(queries[:, :, None, :], keys[:, None, :, :]), root)
+    position = _interpolated(
+        dot(queries[:, :, None, :], vectors), _positions(_gates(content, seen), len(vectors) - 1)
+    )
+    if scaling == "sum":
+        position = divide(position, root)
+    logits = np.where(seen, total(add(content, position)), -np.inf)
+    return logits.astype(np.asarray(q).dtype)
+
+
+def _gates(content: Pair, seen: npt.NDArray[np.bool_]) -> Pair:
+    # Far from zero a gate is 0 or 1 to many more digits than are kept.
+    high = np.clip(content.high, -_GATE_IS_0_OR_1, _GATE_IS_0_OR_1)
+    one = pair(np.ones_like(high))
+    inverse = _exponential(-high, np.where(high == content.high, -content.low, 0.0))
+    gates = divide(one, add(one, inverse))
+    return Pair(np.where(seen, gates.high, 0.0), np.where(seen, gates.low, 0.0))
+
+
+def _exponential(high: Array, low: Array) -> Pair:
+    """To about 2**-60 and with fewer steps than posenc.elementary's, which is slow for this."""
+    table, (step, step_low) = _powers()
+    steps = np.rint(high / step)
+    coarse = two_product(steps, step)
+    rest = two_sum(high, -coarse.high)
+    r = rest.high  # at most log(2) / 64, so that plain float64 is enough from its square on
+    tail = r * r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 + r / 5040)))))
+    r_low = low + (rest.low - coarse.low - steps * step_low)
+    less_1 = two_sum(r, tail + r_low * (1 + r))
+    factor, factor_low = table[:, steps.astype(np.int64) % _STEPS]
+    grown = two_product(factor, less_1.high)
+    value = two_sum(factor, grown.high)
+    last = value.low + grown.low + factor_low * (1 + less_1.high) + factor * less_1.low
+    doublings = np.floor_divide(steps, _STEPS).astype(np.int64)
+    return Pair(np.ldexp(value.high, doublings), np.ldexp(last, doublings))
+
+
+@lru_cache(maxsize=1)
+def _powers() -> tuple[Array, list[float]]:
+    """``2 ** (t / 32)`` as two words for each t, shape [2, 32]; and log(2) / 32 as two words."""
+    table = [words(power(2.0, Fraction(t, _STEPS)), 2) for t in range(_STEPS)]
+    with localcontext(prec=80):
+        return np.array(table).T, words(Decimal(2).ln() / _STEPS, 2)
+
+
+def _positions(gates: Pair, last: int) -> Pair:
+    """Sums of the gates from each key to the end, at most ``last``."""
+    high, low = gates.high[..., ::-1], gates.low[..., ::-1]
+    sums = np.cumsum(high, axis=-1)
+    before = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)
+    lost = two_sum(before, high).low
+    position = two_sum(sums, np.cumsum(lost + low, axis=-1))
+    beyond = position.high >= last
+    return Pair(
+        np.where(beyond, last, position.high)[..., ::-1],
+        np.where(beyond, 0.0, position.low)[..., ::-1],
+    )
+
+
+def _interpolated(by_row: Pair, position: Pair) -> Pair:
+    """Between the products with the rows on either side of each position."""
+    below = np.floor(position.high)
+    rows = below.astype(np.int64)
+    first, second = (
+        Pair(*(np.take_along_axis(part, row, axis=-1) for part in by_row))
+        for row in (rows, np.minimum(rows + 1, by_row.high.shape[-1] - 1))
+    )
+    share = two_sum(position.high - below, position.low)
+    return add(first, times(share, add(second, negative(first))))
