@@ -1,0 +1,470 @@
+"""Attention: bounds, invariants and deviations."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.arrays import UNIT_ROUNDOFF, fine, lattice
+from posenc_conformance.cases import Case
+from posenc_conformance.models import DeviationModel, Model
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, InvariantCheck, Trial
+
+Shown = npt.NDArray[np.bool_]
+
+SMALLEST = {
+    "float64": 2.0 ** (-1022 + 53),
+    "float32": 2.0 ** (-126 + 24),
+    "bfloat16": 2.0 ** (-126 + 8),
+    "float16": 2.0**-14,
+}
+"""The scale at which a bound reaches the smallest normal number, which may be flushed to zero; of
+float16, whose numbers below that every machine keeps, the scale at which it reaches their step."""
+LARGEST_EXPONENT = 300.0
+SHARP = 3.0
+"""Factor of drawn queries, so that logits differ enough for weights to."""
+EPSILONS = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+POWERS_OF_2 = (1.0, 1.4, 1.44, 1.443, 1.4427)
+"""What stood in the place of log2(e) = 1.442695…"""
+
+
+def scale_of(case: Case) -> float:
+    """What products of queries and keys are multiplied by."""
+    if case.conventions.get("scaling") == "unscaled":
+        return 1.0
+    return float(case.arguments["q"].shape[-1] ** -0.5)
+
+
+def products(case: Case) -> Floats:
+    """Every query times every key."""
+    q, k = case.arguments["q"], case.arguments["k"]
+    return np.asarray(q @ np.swapaxes(k, -1, -2))
+
+
+def bias_of(case: Case) -> Floats:
+    """What is added to the logits."""
+    return np.asarray(case.arguments.get("bias", 0.0))
+
+
+def seen(case: Case, offset: int | None = None) -> Shown:
+    """The keys that each query may see: of query i those up to ``i + offset``."""
+    q_len, k_len = case.arguments["q"].shape[-2], case.arguments["k"].shape[-2]
+    every = np.ones((q_len, k_len), dtype=bool)
+    if case.conventions["mask"] == "none":
+        return every
+    return np.tril(every, k_len - q_len if offset is None else offset)
+
+
+def softmax(logits: Floats, shown: Shown, axis: int = -1) -> Floats:
+    """Over the shown entries; rows without any are all 0."""
+    largest = np.where(shown, logits, -np.inf).max(axis=axis, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0.0)
+    powers = np.where(shown, np.exp(np.where(shown, logits - largest, 0.0)), 0.0)
+    sums = powers.sum(axis=axis, keepdims=True)
+    return np.asarray(powers / np.where(sums > 0, sums, 1.0))
+
+
+def weight_scale(case: Case, logits: Floats, terms: Floats, shown: Shown) -> Floats:
+    """Scale of each weight, from the logits and the magnitudes of what they are sums of."""
+    largest = np.where(shown, logits, -np.inf).max(axis=-1, keepdims=True)
+    cost = np.where(shown, terms + largest - logits, 0.0)
+    weights = softmax(logits, shown)
+    mean = (weights * cost).sum(axis=-1, keepdims=True)
+    unit = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
+    growth = np.expm1(np.minimum(unit * (cost + mean), LARGEST_EXPONENT)) / unit
+    return np.asarray(np.where(shown, weights * (1 + growth) + SMALLEST[case.dtype], 0.0))
+
+
+def weights_terms(case: Case) -> ErrorTerms:
+    """Scale of the weights; the numbers of terms of both sums stand in place of angles."""
+    q, k = case.arguments["q"], case.arguments["k"]
+    magnitudes = np.abs(q) @ np.swapaxes(np.abs(k), -1, -2)
+    logits = products(case) * scale_of(case) + bias_of(case)
+    terms = magnitudes * scale_of(case) + np.abs(bias_of(case))
+    scale = weight_scale(case, logits, terms, seen(case))
+    return ErrorTerms(scale, np.asarray(float(q.shape[-1] + k.shape[-2])))
+
+
+def output_terms(case: Case) -> ErrorTerms:
+    """Magnitudes of the values, weighted by the scale of the weights."""
+    weights = weights_terms(case)
+    return ErrorTerms(weights.scale @ np.abs(case.arguments["v"]), weights.angle)
+
+
+def lengths(trial: Trial) -> tuple[int, int]:
+    """Numbers of queries and keys: under a causal mask the queries are the last of the keys."""
+    k_len = trial.choose("k_len", (5, 1, 2, 3, 9, 17))
+    if trial.subject.combination.conventions["mask"] == "causal":
+        some = k_len - trial.pick.integer(0, min(3, k_len - 1))
+        return trial.choose("q_len", (some,)), k_len
+    return trial.choose("q_len", (3, 1, 2, 5, 8)), k_len
+
+
+def weights_arguments(trial: Trial) -> dict[str, Any]:
+    """Two heads, a few queries and keys."""
+    q_len, k_len = lengths(trial)
+    head_dim = trial.choose("head_dim", (4, 1, 2, 3, 8, 16))
+    return {
+        "q": SHARP * fine((2, q_len, head_dim)),
+        "k": fine((2, k_len, head_dim), 5),
+    }
+
+
+def output_arguments(trial: Trial) -> dict[str, Any]:
+    """The same, with values."""
+    chosen = weights_arguments(trial)
+    v_dim = trial.choose("v_dim", (3, 1, 4, 8, 16))
+    return chosen | {"v": fine((*chosen["k"].shape[:-1], v_dim), 7)}
+
+
+def bias_arguments(trial: Trial) -> dict[str, Any]:
+    """The same, with a bias for each head or for all."""
+    chosen = output_arguments(trial)
+    leading = trial.pick.one_of(((2,), ()))
+    shape = (*leading, chosen["q"].shape[-2], chosen["k"].shape[-2])
+    return chosen | {"bias": 2 * fine(shape, 11)}
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """There are no positions."""
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """A single key, a single query of many keys, many queries, small heads and large ones."""
+    for q_len, k_len, head_dim, v_dim in (
+        (1, 1, 1, 1),
+        (1, 300, 2, 3),
+        (130, 130, 1, 1),
+        (2, 3, 64, 2),
+        (2, 3, 80, 1),
+        (3, 3, 2, 130),
+    ):
+        arrays = {"q": (q_len, head_dim), "k": (k_len, head_dim), "v": (k_len, v_dim)}
+        arrays |= {"bias": (q_len, k_len)}
+        yield {
+            name: fine(shape, start)
+            for start, (name, shape) in enumerate(arrays.items())
+            if name in case.arguments
+        }
+
+
+def rows_sum_to_1(trial: Trial) -> None:
+    """The weights of a query are parts of a whole."""
+    answer = trial.answer(**weights_arguments(trial))
+    trial.zero(
+        answer,
+        answer.values.sum(axis=-1) - 1,
+        answer.bound.sum(axis=-1) + ARITHMETIC,
+        "the weights of a query do not add up to 1",
+    )
+
+
+def keys_shifted(trial: Trial) -> None:
+    """A vector added to all keys adds the same number to all logits of a row."""
+    chosen = weights_arguments(trial)
+    keys = lattice(chosen["k"].shape, 5)  # of few bits, so that the sum below is exact
+    answer = trial.answer(**(chosen | {"k": keys}))
+    moved = trial.answer(**(chosen | {"k": keys + 1}))
+    trial.zero(
+        moved,
+        moved.values - answer.values,
+        moved.bound + answer.bound,
+        "adding 1 to every channel of every key changes the weights",
+    )
+
+
+def keys_permuted(trial: Trial) -> None:
+    """Columns follow the keys."""
+    chosen = weights_arguments(trial)
+    answer = trial.answer(**chosen)
+    turned = trial.answer(**(chosen | {"k": np.roll(chosen["k"], 1, axis=-2)}))
+    trial.zero(
+        turned,
+        turned.values - np.roll(answer.values, 1, axis=-1),
+        turned.bound + np.roll(answer.bound, 1, axis=-1),
+        "the weights of permuted keys are not the permuted weights",
+    )
+
+
+def rows_permuted(arguments: Callable[[Trial], dict[str, Any]], what: str) -> InvariantCheck:
+    """Rows of the result follow the queries."""
+
+    def check(trial: Trial) -> None:
+        chosen = arguments(trial)
+        answer = trial.answer(**chosen)
+        turned = trial.answer(**(chosen | {"q": np.roll(chosen["q"], 1, axis=-2)}))
+        trial.zero(
+            turned,
+            turned.values - np.roll(answer.values, 1, axis=-2),
+            turned.bound + np.roll(answer.bound, 1, axis=-2),
+            f"the {what} of permuted queries are not the permuted {what}",
+        )
+
+    return check
+
+
+def later_unseen(arguments: Callable[[Trial], dict[str, Any]], what: str) -> InvariantCheck:
+    """Rows do not depend on what comes after their query."""
+
+    def check(trial: Trial) -> None:
+        chosen = arguments(trial)
+        q_len, k_len = chosen["q"].shape[-2], chosen["k"].shape[-2]
+        if q_len < 2:
+            return
+        row = trial.pick.integer(0, q_len - 2)
+        last = k_len - q_len + row + 1
+        before, changed = trial.answer(**chosen), dict(chosen)
+        for name in ("k", "v"):
+            if name in chosen:
+                changed[name] = chosen[name].copy()
+                changed[name][..., last:, :] = 2 - changed[name][..., last:, :]
+        after = trial.answer(**changed)
+        same = (after.values - before.values)[..., : row + 1, :]
+        text = f"keys after query {row} change its {what}"
+        trial.zero(after, same, np.zeros(same.shape), text)
+
+    return check
+
+
+def values_permuted_too(trial: Trial) -> None:
+    """Keys and values in another order."""
+    chosen = output_arguments(trial)
+    answer = trial.answer(**chosen)
+    turned = {name: np.roll(chosen[name], 1, axis=-2) for name in ("k", "v")}
+    other = trial.answer(**(chosen | turned))
+    trial.zero(
+        other,
+        other.values - answer.values,
+        other.bound + answer.bound,
+        "keys and values permuted together change the output",
+    )
+
+
+def within_the_values(trial: Trial) -> None:
+    """Outputs are means."""
+    answer = trial.answer(**output_arguments(trial))
+    v, shown = answer.case.arguments["v"], seen(answer.case)
+    rows = np.where(shown[:, :, None], v[..., None, :, :], np.nan)
+    low, high = np.nanmin(rows, axis=-2), np.nanmax(rows, axis=-2)
+    outside = np.maximum(answer.values - high, 0) + np.maximum(low - answer.values, 0)
+    trial.zero(answer, outside, answer.bound, "an output lies outside of the values seen")
+
+
+def bias_of_a_row(trial: Trial) -> None:
+    """A number added to a whole row of the bias."""
+    chosen = bias_arguments(trial)
+    bias = lattice(chosen["bias"].shape, 11)  # of few bits, so that the sum below is exact
+    answer = trial.answer(**(chosen | {"bias": bias}))
+    moved = trial.answer(**(chosen | {"bias": bias + 1}))
+    trial.zero(
+        moved,
+        moved.values - answer.values,
+        moved.bound + answer.bound,
+        "adding 1 to the bias of every key changes the output",
+    )
+
+
+def no_bias(trial: Trial) -> None:
+    """A bias of zeros."""
+    chosen = bias_arguments(trial)
+    answer = trial.answer(**(chosen | {"bias": 0 * chosen["bias"]}))
+    plain = answer.case.scheme.calls["attention"]
+    given = {name: answer.case.arguments[name] for name in ("q", "k", "v")}
+    mask = {"mask": answer.case.conventions["mask"]}
+    expected = Case(answer.case.scheme, plain, mask, given, answer.case.dtype).truth
+    trial.zero(answer, answer.values - expected, answer.bound, "a bias of zeros has an effect")
+
+
+Weights = Callable[[Case, Floats], Iterator[tuple[str, Floats]]]
+"""Explanations, and the weights that they predict."""
+
+
+def scaled_otherwise(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """Another factor of the products."""
+    head_dim, right = case.arguments["q"].shape[-1], scale_of(case)
+    factors = {
+        "no division by sqrt(head_dim)": 1.0,
+        "division by sqrt(head_dim), where there is none": head_dim**-0.5,
+        "division by head_dim, or twice by its root": head_dim**-1.0,
+        "division by the fourth root of head_dim": head_dim**-0.25,
+        "multiplication by sqrt(head_dim)": head_dim**0.5,
+    }
+    for what, factor in factors.items():
+        if factor != right:
+            logits = products(case) * factor + bias_of(case)
+            yield f"matches {what}", softmax(logits, seen(case))
+
+
+def logits_of(case: Case) -> Floats:
+    """Right logits."""
+    return np.asarray(products(case) * scale_of(case) + bias_of(case))
+
+
+def masked_at_start(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """The mask in the upper left corner."""
+    if case.conventions["mask"] == "causal" and seen(case).shape[0] < seen(case).shape[1]:
+        weights = softmax(logits_of(case), seen(case, 0))
+        yield "matches a causal mask that begins at the first key", weights
+
+
+def masked_off_by_one(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """A key more, or one fewer; where none is left, nothing or all keys alike."""
+    if case.conventions["mask"] == "none":
+        return
+    q_len, k_len = seen(case).shape
+    logits = logits_of(case)
+    more = seen(case, k_len - q_len + 1)
+    yield "matches queries that see one key too many", softmax(logits, more)
+    few = seen(case, k_len - q_len - 1)
+    weights = softmax(logits, few)
+    text = "matches queries that do not see their own key"
+    yield text, weights
+    yield text, np.where(few.any(axis=-1, keepdims=True), weights, 1 / k_len)
+
+
+def unmasked(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """All keys seen."""
+    if case.conventions["mask"] == "causal":
+        every = np.ones_like(seen(case))
+        yield "matches attention without a mask", softmax(logits_of(case), every)
+
+
+def masked_after(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """Hidden weights removed from a softmax over all keys."""
+    if case.conventions["mask"] == "causal":
+        weights = softmax(logits_of(case), np.ones_like(seen(case)))
+        yield "matches a mask after the softmax", np.where(seen(case), weights, 0.0)
+
+
+def masked_finitely(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """Hidden logits that are only low."""
+    every, logits = np.ones_like(seen(case)), logits_of(case)
+    for low in (-1e4, -1e3, -100.0):
+        for what, hidden in (("replaced", low), ("lowered", logits + low)):
+            weights = softmax(np.where(seen(case), logits, hidden), every)
+            yield f"matches hidden logits {what} by {low:g}", weights
+
+
+def epsilon_added(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """A denominator that is a little too large."""
+    logits, shown = logits_of(case), seen(case)
+    weights = softmax(logits, shown)
+    sums = 1 / weights.max(axis=-1, keepdims=True)
+    for epsilon in EPSILONS:
+        yield f"matches {epsilon:g} added to the sum", weights * sums / (sums + epsilon)
+
+
+def other_exponential(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """Powers of two."""
+    for factor in POWERS_OF_2:
+        logits = logits_of(case) * factor * np.log(2)
+        yield f"matches 2^({factor:g} x) for exp(x)", softmax(logits, seen(case))
+
+
+def over_queries(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """The other axis."""
+    yield "matches a softmax over the queries", softmax(logits_of(case), seen(case), axis=-2)
+
+
+def biased_before_scaling(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """The bias divided, too."""
+    logits = (products(case) + bias_of(case)) * scale_of(case)
+    yield "matches a bias added before the division", softmax(logits, seen(case))
+
+
+def unbiased(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """No bias."""
+    logits = products(case) * scale_of(case)
+    yield "matches attention without the bias", softmax(logits, seen(case))
+
+
+def negatively_biased(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """The bias with the other sign."""
+    logits = products(case) * scale_of(case) - bias_of(case)
+    yield "matches a bias of the opposite sign", softmax(logits, seen(case))
+
+
+def as_weights(wrong: Weights) -> DeviationModel:
+    """Models of the weights themselves."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        for explanation, weights in wrong(case, got):
+            yield Model(explanation, weights)
+
+    return models
+
+
+def as_output(wrong: Weights) -> DeviationModel:
+    """Models of the output that wrong weights give."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        for explanation, weights in wrong(case, got):
+            yield Model(explanation, weights @ case.arguments["v"])
+
+    return models
+
+
+ERROR_TERMS = {
+    "attention_weights": weights_terms,
+    "attention": output_terms,
+    "attention_with_bias": output_terms,
+}
+ARGUMENTS = {
+    "attention_weights": weights_arguments,
+    "attention": output_arguments,
+    "attention_with_bias": bias_arguments,
+}
+SWEEPS = dict.fromkeys(ARGUMENTS, no_sweep)
+SIZES = dict.fromkeys(ARGUMENTS, sizes)
+BATCHED = {
+    "attention_weights": ("q", "k"),
+    "attention": ("q", "k", "v"),
+    "attention_with_bias": ("q", "k", "v", "bias"),
+}
+INVARIANTS = {
+    "attention_weights": {
+        "rows-sum-to-1": rows_sum_to_1,
+        "keys-shifted": keys_shifted,
+        "keys-permuted": keys_permuted,
+        "queries-permuted": rows_permuted(weights_arguments, "weights"),
+        "later-keys-unseen": later_unseen(weights_arguments, "weights"),
+    },
+    "attention": {
+        "values-permuted-too": values_permuted_too,
+        "outputs-permuted": rows_permuted(output_arguments, "outputs"),
+        "later-values-unseen": later_unseen(output_arguments, "output"),
+        "within-the-values": within_the_values,
+    },
+    "attention_with_bias": {"bias-of-a-row": bias_of_a_row, "no-bias": no_bias},
+}
+DEVIATIONS = {
+    "attention_weights": {
+        "scale-wrong": as_weights(scaled_otherwise),
+        "mask-at-start": as_weights(masked_at_start),
+        "mask-shifted": as_weights(masked_off_by_one),
+        "mask-ignored": as_weights(unmasked),
+        "mask-after-softmax": as_weights(masked_after),
+        "finite-mask": as_weights(masked_finitely),
+        "epsilon-in-sum": as_weights(epsilon_added),
+        "exponential-wrong": as_weights(other_exponential),
+        "softmax-over-queries": as_weights(over_queries),
+    },
+    "attention": {
+        "attention-scale-wrong": as_output(scaled_otherwise),
+        "attention-mask-at-start": as_output(masked_at_start),
+        "attention-mask-shifted": as_output(masked_off_by_one),
+        "attention-mask-ignored": as_output(unmasked),
+        "attention-mask-after-softmax": as_output(masked_after),
+        "attention-exponential-wrong": as_output(other_exponential),
+        "attention-softmax-over-queries": as_output(over_queries),
+    },
+    "attention_with_bias": {
+        "bias-before-scaling": as_output(biased_before_scaling),
+        "bias-ignored": as_output(unbiased),
+        "bias-negated": as_output(negatively_biased),
+        "bias-scale-wrong": as_output(scaled_otherwise),
+        "bias-mask-at-start": as_output(masked_at_start),
+    },
+}

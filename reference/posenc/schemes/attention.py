@@ -1,0 +1,186 @@
+"""Attention itself, which knows nothing of positions.
+
+Source: Vaswani et al. 2017, "Attention Is All You Need", arXiv 1706.03762, section 3.2.1,
+equation 1.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, lean
+from posenc.elementary import add, pair, square_root, total
+from posenc.exact import Pair
+
+__all__ = ["attention", "attention_weights", "attention_with_bias"]
+
+MASKS = ("none", "causal")
+SCALINGS = ("root", "unscaled")
+
+
+def attention_weights(
+    q: npt.ArrayLike, k: npt.ArrayLike, *, mask: str = "none"
+) -> npt.NDArray[np.floating]:
+    """How much each query takes of each key: ``softmax(q k^T / sqrt(head_dim))``.
+
+    Parameters
+    ----------
+    q : floating array of shape [..., q_len, head_dim]
+        Queries.
+    k : floating array of shape [..., k_len, head_dim]
+        Keys, with the leading axes of q.
+    mask : "none" or "causal"
+        Every key for every query; or only keys up to the query, where query i stands at position
+        ``k_len - q_len + i``. A hidden key has weight 0.
+
+    Returns
+    -------
+    array of shape [..., q_len, k_len] and the dtype of q
+        Computed in more than float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If an array is not floating.
+    ValueError
+        If shapes do not fit, there are no keys, or under a causal mask more queries than keys.
+    """
+    queries, keys = _floating("q", q), _floating("k", k)
+    _check(queries, keys)
+    weights = weights_of(_scores(queries, keys, "root"), mask)
+    return np.asarray(total(weights).astype(queries.dtype))
+
+
+def attention(
+    q: npt.ArrayLike, k: npt.ArrayLike, v: npt.ArrayLike, *, mask: str = "none"
+) -> npt.NDArray[np.floating]:
+    """For each query, the mean of the values, weighted by :func:`attention_weights`.
+
+    Parameters
+    ----------
+    q, k, mask
+        As in :func:`attention_weights`.
+    v : floating array of shape [..., k_len, v_dim]
+        Values, with the leading axes of q.
+
+    Returns
+    -------
+    array of shape [..., q_len, v_dim] and the dtype of q
+        Computed in more than float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`attention_weights`, or if there are not as many values as keys.
+    """
+    queries, keys, values = _floating("q", q), _floating("k", k), _floating("v", v)
+    _check(queries, keys)
+    _check_values(keys, values)
+    weights = weights_of(_scores(queries, keys, "root"), mask)
+    return np.asarray(total(mean_of(weights, _exactly(values))).astype(queries.dtype))
+
+
+def attention_with_bias(
+    q: npt.ArrayLike,
+    k: npt.ArrayLike,
+    v: npt.ArrayLike,
+    bias: npt.ArrayLike,
+    *,
+    mask: str = "none",
+    scaling: str = "root",
+) -> npt.NDArray[np.floating]:
+    """Attention with a bias that is added to the logits after they are scaled.
+
+    Parameters
+    ----------
+    q, k, v, mask
+        As in :func:`attention`.
+    bias : floating array of shape [..., q_len, k_len]
+        Its leading axes broadcast to those of q.
+    scaling : "root" or "unscaled"
+        Logits are ``q k^T / sqrt(head_dim) + bias``; or ``q k^T + bias``, as in T5.
+
+    Returns
+    -------
+    array of shape [..., q_len, v_dim] and the dtype of q
+        Computed in more than float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`attention`, or if bias does not fit.
+    """
+    arguments.choice("scaling", scaling, SCALINGS)
+    queries, keys, values = _floating("q", q), _floating("k", k), _floating("v", v)
+    biases = _floating("bias", bias)
+    _check(queries, keys)
+    _check_values(keys, values)
+    shape = (*queries.shape[:-1], keys.shape[-2])
+    try:
+        biases = np.broadcast_to(biases, shape)
+    except ValueError:
+        raise ValueError(f"bias has shape {biases.shape}; it must broadcast to {shape}") from None
+    scores = add(_scores(queries, keys, scaling), _exactly(biases))
+    weights = weights_of(scores, mask)
+    return np.asarray(total(mean_of(weights, _exactly(values))).astype(queries.dtype))
+
+
+def weights_of(logits: Pair, mask: str) -> Pair:
+    """The softmax of logits of shape [..., q_len, k_len] over the keys that a mask shows."""
+    arguments.choice("mask", mask, MASKS)
+    q_len, k_len = logits.high.shape[-2:]
+    if mask == "causal" and q_len > k_len:
+        raise ValueError(f"q has {q_len} rows and k {k_len}; queries are the last of the keys")
+    shown = np.ones((q_len, k_len), dtype=bool)
+    if mask == "causal":
+        shown = np.tril(shown, k_len - q_len)
+    return lean.softmax(logits, shown)
+
+
+def mean_of(weights: Pair, values: Pair) -> Pair:
+    """Values of shape [..., k_len, v_dim], weighted by weights of shape [..., q_len, k_len]."""
+    columns = Pair(*(np.swapaxes(part, -1, -2)[..., None, :, :] for part in values))
+    return lean.dots(Pair(weights.high[..., None, :], weights.low[..., None, :]), columns)
+
+
+def scaled_products(q: Pair, k: Pair, scaling: str) -> Pair:
+    """Products of every query with every key, divided by ``sqrt(head_dim)`` unless unscaled."""
+    rows = Pair(q.high[..., :, None, :], q.low[..., :, None, :])
+    columns = Pair(k.high[..., None, :, :], k.low[..., None, :, :])
+    products = lean.dots(rows, columns)
+    if scaling == "unscaled":
+        return products
+    return lean.divide(products, square_root(float(q.high.shape[-1])))
+
+
+def _scores(q: npt.NDArray[Any], k: npt.NDArray[Any], scaling: str) -> Pair:
+    return scaled_products(_exactly(q), _exactly(k), scaling)
+
+
+def _exactly(values: npt.NDArray[Any]) -> Pair:
+    return pair(values.astype(np.float64))
+
+
+def _floating(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    array = np.asarray(value)
+    if array.dtype.kind not in "fV":
+        raise TypeError(f"{name} is {array.dtype}; it must be floating")
+    if array.ndim < 2:
+        raise ValueError(f"{name} has shape {array.shape}; it must have at least two axes")
+    return array
+
+
+def _check(q: npt.NDArray[Any], k: npt.NDArray[Any]) -> None:
+    if q.shape[-1] != k.shape[-1] or q.shape[:-2] != k.shape[:-2]:
+        raise ValueError(
+            f"q has shape {q.shape} and k {k.shape}; both must have the same leading axes and "
+            "head_dim"
+        )
+    if q.shape[-1] == 0 or k.shape[-2] == 0:
+        raise ValueError(f"k has shape {k.shape}; there must be keys, and they must have channels")
+
+
+def _check_values(k: npt.NDArray[Any], v: npt.NDArray[Any]) -> None:
+    if v.shape[:-1] != k.shape[:-1]:
+        raise ValueError(f"v has shape {v.shape} and k {k.shape}; each key must have one value")
