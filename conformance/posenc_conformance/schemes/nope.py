@@ -1,0 +1,227 @@
+"""Causal self-attention without positions: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import fine
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model
+from posenc_conformance.schemes.attention import Shown, softmax, weight_scale
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import Trial
+
+SHARP = 2.0
+"""Factor of drawn projections, so that logits differ enough for weights to."""
+
+
+def projections(case: Case) -> tuple[Floats, Floats, Floats]:
+    """Queries, keys and values."""
+    given = case.arguments
+    q, k, v = (given["x"] @ given[name] for name in ("w_q", "w_k", "w_v"))
+    return q, k, v
+
+
+def causal(case: Case, offset: int = 0) -> Shown:
+    """The rows that each row may see: row i those up to ``i + offset``."""
+    n = case.arguments["x"].shape[-2]
+    return np.tri(n, n, offset, dtype=bool)
+
+
+def scores(q: Floats, k: Floats) -> Floats:
+    """Logits."""
+    return np.asarray(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]))
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """Scale of the weights, and magnitudes of the terms of the values weighted by it."""
+    q, k, _ = projections(case)
+    magnitudes = {name: np.abs(value) for name, value in case.arguments.items()}
+    q_terms, k_terms, v_terms = (magnitudes["x"] @ magnitudes[w] for w in ("w_q", "w_k", "w_v"))
+    weights = weight_scale(case, scores(q, k), scores(q_terms, k_terms), causal(case))
+    n, dim = case.arguments["x"].shape[-2:]
+    return ErrorTerms(weights @ v_terms, np.asarray(float(2 * dim + q.shape[-1] + n)))
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """Two sequences of a few rows."""
+    n = trial.choose("n", (5, 1, 2, 3, 9))
+    dim = trial.choose("dim", (4, 1, 2, 3, 8))
+    head_dim = trial.choose("head_dim", (4, 1, 2, 3, 8))
+    return {
+        "x": fine((2, n, dim), trial.pick.integer(0, 4)),
+        "w_q": SHARP * fine((dim, head_dim), 5),
+        "w_k": SHARP * fine((dim, head_dim), 9),
+        "w_v": fine((dim, dim), 3),
+    }
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """There are no positions."""
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """One row and many, small heads and large ones."""
+    for n, dim, head_dim in ((1, 1, 1), (130, 1, 1), (2, 3, 64), (2, 33, 2)):
+        yield {
+            "x": fine((n, dim)),
+            "w_q": fine((dim, head_dim), 1),
+            "w_k": fine((dim, head_dim), 2),
+            "w_v": fine((dim, dim), 3),
+        }
+
+
+def prefix(trial: Trial) -> None:
+    """Later rows changed."""
+    chosen = arguments(trial)
+    n = chosen["x"].shape[-2]
+    row = trial.pick.integer(0, n - 1)
+    later = chosen["x"].copy()
+    later[:, row + 1 :] = 2 - later[:, row + 1 :]
+    before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": later}))
+    same = (after.values - before.values)[:, : row + 1]
+    trial.zero(after, same, np.zeros(same.shape), f"rows after row {row} change it")
+
+
+def last_row(trial: Trial) -> None:
+    """Rows before the last one in another order."""
+    chosen = arguments(trial)
+    turned = chosen["x"].copy()
+    turned[:, :-1] = np.roll(turned[:, :-1], 1, axis=1)
+    before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": turned}))
+    trial.zero(
+        after,
+        (after.values - before.values)[:, -1],
+        (after.bound + before.bound)[:, -1],
+        "the order of earlier rows changes the last one",
+    )
+
+
+def identical_rows(trial: Trial) -> None:
+    """One row, several times."""
+    chosen = arguments(trial)
+    chosen["x"] = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
+    answer = trial.answer(**chosen)
+    trial.zero(
+        answer,
+        answer.values - answer.values[:, :1],
+        answer.bound + answer.bound[:, :1],
+        "identical rows have different results",
+    )
+
+
+def first_row(trial: Trial) -> None:
+    """A row that sees itself alone."""
+    answer = trial.answer(**arguments(trial))
+    _, _, values = projections(answer.case)
+    trial.zero(
+        answer,
+        (answer.values - values)[:, 0],
+        answer.bound[:, 0],
+        "the first row is not its own value",
+    )
+
+
+def counting(trial: Trial) -> None:
+    """A first row unlike all others, and logits of 0."""
+    chosen = arguments(trial)
+    x = np.zeros_like(chosen["x"])
+    x[:, 0] = 1
+    w_v = np.zeros_like(chosen["w_v"])
+    w_v[0] = 1
+    answer = trial.answer(**(chosen | {"x": x, "w_v": w_v, "w_q": 0 * chosen["w_q"]}))
+    expected = 1 / np.arange(1, x.shape[-2] + 1)[:, None]
+    what = "with equal logits the share of the first of i + 1 rows is not 1 / (i + 1)"
+    trial.zero(answer, answer.values - expected, answer.bound, what)
+
+
+def layer(q: Floats, k: Floats, v: Floats, shown: Shown, factor: float = 1.0) -> Floats:
+    """The layer's result for these queries, keys and values."""
+    return np.asarray(softmax(scores(q, k) * factor, shown) @ v)
+
+
+def mask_forgotten(case: Case, got: Floats) -> Iterator[Model]:
+    """All rows seen."""
+    every = np.ones_like(causal(case))
+    yield Model("matches attention without a mask", layer(*projections(case), every))
+
+
+def own_row_hidden(case: Case, got: Floats) -> Iterator[Model]:
+    """A mask off by one; the first row gets nothing, or the mean of all."""
+    few = causal(case, -1)
+    q, k, v = projections(case)
+    result = layer(q, k, v, few)
+    yield Model("matches rows that do not see themselves", result)
+    filled = result.copy()
+    filled[..., 0, :] = v.mean(axis=-2)
+    yield Model("matches rows that do not see themselves, the first one seeing all", filled)
+
+
+def next_row_seen(case: Case, got: Floats) -> Iterator[Model]:
+    """A mask off by one the other way."""
+    model = layer(*projections(case), causal(case, 1))
+    yield Model("matches rows that see the next one", model)
+
+
+def scaled_otherwise(case: Case, got: Floats) -> Iterator[Model]:
+    """Another factor of the logits."""
+    dim, head_dim = case.arguments["w_q"].shape
+    root = np.sqrt(head_dim)
+    factors = {
+        "no division of the logits": root,
+        "division by sqrt(dim)": root / np.sqrt(dim),
+        "division by head_dim": 1 / root,
+    }
+    for what, factor in factors.items():
+        yield Model(f"matches {what}", layer(*projections(case), causal(case), factor))
+
+
+def positions_added(case: Case, got: Floats) -> Iterator[Model]:
+    """Sines and cosines added to the rows, in either order."""
+    n, dim = case.arguments["x"].shape[-2:]
+    angle = np.arange(n)[:, None] * 10000.0 ** (-np.arange(0, dim, 2) / dim)
+    waves = np.sin(angle), np.cos(angle)
+    interleaved = np.stack(waves, axis=-1).reshape(n, -1)[:, :dim]
+    for order, table in (
+        ("interleaved", interleaved),
+        ("concatenated", np.concatenate(waves, axis=-1)[:, :dim]),
+    ):
+        q, k, v = projections(case.changed(x=case.arguments["x"] + table))
+        yield Model(f"matches {order} sines and cosines added", layer(q, k, v, causal(case)))
+
+
+def projections_transposed(case: Case, got: Floats) -> Iterator[Model]:
+    """Square matrices transposed: all of them, or that of the values alone."""
+    given = case.arguments
+    names = ("w_q", "w_k", "w_v")
+    square = [name for name in names if given[name].shape[0] == given[name].shape[1]]
+    for some in (square, ["w_v"]):
+        turned = {name: given[name].T for name in some}
+        result = layer(*projections(case.changed(**turned)), causal(case))
+        yield Model(f"matches {', '.join(some)} transposed", result)
+
+
+ERROR_TERMS = {"nope_layer": error_terms}
+ARGUMENTS = {"nope_layer": arguments}
+SWEEPS = {"nope_layer": no_sweep}
+SIZES = {"nope_layer": sizes}
+INVARIANTS = {
+    "nope_layer": {
+        "prefix": prefix,
+        "last-row": last_row,
+        "identical-rows": identical_rows,
+        "first-row": first_row,
+        "counting": counting,
+    }
+}
+DEVIATIONS = {
+    "nope_layer": {
+        "mask-forgotten": mask_forgotten,
+        "own-row-hidden": own_row_hidden,
+        "next-row-seen": next_row_seen,
+        "layer-scale-wrong": scaled_otherwise,
+        "positions-added": positions_added,
+        "projections-transposed": projections_transposed,
+    }
+}
