@@ -1,0 +1,47 @@
+"""The positional convolution of wav2vec 2.0, tap by tap, as its released code defines it."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def conv_wav2vec2(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (…, frame, channel)."""
+    x, weight_v, weight_g, bias = (
+        arguments[name] for name in ("x", "weight_v", "weight_g", "bias")
+    )
+    outputs, width, kernel = weight_v.shape
+
+    @cache
+    def norm(tap: int) -> mpmath.mpf:
+        """Over all weights of a tap, as weight_norm with dim=2 takes it."""
+        return mpmath.norm(
+            [float(weight_v[o, i, tap]) for o in range(outputs) for i in range(width)]
+        )
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        *leading, frame, channel = index
+        sequence = x[tuple(leading)]
+        first = channel // width * width
+        z = mpmath.mpf(float(bias[channel]))
+        for tap in range(kernel):
+            # "Same" padding adds kernel // 2 frames on either side.
+            neighbour = frame + tap - kernel // 2
+            if 0 <= neighbour < len(sequence):
+                reading = sequence[neighbour][first : first + width]
+                products = (
+                    mpmath.mpf(float(a)) * float(b)
+                    for a, b in zip(weight_v[channel, :, tap], reading, strict=True)
+                )
+                z += mpmath.fsum(products) * float(weight_g[tap]) / norm(tap)
+        gelu = z / 2 * mpmath.erfc(-z / mpmath.sqrt(2))
+        return mpmath.mpf(float(sequence[frame][channel])) + gelu
+
+    return value
+
+
+VALUES = {"conv_wav2vec2": conv_wav2vec2}

@@ -1,0 +1,127 @@
+"""Right implementations: the positional convolution of wav2vec 2.0."""
+
+import math
+
+import numpy as np
+
+from posenc_conformance import claims
+from tests.miniatures.styles import FLOATS, NARROW, Array, right
+
+ERFC = np.vectorize(math.erfc, otypes=[float])
+
+
+def exact_gelu(z: Array) -> Array:
+    return (z * ERFC(-z.astype(np.float64) / math.sqrt(2)) / 2).astype(z.dtype)
+
+
+@right
+class ColumnsToMatrix:
+    """All windows as rows of a matrix, in the precision of its inputs; one frame cut off."""
+
+    @claims("weight-norm", dtype=["float64", "float32"])
+    def conv_wav2vec2(
+        self, x: Array, weight_v: Array, weight_g: Array, bias: Array, *, groups: int
+    ) -> Array:
+        dim, width, kernel = weight_v.shape
+        if dim != groups * width:
+            raise ValueError("groups")
+        norm = np.sqrt(np.square(weight_v).sum(axis=(0, 1), keepdims=True))
+        if not norm.all():
+            raise ValueError("a tap without direction")
+        weight = weight_v * (weight_g.reshape(1, 1, kernel) / norm)
+        half = kernel // 2
+        padding = [(0, 0)] * (x.ndim - 2) + [(half, half), (0, 0)]
+        padded = np.pad(x, padding)
+        windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)
+        blocks = [slice(g * width, (g + 1) * width) for g in range(groups)]
+        out = [
+            np.einsum("...nik,oik->...no", windows[..., some, :], weight[some]) for some in blocks
+        ]
+        z = np.concatenate(out, axis=-1) + bias
+        if kernel % 2 == 0:
+            z = z[..., :-1, :]
+        return x + exact_gelu(z)
+
+
+@right
+class DenseAndRounded:
+    """One dense block-diagonal matrix per tap; weights, argument and GELU rounded to the dtype."""
+
+    @claims("weight-norm", dtype=NARROW)
+    def conv_wav2vec2(
+        self, x: Array, weight_v: Array, weight_g: Array, bias: Array, *, groups: int
+    ) -> Array:
+        kind, wide = x.dtype, np.float32
+        dim, width, kernel = weight_v.shape
+        norm = np.sqrt((weight_v.astype(wide) ** 2).sum(axis=(0, 1))).astype(kind)
+        if not norm.all():
+            raise ValueError("a tap without direction")
+        ratio = (weight_g.astype(wide) / norm.astype(wide)).astype(kind)
+        weight = (weight_v.astype(wide) * ratio.astype(wide)).astype(kind).astype(wide)
+        z = np.zeros(x.shape, wide)
+        n = x.shape[-2]
+        for tap in range(kernel):
+            dense = np.zeros((dim, dim), wide)
+            for out in range(dim):
+                first = out // width * width
+                dense[first : first + width, out] = weight[out, :, tap]
+            ahead = tap - kernel // 2
+            low, high = max(0, -ahead), min(n, n - ahead)
+            if low < high:
+                z[..., low:high, :] += x[..., low + ahead : high + ahead, :].astype(wide) @ dense
+        z = (z + bias.astype(wide)).astype(kind)
+        return x + exact_gelu(z.astype(wide)).astype(kind)
+
+
+@right
+class ByFourier:
+    """Correlation as a product of spectra, in float64."""
+
+    @claims("weight-norm", dtype=["float32", "bfloat16", "float16"])
+    def conv_wav2vec2(
+        self, x: Array, weight_v: Array, weight_g: Array, bias: Array, *, groups: int
+    ) -> Array:
+        rows, v = x.astype(np.float64), weight_v.astype(np.float64)
+        _, width, kernel = v.shape
+        norm = np.linalg.norm(v.reshape(-1, kernel), axis=0)
+        if not norm.all():
+            raise ValueError("a tap without direction")
+        weight = weight_g.astype(np.float64) * v / norm
+        n = x.shape[-2]
+        length = n + 2 * kernel
+        spectrum = np.fft.rfft(rows, length, axis=-2)
+        taps = np.conj(np.fft.rfft(weight, length, axis=-1))
+        parts = []
+        for g in range(groups):
+            some = slice(g * width, (g + 1) * width)
+            part = np.einsum("...fi,oif->...fo", spectrum[..., some], taps[some])
+            parts.append(np.fft.irfft(part, length, axis=-2))
+        # Row i of the correlation starts at frame i; its place is half a kernel later.
+        whole = np.roll(np.concatenate(parts, axis=-1), kernel // 2, axis=-2)[..., :n, :]
+        return (rows + exact_gelu(whole + bias.astype(np.float64))).astype(x.dtype)
+
+
+@right
+class OneValueAtATime:
+    """Python's numbers."""
+
+    @claims("weight-norm", dtype=FLOATS, kernel=[2, 3, 4], groups=[1, 2])
+    def conv_wav2vec2(
+        self, x: Array, weight_v: Array, weight_g: Array, bias: Array, *, groups: int
+    ) -> Array:
+        v = weight_v.astype(float)
+        _, width, kernel = v.shape
+        norms = [math.sqrt(math.fsum((v[..., t] ** 2).ravel())) for t in range(kernel)]
+        out = np.zeros(x.shape)
+        for place in np.ndindex(x.shape):
+            *leading, i, o = place
+            terms = [float(bias[o])]
+            for t in range(kernel):
+                j = i + t - kernel // 2
+                if 0 <= j < x.shape[-2]:
+                    first = o // width * width
+                    reading = x[(*leading, j)][first : first + width].astype(float)
+                    terms += list(float(weight_g[t]) / norms[t] * v[o, :, t] * reading)
+            z = math.fsum(terms)
+            out[place] = float(x[place]) + z * math.erfc(-z / math.sqrt(2)) / 2
+        return out.astype(x.dtype)
