@@ -1,0 +1,290 @@
+"""Conditional positions of patches: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.arrays import fine
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Trial
+
+
+def tokens(case: Case) -> int:
+    """Rows before the first patch."""
+    return 1 if case.conventions["class_token"] == "first" else 0
+
+
+def size(case: Case) -> tuple[int, int]:
+    """Height and width."""
+    return case.arguments["height"], case.arguments["width"]
+
+
+def patches(case: Case) -> Floats:
+    """The rows that are patches."""
+    return np.asarray(case.arguments["x"][..., tokens(case) :, :])
+
+
+def convolved(rows: Floats, weight: Floats, height: int, width: int, padding: str) -> Floats:
+    """Sums over the kernels, of patches given row by row."""
+    *leading, _, dim = rows.shape
+    reach = weight.shape[-1] // 2
+    picture = rows.reshape(*leading, height, width, dim)
+    around = [(0, 0)] * len(leading) + [(reach, reach), (reach, reach), (0, 0)]
+    padded = np.pad(picture, around, mode=padding)  # type: ignore[call-overload]
+    windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[1:], axis=(-3, -2))
+    return np.asarray((windows * weight).sum(axis=(-1, -2)).reshape(rows.shape))
+
+
+def sums(case: Case, weight: Floats | None = None, padding: str = "constant") -> Floats:
+    """The convolution of the patches, with these weights or the right ones."""
+    kernels = case.arguments["weight"] if weight is None else weight
+    return convolved(patches(case), kernels, *size(case), padding)
+
+
+def with_token(case: Case, gained: Floats) -> Floats:
+    """The whole result for these patches."""
+    out: Floats = case.arguments["x"].copy()
+    out[..., tokens(case) :, :] = gained
+    return out
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """Magnitudes of all terms; their number stands in the place of an angle."""
+    given = case.arguments
+    magnitudes = np.abs(patches(case))
+    terms = convolved(magnitudes, np.abs(given["weight"]), *size(case), "constant")
+    scale = np.zeros(given["x"].shape)
+    scale[..., tokens(case) :, :] = magnitudes + np.abs(given["bias"]) + terms
+    return ErrorTerms(scale, np.asarray(float(given["weight"].shape[-1] ** 2 + 2)))
+
+
+def inputs(
+    height: int, width: int, dim: int, kernel: int, first: int, leading: tuple[int, ...]
+) -> dict[str, Any]:
+    """A picture of this size, with as many rows before it."""
+    return {
+        "x": fine((*leading, first + height * width, dim)),
+        "weight": fine((dim, kernel, kernel), 5),
+        "bias": fine((dim,), 3),
+        "height": height,
+        "width": width,
+    }
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """Two small pictures."""
+    height = trial.choose("height", (3, 1, 2, 5))
+    width = trial.choose("width", (4, 1, 3, 5))
+    dim = trial.choose("dim", (2, 1, 3, 8))
+    kernel = trial.choose("kernel", (3, 1, 5))
+    first = 1 if trial.subject.combination.conventions["class_token"] == "first" else 0
+    return inputs(height, width, dim, kernel, first, (2,))
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """Positions are not given."""
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """One patch and many, rows and columns, one channel and many."""
+    for height, width, dim, kernel in (
+        (1, 1, 1, 3),
+        (1, 300, 1, 3),
+        (40, 2, 1, 3),
+        (14, 14, 1, 3),
+        (2, 2, 130, 3),
+        (3, 2, 2, 7),
+    ):
+        yield inputs(height, width, dim, kernel, tokens(case), ())
+
+
+def no_weights(trial: Trial) -> None:
+    """Nothing to add."""
+    chosen = arguments(trial)
+    zero = {name: 0 * chosen[name] for name in ("weight", "bias")}
+    answer = trial.answer(**(chosen | zero))
+    same = answer.values - answer.case.arguments["x"]
+    what = "with weights and bias of zero x is not returned as it is"
+    trial.zero(answer, same, np.zeros(same.shape), what)
+
+
+def class_token(trial: Trial) -> None:
+    """The row that is no patch."""
+    chosen = arguments(trial)
+    x = chosen["x"].copy()
+    x[:, 0] = 2 - x[:, 0]
+    before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
+    change = after.values - before.values
+    change[:, 0] = after.values[:, 0] - after.case.arguments["x"][:, 0]
+    trial.zero(after, change, np.zeros(change.shape), "the class token takes part")
+
+
+def pictures(values: Floats, case: Case) -> Floats:
+    """Rows that are patches as pictures."""
+    rows = values[:, tokens(case) :]
+    return np.asarray(rows.reshape(len(rows), *size(case), -1))
+
+
+def translation(trial: Trial) -> None:
+    """The picture moved by a patch to the right, or down."""
+    chosen = arguments(trial)
+    answer = trial.answer(**chosen)
+    case, reach = answer.case, chosen["weight"].shape[-1] // 2
+    axis = trial.pick.integer(1, 2)
+    x = chosen["x"].copy()
+    x[:, tokens(case) :] = np.roll(pictures(x, case), 1, axis=axis).reshape(len(x), -1, x.shape[-1])
+    moved = trial.answer(**(chosen | {"x": x}))
+    inner: list[slice] = [slice(reach, length - reach) for length in size(case)]
+    inner[axis - 1] = slice(reach, max(size(case)[axis - 1] - reach - 1, reach))
+    later = list(inner)
+    later[axis - 1] = slice(inner[axis - 1].start + 1, inner[axis - 1].stop + 1)
+    here, there = (slice(None), *inner), (slice(None), *later)
+    trial.zero(
+        moved,
+        pictures(moved.values, case)[there] - pictures(answer.values, case)[here],
+        pictures(moved.bound, case)[there] + pictures(answer.bound, case)[here],
+        "away from the border the result does not move with the picture",
+    )
+
+
+def border(trial: Trial) -> None:
+    """Equal patches."""
+    chosen = arguments(trial)
+    chosen["x"] = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
+    answer = trial.answer(**chosen)
+    given, (height, width) = answer.case.arguments, size(answer.case)
+    reach = given["weight"].shape[-1] // 2
+    expected = np.zeros(pictures(answer.values, answer.case).shape)
+    x = pictures(given["x"], answer.case)[:, 0, 0]
+    for r in range(height):
+        for c in range(width):
+            rows = slice(max(reach - r, 0), reach + height - r)
+            columns = slice(max(reach - c, 0), reach + width - c)
+            within = given["weight"][:, rows, columns].sum(axis=(1, 2))
+            expected[:, r, c] = x + given["bias"] + x * within
+    bound = pictures(answer.bound, answer.case) + ARITHMETIC * np.abs(expected)
+    trial.zero(
+        answer,
+        pictures(answer.values, answer.case) - expected,
+        bound,
+        "equal patches do not show the border as zeros around the picture make them",
+    )
+
+
+def neighbourhood(trial: Trial) -> None:
+    """One patch changed."""
+    chosen = arguments(trial)
+    before = trial.answer(**chosen)
+    height, width = size(before.case)
+    row, column = trial.pick.integer(0, height - 1), trial.pick.integer(0, width - 1)
+    x = chosen["x"].copy()
+    x[:, tokens(before.case) + row * width + column] += 1
+    after = trial.answer(**(chosen | {"x": x}))
+    down, right = np.abs(np.arange(height) - row)[:, None], np.abs(np.arange(width) - column)
+    far: npt.NDArray[np.bool_] = np.maximum(down, right) > chosen["weight"].shape[-1] // 2
+    trial.zero(
+        after,
+        pictures(after.values - before.values, before.case)[:, far],
+        pictures(after.bound + before.bound, before.case)[:, far],
+        f"the patch at ({row}, {column}) acts on patches beyond the kernel's reach",
+    )
+
+
+def channels_apart(trial: Trial) -> None:
+    """One channel changed."""
+    chosen = arguments(trial)
+    dim = chosen["x"].shape[-1]
+    channel = trial.pick.integer(0, dim - 1)
+    x = chosen["x"].copy()
+    x[..., channel] += 1
+    before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
+    others = np.arange(dim) != channel
+    trial.zero(
+        after,
+        (after.values - before.values)[..., others],
+        (after.bound + before.bound)[..., others],
+        f"channel {channel} acts on other channels",
+    )
+
+
+def gained(case: Case, convolution: Floats) -> Floats:
+    """The result for another convolution."""
+    return with_token(case, patches(case) + convolution + case.arguments["bias"])
+
+
+def axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """A picture as wide as it is high, and as high as it is wide."""
+    weight, (height, width) = case.arguments["weight"], size(case)
+    other = convolved(patches(case), weight, width, height, "constant")
+    yield Model("matches height and width exchanged", gained(case, other))
+    turned = sums(case, np.swapaxes(weight, 1, 2))
+    yield Model("matches kernels with rows for columns", gained(case, turned))
+
+
+def circular_padding(case: Case, got: Floats) -> Iterator[Model]:
+    """No zeros."""
+    for mode, words in (("wrap", "the opposite side"), ("edge", "copies of the border")):
+        text = f"matches {words} around the picture in place of zeros"
+        yield Model(text, gained(case, sums(case, padding=mode)))
+
+
+def residual_missing(case: Case, got: Floats) -> Iterator[Model]:
+    """The encoding alone."""
+    alone = sums(case) + case.arguments["bias"]
+    yield Model("matches the convolution without the patches", with_token(case, alone))
+
+
+def bias_missing(case: Case, got: Floats) -> Iterator[Model]:
+    """No bias."""
+    yield Model("matches no bias", with_token(case, patches(case) + sums(case)))
+
+
+def kernel_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """Half a turn."""
+    turned = sums(case, case.arguments["weight"][:, ::-1, ::-1])
+    yield Model("matches kernels turned by half a turn", gained(case, turned))
+
+
+def class_token_convolved(case: Case, got: Floats) -> Iterator[Model]:
+    """A token that takes part."""
+    if not tokens(case):
+        return
+    x, bias = case.arguments["x"], case.arguments["bias"]
+    biased = gained(case, sums(case))
+    biased[..., 0, :] += bias
+    yield Model("matches a class token with the bias added", biased)
+    out = x.copy()
+    first = x[..., :-1, :]
+    weight = case.arguments["weight"]
+    out[..., :-1, :] = first + bias + convolved(first, weight, *size(case), "constant")
+    yield Model("matches a class token taken for the first patch", out)
+
+
+ERROR_TERMS = {"conv_peg": error_terms}
+ARGUMENTS = {"conv_peg": arguments}
+SWEEPS = {"conv_peg": no_sweep}
+SIZES = {"conv_peg": sizes}
+INVARIANTS = {
+    "conv_peg": {
+        "no-weights": no_weights,
+        "class-token": class_token,
+        "translation": translation,
+        "border": border,
+        "neighbourhood": neighbourhood,
+        "channels-apart": channels_apart,
+    }
+}
+DEVIATIONS = {
+    "conv_peg": {
+        "axes-swapped": axes_swapped,
+        "circular-padding": circular_padding,
+        "residual-missing": residual_missing,
+        "bias-missing": bias_missing,
+        "kernel-flipped": kernel_flipped,
+        "class-token-convolved": class_token_convolved,
+    }
+}
