@@ -328,3 +328,17 @@ def test_a_check_that_asks_for_nothing_claimed_does_not_pass(judge, pytester) ->
     summary = report["summary"]
     assert summary["failed"] == summary["blocked"] == summary["not_selected"] == 0
     assert summary["checks"] == sum(summary.values()) - summary["checks"]
+
+
+def test_precision_shows_how_the_error_grows(judge, pytester) -> None:
+    options = ("-m", "precision", "--posenc-precision", "--posenc-report=r.json")
+    found = judge(adapter(), *options)
+    assert found.ret == pytest.ExitCode.OK
+    found.stdout.fnmatch_lines(["*precision*", "rope  rope half  float32", "*position*error*"])
+    report = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))
+    (curve,) = [check["curve"] for check in report["checks"]]
+    positions, errors, allowed = zip(*curve, strict=True)
+    assert list(positions) == sorted(positions)
+    assert max(positions) == 131071
+    assert all(error <= bound for error, bound in zip(errors, allowed, strict=True))
+    assert allowed[-1] > 1000 * allowed[1]

@@ -113,6 +113,7 @@ class CheckItem(pytest.Item):
             "exact_angles": outcome.exact_angles,
             "horizon": outcome.horizon,
             "horizon_is_claim": outcome.horizon_is_claim,
+            "curve": [list(point) for point in outcome.curve],
             "explanations": [list(each) for each in outcome.explanations],
             "message": message,
         }

@@ -35,6 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="checks that are known to fail, with reasons; see 'posenc known'",
     )
     group.addoption(
+        "--posenc-precision",
+        action="store_true",
+        help="show how the error grows with position, for every claim that has positions",
+    )
+    group.addoption(
         "--posenc-examples",
         metavar="N",
         type=int,

@@ -31,6 +31,7 @@ class Result:
     exact_angles: bool | None
     horizon: int | None
     horizon_is_claim: bool | None
+    curve: Sequence[Sequence[float]]
     explanations: Sequence[Sequence[str]]
     message: str
 

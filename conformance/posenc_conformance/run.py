@@ -37,6 +37,7 @@ class Run:
         chosen: Sequence[Scheme],
         options: Options,
         robust: bool,
+        precision: bool,
         report_file: Path | None,
         known_file: Path | None,
     ) -> None:
@@ -45,6 +46,7 @@ class Run:
         self.chosen = chosen
         self.options = options
         self.robust = robust
+        self.precision = precision
         self.report_file = report_file
         self.subjects = subjects(implementation.adapter, schemes)
         self.results: list[Result] = []
@@ -76,6 +78,7 @@ class Run:
             chosen,
             Options(examples, config.getoption("posenc_seed")),
             config.getoption("posenc_robust"),
+            config.getoption("posenc_precision"),
             _report_file(config),
             Path(file) if (file := config.getoption("posenc_known")) else None,
         )
@@ -138,6 +141,10 @@ class Run:
         terminalreporter.section(f"scorecard: {report.title(self.implementation)}")
         for line in scorecard.lines(self.report):
             terminalreporter.write_line(line)
+        if self.precision:
+            terminalreporter.section("precision")
+            for line in scorecard.curves(self.report):
+                terminalreporter.write_line(line)
         if self.report_file:
             report.write(self.report, self.report_file)
             terminalreporter.write_line(f"report: {self.report_file}")

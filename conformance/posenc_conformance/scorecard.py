@@ -1,6 +1,7 @@
 """The scorecard: a report, for the terminal."""
 
 from collections.abc import Iterator
+from math import log10
 from textwrap import wrap
 from typing import Any
 
@@ -43,6 +44,26 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         f"{summary['blocked']} blocked, {summary['silent']} silent on bad input, "
         f"{summary['not_selected']} not selected, {summary['not_claimed']} not claimed"
     )
+
+
+def curves(report: dict[str, Any]) -> Iterator[str]:
+    """How the error of every claim with positions grows, in units of the scale."""
+    shown = [check for check in report["checks"] if check["curve"]]
+    if not shown:
+        yield "no claim that was checked has positions"
+    for check in shown:
+        yield f"{check['scheme']}  {check['call']} {check['combination']}  {check['dtype']}"
+        yield f"  {'position':>20}  {'error':>8}  {'allowed':>8}"
+        for position, error, allowed in check["curve"]:
+            bar = "#" * _log_steps(error)
+            yield f"  {int(position):>20,}  {error:8.1e}  {allowed:8.1e}  {bar}".rstrip()
+        yield ""
+    yield "errors are parts of the scale: 1 for an encoding, the length of the pair for a rotation"
+
+
+def _log_steps(error: float) -> int:
+    """Three signs for every power of ten above 1e-9."""
+    return max(0, round(3 * (log10(error) + 9))) if error > 0 else 0
 
 
 def _cells(report: dict[str, Any], row: dict[str, Any]) -> list[str]:

@@ -30,6 +30,8 @@ class Outcome:
     """Largest power of two up to which errors stay below bfloat16 resolution."""
     horizon_is_claim: bool | None = None
     """Whether the horizon lies where the claim ends, not where the precision does."""
+    curve: tuple[tuple[int, float, float], ...] = ()
+    """Of a sweep: positions, and the largest error and bound there in units of the scale."""
     explanations: tuple[tuple[str, str], ...] = ()
     """Known deviations that explain a failure, the most special first: id, and words."""
 

@@ -1,8 +1,10 @@
 """Precision: how the error grows with position."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from posenc_conformance import schemes
 from posenc_conformance.arrays import UNIT_ROUNDOFF
@@ -10,7 +12,7 @@ from posenc_conformance.cases import Case
 from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
 from posenc_conformance.failure import compared
 from posenc_conformance.subject import Misbehaviour, Scope, Subject
-from posenc_conformance.tolerance import Floats
+from posenc_conformance.tolerance import Floats, bounds
 
 BFLOAT16_RESOLUTION = 2.0**-8
 
@@ -50,14 +52,43 @@ def sweep(subject: Subject, case: Case) -> Outcome:
         raise Wrong(f"precision: {problem}") from None
     angles = "positions" in case.arguments and case.scheme.accuracy.angle > 0
     reach, at_end = horizon(case, output) if angles else (None, None)
+    found = Outcome(horizon=reach, horizon_is_claim=at_end, curve=curve(case, output))
     try:
-        outcome = compared(case, output, "precision")
+        right = compared(case, output, "precision")
     except Wrong as wrong:
-        failed = wrong.outcome
-        outcome = Outcome(failed.worst, None, reach, at_end, failed.explanations)
+        worst, explanations = wrong.outcome.worst, wrong.outcome.explanations
+        outcome = replace(found, worst=worst, explanations=explanations)
         raise Wrong(wrong.text, outcome, case) from None
-    exact = outcome.exact_angles if reach is not None else None
-    return Outcome(outcome.worst, exact, reach, at_end)
+    exact = right.exact_angles if reach is not None else None
+    return replace(found, worst=right.worst, exact_angles=exact)
+
+
+def curve(case: Case, output: Floats) -> tuple[tuple[int, float, float], ...]:
+    """Position, error and bound in units of the scale, the worst between two powers of two."""
+    if "positions" not in case.arguments or output.ndim < 2:
+        return ()
+    terms = schemes.error_terms(case)
+    scale = np.broadcast_to(terms.scale, case.shape)
+    error = np.abs(output - case.truth)
+    shares = [
+        np.divide(part, scale, out=np.zeros(case.shape), where=scale > 0).max(axis=-1)
+        for part in (error, bounds(case, terms))
+    ]
+    positions = _magnitudes(case)
+    steps = np.frexp(positions.astype(np.float64))[1]  # 0 for 0, then one for each power of two
+    found = []
+    for step in np.unique(steps):
+        rows = np.flatnonzero(steps == step)
+        row = rows[np.argmax(shares[0][rows])]
+        found.append((int(positions[row]), float(shares[0][row]), float(shares[1][row])))
+    return tuple(found)
+
+
+def _magnitudes(case: Case) -> npt.NDArray[np.int64]:
+    """Of each row's position; the largest of all axes, if there are several."""
+    positions = np.abs(case.arguments["positions"])
+    largest: npt.NDArray[np.int64] = positions.reshape(-1, positions.shape[-1]).max(axis=0)
+    return largest
 
 
 def horizon(case: Case, output: Floats) -> tuple[int, bool]:
@@ -71,7 +102,6 @@ def horizon(case: Case, output: Floats) -> tuple[int, bool]:
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
     error = np.abs(output - case.truth)
     beyond = (error > scale * (rounding + BFLOAT16_RESOLUTION)).any(axis=-1)
-    positions = np.abs(case.arguments["positions"])
-    positions = positions.reshape(-1, positions.shape[-1]).max(axis=0)  # of all axes, if several
+    positions = _magnitudes(case)
     first = int(positions[beyond].min()) if beyond.any() else int(positions.max()) + 1
     return 2 ** ((first - 1).bit_length() - 1) if first > 1 else 0, not beyond.any()
