@@ -1,0 +1,20 @@
+"""Dynamic NTK scaling by its definition: a base that follows from the length."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle.scaling import frequencies, number, rotation
+
+
+def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
+    """Of a pair."""
+    trained, factor = int(arguments["original_max_position"]), number(arguments, "factor")
+    beyond = max(int(arguments["length"]) - trained, 0)
+    stretch = 1 + factor * beyond / trained
+    base = number(arguments, "base") * mpmath.power(stretch, mpmath.mpf(size) / (size - 2))
+    return mpmath.power(base, -mpmath.mpf(2 * pair) / size)
+
+
+VALUES = {"dynamic_ntk_frequencies": frequencies(frequency), "dynamic_ntk": rotation(frequency)}

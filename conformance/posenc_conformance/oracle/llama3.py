@@ -1,0 +1,26 @@
+"""Llama 3's scaling as its authors word it: by wavelengths."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle.scaling import frequencies, number, rotation, unscaled
+
+
+def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
+    """Of a pair."""
+    omega, trained = unscaled(arguments, size, pair), int(arguments["original_max_position"])
+    factor, low, high = (
+        number(arguments, name) for name in ("factor", "low_freq_factor", "high_freq_factor")
+    )
+    wavelength = 2 * mpmath.pi / omega
+    if wavelength < trained / high:
+        return omega
+    if wavelength > trained / low:
+        return omega / factor
+    smooth = (trained / wavelength - low) / (high - low)
+    return (1 - smooth) * omega / factor + smooth * omega
+
+
+VALUES = {"llama3_frequencies": frequencies(frequency), "llama3": rotation(frequency)}

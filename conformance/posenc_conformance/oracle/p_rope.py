@@ -1,0 +1,18 @@
+"""p-RoPE by its definition (Barbero et al. 2024): the slowest frequencies are none."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle.scaling import frequencies, rotation, unscaled
+
+
+def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
+    """Of a pair, which turns if as many pairs as it takes to reach it fit into the share."""
+    share = Decimal(str(float(arguments["proportion"]))) * size / 2
+    return unscaled(arguments, size, pair) if pair + 1 <= share else mpmath.mpf(0)
+
+
+VALUES = {"p_rope_frequencies": frequencies(frequency), "p_rope": rotation(frequency)}

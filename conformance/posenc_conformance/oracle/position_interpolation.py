@@ -1,0 +1,17 @@
+"""Position interpolation by its definition (Chen et al. 2023, eq. 4): f at the position m/s."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from posenc_conformance.oracle.scaling import frequencies, number, rotation, unscaled
+
+
+def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
+    """Of a pair."""
+    return unscaled(arguments, size, pair) / number(arguments, "factor")
+
+
+VALUES = {
+    "position_interpolation_frequencies": frequencies(frequency),
+    "position_interpolation": rotation(frequency),
+}

@@ -1,0 +1,167 @@
+"""Dynamic NTK scaling: bounds, invariants and deviations."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from posenc_conformance.cases import Case
+from posenc_conformance.models import DeviationModel, Model
+from posenc_conformance.rotation import progression, rotary_dim
+from posenc_conformance.scaling import Arguments, Scaling, no_sweep, unscaled
+from posenc_conformance.tolerance import Floats
+
+
+def grown(given: Arguments) -> float:
+    """The factor times length over original length, where that is above 1."""
+    trained = given["original_max_position"]
+    return float(given["factor"] * max(given["length"], trained) / trained)
+
+
+def stretch(given: Arguments) -> float:
+    """What the slowest frequency is divided by."""
+    return float(grown(given) - (given["factor"] - 1))
+
+
+def with_stretch(given: Arguments, size: int, by: float) -> Floats:
+    """Frequencies of the base that divides the slowest one by so much."""
+    return progression(given["base"] * by ** (size / (size - 2)), size)
+
+
+def frequencies(given: Arguments, size: int) -> Floats:
+    """Those of the base for the length."""
+    return with_stretch(given, size, stretch(given))
+
+
+def cancellation(given: Arguments, size: int) -> Floats:
+    """The stretch is a difference; pair t feels its relative error 2t/(d-2) times."""
+    return np.arange(0, size, 2) / (size - 2) * grown(given) / stretch(given)
+
+
+LONGEST = 2**40
+"""A length beyond this is no length."""
+
+SCALING = Scaling(
+    frequencies,
+    choices={
+        "factor": (2.0, 4.0, 1.0, 8.0, 2.5),
+        "original_max_position": (4096, 2048, 32768, 5000),
+        "length": (16384, 131072, 12289, 20000),
+    },
+    # A length that needs less than the present one, and one that needs more.
+    changes=({"length": 4000}, {"length": 131072}, {"factor": 4.0}, {"length": 4097}),
+    cost=cancellation,
+    least_dim=4,
+)
+
+
+def ends(given: Arguments, size: int) -> Floats:
+    """Multiplier of the first frequency and of the last one."""
+    said = np.full(size // 2, np.nan)
+    said[0], said[-1] = 1, 1 / stretch(given)
+    return said
+
+
+def never_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
+    """The base as it was."""
+    omega = unscaled(case.arguments, rotary_dim(case))
+    yield "matches plain RoPE; the base was not recomputed", omega
+
+
+def always_full(case: Case) -> Iterator[tuple[str, Floats]]:
+    """The base of factor times the original length, once and for all."""
+    given = case.arguments
+    longest = given["factor"] * given["original_max_position"]
+    omega = frequencies({**given, "length": longest}, rotary_dim(case))
+    yield f"matches the base of length {longest:g}, whatever the length", omega
+
+
+def exponent_missing(case: Case) -> Iterator[tuple[str, Floats]]:
+    """The base times the stretch itself."""
+    base = case.arguments["base"] * stretch(case.arguments)
+    yield "matches the base without the power d/(d-2)", progression(base, rotary_dim(case))
+
+
+def ratio_alone(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Another stretch: the length over the original one, with or without the factor."""
+    given, size = case.arguments, rotary_dim(case)
+    ratio = grown(given) / given["factor"]
+    yield "matches a stretch of length / original length", with_stretch(given, size, ratio)
+    yield "matches a stretch without - (factor - 1)", with_stretch(given, size, grown(given))
+
+
+def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Positions scaled as well, by 2 instead of not at all."""
+    size = rotary_dim(case)
+    yield "matches positions multiplied by 2", 2 * SCALING.frequencies(case)
+    fixed = frequencies({**case.arguments, "factor": 2.0}, size)
+    yield "matches positions multiplied by 2, and a factor of 2", 2 * fixed
+    yield "matches positions multiplied by 2, and no scaling", 2 * unscaled(case.arguments, size)
+
+
+def other_length(case: Case, seen: float) -> Iterator[tuple[str, Floats]]:
+    """The base of another length: the one that the slowest frequency speaks for."""
+    given, size = case.arguments, rotary_dim(case)
+    trained, factor = given["original_max_position"], given["factor"]
+    by = unscaled(given, size)[-1] / seen if seen > 0 else np.nan
+    length = trained * (by + factor - 1) / factor
+    if not trained < length < LONGEST:
+        return
+    for step in (4096, 1000, 1):
+        candidate = round(length / step) * step
+        if candidate not in (given["length"], 0):
+            omega = frequencies({**given, "length": candidate}, size)
+            yield f"matches the base of length {candidate}, as left by another call", omega
+
+
+def kept_length(rotating: bool) -> DeviationModel:
+    """Models of a base that was kept from a call with another length."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        for words, omega in other_length(case, SCALING.seen_frequency(case, got)):
+            if rotating:
+                yield SCALING.rotation.with_frequencies(case, omega, words)
+            else:
+                yield Model(words, omega)
+
+    return models
+
+
+ERROR_TERMS = {
+    "dynamic_ntk_frequencies": SCALING.frequency_terms,
+    "dynamic_ntk": SCALING.rotary_terms,
+}
+ARGUMENTS = {
+    "dynamic_ntk_frequencies": SCALING.frequency_arguments,
+    "dynamic_ntk": SCALING.rotary_arguments,
+}
+SWEEPS = {"dynamic_ntk_frequencies": no_sweep, "dynamic_ntk": SCALING.sweep}
+SIZES = {
+    "dynamic_ntk_frequencies": SCALING.frequency_sizes,
+    "dynamic_ntk": SCALING.rotary_sizes,
+}
+INVARIANTS = {
+    "dynamic_ntk_frequencies": {
+        "ends": SCALING.multiplier(
+            ends, "the first frequency changed, or the last is not divided by the stretch"
+        ),
+    },
+    "dynamic_ntk": SCALING.rotary_invariants
+    | {"short-is-rope": SCALING.is_rope(original_max_position=32768, length=16384)},
+}
+IN_FREQUENCIES, IN_ROTATION = SCALING.both(
+    {
+        "never-scaled": never_scaled,
+        "always-full": always_full,
+        "exponent-missing": exponent_missing,
+        "ratio-alone": ratio_alone,
+        "positions-doubled": positions_doubled,
+    }
+)
+DEVIATIONS = {
+    "dynamic_ntk_frequencies": IN_FREQUENCIES
+    | {"kept-length-frequencies": kept_length(rotating=False)}
+    | SCALING.frequency_deviations,
+    "dynamic_ntk": IN_ROTATION
+    | {"kept-length": kept_length(rotating=True)}
+    | SCALING.rotary_deviations,
+}

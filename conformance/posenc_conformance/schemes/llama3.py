@@ -1,0 +1,182 @@
+"""Llama 3's scaling: bounds, invariants and deviations."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from posenc_conformance.cases import Case
+from posenc_conformance.rotation import rotary_dim
+from posenc_conformance.scaling import Arguments, Scaling, no_sweep, unscaled
+from posenc_conformance.tolerance import Floats
+from posenc_conformance.trial import Trial
+
+
+def turns(given: Arguments, omega: Floats) -> Floats:
+    """Turns over the original context."""
+    return np.asarray(given["original_max_position"] * omega / (2 * np.pi))
+
+
+def kept(given: Arguments, whole_turns: Floats) -> Floats:
+    """How much of a frequency is kept as it is, from 0 to 1."""
+    low, high = given["low_freq_factor"], given["high_freq_factor"]
+    return np.asarray(np.clip((whole_turns - low) / (high - low), 0, 1))
+
+
+def blended(given: Arguments, omega: Floats, share: Floats) -> Floats:
+    """Frequencies of which a share is kept and the rest divided."""
+    return np.asarray(omega * ((1 - share) / given["factor"] + share))
+
+
+def scaled(given: Arguments, omega: Floats) -> Floats:
+    """The scheme, applied to any frequencies."""
+    return blended(given, omega, kept(given, turns(given, omega)))
+
+
+def frequencies(given: Arguments, size: int) -> Floats:
+    """The scheme, applied to RoPE's frequencies."""
+    return scaled(given, unscaled(given, size))
+
+
+def ramp(given: Arguments, size: int) -> Floats:
+    """Between the bounds the multiplier too depends on the frequency, with its rounding error."""
+    omega = unscaled(given, size)
+    low, high = given["low_freq_factor"], given["high_freq_factor"]
+    whole_turns = turns(given, omega)
+    result = frequencies(given, size)
+    slope = whole_turns / (high - low) * (1 - 1 / given["factor"]) * omega / result
+    # A little beyond the bounds too: a rounded number of turns may fall on the other side.
+    inside = (whole_turns > low * (1 - 1e-5)) & (whole_turns < high * (1 + 1e-5))
+    return np.where(inside, slope * (1 + np.abs(np.log(result))), 0.0)
+
+
+SCALING = Scaling(
+    frequencies,
+    choices={
+        "factor": (8.0, 32.0, 1.0, 4.0),
+        "low_freq_factor": (1.0, 2.0, 0.5),
+        "high_freq_factor": (4.0, 32.0, 8.0),
+        "original_max_position": (8192, 256, 1024, 100_000),
+    },
+    changes=(
+        {"original_max_position": 256},
+        {"factor": 32.0},
+        {"low_freq_factor": 2.0},
+        {"high_freq_factor": 32.0},
+    ),
+    cost=ramp,
+)
+
+
+def outside(given: Arguments, size: int) -> Floats:
+    """Multiplier of the frequencies at and beyond the bounds."""
+    whole_turns = turns(given, unscaled(given, size))
+    low, high = given["low_freq_factor"], given["high_freq_factor"]
+    slow = np.where(whole_turns <= low, 1 / given["factor"], np.nan)
+    return np.where(whole_turns >= high, 1.0, slow)
+
+
+def between(trial: Trial) -> None:
+    """No frequency grows, and none shrinks by more than the factor."""
+    answer = trial.answer(**SCALING.frequency_arguments(trial))
+    given = answer.case.arguments
+    omega = unscaled(given, given["rotary_dim"])
+    trial.zero(
+        answer,
+        answer.values - np.clip(answer.values, omega / given["factor"], omega),
+        answer.bound,
+        "a frequency is above RoPE's, or below RoPE's over factor",
+    )
+
+
+def missing(case: Case) -> Iterator[tuple[str, Floats]]:
+    """No scaling."""
+    omega = unscaled(case.arguments, rotary_dim(case))
+    yield "matches plain RoPE; the scaling is missing", omega
+
+
+def all_divided(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Position interpolation instead."""
+    omega = unscaled(case.arguments, rotary_dim(case))
+    yield "matches all frequencies divided by factor", omega / case.arguments["factor"]
+
+
+def bounds_swapped(case: Case) -> Iterator[tuple[str, Floats]]:
+    """With the bounds exchanged nothing is between them: what is asked first decides."""
+    given = case.arguments
+    omega = unscaled(given, rotary_dim(case))
+    whole_turns = turns(given, omega)
+    for name in ("low_freq_factor", "high_freq_factor"):
+        share = (whole_turns > given[name]).astype(np.float64)
+        words = f"matches low_freq_factor and high_freq_factor exchanged: a step at {name}"
+        yield words, blended(given, omega, share)
+
+
+def ramp_inverted(case: Case) -> Iterator[tuple[str, Floats]]:
+    """The smooth factor counted from the other end."""
+    given = case.arguments
+    omega = unscaled(given, rotary_dim(case))
+    share = kept(given, turns(given, omega))
+    inside = (share > 0) & (share < 1)
+    flipped = np.where(inside, 1 - share, share)
+    yield "matches a smooth factor of 1 where it is 0", blended(given, omega, flipped)
+
+
+def ramp_in_wavelength(case: Case) -> Iterator[tuple[str, Floats]]:
+    """The smooth factor linear in the wavelength, from either end."""
+    given = case.arguments
+    omega = unscaled(given, rotary_dim(case))
+    length = 1 / turns(given, omega)  # in units of the original context
+    longest, shortest = 1 / given["low_freq_factor"], 1 / given["high_freq_factor"]
+    share = np.clip((longest - length) / (longest - shortest), 0, 1)
+    yield "matches a smooth factor linear in the wavelength", blended(given, omega, share)
+    inside, factor = (share > 0) & (share < 1), given["factor"]
+    divided = omega / (share * factor + 1 - share)
+    mixed = np.where(inside, divided, blended(given, omega, share))
+    yield "matches wavelengths mixed by a smooth factor linear in them", mixed
+
+
+def radians(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Wavelengths without 2π."""
+    given = case.arguments
+    omega = unscaled(given, rotary_dim(case))
+    share = kept(given, 2 * np.pi * turns(given, omega))
+    yield "matches wavelengths of 1/w, without 2π", blended(given, omega, share)
+
+
+def scaled_twice(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Scaled frequencies scaled again."""
+    yield "matches the scaling applied twice", scaled(case.arguments, SCALING.frequencies(case))
+
+
+ERROR_TERMS = {"llama3_frequencies": SCALING.frequency_terms, "llama3": SCALING.rotary_terms}
+ARGUMENTS = {
+    "llama3_frequencies": SCALING.frequency_arguments,
+    "llama3": SCALING.rotary_arguments,
+}
+SWEEPS = {"llama3_frequencies": no_sweep, "llama3": SCALING.sweep}
+SIZES = {"llama3_frequencies": SCALING.frequency_sizes, "llama3": SCALING.rotary_sizes}
+INVARIANTS = {
+    "llama3_frequencies": {
+        "outside-the-ramp": SCALING.multiplier(
+            outside, "a fast frequency changed, or a slow one is not divided by factor"
+        ),
+        "between": between,
+        "falling": SCALING.falling,
+    },
+    "llama3": SCALING.rotary_invariants | {"factor-one": SCALING.is_rope(factor=1.0)},
+}
+IN_FREQUENCIES, IN_ROTATION = SCALING.both(
+    {
+        "scaling-missing": missing,
+        "all-divided": all_divided,
+        "bounds-swapped": bounds_swapped,
+        "ramp-inverted": ramp_inverted,
+        "ramp-in-wavelength": ramp_in_wavelength,
+        "radians": radians,
+        "scaled-twice": scaled_twice,
+    }
+)
+DEVIATIONS = {
+    "llama3_frequencies": IN_FREQUENCIES | SCALING.frequency_deviations,
+    "llama3": IN_ROTATION | SCALING.rotary_deviations,
+}

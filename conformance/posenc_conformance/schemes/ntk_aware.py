@@ -1,0 +1,92 @@
+"""NTK-aware scaling: bounds, invariants and deviations."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from posenc_conformance.cases import Case
+from posenc_conformance.rotation import progression, rotary_dim
+from posenc_conformance.scaling import Arguments, Scaling, no_sweep, unscaled
+from posenc_conformance.tolerance import Floats
+
+
+def frequencies(given: Arguments, size: int) -> Floats:
+    """Those of the larger base."""
+    return progression(given["base"] * given["factor"] ** (size / (size - 2)), size)
+
+
+SCALING = Scaling(
+    frequencies,
+    choices={"factor": (4.0, 1.0, 2.0, 8.0, 1.5, 3.0)},
+    changes=({"factor": 2.0}, {"factor": 8.0}),
+    least_dim=4,
+)
+
+
+def ends(given: Arguments, size: int) -> Floats:
+    """Multiplier of the first frequency and of the last one."""
+    said = np.full(size // 2, np.nan)
+    said[0], said[-1] = 1, 1 / given["factor"]
+    return said
+
+
+def unscaled_models(case: Case) -> Iterator[tuple[str, Floats]]:
+    """The factor ignored."""
+    yield "matches plain RoPE; factor was ignored", unscaled(case.arguments, rotary_dim(case))
+
+
+def exponent_missing(case: Case) -> Iterator[tuple[str, Floats]]:
+    """The base times the factor itself."""
+    base, factor = case.arguments["base"], case.arguments["factor"]
+    yield "matches the base times factor", progression(base * factor, rotary_dim(case))
+
+
+def exponent_inverted(case: Case) -> Iterator[tuple[str, Floats]]:
+    """The fraction upside down."""
+    base, factor, size = case.arguments["base"], case.arguments["factor"], rotary_dim(case)
+    omega = progression(base * factor ** ((size - 2) / size), size)
+    yield "matches the base times factor to the power (d-2)/d, not d/(d-2)", omega
+
+
+def interpolated(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Position interpolation instead, or on top."""
+    omega, factor = unscaled(case.arguments, rotary_dim(case)), case.arguments["factor"]
+    yield "matches frequencies divided by factor, with the base as it was", omega / factor
+    both = SCALING.frequencies(case) / factor
+    yield "matches frequencies divided by factor on top of the larger base", both
+
+
+ERROR_TERMS = {
+    "ntk_aware_frequencies": SCALING.frequency_terms,
+    "ntk_aware": SCALING.rotary_terms,
+}
+ARGUMENTS = {
+    "ntk_aware_frequencies": SCALING.frequency_arguments,
+    "ntk_aware": SCALING.rotary_arguments,
+}
+SWEEPS = {"ntk_aware_frequencies": no_sweep, "ntk_aware": SCALING.sweep}
+SIZES = {
+    "ntk_aware_frequencies": SCALING.frequency_sizes,
+    "ntk_aware": SCALING.rotary_sizes,
+}
+INVARIANTS = {
+    "ntk_aware_frequencies": {
+        "ends": SCALING.multiplier(
+            ends, "the first frequency changed, or the last is not divided by factor"
+        ),
+        "geometric": SCALING.geometric,
+    },
+    "ntk_aware": SCALING.rotary_invariants | {"factor-one": SCALING.is_rope(factor=1.0)},
+}
+IN_FREQUENCIES, IN_ROTATION = SCALING.both(
+    {
+        "unscaled": unscaled_models,
+        "exponent-missing": exponent_missing,
+        "exponent-inverted": exponent_inverted,
+        "interpolated": interpolated,
+    }
+)
+DEVIATIONS = {
+    "ntk_aware_frequencies": IN_FREQUENCIES | SCALING.frequency_deviations,
+    "ntk_aware": IN_ROTATION | SCALING.rotary_deviations,
+}

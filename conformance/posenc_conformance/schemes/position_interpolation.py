@@ -1,0 +1,135 @@
+"""Position interpolation: bounds, invariants and deviations."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import posenc
+from posenc_conformance.cases import Case
+from posenc_conformance.rotation import rotary_dim
+from posenc_conformance.scaling import Arguments, Scaling, allowed, no_sweep, unscaled
+from posenc_conformance.tolerance import Floats
+from posenc_conformance.trial import Trial
+
+
+def frequencies(given: Arguments, size: int) -> Floats:
+    """RoPE's, divided."""
+    return np.asarray(unscaled(given, size) / given["factor"])
+
+
+SCALING = Scaling(
+    frequencies,
+    choices={"factor": (4.0, 1.0, 2.0, 8.0, 1.5, 3.0)},
+    changes=({"factor": 2.0}, {"factor": 8.0}),
+)
+
+
+def times_factor(trial: Trial) -> None:
+    """Multiplied by the factor, the frequencies are those of factor 1."""
+    if not allowed(trial, {"factor": 1.0}):
+        return
+    chosen = SCALING.frequency_arguments(trial)
+    scaled, plain = trial.answer(**chosen), trial.answer(**(chosen | {"factor": 1.0}))
+    factor = chosen["factor"]
+    trial.zero(
+        scaled,
+        scaled.values * factor - plain.values,
+        scaled.bound * factor + plain.bound,
+        f"{factor:g} times the frequencies are not those of factor 1",
+    )
+
+
+def stretched_positions(trial: Trial) -> None:
+    """Position s·m of the longer context is turned like position m of the original one."""
+    chosen: dict[str, Any] = SCALING.rotary_arguments(trial)
+    factor, positions = chosen["factor"], chosen["positions"]
+    if factor % 1 or positions.max() * factor > trial.scope.max_position:
+        return
+    answer = trial.answer(**(chosen | {"positions": positions * int(factor)}))
+    expected = posenc.rope(
+        answer.case.arguments["x"],
+        positions,
+        base=chosen["base"],
+        layout=answer.case.conventions["layout"],
+    )
+    trial.zero(
+        answer,
+        answer.values - expected,
+        answer.bound,
+        f"position {factor:g} m is not turned like position m without scaling",
+    )
+
+
+def unscaled_models(case: Case) -> Iterator[tuple[str, Floats]]:
+    """The factor ignored."""
+    yield "matches plain RoPE; factor was ignored", unscaled(case.arguments, rotary_dim(case))
+
+
+def multiplied(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Times the factor."""
+    omega = unscaled(case.arguments, rotary_dim(case))
+    yield "matches frequencies multiplied by factor", omega * case.arguments["factor"]
+
+
+def scaled_twice(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Positions and frequencies both divided."""
+    omega = unscaled(case.arguments, rotary_dim(case))
+    yield "matches frequencies divided by factor twice", omega / case.arguments["factor"] ** 2
+
+
+def exponent_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
+    """The factor in the exponent."""
+    omega = unscaled(case.arguments, rotary_dim(case))
+    factor = case.arguments["factor"]
+    yield "matches exponents divided by factor, not frequencies", omega ** (1 / factor)
+
+
+def base_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
+    """NTK-aware scaling instead."""
+    size, factor = rotary_dim(case), case.arguments["factor"]
+    if size > 2:
+        slowdown = factor ** (-np.arange(0, size, 2) / (size - 2))
+        yield "matches NTK-aware scaling by factor", unscaled(case.arguments, size) * slowdown
+
+
+ERROR_TERMS = {
+    "position_interpolation_frequencies": SCALING.frequency_terms,
+    "position_interpolation": SCALING.rotary_terms,
+}
+ARGUMENTS = {
+    "position_interpolation_frequencies": SCALING.frequency_arguments,
+    "position_interpolation": SCALING.rotary_arguments,
+}
+SWEEPS = {
+    "position_interpolation_frequencies": no_sweep,
+    "position_interpolation": SCALING.sweep,
+}
+SIZES = {
+    "position_interpolation_frequencies": SCALING.frequency_sizes,
+    "position_interpolation": SCALING.rotary_sizes,
+}
+INVARIANTS = {
+    "position_interpolation_frequencies": {
+        "times-factor": times_factor,
+        "geometric": SCALING.geometric,
+    },
+    "position_interpolation": SCALING.rotary_invariants
+    | {
+        "factor-one": SCALING.is_rope(factor=1.0),
+        "stretched-positions": stretched_positions,
+    },
+}
+IN_FREQUENCIES, IN_ROTATION = SCALING.both(
+    {
+        "unscaled": unscaled_models,
+        "multiplied": multiplied,
+        "scaled-twice": scaled_twice,
+        "exponent-scaled": exponent_scaled,
+        "base-scaled": base_scaled,
+    }
+)
+DEVIATIONS = {
+    "position_interpolation_frequencies": IN_FREQUENCIES | SCALING.frequency_deviations,
+    "position_interpolation": IN_ROTATION | SCALING.rotary_deviations,
+}

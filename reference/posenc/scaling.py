@@ -1,0 +1,71 @@
+"""Rotary embedding with other frequencies than its own: what every scaling of them shares."""
+
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, rotation
+from posenc.exact import power, progression, sincos, turns
+
+LAYOUTS = ("interleaved", "half")
+DIGITS = 80
+
+Frequencies = tuple[Decimal, ...]
+"""Radians per position of each pair, to about 80 digits."""
+
+
+def number(name: str, value: float, least: float) -> float:
+    """A finite number that is not below another."""
+    result = float(value)
+    if not (np.isfinite(result) and result >= least):
+        raise ValueError(f"{name} is {value!r}; it must be a finite number of at least {least:g}")
+    return result
+
+
+def even(rotary_dim: int, least: int = 2) -> int:
+    """A number of channels that makes pairs."""
+    size = arguments.integer("rotary_dim", rotary_dim, least)
+    if size % 2:
+        raise ValueError(f"rotary_dim is {size}; it must be even to make pairs")
+    return size
+
+
+def unscaled(rotary_dim: int, base: float) -> Frequencies:
+    """Those of rotary embedding: ``base ** (-2t / rotary_dim)``."""
+    return tuple(progression(base, Fraction(2, rotary_dim), rotary_dim // 2))
+
+
+@lru_cache(maxsize=256)
+def stretched(rotary_dim: int, base: float, stretch: Fraction) -> Frequencies:
+    """Those of rotary embedding with the base ``base * stretch ** (d / (d-2))``, d channels."""
+    if rotary_dim == 2:
+        raise ValueError("two channels cannot be stretched: the exponent d / (d-2) divides by zero")
+    with localcontext(prec=DIGITS):
+        ratio = power(base, Fraction(-2, rotary_dim)) * power(stretch, Fraction(-2, rotary_dim - 2))
+        return tuple(ratio**pair for pair in range(rotary_dim // 2))
+
+
+def rounded(frequencies: Frequencies, dtype: npt.DTypeLike) -> npt.NDArray[np.floating]:
+    """Frequencies as numbers of a dtype: shape [rotary_dim / 2]."""
+    return np.array([float(frequency) for frequency in frequencies]).astype(dtype)
+
+
+def rotated(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    layout: str,
+    frequencies: Callable[[int], Frequencies],
+) -> npt.NDArray[np.floating]:
+    """Each pair of the channels of x turned by position times frequency.
+
+    ``frequencies`` takes the number of channels; the result is like x, rounded once.
+    """
+    arguments.choice("layout", layout, LAYOUTS)
+    values = rotation.queries_or_keys("x", x)
+    size = rotation.width(None, values.shape[-1])
+    sin, cos = sincos(rotation.rows(positions, values.shape), turns(frequencies(size)))
+    return rotation.turned(values, sin, cos, layout, layout)

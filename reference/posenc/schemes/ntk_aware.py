@@ -1,0 +1,89 @@
+"""NTK-aware scaling: rotary embedding with a larger base.
+
+Source: Peng et al. 2023, "YaRN", arXiv 2309.00071, section 3.1; the code is that of its authors.
+"""
+
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, scaling
+
+__all__ = ["ntk_aware", "ntk_aware_frequencies"]
+
+
+def ntk_aware_frequencies(
+    rotary_dim: int,
+    *,
+    base: float = 10000.0,
+    factor: float,
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[np.floating]:
+    """Frequencies of the base ``base * factor ** (d / (d-2))``, d being rotary_dim.
+
+    Parameters
+    ----------
+    rotary_dim : int
+        Channels that are rotated: even, at least 4.
+    base : float
+        Of the unscaled progression of frequencies.
+    factor : float
+        What the slowest frequency is divided by; at least 1.
+    dtype : dtype
+        Of the result, rounded once.
+
+    Returns
+    -------
+    array of shape [rotary_dim / 2]
+        Radians per position of each pair.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain; two channels are, since d - 2 would be 0.
+    """
+    size = scaling.even(rotary_dim)
+    return scaling.rounded(_frequencies(size, base=base, factor=factor), dtype)
+
+
+def ntk_aware(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    factor: float,
+) -> npt.NDArray[np.floating]:
+    """Queries or keys, each pair of channels rotated by position times stretched frequency.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Queries or keys of any batch and head axes; head_dim is at least 4.
+    positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
+        Position of each row, in any order; at most 2**53 in magnitude.
+    base, factor : float
+        As in :func:`ntk_aware_frequencies`.
+    layout : "interleaved" or "half"
+        Pairs are channels (2t, 2t+1), or (t, t + head_dim/2).
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If x is not floating or positions are not integers.
+    ValueError
+        If an argument is out of its domain or shapes do not fit.
+    """
+    return scaling.rotated(x, positions, layout, partial(_frequencies, base=base, factor=factor))
+
+
+def _frequencies(rotary_dim: int, base: float, factor: float) -> scaling.Frequencies:
+    stretch = Fraction(scaling.number("factor", factor, 1))
+    return scaling.stretched(rotary_dim, arguments.base(base), stretch)

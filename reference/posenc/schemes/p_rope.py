@@ -1,0 +1,101 @@
+"""p-RoPE: rotary embedding without its slowest frequencies.
+
+Source: Barbero et al. 2024, "Round and Round We Go! What makes Rotary Positional Encodings
+useful?", arXiv 2410.06205; google-deepmind/gemma, gm/math/_positional_embeddings.py.
+"""
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, scaling
+
+__all__ = ["p_rope", "p_rope_frequencies"]
+
+
+def p_rope_frequencies(
+    rotary_dim: int,
+    *,
+    base: float = 10000.0,
+    proportion: float,
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[np.floating]:
+    """The first ``floor(proportion * rotary_dim / 2)`` frequencies, and 0 for the other pairs.
+
+    Frequencies that are kept are those of the whole head, ``base ** (-2t / rotary_dim)``.
+
+    Parameters
+    ----------
+    rotary_dim : int
+        Channels of the head, rotated or not: even, at least 2.
+    base : float
+        Of the geometric progression of frequencies.
+    proportion : float
+        Share of the pairs that is rotated, from 0 to 1. It stands for the decimal number that
+        it is written as, so that 0.7 of 90 pairs are 63, although the float64 is a little less.
+    dtype : dtype
+        Of the result, rounded once.
+
+    Returns
+    -------
+    array of shape [rotary_dim / 2]
+        Radians per position of each pair.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain.
+    """
+    size = scaling.even(rotary_dim)
+    return scaling.rounded(_frequencies(size, base=base, proportion=proportion), dtype)
+
+
+def p_rope(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    proportion: float,
+) -> npt.NDArray[np.floating]:
+    """Queries or keys, the pairs with the fastest frequencies rotated, the others as they are.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Queries or keys of any batch and head axes.
+    positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
+        Position of each row, in any order; at most 2**53 in magnitude.
+    base, proportion : float
+        As in :func:`p_rope_frequencies`.
+    layout : "interleaved" or "half"
+        Pairs are channels (2t, 2t+1), or (t, t + head_dim/2): of the whole head, whatever the
+        proportion.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If x is not floating or positions are not integers.
+    ValueError
+        If an argument is out of its domain or shapes do not fit.
+    """
+    frequencies = partial(_frequencies, base=base, proportion=proportion)
+    return scaling.rotated(x, positions, layout, frequencies)
+
+
+def _frequencies(rotary_dim: int, base: float, proportion: float) -> scaling.Frequencies:
+    share = scaling.number("proportion", proportion, 0)
+    if share > 1:
+        raise ValueError(f"proportion is {proportion!r}; it must be from 0 to 1")
+    # repr gives the shortest decimal that reads back as the number: the one that was written.
+    kept = int(Fraction(repr(share)) * rotary_dim / 2)
+    unscaled = scaling.unscaled(rotary_dim, arguments.base(base))
+    return unscaled[:kept] + (Decimal(0),) * (len(unscaled) - kept)

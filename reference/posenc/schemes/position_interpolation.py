@@ -1,0 +1,93 @@
+"""Position interpolation: rotary embedding at positions divided by a factor.
+
+Source: Chen et al. 2023, "Extending Context Window of Large Language Models via Positional
+Interpolation", arXiv 2306.15595, equation 4.
+"""
+
+from decimal import Decimal, localcontext
+from functools import lru_cache, partial
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, scaling
+
+__all__ = ["position_interpolation", "position_interpolation_frequencies"]
+
+
+def position_interpolation_frequencies(
+    rotary_dim: int,
+    *,
+    base: float = 10000.0,
+    factor: float,
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[np.floating]:
+    """Frequencies divided by a factor: ``base ** (-2t / rotary_dim) / factor``.
+
+    Parameters
+    ----------
+    rotary_dim : int
+        Channels that are rotated: even, at least 2.
+    base : float
+        Of the geometric progression of frequencies.
+    factor : float
+        How many times longer the context becomes; at least 1.
+    dtype : dtype
+        Of the result, rounded once.
+
+    Returns
+    -------
+    array of shape [rotary_dim / 2]
+        Radians per position of each pair.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain.
+    """
+    size = scaling.even(rotary_dim)
+    return scaling.rounded(_frequencies(size, base=base, factor=factor), dtype)
+
+
+def position_interpolation(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    factor: float,
+) -> npt.NDArray[np.floating]:
+    """Queries or keys, each pair of channels rotated by position times frequency over factor.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Queries or keys of any batch and head axes.
+    positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
+        Position of each row, in any order; at most 2**53 in magnitude.
+    base, factor : float
+        As in :func:`position_interpolation_frequencies`.
+    layout : "interleaved" or "half"
+        Pairs are channels (2t, 2t+1), or (t, t + head_dim/2).
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If x is not floating or positions are not integers.
+    ValueError
+        If an argument is out of its domain or shapes do not fit.
+    """
+    frequencies = partial(_frequencies, base=base, factor=factor)
+    return scaling.rotated(x, positions, layout, frequencies)
+
+
+@lru_cache(maxsize=256)
+def _frequencies(rotary_dim: int, base: float, factor: float) -> scaling.Frequencies:
+    divisor = Decimal(scaling.number("factor", factor, 1))
+    with localcontext(prec=scaling.DIGITS):
+        return tuple(w / divisor for w in scaling.unscaled(rotary_dim, arguments.base(base)))

@@ -1,0 +1,86 @@
+"""Right implementations: p-RoPE."""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance import claims
+from tests.miniatures.scaled import by_complex_numbers, by_halves, by_matrices, plain, plain32
+from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@right
+class PaddedWavelengths:
+    """Gemma: infinite wavelengths; pairs counted in floating point, for shares that allow it."""
+
+    @claims("half", dtype=NARROW, max_position=2**24, proportion=SHARES)
+    def p_rope(self, x: Array, positions: Array, *, base: float, proportion: float) -> Array:
+        dim = x.shape[-1]
+        turning = int(proportion * dim // 2)
+        exponents = np.float32(2 / dim) * np.arange(turning, dtype=np.float32)
+        still = np.full(dim // 2 - turning, np.inf, dtype=np.float32)
+        wavelengths = np.concatenate([np.float32(base) ** exponents, still])
+        angles = positions.astype(np.float32)[:, None] / wavelengths
+        first, second = np.split(x.astype(np.float32), 2, axis=-1)
+        cos, sin = np.cos(angles), np.sin(angles)
+        parts = [first * cos - second * sin, second * cos + first * sin]
+        return np.concatenate(parts, axis=-1).astype(x.dtype)
+
+    @claims(dtype=NARROW, proportion=SHARES)
+    def p_rope_frequencies(
+        self, rotary_dim: int, *, base: float, proportion: float, dtype: str
+    ) -> Array:
+        omega = plain32(rotary_dim, base)
+        omega[int(proportion * rotary_dim // 2) :] = 0
+        return omega.astype(KINDS[dtype])
+
+
+@right
+class ZeroFrequencies:
+    """transformers: zeros after the frequencies, for a head of one size."""
+
+    @claims("half", dtype=NARROW, max_position=2**24, head_dim=[64, 128], proportion=0.25)
+    def p_rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        dim = x.shape[-1]
+        omega = np.concatenate(
+            [plain32(dim, base)[: dim // 8], np.zeros(dim // 2 - dim // 8, "f4")]
+        )
+        return by_halves(x, positions.astype(np.float32)[:, None] * omega)
+
+
+@right
+class LeadingNeighbours:
+    """Neighbours that turn, as complex numbers, and the rest of the head copied."""
+
+    @claims("interleaved", dtype=NARROW, max_position=2**24)
+    def p_rope(self, x: Array, positions: Array, *, base: float, proportion: float) -> Array:
+        count = int(Decimal(repr(proportion)) * x.shape[-1]) // 2
+        out = x.copy()
+        angles = np.outer(positions.astype(np.float32), plain32(x.shape[-1], base)[:count])
+        if count:
+            out[..., : 2 * count] = by_complex_numbers(x[..., : 2 * count], angles)
+        return out
+
+
+@right
+class MaskedMatrices:
+    """A mask over RoPE's frequencies, and matrices in float64."""
+
+    @claims("interleaved", "half", dtype=FLOATS, max_position=2**30)
+    def p_rope(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
+        omega = self.p_rope_frequencies(x.shape[-1], dtype="float64", **given)
+        return by_matrices(x, np.outer(positions, omega), layout)
+
+    @claims(dtype=FLOATS)
+    def p_rope_frequencies(
+        self, rotary_dim: int, *, base: float, proportion: float, dtype: str
+    ) -> Array:
+        if proportion > 1:
+            raise ValueError("more than all")
+        reached = np.array([Fraction(t + 1) for t in range(rotary_dim // 2)])
+        mask = reached <= Fraction(str(proportion)) * rotary_dim / 2
+        return (plain(rotary_dim, base) * mask).astype(KINDS[dtype])
