@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from posenc_conformance import schemes
 from posenc_conformance.arrays import DTYPES
 from posenc_conformance.cases import Case
 from posenc_conformance.checks.golden import golden_case
@@ -47,7 +46,7 @@ def judged(scheme: Scheme, golden: Golden, mistake: Mistake, dtype: str) -> Comp
     case = golden_case(scheme, golden, dtype)
     output = np.asarray(mistake(case), dtype=np.float64)
     assert output.shape == case.shape, f"the mistake gives {output.shape}, not {case.shape}"
-    return compare(case, output, schemes.error_terms(case))
+    return compare(case, output, case.terms)
 
 
 def test_every_golden_has_its_mistake() -> None:

@@ -85,7 +85,7 @@ def worst_error(scheme: Scheme, call: str, name: str, arguments: dict[str, Any])
         conventions["odd_dim"] = "refuse"
     case = Case(scheme, definition, conventions, arguments, "float64")
     truth = case.truth
-    scale = np.broadcast_to(schemes.error_terms(case).scale, case.shape)
+    scale = np.broadcast_to(case.terms.scale, case.shape)
     random = np.random.default_rng(len(truth))
     worst = 0.0
     with mpmath.workdps(oracle.DIGITS):
@@ -155,7 +155,7 @@ def test_every_call_at_most_one_ulp(subject: Subject, record_property: Any) -> N
 
 def sampled_error(case: Case) -> float:
     """Largest error in units in the last place of the scale, at elements spread over the result."""
-    scale = np.broadcast_to(schemes.error_terms(case).scale, case.shape)
+    scale = np.broadcast_to(case.terms.scale, case.shape)
     truth = np.broadcast_to(case.truth, case.shape)
     exact = oracle.element(
         case.scheme.module_name, case.call.name, case.arguments, case.conventions

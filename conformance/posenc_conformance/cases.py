@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ import posenc
 from posenc_conformance import schemes
 from posenc_conformance.arrays import DTYPES, Array, lattice, narrowed
 from posenc_conformance.spec import Call, Golden, Point, Published, RawArguments, Scheme
+
+if TYPE_CHECKING:
+    from posenc_conformance.tolerance import ErrorTerms
 
 Shape = Sequence[int]
 
@@ -82,6 +85,12 @@ class Case:
         return np.asarray(reference(**self.arguments, **keywords))
 
     @cached_property
+    def terms(self) -> "ErrorTerms":
+        """Scale and angle of each element, for the error model."""
+        terms: ErrorTerms = schemes.module(self.scheme).ERROR_TERMS[self.call.name](self)
+        return terms
+
+    @cached_property
     def shown(self) -> Array:
         """Which elements count: not those that a mask or a golden hides. Broadcasts to the result.
 
@@ -107,7 +116,7 @@ class Case:
             inputs[name] = value.copy() if isinstance(value, np.ndarray) else value
         return inputs
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape that the result must have."""
         own = getattr(schemes.module(self.scheme), "SHAPES", {})

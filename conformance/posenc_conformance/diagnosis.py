@@ -94,7 +94,7 @@ def _pairs(fits: Sequence[Fit], output: Floats) -> Iterator[Fit]:
 
 
 def _fits(case: Case, output: Floats) -> Iterator[Fit]:
-    terms = schemes.error_terms(case)
+    terms = case.terms
     bound = bounds(case, terms)
     judged = informative(case, terms, bound)
     error = _largest(output - np.where(judged, case.truth, 0), judged)
@@ -102,7 +102,8 @@ def _fits(case: Case, output: Floats) -> Iterator[Fit]:
         for model in models(case, output):
             if model.output.shape != case.shape or not _differs(case, terms, model.output):
                 continue
-            difference = np.where(judged, np.abs(output - model.output), 0)
+            with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
+                difference = np.where(judged, np.abs(output - model.output), 0)
             residual = float(error_ratio(difference, bound).max())
             left = _largest(difference, judged) / error if error > 0 else np.inf
             yield Fit(name, model.explanation, residual, left, model.of)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance import schemes
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import Outcome, Wrong
 from posenc_conformance.diagnosis import Diagnosis, diagnose
@@ -30,9 +29,9 @@ AXES = {
 
 def compared(case: Case, output: Floats, title: str) -> Outcome:
     """The outcome of a right result; raises Wrong for another."""
-    comparison = compare(case, output, schemes.error_terms(case))
+    comparison = compare(case, output, case.terms)
     if comparison.right:
-        return Outcome(worst=comparison.worst, exact_angles=comparison.exact_angles)
+        return Outcome(worst=comparison.worst)
     diagnosis = diagnose(case, output)
     text = "\n".join(
         [

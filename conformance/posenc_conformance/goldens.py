@@ -175,9 +175,8 @@ def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iter
 
 
 def _unit(case: Case, index: tuple[int, ...]) -> float:
-    from posenc_conformance import schemes
 
-    scale = np.broadcast_to(schemes.error_terms(case).scale, case.shape)[index]
+    scale = np.broadcast_to(case.terms.scale, case.shape)[index]
     return float(np.spacing(scale))
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance import schemes
 from posenc_conformance.cases import Case
 from posenc_conformance.tolerance import Floats, bounds, error_ratio, informative
 
@@ -20,7 +19,7 @@ STEADY = 0.15
 
 def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
     """Where a wrong result is wrong, and how, in words; names are those of the last axes."""
-    terms = schemes.error_terms(case)
+    terms = case.terms
     bound = bounds(case, terms)
     judged = informative(case, terms, bound)
     truth = np.broadcast_to(np.where(judged, case.truth, 0.0), case.shape)

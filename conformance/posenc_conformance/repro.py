@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance import schemes
 from posenc_conformance.arrays import Array, dtype_name
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import LEVELS, Blocked, Check, NotClaimed, Options, Wrong, checks_of
@@ -112,7 +111,7 @@ def _worst(subject: Subject, case: Case) -> tuple[tuple[int, ...] | None, float,
         output = subject.run(case)
     except Misbehaviour:
         return None, np.nan, np.nan
-    terms = schemes.error_terms(case)
+    terms = case.terms
     index = compare(case, output, terms).index
     return index, float(case.truth[index]), float(bounds(case, terms)[index])
 

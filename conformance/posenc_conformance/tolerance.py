@@ -35,18 +35,11 @@ class Comparison:
     bound: float
     wrong: int
     judged: int
-    worst_without_angles: float
-    """The same with the bound of exact angles."""
 
     @property
     def right(self) -> bool:
         """Whether every error is within its bound."""
         return self.wrong == 0
-
-    @property
-    def exact_angles(self) -> bool:
-        """Whether every error is within what rounding the result alone explains."""
-        return self.worst_without_angles <= 1
 
 
 def bounds(case: Case, terms: ErrorTerms, *, angles: bool = True) -> Floats:
@@ -74,11 +67,9 @@ def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:
     got = output.astype(np.float64)
     bound = bounds(case, terms)
     judged = informative(case, terms, bound)
-    truth = np.where(judged, case.truth, 0.0)
-    error = np.where(judged, np.abs(got - truth), 0.0)
-    ratio = error_ratio(error, bound)
+    ratio = error_ratio(_errors(case, got, judged), bound)
     if ratio.size == 0:
-        return Comparison(0.0, (), np.nan, np.nan, np.nan, 0, 0, 0.0)
+        return Comparison(0.0, (), np.nan, np.nan, np.nan, 0, 0)
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
     return Comparison(
         worst=float(ratio[index]),
@@ -87,9 +78,23 @@ def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:
         expected=float(case.truth[index]),
         bound=float(bound[index]),
         wrong=int(np.count_nonzero(ratio > 1)),
-        judged=int(np.count_nonzero(judged)),
-        worst_without_angles=float(error_ratio(error, bounds(case, terms, angles=False)).max()),
+        judged=int(np.count_nonzero(np.broadcast_to(judged, ratio.shape))),
     )
+
+
+def exact_angles(case: Case, output: Array, terms: ErrorTerms) -> bool:
+    """Whether every error of a right result is within what rounding the result alone explains."""
+    judged = informative(case, terms, bounds(case, terms))
+    error = _errors(case, output.astype(np.float64), judged)
+    ratio = error_ratio(error, bounds(case, terms, angles=False))
+    return bool(ratio.max(initial=0) <= 1)
+
+
+def _errors(case: Case, got: Floats, judged: npt.NDArray[np.bool_]) -> Floats:
+    if judged.all():
+        return np.abs(got - case.truth)
+    truth = np.where(judged, case.truth, 0.0)
+    return np.where(judged, np.abs(got - truth), 0.0)
 
 
 def error_ratio(error: Floats, bound: Floats) -> Floats:
@@ -99,4 +104,5 @@ def error_ratio(error: Floats, bound: Floats) -> Floats:
     """
     exact = np.where(error > 0, np.inf, 0.0)
     ratio: Any = np.divide(error, bound, out=exact, where=bound > 0)
-    return np.asarray(np.where(np.isnan(ratio), np.inf, ratio))
+    ratio[np.isnan(ratio)] = np.inf
+    return np.asarray(ratio)

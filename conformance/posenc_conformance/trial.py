@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from posenc_conformance import schemes
 from posenc_conformance.cases import Case
 from posenc_conformance.subject import Scope, Subject
 from posenc_conformance.tolerance import (
@@ -110,7 +109,7 @@ class Trial:
         """The implementation's answer to these arguments."""
         case = self.case(**arguments)
         output = self.subject.run(case).astype(np.float64)
-        terms = schemes.error_terms(case)
+        terms = case.terms
         # Where the bound says nothing, any value is possible within the model.
         bound = bounds(case, terms)
         bound = np.where(informative(case, terms, bound), bound, np.inf)
@@ -118,7 +117,7 @@ class Trial:
 
     def compare(self, answer: Answer) -> Comparison:
         """An answer against the truth."""
-        return compare(answer.case, answer.values, schemes.error_terms(answer.case))
+        return compare(answer.case, answer.values, answer.case.terms)
 
     def zero(self, answer: Answer, residual: Floats, bound: Floats, what: str) -> None:
         """Demand that a quantity computed from answers vanishes, within the bound given.

@@ -12,7 +12,7 @@ from posenc_conformance.cases import Case
 from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
 from posenc_conformance.failure import compared
 from posenc_conformance.subject import Misbehaviour, Scope, Subject
-from posenc_conformance.tolerance import Floats, bounds
+from posenc_conformance.tolerance import Floats, bounds, exact_angles
 
 BFLOAT16_RESOLUTION = 2.0**-8
 
@@ -59,7 +59,7 @@ def sweep(subject: Subject, case: Case) -> Outcome:
         worst, explanations = wrong.outcome.worst, wrong.outcome.explanations
         outcome = replace(found, worst=worst, explanations=explanations)
         raise Wrong(wrong.text, outcome, case) from None
-    exact = right.exact_angles if reach is not None else None
+    exact = exact_angles(case, output, case.terms) if reach is not None else None
     return replace(found, worst=right.worst, exact_angles=exact)
 
 
@@ -67,7 +67,7 @@ def curve(case: Case, output: Floats) -> tuple[tuple[int, float, float], ...]:
     """Position, error and bound in units of the scale, the worst between two powers of two."""
     if "positions" not in case.arguments or output.ndim < 2:
         return ()
-    terms = schemes.error_terms(case)
+    terms = case.terms
     scale = np.broadcast_to(terms.scale, case.shape)
     error = np.abs(output - case.truth)
     shares = [
@@ -97,7 +97,7 @@ def horizon(case: Case, output: Floats) -> tuple[int, bool]:
     What rounding the result itself may cost is not held against the angles. 0 if position 1 is
     beyond it already. Also says whether all positions asked for are within.
     """
-    terms = schemes.error_terms(case)
+    terms = case.terms
     scale = np.broadcast_to(terms.scale, case.shape)
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
     error = np.abs(output - case.truth)
