@@ -1,4 +1,4 @@
-"""Elementary functions of the reference, against mpmath."""
+"""Sums and elementary functions of the reference, against mpmath."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,41 +8,58 @@ import numpy as np
 import pytest
 
 from posenc import elementary
+from posenc.elementary import pair
 from posenc.exact import Array, Pair
+from posenc_conformance.arrays import fine
 
-CLOSE = mpmath.mpf(2) ** -90
-MODERATE = np.concatenate([np.linspace(-30, 30, 61), [0.1, -0.1, 1e-9, -1e-9, 1e-300, 0.7, 3e-5]])
+CLOSE = 2.0**-57
+VERY_CLOSE = 2.0**-96
+SMALL = np.array([0.1, -0.1, 1e-9, -1e-9, 1e-300, 0.0])
+NEAR_1 = 1 + np.concatenate([np.linspace(-0.02, 0.02, 81), 2.0 ** -np.arange(3, 53)])
 
 
-def exactly(value: Pair, index: int) -> Any:
-    return mpmath.mpf(float(value.high[index])) + mpmath.mpf(float(value.low[index]))
+def exactly(value: Pair) -> list[Any]:
+    both = zip(value.high.ravel().tolist(), value.low.ravel().tolist(), strict=True)
+    return [mpmath.mpf(high) + mpmath.mpf(low) for high, low in both]
 
 
 @pytest.mark.parametrize(
     ("function", "exact", "values"),
     [
-        (elementary.exp, mpmath.exp, np.append(MODERATE, [-650.0, 650.0])),
-        (elementary.log, mpmath.log, np.array([1e-5, 0.5, 0.999, 1.001, 2, 3, 10, 1e6, 2.0**53])),
-        (elementary.sigmoid, lambda x: 1 / (1 + mpmath.exp(-x)), MODERATE),
-        (elementary.erf, mpmath.erf, np.linspace(-6.4, 6.4, 65)),
+        (elementary.exp, mpmath.exp, np.concatenate([np.linspace(-700, 690, 500), SMALL])),
+        (elementary.log, mpmath.log, np.concatenate([NEAR_1, np.geomspace(1e-300, 1e300, 499)])),
+        (elementary.sigmoid, lambda x: 1 / (1 + mpmath.exp(-x)), np.linspace(-40, 40, 99)),
+        (elementary.gelu, lambda x: x * mpmath.ncdf(x), np.linspace(-12, 12, 499)),
     ],
 )
-def test_functions_are_right_far_beyond_float64(
+def test_functions(
     function: Callable[[Pair], Pair], exact: Callable[[Any], Any], values: Array
 ) -> None:
-    got = function(elementary.pair(values))
     with mpmath.workdps(60):
-        for i, x in enumerate(values.tolist()):
+        for x, got in zip(values.tolist(), exactly(function(pair(values))), strict=True):
             true = exact(mpmath.mpf(x))
-            assert abs(exactly(got, i) - true) <= CLOSE * abs(true), x
+            scale = abs(mpmath.mpf(x)) if function is elementary.gelu else abs(true)
+            assert abs(got - true) <= CLOSE * scale, x
+
+
+def test_functions_look_at_the_low_part() -> None:
+    high, low = np.array([0.7, 1.0, 5.3]), np.array([3e-17, -4e-17, 2e-16])
+    with mpmath.workdps(60):
+        for function, exact in (
+            (elementary.exp, mpmath.exp),
+            (elementary.log, mpmath.log),
+            (elementary.square_root, mpmath.sqrt),
+        ):
+            for x, y, got in zip(high, low, exactly(function(Pair(high, low))), strict=True):
+                true = exact(mpmath.mpf(float(x)) + mpmath.mpf(float(y)))
+                assert abs(got - true) <= CLOSE * max(abs(true), 1e-16), x
 
 
 def test_division_and_square_root() -> None:
-    quotient = elementary.divide(elementary.pair(np.array([1.0, 2.0])), elementary.pair(3.0))
+    third = elementary.divide(pair(np.array([1.0])), pair(3.0))
     with mpmath.workdps(60):
-        assert abs(exactly(quotient, 0) - mpmath.mpf(1) / 3) < CLOSE
-        root = elementary.square_root(7.0)
-        assert abs(mpmath.mpf(float(root.high)) + float(root.low) - mpmath.sqrt(7)) < CLOSE
+        assert abs(exactly(third)[0] - mpmath.mpf(1) / 3) < VERY_CLOSE
+        assert abs(exactly(elementary.square_root(7.0))[0] - mpmath.sqrt(7)) < VERY_CLOSE * 3
 
 
 def test_a_dot_product_survives_cancellation() -> None:
@@ -50,11 +67,24 @@ def test_a_dot_product_survives_cancellation() -> None:
     assert elementary.total(elementary.dot(a, b)) == 2.0**-20 + 3e-17
 
 
-def test_hidden_entries_have_no_weight() -> None:
-    weights = elementary.softmax(elementary.pair(np.array([[0.0, -np.inf, 0.0]])))
-    assert elementary.total(weights).tolist() == [[0.5, 0.0, 0.5]]
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 6, 7, 13, 128])
+def test_sums_of_products(count: int) -> None:
+    a, b = fine((2, count)) * 1e8 ** np.arange(count % 5 - 1, count % 5 - 1 + count).clip(0, 2), 0.1
+    with mpmath.workdps(60):
+        for row, got in zip(a, exactly(elementary.dots(pair(a), pair(b + 0 * a))), strict=True):
+            terms = [mpmath.mpf(x) * mpmath.mpf(b) for x in row.tolist()]
+            assert abs(got - mpmath.fsum(terms)) <= 2.0**-90 * mpmath.fsum(terms, absolute=True)
+
+
+def test_softmax_of_what_is_shown() -> None:
+    logits = np.array([[3.0, -1.0, -np.inf], [-1e4, -1e4, -np.inf], [0.0, 1000.0, -1000.0]])
+    got = elementary.total(elementary.softmax(pair(logits)))
+    assert np.array_equal(got[np.isinf(logits)], [0.0, 0.0])
+    assert np.allclose(got.sum(axis=-1), 1, rtol=0, atol=2e-16)
+    assert got[1].tolist() == [0.5, 0.5, 0.0]
+    assert got[2].tolist() == [0.0, 1.0, 0.0]
 
 
 def test_far_below_zero_the_exponential_is_zero() -> None:
-    got = elementary.exp(elementary.pair(np.array([-np.inf, -1e9])))
+    got = elementary.exp(pair(np.array([-np.inf, -1e9])))
     assert elementary.total(got).tolist() == [0.0, 0.0]

@@ -1,38 +1,37 @@
-"""Elementary functions and sums to more than float64, in float64 arithmetic alone.
+"""Sums and elementary functions to a few bits more than float64, in float64 arithmetic alone.
 
 The libraries that NumPy calls for exponentials and logarithms differ between machines in the last
-bit, and a long sum depends on its order. What is computed here is a pair ``(high, low)`` whose sum
-is right to about 2**-98, so that its rounding to float64 is the same on every machine.
+bit, and a long sum depends on its order. Here only additions, multiplications, divisions and square
+roots are used, so the digits are the same on every machine. A result is a pair ``(high, low)``
+whose sum is the value: sums, products, quotients and roots to about 2**-100, functions to 2**-57,
+which leaves the rounding to float64 as the only error to speak of.
 
 Source of the sums and products: Dekker 1971; Ogita, Rump and Oishi 2005, "Accurate Sum and Dot
 Product".
 """
 
 from decimal import Decimal, localcontext
+from functools import lru_cache
 
 import numpy as np
 
 from posenc.exact import Array, Pair, two_product, two_sum, words
 
-_LOG_2 = words(
-    Decimal("0.69314718055994530941723212145817656807550013436025525412068000949339362196969"), 3
-)
-_TWO_OVER_ROOT_PI = words(
-    Decimal("1.1283791670955125738961589031215451716881012586579977136881714434212849368829868"), 2
-)
-_HALVINGS = 6
-_TERMS = 12
-_OVERFLOW = 700.0
-_ERF_IS_1 = 6.5
-_ERF_TERMS = 190
+_DIGITS = 50
+_LOG_2 = Decimal("0.69314718055994530941723212145817656807550013436025525412")
+_STEPS = 64
+"""Tabulated powers of two between 1 and 2, and logarithms of numbers a 64th apart."""
+_STEP = _LOG_2 / _STEPS
+_STEP_HIGH = float(int(_STEP * 2**40)) / 2.0**40  # of few bits: its products with counts are exact
+_STEP_LOW = float(_STEP - Decimal(_STEP_HIGH))
+_UNDERFLOW = -800.0
 
-
-def _reciprocal(n: int) -> Pair:
-    with localcontext(prec=40):
-        return Pair(*(np.asarray(word) for word in words(1 / Decimal(n), 2)))
-
-
-_RECIPROCALS = {n: _reciprocal(n) for n in range(2, 2 * _ERF_TERMS + 2)}
+_ROOT_OF_2_PI = Decimal("2.5066282746310005024157652848110452530069867406099383166")
+_CELLS = 8
+"""Tabulated points of the normal distribution per unit."""
+_FLAT = 10
+"""Where the normal distribution is 0 or 1 to more than float64."""
+_ORDER = 13
 
 
 def pair(values: Array | float) -> Pair:
@@ -66,76 +65,28 @@ def times(a: Pair, b: Pair) -> Pair:
 
 def divide(a: Pair, b: Pair) -> Pair:
     """``a / b``; b is not zero."""
-    first = a.high / b.high
-    rest = add(a, negative(times(pair(first), b)))
-    second = rest.high / b.high
-    rest = add(rest, negative(times(pair(second), b)))
-    return add(two_sum(first, second), pair(rest.high / b.high))
+    ratio = a.high / b.high
+    back = two_product(ratio, b.high)
+    return two_sum(ratio, ((a.high - back.high) - back.low + a.low - ratio * b.low) / b.high)
 
 
-def square_root(a: float) -> Pair:
-    """The square root of a number above zero."""
-    value = pair(a)
-    first = np.sqrt(value.high)
-    rest = add(value, negative(times(pair(first), pair(first))))
-    return two_sum(first, rest.high / (2 * first))
-
-
-def exp(a: Pair) -> Pair:
-    """The exponential: 0 far below zero, ``-inf`` included; not for values above 700."""
-    high = np.clip(a.high, -_OVERFLOW - 100, _OVERFLOW)
-    low = np.where(high == a.high, a.low, 0.0)
-    doublings = np.rint(high / _LOG_2[0])
-    rest = Pair(high, low)
-    for word in _LOG_2:
-        rest = add(rest, negative(two_product(doublings, word)))
-    small = Pair(rest.high / 2**_HALVINGS, rest.low / 2**_HALVINGS)
-    # exp(small) - 1 by Taylor's series, and then (1 + y)**2 - 1 = 2 y + y**2, so that the small
-    # part is never rounded against the 1.
-    less_1 = pair(np.ones_like(high))
-    for n in range(_TERMS, 1, -1):
-        less_1 = add(pair(np.ones_like(high)), times(less_1, times(small, _RECIPROCALS[n])))
-    less_1 = times(less_1, small)
-    for _ in range(_HALVINGS):
-        less_1 = add(Pair(2 * less_1.high, 2 * less_1.low), times(less_1, less_1))
-    result = add(pair(np.ones_like(high)), less_1)
-    exponent = doublings.astype(np.int64)
-    return Pair(np.ldexp(result.high, exponent), np.ldexp(result.low, exponent))
-
-
-def log(a: Pair) -> Pair:
-    """The natural logarithm of values above zero, by one step of Newton's method."""
-    guess = np.log(a.high)
-    left = add(times(a, exp(pair(-guess))), pair(-np.ones_like(guess)))
-    return add(pair(guess), Pair(left.high, left.low - left.high * left.high / 2))
-
-
-def sigmoid(a: Pair) -> Pair:
-    """``1 / (1 + exp(-a))``."""
-    one = pair(np.ones_like(a.high))
-    return divide(one, add(one, exp(negative(a))))
-
-
-def erf(a: Pair) -> Pair:
-    """The error function: ``2 / sqrt(pi) * exp(-a**2) * sum 2**n a**(2n+1) / (2n+1)!!``."""
-    far = np.abs(a.high) > _ERF_IS_1
-    near = Pair(np.where(far, 1.0, a.high), np.where(far, 0.0, a.low))
-    square = times(near, near)
-    series = term = near
-    for n in range(1, _ERF_TERMS):
-        twice = Pair(2 * square.high, 2 * square.low)
-        term = times(times(term, twice), _RECIPROCALS[2 * n + 1])
-        series = add(series, term)
-        if not np.any(np.abs(term.high) > 2.0**-110 * np.abs(series.high)):
-            break
-    scale = Pair(*(np.asarray(word) for word in _TWO_OVER_ROOT_PI))
-    value = times(times(scale, exp(negative(square))), series)
-    return Pair(np.where(far, np.sign(a.high), value.high), np.where(far, 0.0, value.low))
+def square_root(a: Pair | float) -> Pair:
+    """The square root of numbers above zero."""
+    value = a if isinstance(a, Pair) else pair(a)
+    root = np.sqrt(value.high)
+    back = two_product(root, root)
+    return two_sum(root, ((value.high - back.high) - back.low + value.low) / (2 * root))
 
 
 def dot(a: Array, b: Array) -> Pair:
     """Sum of ``a * b`` over the last axis; the other axes broadcast."""
     return sum_last(two_product(*np.broadcast_arrays(a, b)))
+
+
+def dots(a: Pair, b: Pair) -> Pair:
+    """The same of pairs."""
+    product = two_product(a.high, b.high)
+    return sum_last(Pair(product.high, product.low + (a.high * b.low + a.low * b.high)))
 
 
 def sum_last(a: Pair) -> Pair:
@@ -152,13 +103,108 @@ def sum_last(a: Pair) -> Pair:
     return two_sum(high[..., 0], low[..., 0])
 
 
+def exp(a: Pair) -> Pair:
+    """The exponential of numbers below 700: 0 far below zero, ``-inf`` included."""
+    high = np.maximum(a.high, _UNDERFLOW)
+    count = np.rint(high / _STEP_HIGH)
+    rest = two_sum(high - count * _STEP_HIGH, -count * _STEP_LOW)  # at most 0.0055
+    r, low = rest.high, rest.low + np.where(high == a.high, a.low, 0.0)
+    bent = r * r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r / 720))))
+    whole = count.astype(np.int64)
+    power, power_low = _powers()[:, whole % _STEPS]
+    result = two_sum(power, power_low + power * (r + (low + bent)))
+    exponent = whole // _STEPS
+    return Pair(np.ldexp(result.high, exponent), np.ldexp(result.low, exponent))
+
+
+def log(a: Pair) -> Pair:
+    """The natural logarithm of numbers above zero."""
+    fraction, exponent = np.frexp(a.high)
+    below = fraction < 0.75
+    m = np.where(below, 2 * fraction, fraction)  # from 0.75 to 1.5
+    doublings = exponent - below
+    near = np.rint(m * _STEPS)
+    centre = near / _STEPS
+    rest = Pair(m - centre, np.ldexp(a.low, -doublings))
+    r = divide(rest, pair(centre))  # at most 1/96; 0 where m is 1
+    x = r.high
+    inner = 1 / 4 - x * (1 / 5 - x * (1 / 6 - x * (1 / 7 - x * (1 / 8 - x / 9))))
+    bent = -x * x * (1 / 2 - x * (1 / 3 - x * inner))
+    known, known_low = _logarithms()[:, near.astype(np.int64) - 48]
+    log_2, log_2_low = words(_LOG_2, 2)
+    whole = two_product(doublings.astype(np.float64), log_2)
+    result = add(add(whole, Pair(known, known_low)), Pair(x, r.low - x * r.low + bent))
+    return two_sum(result.high, result.low + doublings * log_2_low)
+
+
+def sigmoid(a: Pair) -> Pair:
+    """``1 / (1 + exp(-a))``."""
+    one = pair(np.ones_like(a.high))
+    bounded = np.maximum(a.high, -600.0)  # where it is below 1e-260
+    return divide(one, add(one, exp(Pair(-bounded, np.where(bounded == a.high, -a.low, 0.0)))))
+
+
 def softmax(logits: Pair) -> Pair:
     """Over the last axis; ``-inf`` hides an entry, but not all of a row may be hidden."""
-    largest = logits.high.max(axis=-1, keepdims=True)
     shown = np.isfinite(logits.high)
-    shifted = add(
-        Pair(np.where(shown, logits.high, 0.0), np.where(shown, logits.low, 0.0)), pair(-largest)
-    )
-    weights = exp(Pair(np.where(shown, shifted.high, -np.inf), np.where(shown, shifted.low, 0.0)))
+    largest = logits.high.max(axis=-1, keepdims=True)
+    shifted = two_sum(np.where(shown, logits.high, largest), -largest)
+    weights = exp(Pair(shifted.high, shifted.low + np.where(shown, logits.low, 0.0)))
+    weights = Pair(np.where(shown, weights.high, 0.0), np.where(shown, weights.low, 0.0))
     sums = sum_last(weights)
     return divide(weights, Pair(sums.high[..., None], sums.low[..., None]))
+
+
+def gelu(a: Pair) -> Pair:
+    """``a`` times the normal distribution function of ``a``, with an error relative to ``a``."""
+    near = np.clip(a.high, -_FLAT, _FLAT)
+    cell = np.rint(near * _CELLS)
+    rest = (near - cell / _CELLS) + np.where(near == a.high, a.low, 0.0)  # at most 1/16
+    table = _normal()
+    index = cell.astype(np.int64) + _FLAT * _CELLS
+    slope = table[_ORDER + 1][index]
+    for order in range(_ORDER, 1, -1):
+        slope = table[order][index] + rest * slope
+    share = two_sum(table[0][index], table[1][index] + rest * slope)
+    product = two_product(a.high, share.high)
+    return two_sum(product.high, product.low + (a.high * share.low + a.low * share.high))
+
+
+@lru_cache(maxsize=1)
+def _powers() -> Array:
+    """``2 ** (i / 64)`` as two words: shape [2, 64]."""
+    with localcontext(prec=_DIGITS):
+        ratio = (_STEP).exp()
+        return np.array([words(ratio**i, 2) for i in range(_STEPS)]).T
+
+
+@lru_cache(maxsize=1)
+def _logarithms() -> Array:
+    """``log(i / 64)`` for i = 48 … 96 as two words: shape [2, 49]."""
+    with localcontext(prec=_DIGITS):
+        return np.array([words((Decimal(i) / _STEPS).ln(), 2) for i in range(48, 97)]).T
+
+
+@lru_cache(maxsize=1)
+def _normal() -> Array:
+    """Taylor coefficients of the normal distribution function about equally spaced points.
+
+    Shape [15, points]: two words of the function itself, then the coefficients of orders 1 to 13.
+    """
+    with localcontext(prec=_DIGITS):
+        step = Decimal(1) / _CELLS
+        value, density = Decimal("0.5"), 1 / _ROOT_OF_2_PI
+        rows = []
+        for i in range(_FLAT * _CELLS + 1):
+            # The density g has g' = -x g, hence (n+1) g_{n+1} = -(x g_n + g_{n-1}).
+            terms = [density, -i * step * density]
+            for n in range(1, 40):
+                terms.append(-(i * step * terms[n] + terms[n - 1]) / (n + 1))
+            taylor = [float(terms[n] / (n + 1)) for n in range(_ORDER)]
+            rows.append([*words(value, 2), *taylor])
+            if i:
+                mirrored = [(-1) ** n * term for n, term in enumerate(taylor)]
+                rows.insert(0, [*words(1 - value, 2), *mirrored])
+            value += sum(term * step ** (n + 1) / (n + 1) for n, term in enumerate(terms))
+            density = sum((term * step**n for n, term in enumerate(terms)), Decimal(0))
+    return np.array(rows).T

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import mpmath
-import numpy as np
 
 from posenc_conformance.oracle import Element
 
@@ -47,7 +46,7 @@ def rope_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> El
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         row = index[:-1]
-        unit = {**arguments, "x": np.zeros(gradient.shape)}
+        unit = {**arguments, "x": 0 * gradient}
         unit["x"][index] = 1.0
         column = rope(unit, conventions)
         products = (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc import arguments, lean
+from posenc import arguments, elementary
 from posenc.elementary import add, pair, square_root, total
 from posenc.exact import Pair
 
@@ -132,26 +132,26 @@ def weights_of(logits: Pair, mask: str) -> Pair:
     q_len, k_len = logits.high.shape[-2:]
     if mask == "causal" and q_len > k_len:
         raise ValueError(f"q has {q_len} rows and k {k_len}; queries are the last of the keys")
-    shown = np.ones((q_len, k_len), dtype=bool)
     if mask == "causal":
-        shown = np.tril(shown, k_len - q_len)
-    return lean.softmax(logits, shown)
+        shown = np.tri(q_len, k_len, k_len - q_len, dtype=bool)
+        logits = Pair(np.where(shown, logits.high, -np.inf), np.where(shown, logits.low, 0.0))
+    return elementary.softmax(logits)
 
 
 def mean_of(weights: Pair, values: Pair) -> Pair:
     """Values of shape [..., k_len, v_dim], weighted by weights of shape [..., q_len, k_len]."""
     columns = Pair(*(np.swapaxes(part, -1, -2)[..., None, :, :] for part in values))
-    return lean.dots(Pair(weights.high[..., None, :], weights.low[..., None, :]), columns)
+    return elementary.dots(Pair(weights.high[..., None, :], weights.low[..., None, :]), columns)
 
 
 def scaled_products(q: Pair, k: Pair, scaling: str) -> Pair:
     """Products of every query with every key, divided by ``sqrt(head_dim)`` unless unscaled."""
     rows = Pair(q.high[..., :, None, :], q.low[..., :, None, :])
     columns = Pair(k.high[..., None, :, :], k.low[..., None, :, :])
-    products = lean.dots(rows, columns)
+    products = elementary.dots(rows, columns)
     if scaling == "unscaled":
         return products
-    return lean.divide(products, square_root(float(q.high.shape[-1])))
+    return elementary.divide(products, square_root(float(q.high.shape[-1])))
 
 
 def _scores(q: npt.NDArray[Any], k: npt.NDArray[Any], scaling: str) -> Pair:

@@ -7,7 +7,7 @@ arXiv 2102.10882, section 3; the details are those of the authors' code for Twin
 import numpy as np
 import numpy.typing as npt
 
-from posenc import arguments, lean
+from posenc import arguments, elementary
 from posenc.elementary import add, pair, total
 from posenc.exact import Array
 
@@ -91,5 +91,5 @@ def _gained(picture: Array, weight: Array, bias: Array) -> Array:
     padded[..., half : half + height, half : half + width, :] = picture
     windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), axis=(-3, -2))
     flat = windows.reshape(*picture.shape, size * size)
-    sums = lean.dots(pair(flat), pair(weight.reshape(dim, -1)))
+    sums = elementary.dots(pair(flat), pair(weight.reshape(dim, -1)))
     return total(add(add(sums, pair(bias)), pair(picture)))

@@ -7,7 +7,7 @@ its released code (fairseq, ``wav2vec2.py``).
 import numpy as np
 import numpy.typing as npt
 
-from posenc import arguments, lean
+from posenc import arguments, elementary
 from posenc.elementary import add, pair, total
 from posenc.exact import Array, Pair, two_product
 
@@ -72,12 +72,12 @@ def conv_wav2vec2(
     if not v.any(axis=(0, 1)).all():
         raise ValueError("weight_v is 0 at some tap, which leaves its weights without direction")
     moved = add(_convolved(rows, _normalised(v, g), groups), pair(b))
-    return np.asarray(total(add(pair(rows), lean.gelu(moved))).astype(arrays["x"].dtype))
+    return np.asarray(total(add(pair(rows), elementary.gelu(moved))).astype(arrays["x"].dtype))
 
 
 def _normalised(v: Array, g: Array) -> Pair:
     taps = pair(v.reshape(-1, v.shape[-1]).T)
-    return lean.divide(two_product(v, g), lean.square_root(lean.dots(taps, taps)))
+    return elementary.divide(two_product(v, g), elementary.square_root(elementary.dots(taps, taps)))
 
 
 def _convolved(x: Array, w: Pair, groups: int) -> Pair:
@@ -89,5 +89,5 @@ def _convolved(x: Array, w: Pair, groups: int) -> Pair:
     windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)
     per_group = windows.reshape(*leading, n, groups, 1, width * kernel)
     weights = Pair(*(part.reshape(groups, width, width * kernel) for part in w))
-    sums = lean.dots(pair(per_group), weights)
+    sums = elementary.dots(pair(per_group), weights)
     return Pair(*(part.reshape(x.shape) for part in sums))

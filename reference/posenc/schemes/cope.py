@@ -4,24 +4,17 @@ Source: Golovneva, Wang, Weston and Sukhbaatar 2024, arXiv 2405.18719, section 4
 its appendix; the authors' released code is ``projects/cope`` of facebookresearch/RAM.
 """
 
-from decimal import Decimal, localcontext
-from fractions import Fraction
-from functools import lru_cache
-
 import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
-from posenc.elementary import add, divide, dot, negative, pair, square_root, times, total
-from posenc.exact import Array, Pair, power, two_product, two_sum, words
+from posenc.elementary import add, divide, dot, negative, sigmoid, square_root, times, total
+from posenc.exact import Pair, two_sum
 from posenc.schemes.shaw import floating, queries_and_keys
 
 __all__ = ["cope_scores"]
 
 SCALINGS = ("dot-product", "sum")
-_GATE_IS_0_OR_1 = 100.0
-_STEPS = 32
-"""Powers of two in the table for exponentials, from 1 to below 2."""
 
 
 def cope_scores(
@@ -83,38 +76,8 @@ def cope_scores(
 
 
 def _gates(content: Pair, seen: npt.NDArray[np.bool_]) -> Pair:
-    # Far from zero a gate is 0 or 1 to many more digits than are kept.
-    high = np.clip(content.high, -_GATE_IS_0_OR_1, _GATE_IS_0_OR_1)
-    one = pair(np.ones_like(high))
-    inverse = _exponential(-high, np.where(high == content.high, -content.low, 0.0))
-    gates = divide(one, add(one, inverse))
+    gates = sigmoid(content)
     return Pair(np.where(seen, gates.high, 0.0), np.where(seen, gates.low, 0.0))
-
-
-def _exponential(high: Array, low: Array) -> Pair:
-    """To about 2**-60 and with fewer steps than posenc.elementary's, which is slow for this."""
-    table, (step, step_low) = _powers()
-    steps = np.rint(high / step)
-    coarse = two_product(steps, step)
-    rest = two_sum(high, -coarse.high)
-    r = rest.high  # at most log(2) / 64, so that plain float64 is enough from its square on
-    tail = r * r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 + r / 5040)))))
-    r_low = low + (rest.low - coarse.low - steps * step_low)
-    less_1 = two_sum(r, tail + r_low * (1 + r))
-    factor, factor_low = table[:, steps.astype(np.int64) % _STEPS]
-    grown = two_product(factor, less_1.high)
-    value = two_sum(factor, grown.high)
-    last = value.low + grown.low + factor_low * (1 + less_1.high) + factor * less_1.low
-    doublings = np.floor_divide(steps, _STEPS).astype(np.int64)
-    return Pair(np.ldexp(value.high, doublings), np.ldexp(last, doublings))
-
-
-@lru_cache(maxsize=1)
-def _powers() -> tuple[Array, list[float]]:
-    """``2 ** (t / 32)`` as two words for each t, shape [2, 32]; and log(2) / 32 as two words."""
-    table = [words(power(2.0, Fraction(t, _STEPS)), 2) for t in range(_STEPS)]
-    with localcontext(prec=80):
-        return np.array(table).T, words(Decimal(2).ln() / _STEPS, 2)
 
 
 def _positions(gates: Pair, last: int) -> Pair:

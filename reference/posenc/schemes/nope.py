@@ -7,7 +7,7 @@ Transformers", arXiv 2305.19466, section 2; Haviv et al. 2022, arXiv 2203.16634,
 import numpy as np
 import numpy.typing as npt
 
-from posenc import lean
+from posenc import elementary
 from posenc.elementary import pair, total
 from posenc.exact import Array, Pair
 from posenc.schemes.attention import mean_of, scaled_products, weights_of
@@ -67,4 +67,4 @@ def nope_layer(
 
 
 def _projected(x: Array, w: Array) -> Pair:
-    return lean.dots(pair(x[..., :, None, :]), pair(w.T))
+    return elementary.dots(pair(x[..., :, None, :]), pair(w.T))
