@@ -59,6 +59,8 @@ def witnessed(scheme: Scheme, witness: Witness) -> bool:
         Case(scheme, call, conventions, materialise(given), "float64").truth
         for given in witness.arguments
     )
+    if witness.rows:
+        first, second = first[list(witness.rows[0])], second[list(witness.rows[1])]
     if witness.shows == "dot-products":
         products = tuple(float(truth[0] @ truth[1]) for truth in (first, second))
         return products == witness.printed and products[0] != products[1]

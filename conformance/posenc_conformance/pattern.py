@@ -33,7 +33,9 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
     parts += _sameness(truth[wrong], error[wrong])
     if "position" in names and wrong.ndim > 1:
         scale = np.broadcast_to(terms.scale, case.shape)
-        parts += _growth(case.arguments["positions"], np.abs(error), scale)
+        # A call without positions has a row for each from 0 on.
+        positions = case.arguments.get("positions", np.arange(wrong.shape[-2]))
+        parts += _growth(positions, np.abs(error), scale)
     return "; ".join(part for part in parts if part)
 
 

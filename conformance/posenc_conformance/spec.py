@@ -130,6 +130,8 @@ class Witness:
     arguments: tuple[RawArguments, RawArguments]
     shows: str
     printed: tuple[float, ...]
+    rows: tuple[Sequence[int], ...]
+    """Rows of each result that are looked at; all if empty."""
 
 
 @dataclass(frozen=True)
@@ -394,7 +396,8 @@ def _desideratum(name: str, raw: Mapping[str, Any]) -> Desideratum:
     if witness is not None:
         arguments = tuple(witness["arguments"])
         printed = tuple(witness.get("printed", ()))
-        witness = Witness(**{**witness, "arguments": arguments, "printed": printed})
+        rows = tuple(witness.get("rows", ()))
+        witness = Witness(**{**witness, "arguments": arguments, "printed": printed, "rows": rows})
     return Desideratum(name, raw["holds"], raw["why"], raw.get("invariant"), witness)
 
 

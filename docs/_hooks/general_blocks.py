@@ -102,7 +102,8 @@ def reach() -> str:
     """How far the bound guarantees a horizon, and where it stops saying anything."""
     rows = []
     for scheme in schemes().values():
-        if any(call.kind in ("encode", "rotary") for call in scheme.calls.values()):
+        rotates = any(call.kind in ("encode", "rotary") for call in scheme.calls.values())
+        if rotates and scheme.accuracy.angle:
             for name in _floats():
                 angle = scheme.accuracy.angle * _angle_roundoff(name)
                 left = 1 - scheme.accuracy.rounding * UNIT_ROUNDOFF[name]

@@ -331,14 +331,16 @@ def _shown(scheme: Scheme, wish: Desideratum) -> str:
         return (
             f"See {link(f'#invariant-{wish.invariant}', wish.invariant)}." if wish.invariant else ""
         )
+    rows = wish.witness.rows or ((), ())
     first, second = (
-        ", ".join(f"{name}={_argument(value)}" for name, value in given.items())
-        for given in wish.witness.arguments
+        f"({', '.join(f'{name}={_argument(value)}' for name, value in given.items())})"
+        + (f"[{', '.join(map(str, some))}]" if some else "")
+        for given, some in zip(wish.witness.arguments, rows, strict=True)
     )
     what = {"equal": "are equal", "different": "differ"}.get(wish.witness.shows, "")
     if wish.witness.shows == "dot-products":
         what = "have the dot products {:g} and {:g}".format(*wish.witness.printed)
-    return f"Executed: {code(f'{wish.witness.call}({first})')} and {code(f'({second})')} {what}."
+    return f"Executed: {code(f'{wish.witness.call}{first}')} and {code(second)} {what}."
 
 
 def bad_inputs(scheme: Scheme) -> str:

@@ -1,0 +1,269 @@
+"""Embedding and sinusoid side by side: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import fine, narrowed
+from posenc_conformance.cases import Case
+from posenc_conformance.models import (
+    Model,
+    bases,
+    other_conventions,
+    rounded_angles,
+    shifted_positions,
+)
+from posenc_conformance.positions import reaching
+from posenc_conformance.schemes.embedding_sum import (
+    angle_terms,
+    base,
+    estimated_base,
+    estimated_shift,
+    frequencies,
+    interleaved,
+    places,
+)
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
+
+ROWS = 6
+
+
+def shape(case: Case) -> tuple[int, ...]:
+    """That of x, with more channels."""
+    *rows, dim = case.arguments["x"].shape
+    return *rows, dim + case.arguments["encoding_dim"]
+
+
+def beside(case: Case, content: Floats, encoding: Floats) -> Floats:
+    """The two parts in the order of the case; they broadcast to the rows of the result."""
+    rows = case.shape[:-1]
+    parts = [np.broadcast_to(part, (*rows, part.shape[-1])) for part in (content, encoding)]
+    if case.conventions["order"] == "encoding-first":
+        parts.reverse()
+    return np.concatenate(parts, axis=-1)
+
+
+def apart(case: Case, result: Floats) -> tuple[Floats, Floats]:
+    """Content and encoding of a result."""
+    wide, dim = case.arguments["encoding_dim"], case.arguments["x"].shape[-1]
+    if case.conventions["order"] == "encoding-first":
+        return result[..., wide:], result[..., :wide]
+    return result[..., :dim], result[..., dim:]
+
+
+def own_frequencies(case: Case) -> Floats:
+    """Those of the case's sinusoid."""
+    return frequencies(case.arguments["encoding_dim"], base(case))
+
+
+def encoding(case: Case) -> Floats:
+    """What stands beside the embedding: [n, encoding_dim]."""
+    return interleaved(places(case)[:, None] * own_frequencies(case))
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is 1 for the encoding; the embedding must be equal."""
+    content = np.zeros(case.arguments["x"].shape[-1:])
+    angle = angle_terms(places(case), own_frequencies(case))
+    scale = beside(case, content, np.ones(case.arguments["encoding_dim"]))
+    return ErrorTerms(scale, beside(case, content, angle))
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """Two sequences of a few positions in a row."""
+    start = trial.position(ROWS)
+    return {
+        "x": fine((2, ROWS, trial.choose("dim", (3, 1, 4, 8))), start % 5),
+        "positions": start + np.arange(ROWS),
+        "encoding_dim": trial.choose("encoding_dim", (8, 2, 4, 6, 64)),
+        "base": trial.choose("base", (10000.0, 500000.0, 1e6, 100.0)),
+    }
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """All powers of two up to the largest position, for 64 channels."""
+    positions = reaching(largest)
+    rest = {name: value for name, value in parameters.items() if name != "dim"}
+    x = fine((len(positions), parameters.get("dim", 2)))
+    return {"x": x, "positions": positions, "encoding_dim": 64, "base": 10000.0, **rest}
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Few and many channels of either part, powers of two and not, and many rows."""
+    few = np.array([1, 7])
+    for wide in (2, 4, 6, 10, 16, 48, 100, 128, 256, 300, 512, 1024):
+        yield {"x": fine((2, 3)), "positions": few, "encoding_dim": wide}
+    for dim in (1, 2, 5, 64, 256, 300, 769):
+        yield {"x": fine((2, dim)), "positions": few, "encoding_dim": 4}
+    yield {"x": fine((2049, 1)), "positions": np.arange(2049), "encoding_dim": 2}
+
+
+def content_passes(trial: Trial) -> None:
+    """Copied."""
+    answer = trial.answer(**arguments(trial))
+    content, _ = apart(answer.case, answer.values)
+    residual = content - answer.case.arguments["x"]
+    trial.zero(answer, residual, np.zeros(residual.shape), "the embedding is changed")
+
+
+def encoding_alone(trial: Trial) -> None:
+    """Equal for another embedding, and for both sequences."""
+    chosen = arguments(trial)
+    answer = trial.answer(**chosen)
+    other = trial.answer(**(chosen | {"x": -2 * chosen["x"]}))
+    one, two = (apart(each.case, each.values)[1] for each in (answer, other))
+    for residual in (two - one, one[1] - one[0]):
+        what = "the encoding depends on the embedding or the sequence"
+        trial.zero(answer, residual, np.zeros(residual.shape), what)
+
+
+def waves(answer: Answer) -> tuple[Floats, Floats]:
+    """The encoding's channels and their bounds."""
+    return apart(answer.case, answer.values)[1], apart(answer.case, answer.bound)[1]
+
+
+def circles(trial: Trial) -> None:
+    """sin² + cos² = 1."""
+    answer = trial.answer(**arguments(trial))
+    y, e = waves(answer)
+    bound = product_bound(y, e, y, e)
+    trial.zero(
+        answer,
+        y[..., 0::2] ** 2 + y[..., 1::2] ** 2 - 1,
+        bound[..., 0::2] + bound[..., 1::2] + ARITHMETIC,
+        "the encoding's pairs do not lie on circles of radius 1",
+    )
+
+
+def dots_add_up(trial: Trial) -> None:
+    """Content's dot product plus that of the distance."""
+    answer = trial.answer(**arguments(trial))
+    y, e, x = answer.values[0], answer.bound[0], answer.case.arguments["x"][0]
+    place = places(answer.case)
+    apart_by = (place[:, None] - place)[..., None] * own_frequencies(answer.case)
+    truth = x @ x.T + np.cos(apart_by).sum(axis=-1)
+    bound = product_bound(y[:, None], e[:, None], y[None], e[None]).sum(axis=-1)
+    trial.zero(
+        answer,
+        y @ y.T - truth,
+        bound + 4 * ARITHMETIC * y.shape[1],
+        "a dot product is not that of the embeddings plus one of the distance",
+    )
+
+
+def tied_sum(trial: Trial) -> None:
+    """Both halves added."""
+    chosen = arguments(trial)
+    wide = chosen["encoding_dim"]
+    if trial.choose("dim", (wide,)) != wide:
+        return
+    answer = trial.answer(**(chosen | {"x": fine((2, ROWS, wide))}))
+    bound = sum(apart(answer.case, answer.bound))
+    given = answer.case.arguments["x"] + encoding(answer.case)
+    # The sinusoid formed here loses what rounding its angle in float64 costs.
+    angle = angle_terms(places(answer.case), own_frequencies(answer.case))
+    trial.zero(
+        answer,
+        sum(apart(answer.case, answer.values)) - given,
+        bound + ARITHMETIC * (1 + angle),
+        "embedding and encoding do not add up to their sum",
+    )
+
+
+def content_scaled(case: Case, got: Floats) -> Iterator[Model]:
+    """Times the root of its channels."""
+    x = case.arguments["x"]
+    root = x.shape[-1] ** 0.5
+    for name, factor in (("sqrt(dim)", root), ("1/sqrt(dim)", 1 / root)):
+        content = narrowed(x * factor, case.dtype)
+        yield Model(f"matches an embedding times {name}", beside(case, content, encoding(case)))
+
+
+def content_rounded(case: Case, got: Floats) -> Iterator[Model]:
+    """Through a narrow dtype."""
+    for dtype in ("bfloat16", "float16"):
+        content = narrowed(case.arguments["x"], dtype)
+        yield Model(f"matches an embedding in {dtype}", beside(case, content, encoding(case)))
+
+
+def frequencies_of_another_width(case: Case, got: Floats) -> Iterator[Model]:
+    """Exponents with another d."""
+    dim, wide = case.arguments["x"].shape[-1], case.arguments["encoding_dim"]
+    for name, width in (("the embedding", dim), ("the whole row", dim + wide)):
+        omega = base(case) ** -(np.arange(0, wide, 2) / width)
+        own = interleaved(places(case)[:, None] * omega)
+        output = beside(case, case.arguments["x"], own)
+        yield Model(f"matches exponents 2t/d with the width of {name} for d", output)
+
+
+def batch_for_sequence(case: Case, got: Floats) -> Iterator[Model]:
+    """Positions counted along the axis before the rows."""
+    if len(case.shape) > 2:
+        batch = np.arange(case.shape[-3], dtype=np.float64)
+        own = interleaved(batch[:, None] * own_frequencies(case))[:, None]
+        output = beside(case, case.arguments["x"], own)
+        yield Model("matches the index along the batch taken for the position", output)
+
+
+def layout_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """Halves instead of turns."""
+    own = encoding(case)
+    for name, order in (("sin-cos", (0, 1)), ("cos-sin", (1, 0))):
+        halves = np.concatenate([own[:, part::2] for part in order], axis=1)
+        output = beside(case, case.arguments["x"], halves)
+        yield Model(f"matches the {name} layout exactly", output)
+
+
+def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Other positions, by as much as the slowest pair speaks for."""
+    seen = apart(case, got)[1]
+    yield from shifted_positions(case, estimated_shift(seen, encoding(case), own_frequencies(case)))
+
+
+def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
+    """Another base."""
+    seen = apart(case, got)[1]
+    seen = seen.reshape(-1, *seen.shape[-2:])
+    yield from bases(case, estimated_base(seen[0], places(case)) if len(seen) else None)
+
+
+def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
+    """Positions, frequencies and angles in a narrow dtype."""
+    yield from rounded_angles(
+        places(case)[:, None],
+        own_frequencies(case),
+        lambda angles: beside(case, case.arguments["x"], interleaved(angles)),
+    )
+
+
+SHAPES = {"concatenation": shape}
+ERROR_TERMS = {"concatenation": error_terms}
+ARGUMENTS = {"concatenation": arguments}
+SWEEPS = {"concatenation": sweep}
+SIZES = {"concatenation": sizes}
+INVARIANTS = {
+    "concatenation": {
+        "content-passes": content_passes,
+        "encoding-alone": encoding_alone,
+        "circles": circles,
+        "dots-add-up": dots_add_up,
+        "tied-sum": tied_sum,
+    }
+}
+DEVIATIONS = {
+    "concatenation": {
+        "order-swapped": other_conventions(
+            "order", "matches the order {value}; {claimed} was claimed"
+        ),
+        "content-scaled": content_scaled,
+        "content-rounded": content_rounded,
+        "frequencies-of-another-width": frequencies_of_another_width,
+        "batch-for-sequence": batch_for_sequence,
+        "layout-swapped": layout_swapped,
+        "positions-shifted": positions_shifted,
+        "wrong-base": wrong_base,
+        "low-precision-angles": low_precision_angles,
+    }
+}

@@ -1,0 +1,487 @@
+"""Learned positions: bounds, invariants and deviations."""
+
+from collections.abc import Callable, Iterator, Mapping
+from math import isqrt
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import fine, lattice, narrowed
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model, other_conventions
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import Answer, Trial, product_bound
+
+ROWS = 5
+GRIDS = ((3, 4, 5), (2, 3, 3), (4, 2, 3), (3, 3, 3), (1, 2, 2), (5, 3, 7), (4, 1, 6))
+"""Old size, new height, new width."""
+
+
+def learned_terms(case: Case) -> ErrorTerms:
+    """Rows are copies."""
+    return ErrorTerms(np.zeros(()), np.zeros(()))
+
+
+def before(case: Case, offset: str | None = None) -> int:
+    """Rows before that of position 0; under the case's own convention or another."""
+    chosen = offset or case.conventions["offset"]
+    return {"none": 0, "two": 2}.get(str(chosen), int(case.arguments.get("padding_idx") or 0) + 1)
+
+
+def offset_arguments(trial: Trial) -> dict[str, Any]:
+    """The padding index, where it decides."""
+    if trial.subject.combination.conventions["offset"] != "after-padding":
+        return {}
+    return {"padding_idx": trial.choose("padding_idx", (1, 0, 4))}
+
+
+def learned_arguments(trial: Trial) -> dict[str, Any]:
+    """A few positions in a row; the simplest table is long enough for what behaviours ask."""
+    extra = offset_arguments(trial)
+    rows = trial.pick.one_of((1010, 9, 40))
+    start = trial.position(ROWS, rows - ROWS)
+    first = before(trial.case(**extra, positions=np.arange(1)))
+    return extra | {
+        "positions": start + np.arange(ROWS),
+        "table": fine((first + rows, trial.choose("dim", (4, 1, 3, 8))), start),
+    }
+
+
+def learned_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Narrow and wide tables, short and long ones, up to more rows than 16 bits count."""
+    first = before(case)
+    for rows, dim in ((7, 2), (2, 3), (1, 1), (512, 5), (2048, 1), (3, 64), (3, 100), (3, 769)):
+        last = np.array([0, rows // 2, rows - 1])
+        yield {"table": fine((first + rows, dim)), "positions": last}
+    yield {"table": fine((first + 2049, 2)), "positions": np.arange(2049)}
+    far = np.array([127, 128, 255, 256, 32767, 32768, 65535, 65536])
+    yield {"table": fine((first + 65537, 1)), "positions": far}
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """How many rows a table needs depends on conventions; the sizes reach far instead."""
+
+
+def exact(trial: Trial, answer: Answer, residual: Floats, what: str) -> None:
+    """Demand that something is 0."""
+    trial.zero(answer, residual, np.zeros(residual.shape), what)
+
+
+def rows_apart(trial: Trial) -> None:
+    """Only the row that is read counts."""
+    chosen = learned_arguments(trial)
+    one = chosen | {"positions": chosen["positions"][:1]}
+    answer = trial.answer(**one)
+    table = -chosen["table"]
+    row = before(answer.case) + int(one["positions"][0])
+    table[row] = chosen["table"][row]
+    other = trial.answer(**(one | {"table": table}))
+    exact(trial, answer, answer.values - other.values, "other rows of the table have an effect")
+
+
+def columns_apart(trial: Trial) -> None:
+    """Channel by channel."""
+    chosen = learned_arguments(trial)
+    answer = trial.answer(**chosen)
+    turned = trial.answer(**(chosen | {"table": chosen["table"][:, ::-1].copy()}))
+    exact(
+        trial,
+        answer,
+        answer.values - turned.values[:, ::-1],
+        "reversing the columns of the table does not reverse the channels",
+    )
+
+
+def constant_table(trial: Trial) -> None:
+    """Nothing is scaled."""
+    chosen = learned_arguments(trial)
+    answer = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
+    exact(trial, answer, answer.values - 0.75, "a constant table does not give a constant result")
+
+
+def moved(case: Case, shift: int) -> Iterator[Floats]:
+    """What the table holds so many rows further on, counted from its end below 0."""
+    rows = case.arguments["positions"] + before(case) + shift
+    if np.all(np.abs(2 * rows + 1) < 2 * len(case.arguments["table"])):
+        yield case.arguments["table"][rows]
+
+
+def offset_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """The rows before position 0 of another convention, or of padding index 1."""
+    own = before(case)
+    names = {"none": 0, "two": 2, "after-padding with padding_idx 1": 2}
+    for name, first in names.items():
+        if first != own:
+            for output in moved(case, first - own):
+                yield Model(f"matches the offset {name}; {own} rows belong to no position", output)
+
+
+def rows_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """As many rows off as the first row speaks for, or one."""
+    shifts = [1, -1]
+    if len(got):
+        same = np.flatnonzero((case.arguments["table"] == got[0]).all(axis=1))
+        here = int(case.arguments["positions"][0]) + before(case)
+        shifts = sorted((int(row) - here for row in same), key=abs)[:1] + shifts
+    for shift in dict.fromkeys(shifts):
+        for output in moved(case, shift):
+            yield Model(f"matches rows {shift:+d} from those asked for", output)
+
+
+def row_numbers(case: Case, got: Floats) -> Iterator[Model]:
+    """The first rows, whatever positions are asked for."""
+    numbers = before(case) + np.arange(len(case.arguments["positions"]))
+    if numbers.max(initial=0) < len(case.arguments["table"]):
+        yield Model("matches the first rows of the table", case.arguments["table"][numbers])
+
+
+def rows_scaled(case: Case, got: Floats) -> Iterator[Model]:
+    """Multiplied by something."""
+    dim = case.shape[1]
+    for name, factor in (("sqrt(dim)", dim**0.5), ("1/sqrt(dim)", dim**-0.5)):
+        product = narrowed(case.truth * factor, case.dtype)
+        yield Model(f"matches rows multiplied by {name}", product)
+
+
+def padding_row_zeroed(case: Case, got: Floats) -> Iterator[Model]:
+    """Nothing for position 0."""
+    yield Model(
+        "matches zeros for position 0",
+        np.where(case.arguments["positions"][:, None] == 0, 0.0, case.truth),
+    )
+
+
+def table_rounded(case: Case, got: Floats) -> Iterator[Model]:
+    """Through a narrow dtype."""
+    for dtype in ("bfloat16", "float16"):
+        yield Model(f"matches a table in {dtype}", narrowed(case.truth, dtype))
+
+
+def class_tokens(case: Case) -> int:
+    """Rows that belong to no cell."""
+    return int(case.conventions["class_tokens"])
+
+
+def old_size(case: Case) -> int:
+    """Cells along one side of the table's grid."""
+    return isqrt(len(case.arguments["table"]) - class_tokens(case))
+
+
+def grid_shape(case: Case) -> tuple[int, int]:
+    """Rows of class tokens, then a row for each cell."""
+    given = case.arguments
+    rows = class_tokens(case) + given["height"] * given["width"]
+    return rows, given["table"].shape[1]
+
+
+def old_grid(case: Case) -> Floats:
+    """The cells of the table: [g, g, dim]."""
+    grid = old_size(case)
+    cells = case.arguments["table"][class_tokens(case) :]
+    return np.asarray(cells.reshape(grid, grid, -1))
+
+
+def with_class_rows(case: Case, cells: Floats) -> Floats:
+    """Cells [..., dim] below the rows of class tokens."""
+    table = case.arguments["table"]
+    first = table[: class_tokens(case)]
+    return np.concatenate([first, cells.reshape(-1, table.shape[1])])
+
+
+def axis_terms(grid: int, size: int, resampling: str) -> Floats:
+    """In place of the angle of each cell of one axis: 8 per weight, and 4 times the coordinate."""
+    taps = {"linear-corners": 2, "bicubic-antialias": int(np.ceil(4 * max(1, grid / size)))}
+    place = (np.arange(size) + 0.5) * grid / size
+    return np.asarray(8 * taps.get(resampling, 4) + 4 * place)
+
+
+def grid_terms(case: Case) -> ErrorTerms:
+    """The scale is the channel's largest entry, and 0 for the copied rows of class tokens."""
+    grid, resampling = old_size(case), str(case.conventions["resampling"])
+    height, width = case.arguments["height"], case.arguments["width"]
+    cells = (
+        axis_terms(grid, height, resampling)[:, None] + axis_terms(grid, width, resampling)[None]
+    )
+    kept = np.zeros(class_tokens(case))
+    largest = np.abs(old_grid(case)).max(axis=(0, 1))
+    scale = np.concatenate([kept, np.ones(height * width)])[:, None] * largest
+    return ErrorTerms(scale, np.concatenate([kept, cells.ravel()])[:, None])
+
+
+def grid_arguments(trial: Trial) -> dict[str, Any]:
+    """A small grid and another one."""
+    grid, height, width = trial.pick.one_of(GRIDS)
+    rows = int(trial.subject.combination.conventions["class_tokens"]) + grid * grid
+    return {
+        "table": fine((rows, trial.choose("dim", (2, 1, 3)))),
+        "height": trial.choose("height", (height,)),
+        "width": trial.choose("width", (width,)),
+    }
+
+
+def grid_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Growing, shrinking and both, a single cell, the sizes of models, many channels."""
+    first = class_tokens(case)
+    sizes = (
+        (2, 3, 2, 1),
+        (4, 3, 5, 2),
+        (1, 1, 1, 1),
+        (1, 3, 1, 2),
+        (2, 2, 2, 3),
+        (3, 1, 1, 65),
+        (6, 2, 9, 1),
+        (5, 17, 1, 1),
+        (2, 3, 3, 513),
+        (7, 16, 16, 1),
+    )
+    for grid, height, width, dim in sizes:
+        table = fine((first + grid * grid, dim))
+        yield {"table": table, "height": height, "width": width}
+
+
+def cells_of(answer: Answer) -> tuple[Floats, Floats]:
+    """The new cells [height, width, dim], and their bounds."""
+    given, first = answer.case.arguments, class_tokens(answer.case)
+    shape = given["height"], given["width"], answer.values.shape[1]
+    return answer.values[first:].reshape(shape), answer.bound[first:].reshape(shape)
+
+
+def same_size(trial: Trial) -> None:
+    """Nothing to interpolate."""
+    chosen = grid_arguments(trial)
+    size = trial.choose("height", (chosen["height"],))
+    if trial.choose("width", (size,)) != size:
+        return
+    first = int(trial.subject.combination.conventions["class_tokens"])
+    table = fine((first + size * size, chosen["table"].shape[1]))
+    answer = trial.answer(table=table, height=size, width=size)
+    residual = answer.values - answer.case.arguments["table"]
+    trial.zero(answer, residual, answer.bound, "a grid of its own size is not the table")
+
+
+def class_rows(trial: Trial) -> None:
+    """Copied."""
+    answer = trial.answer(**grid_arguments(trial))
+    first = class_tokens(answer.case)
+    residual = answer.values[:first] - answer.case.arguments["table"][:first]
+    exact(trial, answer, residual, "the rows of class tokens are changed")
+
+
+def constants(trial: Trial) -> None:
+    """Weights add up to 1."""
+    chosen = grid_arguments(trial)
+    answer = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
+    trial.zero(answer, answer.values - 0.75, answer.bound, "a constant table is not constant")
+
+
+def linearity(trial: Trial) -> None:
+    """f(a T + b U) = a f(T) + b f(U)."""
+    chosen = grid_arguments(trial)
+    one = lattice(chosen["table"].shape)  # of few bits, so that the sum below is exact
+    other = np.roll(one, 3)
+    both = trial.answer(**(chosen | {"table": one / 2 - other / 4}))
+    a, b = (trial.answer(**(chosen | {"table": table})) for table in (one, other))
+    trial.zero(
+        both,
+        both.values - (a.values / 2 - b.values / 4),
+        both.bound + a.bound / 2 + b.bound / 4,
+        "the result is not linear in the table",
+    )
+
+
+def separable(trial: Trial) -> None:
+    """Products stay products."""
+    chosen = grid_arguments(trial)
+    rows, dim = chosen["table"].shape
+    first = int(trial.subject.combination.conventions["class_tokens"])
+    grid = isqrt(rows - first)
+    u, v = lattice((grid, 1, 1)) / 4, lattice((1, grid, 1), 5) / 4  # products of 12 bits at most
+
+    def answer(cells: Floats) -> Answer:
+        wide = np.broadcast_to(cells, (grid, grid, dim)).reshape(-1, dim)
+        return trial.answer(**(chosen | {"table": np.concatenate([np.zeros((first, dim)), wide])}))
+
+    if trial.dtype != "float64" and trial.dtype != "float32":
+        u, v = np.sign(u), v  # a product with a sign fits every dtype
+    both, down, across = answer(u * v), answer(u), answer(v)
+    trial.zero(
+        both,
+        both.values - down.values * across.values,
+        both.bound + product_bound(down.values, down.bound, across.values, across.bound),
+        "a table that is a product of rows and columns does not give a product",
+    )
+
+
+def transposed(trial: Trial) -> None:
+    """Rows for columns."""
+    chosen = grid_arguments(trial)
+    height = trial.choose("height", (chosen["width"],))
+    width = trial.choose("width", (chosen["height"],))
+    if (height, width) != (chosen["width"], chosen["height"]):
+        return
+    answer = trial.answer(**chosen)
+    turned = with_class_rows(answer.case, old_grid(answer.case).swapaxes(0, 1))
+    other = trial.answer(table=turned, height=height, width=width)
+    (y, e), (z, f) = cells_of(answer), cells_of(other)
+    trial.zero(
+        answer,
+        y - z.swapaxes(0, 1),
+        e + f.swapaxes(0, 1),
+        "exchanging rows and columns of the table does not exchange those of the result",
+    )
+
+
+def mirrored(trial: Trial) -> None:
+    """Upside down."""
+    chosen = grid_arguments(trial)
+    answer = trial.answer(**chosen)
+    turned = with_class_rows(answer.case, old_grid(answer.case)[::-1])
+    other = trial.answer(**(chosen | {"table": turned}))
+    (y, e), (z, f) = cells_of(answer), cells_of(other)
+    trial.zero(
+        answer,
+        y - z[::-1],
+        e + f[::-1],
+        "a table turned upside down does not give the result upside down",
+    )
+
+
+def centres(grid: int, size: int, more: float = 0.0) -> Floats:
+    """Coordinates of new cells if centres of grids lie on each other."""
+    return np.asarray((np.arange(size) + 0.5) * grid / (size + more) - 0.5)
+
+
+def corners(grid: int, size: int) -> Floats:
+    """Coordinates of new cells if corners lie on each other."""
+    return np.asarray(np.arange(size) * (grid - 1) / max(size - 1, 1))
+
+
+def keys(distance: Floats, a: float) -> Floats:
+    """Keys' cubic kernel."""
+    x = np.abs(distance)
+    near = (a + 2) * x**3 - (a + 3) * x**2 + 1
+    far = a * (x**3 - 5 * x**2 + 8 * x - 4)
+    return np.where(x < 1, near, np.where(x < 2, far, 0.0))
+
+
+def cubic(grid: int, place: Floats, a: float) -> Floats:
+    """Weights [new, old] of Keys' kernel, the edge repeated outside."""
+    weights = np.zeros((len(place), grid))
+    for step in (-1, 0, 1, 2):
+        cell = np.floor(place).astype(int) + step
+        inside = np.arange(len(place)), np.clip(cell, 0, grid - 1)
+        np.add.at(weights, inside, keys(place - cell, a))
+    return weights
+
+
+def linear(grid: int, place: Floats) -> Floats:
+    """Weights of straight lines, the edge repeated outside."""
+    inside = np.clip(place, 0, grid - 1)
+    return np.asarray(np.maximum(1 - np.abs(inside[:, None] - np.arange(grid)), 0))
+
+
+def read_with(case: Case, weights: Callable[[int, int], Floats]) -> Floats:
+    """The result of other weights, given for the old and the new length of an axis."""
+    grid = old_size(case)
+    down = weights(grid, case.arguments["height"])
+    across = weights(grid, case.arguments["width"])
+    return with_class_rows(case, np.einsum("yi,xj,ijd->yxd", down, across, old_grid(case)))
+
+
+OTHER_KERNELS: dict[str, Callable[[int, int], Floats]] = {
+    "straight lines at the centres of cells": lambda g, n: linear(g, centres(g, n)),
+    "the nearest cell": lambda g, n: linear(g, np.floor(np.arange(n) * g / n)),
+    "Keys' kernel with a = -1/2": lambda g, n: cubic(g, centres(g, n), -0.5),
+    "Keys' kernel with a = -1": lambda g, n: cubic(g, centres(g, n), -1.0),
+    "Keys' kernel with a = -3/4 and aligned corners": lambda g, n: cubic(g, corners(g, n), -0.75),
+    "Keys' kernel with a = -1/2 and aligned corners": lambda g, n: cubic(g, corners(g, n), -0.5),
+}
+"""Those that no combination has."""
+
+
+def other_kernel(case: Case, got: Floats) -> Iterator[Model]:
+    """Weights that no combination has."""
+    for name, weights in OTHER_KERNELS.items():
+        yield Model(f"matches {name}", read_with(case, weights))
+
+
+def grid_flattened(case: Case, got: Floats) -> Iterator[Model]:
+    """One long row."""
+    cells = old_grid(case).reshape(-1, case.shape[1])
+    place = centres(len(cells), case.arguments["height"] * case.arguments["width"])
+    row = np.einsum("xj,jd->xd", cubic(len(cells), place, -0.75), cells)
+    yield Model("matches the grid taken for one long row", with_class_rows(case, row))
+
+
+def grid_transposed(case: Case, got: Floats) -> Iterator[Model]:
+    """Something lies on its side."""
+    turned = with_class_rows(case, old_grid(case).swapaxes(0, 1))
+    yield Model("matches the table read column by column", case.changed(table=turned).truth)
+    height, width, dim = case.arguments["height"], case.arguments["width"], case.shape[1]
+    cells = case.truth[class_tokens(case) :].reshape(height, width, dim)
+    written = with_class_rows(case, cells.swapaxes(0, 1))
+    yield Model("matches the result written column by column", written)
+    swapped = case.changed(height=width, width=height).truth
+    yield Model("matches height and width exchanged", swapped)
+
+
+def class_rows_misplaced(case: Case, got: Floats) -> Iterator[Model]:
+    """At the end, or lost."""
+    first = class_tokens(case)
+    if first:
+        yield Model("matches class tokens at the end", np.roll(case.truth, -first, axis=0))
+        lost = case.truth.copy()
+        lost[:first] = 0
+        yield Model("matches class tokens left at zero", lost)
+
+
+def interpolated_narrowly(case: Case, got: Floats) -> Iterator[Model]:
+    """A narrow table, a narrow result, or both."""
+    for dtype in ("bfloat16", "float16"):
+        narrow = case.changed(table=narrowed(case.arguments["table"], dtype)).truth
+        yield Model(f"matches a result in {dtype}", narrowed(case.truth, dtype))
+        yield Model(f"matches a table in {dtype}", narrow)
+        yield Model(f"matches a table and a result in {dtype}", narrowed(narrow, dtype))
+
+
+SHAPES = {"learned_grid": grid_shape}
+ERROR_TERMS = {"learned": learned_terms, "learned_grid": grid_terms}
+ARGUMENTS = {"learned": learned_arguments, "learned_grid": grid_arguments}
+SWEEPS = {"learned": no_sweep, "learned_grid": no_sweep}
+SIZES = {"learned": learned_sizes, "learned_grid": grid_sizes}
+INVARIANTS = {
+    "learned": {
+        "rows-apart": rows_apart,
+        "columns-apart": columns_apart,
+        "constant-table": constant_table,
+    },
+    "learned_grid": {
+        "same-size": same_size,
+        "class-rows": class_rows,
+        "constants": constants,
+        "linearity": linearity,
+        "separable": separable,
+        "transposed": transposed,
+        "mirrored": mirrored,
+    },
+}
+DEVIATIONS = {
+    "learned": {
+        "padding-row-zeroed": padding_row_zeroed,
+        "row-numbers": row_numbers,
+        "offset-swapped": offset_swapped,
+        "rows-shifted": rows_shifted,
+        "rows-scaled": rows_scaled,
+        "table-rounded": table_rounded,
+    },
+    "learned_grid": {
+        "resampling-swapped": other_conventions(
+            "resampling", "matches the resampling {value}; {claimed} was claimed"
+        ),
+        "other-kernel": other_kernel,
+        "grid-flattened": grid_flattened,
+        "grid-transposed": grid_transposed,
+        "class-rows-misplaced": class_rows_misplaced,
+        "interpolated-narrowly": interpolated_narrowly,
+    },
+}

@@ -1,0 +1,192 @@
+"""Normalised positions: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import narrowed
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Trial
+
+LENGTHS = (9, 2, 3, 5, 4, 6, 17, 33, 100)
+SMALLEST_NORMAL = {"float16": 2.0**-14}
+"""Where it matters: other dtypes reach below 2**-126."""
+LARGEST_FLOAT16 = 65504
+
+
+def shape(case: Case) -> tuple[int, int]:
+    """A row for every position of the length."""
+    return case.arguments["length"], case.arguments["dim"]
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is the value, but not below the smallest normal number; 0 where it is 0."""
+    part = parts(case)
+    least = SMALLEST_NORMAL.get(case.dtype, 0.0)
+    return ErrorTerms(np.where(part > 0, np.maximum(part, least), 0.0), np.zeros(()))
+
+
+def places(case: Case) -> Floats:
+    """The positions, as a column."""
+    return np.arange(case.arguments["length"], dtype=np.float64)[:, None]
+
+
+def parts(case: Case) -> Floats:
+    """The column that is repeated."""
+    return np.asarray(places(case) / (case.arguments["length"] - 1))
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """A short sequence."""
+    lengths = [length for length in LENGTHS if length - 1 <= trial.scope.max_position]
+    return {
+        "length": trial.choose("length", lengths),
+        "dim": trial.choose("dim", (4, 1, 2, 3, 7, 64)),
+    }
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """More positions than 16 bits count."""
+    return {"length": max(2, min(largest, 2**16) + 1), "dim": 1, **parameters}
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Short and long, narrow and wide, powers of two and not."""
+    for length in (2, 3, 4, 7, 8, 16, 64, 65, 127, 256, 257, 512, 1000, 2049):
+        yield {"length": length, "dim": 2}
+    for dim in (1, 2, 3, 5, 8, 16, 31, 64, 100, 128, 257, 512, 1000):
+        yield {"length": 3, "dim": dim}
+
+
+def equal_channels(trial: Trial) -> None:
+    """One number in all channels."""
+    answer = trial.answer(**arguments(trial))
+    apart = answer.values - answer.values[:, :1]
+    trial.zero(answer, apart, np.zeros(apart.shape), "the channels of a row differ")
+
+
+def endpoints(trial: Trial) -> None:
+    """From 0 to 1."""
+    answer = trial.answer(**arguments(trial))
+    ends = answer[[0, -1]]
+    truth = np.array([[0.0], [1.0]])
+    trial.zero(answer, ends.values - truth, ends.bound, "the ends are not 0 and 1")
+
+
+def equal_steps(trial: Trial) -> None:
+    """The same step everywhere."""
+    answer = trial.answer(**arguments(trial))
+    y, e = answer.values, answer.bound
+    step = 1 / (answer.case.arguments["length"] - 1)
+    bound = e[1:] + e[:-1] + ARITHMETIC
+    trial.zero(answer, y[1:] - y[:-1] - step, bound, "neighbours do not differ by 1/(L-1)")
+
+
+def reversal(trial: Trial) -> None:
+    """What is left to the end."""
+    answer = trial.answer(**arguments(trial))
+    y, e = answer.values, answer.bound
+    trial.zero(
+        answer, y + y[::-1] - 1, e + e[::-1] + ARITHMETIC, "rows p and L-1-p do not add up to 1"
+    )
+
+
+def stretched(trial: Trial) -> None:
+    """Every k-th row of a sequence k times as long."""
+    chosen = arguments(trial)
+    k = trial.pick.integer(2, 4)
+    length = trial.choose("length", (k * (chosen["length"] - 1) + 1,))
+    if length != k * (chosen["length"] - 1) + 1 or length - 1 > trial.scope.max_position:
+        return
+    answer, longer = trial.answer(**chosen), trial.answer(**(chosen | {"length": length}))
+    every = longer[::k]
+    trial.zero(
+        answer,
+        answer.values - every.values,
+        answer.bound + every.bound,
+        f"row p of length {chosen['length']} is not row {k}p of length {length}",
+    )
+
+
+def as_models(explanations: Mapping[str, Floats], case: Case) -> Iterator[Model]:
+    """Columns repeated along the channels."""
+    for explanation, column in explanations.items():
+        yield Model(explanation, np.broadcast_to(column, case.shape).astype(np.float64))
+
+
+def divided_by_length(case: Case, got: Floats) -> Iterator[Model]:
+    """p/L."""
+    yield from as_models({"matches p/L": places(case) / case.arguments["length"]}, case)
+
+
+def counted_from_one(case: Case, got: Floats) -> Iterator[Model]:
+    """(p+1)/L."""
+    yield from as_models({"matches (p+1)/L": (places(case) + 1) / case.arguments["length"]}, case)
+
+
+def half_steps(case: Case, got: Floats) -> Iterator[Model]:
+    """(p+1/2)/L."""
+    column = (places(case) + 0.5) / case.arguments["length"]
+    yield from as_models({"matches (p+1/2)/L": column}, case)
+
+
+def symmetric_range(case: Case, got: Floats) -> Iterator[Model]:
+    """From -1 to 1."""
+    yield from as_models({"matches the range from -1 to 1": 2 * parts(case) - 1}, case)
+
+
+def unnormalized(case: Case, got: Floats) -> Iterator[Model]:
+    """p."""
+    yield from as_models({"matches the positions themselves": places(case)}, case)
+
+
+def reversed_rows(case: Case, got: Floats) -> Iterator[Model]:
+    """From 1 to 0."""
+    yield from as_models({"matches rows in reverse order": parts(case)[::-1]}, case)
+
+
+def narrow_positions(case: Case, got: Floats) -> Iterator[Model]:
+    """Something held in a narrow dtype."""
+    last = case.arguments["length"] - 1
+    for dtype in ("bfloat16", "float16"):
+        if last > LARGEST_FLOAT16 and dtype == "float16":
+            continue  # positions would be infinite
+        place = narrowed(places(case), dtype)
+        held = {
+            "quotients": narrowed(parts(case), dtype),
+            "positions": place / last,
+            "positions and the last one": place / place[-1],
+            "positions and quotients": narrowed(place / place[-1], dtype),
+        }
+        explanations = {f"matches {what} in {dtype}": column for what, column in held.items()}
+        yield from as_models(explanations, case)
+
+
+SHAPES = {"normalized": shape}
+ERROR_TERMS = {"normalized": error_terms}
+ARGUMENTS = {"normalized": arguments}
+SWEEPS = {"normalized": sweep}
+SIZES = {"normalized": sizes}
+INVARIANTS = {
+    "normalized": {
+        "equal-channels": equal_channels,
+        "endpoints": endpoints,
+        "equal-steps": equal_steps,
+        "reversal": reversal,
+        "stretched": stretched,
+    }
+}
+DEVIATIONS = {
+    "normalized": {
+        "divided-by-length": divided_by_length,
+        "counted-from-one": counted_from_one,
+        "half-steps": half_steps,
+        "symmetric-range": symmetric_range,
+        "unnormalized": unnormalized,
+        "reversed": reversed_rows,
+        "narrow-positions": narrow_positions,
+    }
+}

@@ -1,0 +1,187 @@
+"""Learned tables of positions, and fitting the table of a grid to another size.
+
+Sources: Devlin et al. 2019, "BERT", arXiv 1810.04805; Dosovitskiy et al. 2021, "An Image is Worth
+16x16 Words", arXiv 2010.11929, section 3.2; Keys 1981, "Cubic Convolution Interpolation for
+Digital Image Processing"; and the released code that the scheme file names.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+from math import floor, isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments
+from posenc.elementary import sum_last, total
+from posenc.exact import Pair, two_product
+
+__all__ = ["learned", "learned_grid"]
+
+OFFSETS = ("none", "after-padding", "two")
+RESAMPLINGS = ("bicubic", "bicubic-offset", "bicubic-antialias", "linear-corners")
+CLASS_TOKENS = (0, 1, 2)
+_OFFSET = Fraction(1, 10)
+
+
+def learned(
+    positions: npt.ArrayLike,
+    table: npt.ArrayLike,
+    *,
+    offset: str = "none",
+    padding_idx: int | None = None,
+) -> npt.NDArray[np.floating]:
+    """The row of each position.
+
+    Parameters
+    ----------
+    positions : integer array of shape [n]
+        From 0 to the number of rows less the offset less one.
+    table : floating array of shape [rows, dim]
+        With the rows that belong to no position.
+    offset : "none", "after-padding" or "two"
+        Rows before that of position 0: none, padding_idx + 1, or two.
+    padding_idx : int
+        Needed with "after-padding", and with nothing else.
+
+    Returns
+    -------
+    array of shape [n, dim] and the dtype of table
+
+    Raises
+    ------
+    TypeError
+        If positions are not integers or table is not floating.
+    ValueError
+        If a position has no row, or another argument is out of its domain.
+    """
+    arguments.choice("offset", offset, OFFSETS)
+    if (padding_idx is not None) != (offset == "after-padding"):
+        raise ValueError(f"padding_idx is {padding_idx}, but offset is {offset!r}")
+    first = {"none": 0, "two": 2}.get(offset, 0)
+    if padding_idx is not None:
+        first = arguments.integer("padding_idx", padding_idx, 0) + 1
+    rows = _table(table)
+    where = arguments.positions(positions).astype(np.int64)
+    if where.ndim != 1:
+        raise ValueError(f"positions have shape {where.shape}; they must have one axis")
+    if where.size and not 0 <= where.min() <= where.max() < len(rows) - first:
+        raise ValueError(
+            f"positions reach from {where.min()} to {where.max()}; a table of {len(rows)} rows, "
+            f"{first} of them before position 0, has rows for 0 to {len(rows) - first - 1}"
+        )
+    return rows[where + first]
+
+
+def learned_grid(
+    table: npt.ArrayLike,
+    height: int,
+    width: int,
+    *,
+    resampling: str = "bicubic",
+    class_tokens: int = 1,
+) -> npt.NDArray[np.floating]:
+    """The table of a square grid, read at another size.
+
+    Along each axis a new cell is a weighted sum of old ones. The weights are rational numbers
+    that depend on the sizes alone.
+
+    Parameters
+    ----------
+    table : floating array of shape [class_tokens + g * g, dim]
+        Rows of class tokens, then cells row by row.
+    height, width : int
+        Of the new grid, at least 1.
+    resampling : "bicubic", "bicubic-offset", "bicubic-antialias" or "linear-corners"
+        Keys' kernel with a = -3/4 at the centres of cells, the edge repeated; the same with
+        g / (size + 1/10) for g / size, unless the size stays; Keys' kernel with a = -1/2, stretched
+        where the grid shrinks and rescaled at edges; or straight lines between aligned corners.
+    class_tokens : 0, 1 or 2
+        Rows at the beginning that are passed through.
+
+    Returns
+    -------
+    array of shape [class_tokens + height * width, dim] and the dtype of table
+        Computed to more than float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If table is not floating or a size is not an integer.
+    ValueError
+        If the cells do not fill a square, or another argument is out of its domain.
+    """
+    arguments.choice("resampling", resampling, RESAMPLINGS)
+    if class_tokens not in CLASS_TOKENS:
+        raise ValueError(f"class_tokens is {class_tokens}; it must be 0, 1 or 2")
+    height = arguments.integer("height", height, 1)
+    width = arguments.integer("width", width, 1)
+    rows = _table(table)
+    cells = len(rows) - class_tokens
+    grid = isqrt(max(cells, 0))
+    if cells < 1 or grid * grid != cells:
+        raise ValueError(f"table has {cells} rows after class tokens; they do not fill a square")
+    if resampling == "bicubic-offset" and height == width == grid:
+        return rows.copy()
+    dim = rows.shape[1]
+    old = rows[class_tokens:].astype(np.float64).reshape(grid, grid, dim)
+    wide = _resampled(Pair(old, np.zeros_like(old)), _weights(grid, width, resampling), 1)
+    new = total(_resampled(wide, _weights(grid, height, resampling), 0))
+    out = np.empty((class_tokens + height * width, dim), dtype=rows.dtype)
+    out[:class_tokens] = rows[:class_tokens]
+    out[class_tokens:] = new.reshape(height * width, dim).astype(rows.dtype)
+    return out
+
+
+def _table(table: npt.ArrayLike) -> npt.NDArray[np.floating]:
+    rows = np.asarray(table)
+    if rows.dtype.kind not in "fV":
+        raise TypeError(f"table is {rows.dtype}; it must be floating")
+    if rows.ndim != 2:
+        raise ValueError(f"table has shape {rows.shape}; it must be [rows, dim]")
+    return rows
+
+
+def _resampled(values: Pair, weights: Pair, axis: int) -> Pair:
+    """Weighted sums along an axis, which gets another length."""
+    high, low = (np.moveaxis(part, axis, -1)[..., None, :] for part in values)
+    product = two_product(*np.broadcast_arrays(high, weights.high))
+    rest = product.low + (high * weights.low + low * weights.high)
+    return Pair(*(np.moveaxis(part, -1, axis) for part in sum_last(Pair(product.high, rest))))
+
+
+@lru_cache(maxsize=256)
+def _weights(grid: int, size: int, resampling: str) -> Pair:
+    """Weights of each new cell along one axis: shape [size, grid], as two words."""
+    rows = [_row(grid, size, cell, resampling) for cell in range(size)]
+    high = np.array([[float(weight) for weight in row] for row in rows])
+    low = [
+        [float(weight - Fraction(word)) for weight, word in zip(row, words, strict=True)]
+        for row, words in zip(rows, high.tolist(), strict=True)
+    ]
+    return Pair(high, np.array(low))
+
+
+def _row(grid: int, size: int, cell: int, resampling: str) -> list[Fraction]:
+    if resampling == "linear-corners":
+        place = Fraction(cell * (grid - 1), max(size - 1, 1))
+        return [max(1 - abs(place - old), Fraction(0)) for old in range(grid)]
+    offset = _OFFSET if resampling == "bicubic-offset" else 0
+    ratio = grid / Fraction(size + offset)
+    place = (cell + Fraction(1, 2)) * ratio - Fraction(1, 2)
+    if resampling == "bicubic-antialias":
+        stretch = max(ratio, Fraction(1))
+        row = [_keys((place - old) / stretch, Fraction(-1, 2)) for old in range(grid)]
+        return [weight / sum(row) for weight in row]
+    row = [Fraction(0)] * grid
+    for old in range(floor(place) - 1, floor(place) + 3):
+        row[min(max(old, 0), grid - 1)] += _keys(place - old, Fraction(-3, 4))
+    return row
+
+
+def _keys(distance: Fraction, a: Fraction) -> Fraction:
+    """Keys' cubic kernel."""
+    x = abs(distance)
+    if x < 1:
+        return (a + 2) * x**3 - (a + 3) * x**2 + 1
+    return a * (x**3 - 5 * x**2 + 8 * x - 4) if x < 2 else Fraction(0)
