@@ -1,0 +1,26 @@
+"""Causal masks by their definition: how far a key lies behind its query."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def causal_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (query, key)."""
+    q_len, k_len = int(arguments["q_len"]), int(arguments["k_len"])
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        query, key = index
+        if conventions["alignment"] == "end":  # both counted back from the last one
+            allowed = (k_len - 1 - key) - (q_len - 1 - query) >= 0
+        else:
+            allowed = query - key >= 0
+        return mpmath.mpf(int(allowed))
+
+    return value
+
+
+VALUES = {"causal_mask": causal_mask}

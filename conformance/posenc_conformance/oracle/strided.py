@@ -1,0 +1,35 @@
+"""The strided pattern by the paper's sets (Child et al. 2019, section 4.3)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def keys(query: int, stride: int, part: str) -> set[int]:
+    """Keys of the query at a position."""
+    inclusive = set(range(max(0, query - stride), query + 1))
+    local = set(range(max(0, query - stride + 1), query + 1))
+    column = set(range(query, -1, -stride))
+    return {
+        "union": inclusive | column,  # the paper's; the released code's local part gives the same
+        "local": local,
+        "local-inclusive": inclusive,
+        "column": column,
+    }[part]
+
+
+def strided_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (query, key)."""
+    late, stride = int(arguments["k_len"]) - int(arguments["q_len"]), int(arguments["stride"])
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        query, key = index
+        return mpmath.mpf(int(key in keys(late + query, stride, conventions["part"])))
+
+    return value
+
+
+VALUES = {"strided_mask": strided_mask}

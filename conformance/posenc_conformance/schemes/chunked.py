@@ -1,0 +1,119 @@
+"""Chunked attention: invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.cases import Case
+from posenc_conformance.masks import (
+    LONG,
+    after_hops,
+    demand,
+    exact_terms,
+    future_visible,
+    inverted,
+    keys_per_row,
+    last_queries,
+    last_two,
+    lengths,
+    lengths_sizes,
+    looks_back_only,
+    off_by_one,
+    places,
+    predicted,
+    queries_from_zero,
+    sees_itself,
+    shifted_by,
+    square,
+)
+from posenc_conformance.models import Model
+from posenc_conformance.tolerance import Floats
+from posenc_conformance.trial import Trial
+
+MOST_SHIFTS = 64
+"""Chunks that begin late are looked for up to here."""
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """Chunks shorter and longer than the keys."""
+    return {**lengths(trial), "chunk_size": trial.choose("chunk_size", (3, 1, 2, 4, 5, 40))}
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Two queries on both sides of a boundary."""
+    return {**last_two(largest), "chunk_size": 1024, **parameters}
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Every length; chunks of powers of two and not, of one key and of all."""
+    yield from lengths_sizes()
+    for chunk_size in (1, 17, 128, 256, LONG):
+        yield {"q_len": 3, "k_len": LONG, "chunk_size": chunk_size}
+
+
+def number_of_keys(case: Case, query: Any) -> Any:
+    """Those of the chunk so far."""
+    return query % case.arguments["chunk_size"] + 1
+
+
+def closed(trial: Trial) -> None:
+    """No number of layers carries anything from one chunk to the next."""
+    chosen = square(trial, arguments(trial))
+    if chosen is None:
+        return
+    answer = trial.answer(**chosen)
+    wrong = after_hops(answer.values, answer.values) != (answer.values > 0)
+    demand(trial, answer, wrong, "through two layers a query reaches other keys than through one")
+
+
+def window_for_chunk(case: Case, got: Floats) -> Iterator[Model]:
+    """The last keys up to the query, or the chunk before as well."""
+    query, key = places(case)
+    chunk_size = case.arguments["chunk_size"]
+    earlier = key <= query
+    yield predicted("matches a window that slides", earlier & (key > query - chunk_size))
+    near = query // chunk_size - key // chunk_size <= 1
+    yield predicted("matches chunks that see the chunk before as well", earlier & near)
+
+
+def chunks_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Chunks that begin elsewhere than at position 0: at padding, or with what a cache holds."""
+    query, key = places(case)
+    chunk_size = int(case.arguments["chunk_size"])
+    for shift in range(1, min(chunk_size, MOST_SHIFTS)):
+        same = (key - shift) // chunk_size == (query - shift) // chunk_size
+        yield predicted(f"matches chunks that begin at position {shift}", same & (key <= query))
+
+
+def chunks_dropped(case: Case, got: Floats) -> Iterator[Model]:
+    """Every key up to the query, as where a single query is given no mask."""
+    query, key = places(case)
+    yield predicted("matches a causal mask without chunks", np.asarray(key <= query))
+
+
+ERROR_TERMS = {"chunked_mask": exact_terms}
+ARGUMENTS = {"chunked_mask": arguments}
+SWEEPS = {"chunked_mask": sweep}
+SIZES = {"chunked_mask": sizes}
+INVARIANTS = {
+    "chunked_mask": {
+        "sees-itself": sees_itself(arguments),
+        "looks-back-only": looks_back_only(arguments),
+        "keys-per-row": keys_per_row(arguments, number_of_keys),
+        "chunk-shift": shifted_by("chunk_size", arguments),
+        "closed": closed,
+        "last-queries": last_queries(arguments),
+    },
+}
+DEVIATIONS = {
+    "chunked_mask": {
+        "window-for-chunk": window_for_chunk,
+        "chunk-off-by-one": off_by_one("chunk_size", "a chunk of"),
+        "queries-from-zero": queries_from_zero,
+        "chunks-shifted": chunks_shifted,
+        "future-visible": future_visible,
+        "chunks-dropped": chunks_dropped,
+        "inverted": inverted,
+    },
+}

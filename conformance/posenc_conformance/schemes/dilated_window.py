@@ -1,0 +1,156 @@
+"""Dilated sliding windows: invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.cases import Case
+from posenc_conformance.masks import (
+    LONG,
+    Bools,
+    demand,
+    exact_terms,
+    inverted,
+    keys_per_row,
+    last_queries,
+    last_two,
+    lengths,
+    lengths_sizes,
+    off_by_one,
+    places,
+    predicted,
+    queries_from_zero,
+    sees_itself,
+    square,
+    toeplitz,
+)
+from posenc_conformance.models import Model, other_conventions
+from posenc_conformance.tolerance import Floats
+from posenc_conformance.trial import Trial
+
+WINDOWS = (2, 4, 6)
+ODD_WINDOWS = (1, 3)
+DILATIONS = (2, 1, 3, 4, 20)
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """Windows and dilations that end within the keys, and beyond them."""
+    reach = trial.subject.combination.conventions["reach"]
+    windows = WINDOWS if reach == "half-each-side" else WINDOWS + ODD_WINDOWS
+    return {
+        **lengths(trial),
+        "window": trial.choose("window", windows),
+        "dilation": trial.choose("dilation", DILATIONS),
+    }
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Two queries at the end of many keys, most of them within reach."""
+    return {**last_two(largest), "window": 512, "dilation": 3, **parameters}
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Every length; many keys a side, and gaps longer than a block of threads."""
+    yield from lengths_sizes()
+    for window, dilation in ((64, 2), (2, 130), (256, 1)):
+        yield {"q_len": 3, "k_len": LONG, "window": window, "dilation": dilation}
+
+
+def sides(case: Case) -> tuple[int, int]:
+    """Keys before and after the query that the window holds."""
+    window = int(case.arguments["window"])
+    return {
+        "window-each-side": (window, window),
+        "window-before": (window, 0),
+        "half-each-side": (window // 2, window // 2),
+    }[str(case.conventions["reach"])]
+
+
+def number_of_keys(case: Case, query: Any) -> Any:
+    """As many as the window holds, less those that would lie outside of the text."""
+    before, after = sides(case)
+    dilation, late = case.arguments["dilation"], case.arguments["k_len"] - 1 - query
+    return np.minimum(query // dilation, before) + 1 + np.minimum(late // dilation, after)
+
+
+def classes_apart(trial: Trial) -> None:
+    """Every dilation-th token, taken alone, has a plain window; others it never meets."""
+    chosen = square(trial, arguments(trial))
+    if chosen is None:
+        return
+    dilation, k_len = chosen["dilation"], chosen["k_len"]
+    each = [len(range(start, k_len, dilation)) for start in range(min(dilation, k_len))]
+    needed = {"k_len": {*each}, "q_len": {*each}, "dilation": {1}}
+    for name, values in needed.items():
+        if not values <= set(trial.scope.parameters.get(name, values)):
+            return
+    answer = trial.answer(**chosen)
+    expected = np.zeros_like(answer.values)
+    for start, count in enumerate(each):
+        alone = trial.answer(**{**chosen, "q_len": count, "k_len": count, "dilation": 1})
+        expected[start::dilation, start::dilation] = alone.values
+    wrong = answer.values != expected
+    demand(trial, answer, wrong, "every dilation-th token does not have a plain window")
+
+
+def band(case: Case, distance: Any, dilation: int, reach: int) -> Bools:
+    """Keys at most so far away at whole dilations, on the sides that the reach has."""
+    before, after = sides(case)
+    near = (distance >= -reach * before) & (distance <= reach * after)
+    return np.asarray(near & (distance % dilation == 0))
+
+
+def dilation_misread(case: Case, got: Floats) -> Iterator[Model]:
+    """The dilation dropped, or applied to the step alone or to the reach alone."""
+    query, key = places(case)
+    dilation, distance = int(case.arguments["dilation"]), key - query
+    yield predicted("matches a window without dilation", band(case, distance, 1, 1))
+    yield predicted(
+        "matches a step but not a reach that is dilated", band(case, distance, dilation, 1)
+    )
+    yield predicted(
+        "matches a reach but not a step that is dilated", band(case, distance, 1, dilation)
+    )
+
+
+def phase_fixed(case: Case, got: Floats) -> Iterator[Model]:
+    """Keys at multiples of the dilation, wherever the query stands."""
+    query, key = places(case)
+    near = band(case, key - query, 1, int(case.arguments["dilation"]))
+    yield predicted(
+        "matches keys at multiples of the dilation, not at multiples from the query",
+        near & ((key % case.arguments["dilation"] == 0) | (key == query)),
+    )
+    yield predicted(
+        "matches keys at multiples of the dilation, without the query's own",
+        near & (key % case.arguments["dilation"] == 0),
+    )
+
+
+ERROR_TERMS = {"dilated_window": exact_terms}
+ARGUMENTS = {"dilated_window": arguments}
+SWEEPS = {"dilated_window": sweep}
+SIZES = {"dilated_window": sizes}
+INVARIANTS = {
+    "dilated_window": {
+        "sees-itself": sees_itself(arguments),
+        "keys-per-row": keys_per_row(arguments, number_of_keys),
+        "toeplitz": toeplitz(arguments),
+        "classes-apart": classes_apart,
+        "last-queries": last_queries(arguments),
+    },
+}
+DEVIATIONS = {
+    "dilated_window": {
+        "reach-swapped": other_conventions(
+            "reach", "matches the reach {value}; {claimed} was claimed"
+        ),
+        "dilation-misread": dilation_misread,
+        "gap-for-dilation": off_by_one("dilation", "a dilation of"),
+        "window-off-by-one": off_by_one("window", "a window of"),
+        "queries-from-zero": queries_from_zero,
+        "phase-fixed": phase_fixed,
+        "inverted": inverted,
+    },
+}

@@ -1,0 +1,405 @@
+"""Position ids: invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.cases import Case
+from posenc_conformance.masks import Arguments, demand, exact_terms
+from posenc_conformance.models import Model, attempt, other_conventions
+from posenc_conformance.tolerance import Floats
+from posenc_conformance.trial import InvariantCheck, Trial
+
+Ids = npt.NDArray[np.int64]
+LONG = 300
+"""More tokens than 8 bits count."""
+
+
+def mask_of(lengths: list[int], n: int, side: str) -> Ids:
+    """Sequences of these lengths, padded to n tokens on one side."""
+    place = np.arange(n)
+    if side == "left":
+        place = place[::-1]
+    return (place < np.array(lengths)[:, None]).astype(np.int64)
+
+
+def drawn_mask(trial: Trial) -> Ids:
+    """A batch padded on the left, on the right or here and there; some rows whole, some empty."""
+    batch, n = trial.choose("batch", (2, 1, 3, 5)), trial.choose("n", (5, 1, 2, 9, 33))
+    side = trial.pick.one_of(("left", "right", "anywhere"))
+    if side == "anywhere":
+        step = trial.pick.integer(2, 5)
+        return ((np.arange(batch)[:, None] + np.arange(n)) % step > 0).astype(np.int64)
+    return mask_of([trial.pick.integer(0, n) for _ in range(batch)], n, side)
+
+
+def padded_arguments(trial: Trial) -> dict[str, Any]:
+    """A mask."""
+    return {"attention_mask": drawn_mask(trial)}
+
+
+def fairseq_arguments(trial: Trial) -> dict[str, Any]:
+    """A mask, and the padding index of most models or another."""
+    index = trial.choose("padding_index", (1, 0, 2, 7))
+    return {"attention_mask": drawn_mask(trial), "padding_index": index}
+
+
+def packed_arguments(trial: Trial) -> dict[str, Any]:
+    """A few sequences, some of them empty."""
+    count = trial.choose("sequences", (2, 1, 3, 6))
+    return {"lengths": np.array([trial.pick.integer(0, 9) for _ in range(count)])}
+
+
+def cached_arguments(trial: Trial) -> dict[str, Any]:
+    """One new token or a few, behind none or many."""
+    q_len = trial.choose("q_len", (3, 1, 2, 8))
+    past = trial.choose("past_length", (trial.position(q_len),))
+    return {"past_length": past, "q_len": q_len}
+
+
+def padded_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Long sequences padded on the left, by more and more."""
+    n = parameters.get("n", min(largest, 4095) + 1)
+    lengths = [n - row * n // 3 for row in range(parameters.get("batch", 2))]
+    return {"attention_mask": mask_of(lengths, n, "left")}
+
+
+def fairseq_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """The same."""
+    index = parameters.get("padding_index", 1)
+    return {**padded_sweep(parameters, largest), "padding_index": index}
+
+
+def packed_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """A long sequence behind short ones."""
+    count = parameters.get("sequences", 3)
+    return {"lengths": np.array([*range(1, count), min(largest, 4095)])}
+
+
+def cached_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """The last positions that are claimed."""
+    q_len = parameters.get("q_len", min(4, largest + 1))
+    return {"past_length": largest + 1 - q_len, "q_len": q_len, **parameters}
+
+
+def padded_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """One token, lengths beyond 256, many sequences, and sequences that are all padding."""
+    yield {"attention_mask": np.ones((1, 1), dtype=np.int64)}
+    yield {"attention_mask": mask_of([LONG, 290, 7], LONG, "left")}
+    yield {"attention_mask": mask_of([7, LONG, 290], LONG, "right")}
+    yield {"attention_mask": mask_of([i % 9 for i in range(70)], 8, "left")}
+    yield {"attention_mask": np.zeros((2, 4), dtype=np.int64)}
+
+
+def packed_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """One token, many sequences, sequences beyond 256 tokens, and no sequence at all."""
+    for lengths in ([1], [2, 1] * 70, [LONG, 1, 257], [0, 0], []):
+        yield {"lengths": np.array(lengths, dtype=np.int64)}
+
+
+def cached_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """No cache, no new token, one and many."""
+    for past_length, q_len in ((0, 1), (0, LONG), (5, 0), (255, 3), (1000, 1)):
+        yield {"past_length": past_length, "q_len": q_len}
+
+
+def allowed(trial: Trial, **wanted: set[int]) -> bool:
+    """Whether the claim covers all these values of parameters."""
+    given = trial.scope.parameters
+    return all(values <= set(given.get(name, values)) for name, values in wanted.items())
+
+
+def padding_alike(arguments: Arguments) -> InvariantCheck:
+    """All padding has one number: that of the convention, or the padding index."""
+
+    def check(trial: Trial) -> None:
+        answer = trial.answer(**arguments(trial))
+        given = answer.case.arguments
+        number = given.get("padding_index")
+        if number is None:
+            number = {"zero": 0, "one": 1}[str(answer.case.conventions["padded"])]
+        wrong = (given["attention_mask"] == 0) & (answer.values != number)
+        demand(trial, answer, wrong, f"padding does not have the number {number}")
+
+    return check
+
+
+def padding_without_effect(arguments: Arguments) -> InvariantCheck:
+    """Tokens have the numbers that they would have without any padding."""
+
+    def check(trial: Trial) -> None:
+        chosen = arguments(trial)
+        mask = chosen["attention_mask"]
+        if not allowed(trial, batch={1}, n=set(mask.sum(axis=1)) - {0}):
+            return
+        answer = trial.answer(**chosen)
+        expected = answer.values.copy()
+        for row, count in enumerate(mask.sum(axis=1)):
+            if count:
+                alone = {**chosen, "attention_mask": np.ones((1, count), dtype=np.int64)}
+                expected[row, mask[row] == 1] = trial.answer(**alone).values[0]
+        wrong = answer.values != expected
+        demand(trial, answer, wrong, "padding changes the numbers of tokens")
+
+    return check
+
+
+def rows_apart(arguments: Arguments) -> InvariantCheck:
+    """Sequences do not affect each other: in reverse order their numbers are the same."""
+
+    def check(trial: Trial) -> None:
+        chosen = arguments(trial)
+        answer = trial.answer(**chosen)
+        turned = {**chosen, "attention_mask": chosen["attention_mask"][::-1].copy()}
+        wrong = answer.values != trial.answer(**turned).values[::-1]
+        demand(trial, answer, wrong, "numbers depend on the other sequences of the batch")
+
+    return check
+
+
+def behind_the_index(trial: Trial) -> None:
+    """The first token of a sequence has the number after the padding index."""
+    answer = trial.answer(**fairseq_arguments(trial))
+    given = answer.case.arguments
+    first = given["attention_mask"].cumsum(axis=1) * given["attention_mask"] == 1
+    wrong = first & (answer.values != given["padding_index"] + 1)
+    demand(trial, answer, wrong, "the first token is not numbered next to padding")
+
+
+def concatenated(trial: Trial) -> None:
+    """Packing the sequences of two lists is packing each list."""
+    first, second = (packed_arguments(trial)["lengths"] for _ in range(2))
+    if not allowed(trial, sequences={len(first) + len(second)}):
+        return
+    answer = trial.answer(lengths=np.concatenate([first, second]))
+    parts = [trial.answer(lengths=lengths).values for lengths in (first, second)]
+    wrong = answer.values != np.concatenate(parts)
+    demand(trial, answer, wrong, "sequences that stand before change the numbers of others")
+
+
+def begins_anew(trial: Trial) -> None:
+    """As many zeros as there are sequences with tokens; all other steps are by one."""
+    answer = trial.answer(**packed_arguments(trial))
+    lengths = answer.case.arguments["lengths"]
+    starts = (lengths.cumsum() - lengths)[lengths > 0]
+    expected = np.append(1, answer.values[:-1] + 1)[: len(answer.values)]
+    expected[starts] = 0
+    expected[:1] = 0
+    wrong = answer.values != expected
+    demand(trial, answer, wrong, "a sequence does not begin at 0, or does not go on by one")
+
+
+def as_without_cache(trial: Trial) -> None:
+    """New tokens have the numbers that they have when everything is computed at once."""
+    q_len = trial.choose("q_len", (3, 1, 2, 8))
+    past = trial.choose("past_length", (trial.pick.integer(0, 40),))
+    if not allowed(trial, past_length={0}, q_len={past + q_len}):
+        return
+    answer = trial.answer(past_length=past, q_len=q_len)
+    whole = trial.answer(past_length=0, q_len=past + q_len)
+    wrong = answer.values != whole.values[past:]
+    demand(trial, answer, wrong, "with a cache tokens have other numbers than without one")
+
+
+def one_by_one(trial: Trial) -> None:
+    """New tokens have the same numbers one at a time as all at once."""
+    chosen = cached_arguments(trial)
+    past, q_len = chosen["past_length"], chosen["q_len"]
+    singles = [(past + i, 1) for i in range(q_len)]
+    if not allowed(trial, past_length={each for each, _ in singles}, q_len={1}):
+        return
+    answer = trial.answer(**chosen)
+    alone = [trial.answer(past_length=p, q_len=n).values for p, n in singles]
+    wrong = answer.values != np.concatenate(alone)
+    demand(trial, answer, wrong, "one at a time tokens have other numbers than all at once")
+
+
+def numbered(case: Case) -> tuple[Ids, Any, int]:
+    """Mask of a case, the number of padding, and that of the first token."""
+    index = case.arguments.get("padding_index")
+    mask = case.arguments["attention_mask"]
+    if index is None:
+        return mask, {"zero": 0, "one": 1}[str(case.conventions["padded"])], 0
+    return mask, index, index + 1
+
+
+def ids(explanation: str, values: Any) -> Model:
+    """What a mistake would have returned, as numbers."""
+    return Model(explanation, np.asarray(values, dtype=np.float64))
+
+
+def padding_counted(case: Case, got: Floats) -> Iterator[Model]:
+    """Tokens numbered by their place in the row, as if there were no padding."""
+    mask, padding, first = numbered(case)
+    places = np.broadcast_to(first + np.arange(mask.shape[1]), mask.shape)
+    yield ids("matches places in the row, padding counted", places)
+    filled = np.where(mask == 1, places, padding)
+    yield ids("matches places in the row, padding counted and then overwritten", filled)
+
+
+def left_padding_only(case: Case, got: Floats) -> Iterator[Model]:
+    """The padding before the first token subtracted from places in the row."""
+    mask, padding, first = numbered(case)
+    started = mask.cumsum(axis=1) > 0
+    counted = first - 1 + started.cumsum(axis=1)
+    yield ids("matches numbers that go on over padding within", np.where(started, counted, padding))
+    filled = np.where(mask == 1, counted, padding)
+    yield ids("matches numbers that padding within makes skip", filled)
+
+
+def padding_unfilled(case: Case, got: Floats) -> Iterator[Model]:
+    """Numbers of tokens so far, without a number of its own for padding."""
+    mask, _, first = numbered(case)
+    counted = mask.cumsum(axis=1) + first - 1
+    yield ids("matches a running count, one less before the first token", counted)
+    clipped = np.maximum(counted, first)
+    yield ids("matches a running count that is cut at the first number", clipped)
+
+
+def count_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Counting from another number; padding has its own number or is shifted too."""
+    mask, padding, _ = numbered(case)
+    for shift in (1, -1, 2):
+        moved = np.where(mask == 1, case.truth + shift, padding)
+        yield ids(f"matches numbers of tokens shifted by {shift:+d}", moved)
+        yield ids(f"matches all numbers shifted by {shift:+d}", case.truth + shift)
+
+
+def row_shared(case: Case, got: Floats) -> Iterator[Model]:
+    """The numbers of one sequence given to all."""
+    for row, words in ((0, "first"), (-1, "last")):
+        same = np.broadcast_to(case.truth[row : row + 1 or None], case.shape)
+        yield ids(f"matches the numbers of the {words} sequence in every row", same)
+
+
+def index_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """A fixed padding index, or none."""
+    asked = case.arguments["padding_index"]
+    mask = case.arguments["attention_mask"]
+    counted = mask.cumsum(axis=1) - 1
+    yield ids("matches numbers from 0 on, padding 0", np.where(mask == 1, counted, 0))
+    yield ids("matches numbers from 0 on, padding 1", np.where(mask == 1, counted, 1))
+    for index in (0, 1, 2):
+        if index != asked:
+            yield from attempt(
+                case.changed(padding_index=index),
+                f"matches padding index {index}; {asked} was asked for",
+            )
+
+
+def not_restarted(case: Case, got: Floats) -> Iterator[Model]:
+    """One count over everything, or one that begins anew at the wrong places."""
+    lengths = case.arguments["lengths"]
+    total = int(lengths.sum())
+    yield ids("matches one count over all sequences", np.arange(total))
+    if lengths.size:
+        longest = max(int(lengths.max()), 1)
+        yield ids("matches a count that restarts at fixed places", np.arange(total) % longest)
+
+
+def restarted_beside(case: Case, got: Floats) -> Iterator[Model]:
+    """A count that begins anew one token late, or from 1."""
+    lengths = case.arguments["lengths"]
+    late = np.roll(case.truth, 1)
+    late[:1] = 0
+    first = int(lengths[lengths > 0][0]) if lengths.any() else 0
+    late[:first] = case.truth[:first]
+    late[first : first + 1] = first
+    yield ids("matches counts that restart one token late", late)
+    yield ids("matches counts from 1 on", case.truth + 1)
+    yield ids("matches numbers of sequences", np.repeat(np.arange(len(lengths)), lengths))
+
+
+def from_zero(case: Case, got: Floats) -> Iterator[Model]:
+    """New tokens numbered as if there were no cache."""
+    yield ids("matches positions from 0 on, the cache forgotten", np.arange(case.shape[0]))
+
+
+def cache_miscounted(case: Case, got: Floats) -> Iterator[Model]:
+    """Positions shifted by a token, or by as many as are new."""
+    q_len = int(case.arguments["q_len"])
+    for shift in dict.fromkeys((1, -1, q_len, -q_len)):
+        if shift:
+            yield ids(f"matches positions shifted by {shift:+d}", case.truth + shift)
+
+
+def all_alike(case: Case, got: Floats) -> Iterator[Model]:
+    """All new tokens at one position."""
+    past, q_len = case.arguments["past_length"], case.arguments["q_len"]
+    yield ids("matches the first new position for all", np.full(q_len, past))
+    yield ids("matches the last new position for all", np.full(q_len, past + q_len - 1))
+
+
+ERROR_TERMS = {
+    "padded_position_ids": exact_terms,
+    "fairseq_position_ids": exact_terms,
+    "packed_position_ids": exact_terms,
+    "cached_position_ids": exact_terms,
+}
+SHAPES = {
+    "padded_position_ids": lambda case: case.arguments["attention_mask"].shape,
+    "fairseq_position_ids": lambda case: case.arguments["attention_mask"].shape,
+    "packed_position_ids": lambda case: (int(case.arguments["lengths"].sum()),),
+    "cached_position_ids": lambda case: (case.arguments["q_len"],),
+}
+ARGUMENTS = {
+    "padded_position_ids": padded_arguments,
+    "fairseq_position_ids": fairseq_arguments,
+    "packed_position_ids": packed_arguments,
+    "cached_position_ids": cached_arguments,
+}
+SWEEPS = {
+    "padded_position_ids": padded_sweep,
+    "fairseq_position_ids": fairseq_sweep,
+    "packed_position_ids": packed_sweep,
+    "cached_position_ids": cached_sweep,
+}
+SIZES = {
+    "padded_position_ids": padded_sizes,
+    "fairseq_position_ids": padded_sizes,
+    "packed_position_ids": packed_sizes,
+    "cached_position_ids": cached_sizes,
+}
+INVARIANTS = {
+    "padded_position_ids": {
+        "padding-without-effect": padding_without_effect(padded_arguments),
+        "padding-alike": padding_alike(padded_arguments),
+        "rows-apart": rows_apart(padded_arguments),
+    },
+    "fairseq_position_ids": {
+        "fairseq-padding-without-effect": padding_without_effect(fairseq_arguments),
+        "fairseq-padding-alike": padding_alike(fairseq_arguments),
+        "behind-the-index": behind_the_index,
+    },
+    "packed_position_ids": {"concatenated": concatenated, "begins-anew": begins_anew},
+    "cached_position_ids": {"as-without-cache": as_without_cache, "one-by-one": one_by_one},
+}
+DEVIATIONS = {
+    "padded_position_ids": {
+        "padded-swapped": other_conventions(
+            "padded", "matches {value} for padding; {claimed} was claimed"
+        ),
+        "padding-counted": padding_counted,
+        "left-padding-only": left_padding_only,
+        "padding-unfilled": padding_unfilled,
+        "row-shared": row_shared,
+        "count-shifted": count_shifted,
+    },
+    "fairseq_position_ids": {
+        "index-ignored": index_ignored,
+        "fairseq-padding-counted": padding_counted,
+        "fairseq-padding-unfilled": padding_unfilled,
+        "fairseq-count-shifted": count_shifted,
+    },
+    "packed_position_ids": {
+        "not-restarted": not_restarted,
+        "restarted-beside": restarted_beside,
+    },
+    "cached_position_ids": {
+        "from-zero": from_zero,
+        "cache-miscounted": cache_miscounted,
+        "all-alike": all_alike,
+    },
+}

@@ -1,0 +1,117 @@
+"""The strided pattern: invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.cases import Case
+from posenc_conformance.masks import (
+    LONG,
+    after_hops,
+    demand,
+    exact_terms,
+    future_visible,
+    inverted,
+    keys_per_row,
+    last_queries,
+    last_two,
+    lengths,
+    lengths_sizes,
+    looks_back_only,
+    off_by_one,
+    places,
+    predicted,
+    queries_from_zero,
+    sees_itself,
+    square,
+    toeplitz,
+)
+from posenc_conformance.models import Model, other_conventions
+from posenc_conformance.tolerance import Floats
+from posenc_conformance.trial import Trial
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """Strides shorter and longer than the keys."""
+    return {**lengths(trial), "stride": trial.choose("stride", (3, 1, 2, 4, 5, 40))}
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Two queries at the end of many keys, with a stride near their root, as the paper advises."""
+    return {**last_two(largest), "stride": 45, **parameters}
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Every length; strides of a block of threads, and longer than that."""
+    yield from lengths_sizes()
+    for stride in (17, 128, LONG):
+        yield {"q_len": 3, "k_len": LONG, "stride": stride}
+
+
+def number_of_keys(case: Case, query: Any) -> Any:
+    """The last ones, and one for each whole stride before the query."""
+    stride, part = case.arguments["stride"], case.conventions["part"]
+    strides = query // stride
+    return {
+        "union": np.minimum(query + 1, stride) + strides,
+        "local": np.minimum(query + 1, stride),
+        "local-inclusive": np.minimum(query + 1, stride + 1),
+        "column": strides + 1,
+    }[str(part)]
+
+
+def two_hops(trial: Trial) -> None:
+    """A step through each part reaches every earlier key, and no other."""
+    chosen = square(trial, arguments(trial))
+    if chosen is None:
+        return
+    answer = trial.answer(**chosen)
+    part = str(answer.case.conventions["part"])
+    partner = {"union": "union", "column": "local"}.get(part, "column")
+    other = np.asarray(answer.case.under(part=partner).truth, dtype=np.float64)
+    query, key = places(answer.case)
+    wrong = after_hops(answer.values, other) != (key <= query)
+    demand(trial, answer, wrong, "two hops do not reach all earlier keys, or reach later ones")
+
+
+def phase_fixed(case: Case, got: Floats) -> Iterator[Model]:
+    """Columns at multiples of the stride, wherever the query stands."""
+    query, key = places(case)
+    part = str(case.conventions["part"])
+    if part.startswith("local"):
+        return
+    columns = (key <= query) & (key % case.arguments["stride"] == 0)
+    local = case.under(part="local").truth if part == "union" else False
+    yield predicted(
+        "matches columns at multiples of the stride, not at multiples from the query",
+        columns | local,
+    )
+
+
+ERROR_TERMS = {"strided_mask": exact_terms}
+ARGUMENTS = {"strided_mask": arguments}
+SWEEPS = {"strided_mask": sweep}
+SIZES = {"strided_mask": sizes}
+INVARIANTS = {
+    "strided_mask": {
+        "sees-itself": sees_itself(arguments),
+        "looks-back-only": looks_back_only(arguments),
+        "keys-per-row": keys_per_row(arguments, number_of_keys),
+        "toeplitz": toeplitz(arguments),
+        "two-hops": two_hops,
+        "last-queries": last_queries(arguments),
+    },
+}
+DEVIATIONS = {
+    "strided_mask": {
+        "part-swapped": other_conventions(
+            "part", "matches the part {value}; {claimed} was claimed"
+        ),
+        "stride-off-by-one": off_by_one("stride", "a stride of"),
+        "queries-from-zero": queries_from_zero,
+        "future-visible": future_visible,
+        "phase-fixed": phase_fixed,
+        "inverted": inverted,
+    },
+}

@@ -1,0 +1,38 @@
+"""What the reference's masks share: where queries and keys stand."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments
+
+Positions = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+def places(q_len: Any, k_len: Any) -> tuple[Positions, Positions]:
+    """Positions of the queries, as a column, and of the keys; queries are the last of the keys.
+
+    Raises TypeError or ValueError if a length is no whole number, or there are more queries than
+    keys.
+    """
+    q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
+    if q_len > k_len:
+        raise ValueError(f"q_len is {q_len} and k_len {k_len}; queries are the last of the keys")
+    return np.arange(k_len - q_len, k_len)[:, None], np.arange(k_len)
+
+
+def side(window: Any, reach: str) -> int:
+    """Keys that a window reaches to each side on which it lies, the query itself not counted.
+
+    Raises TypeError or ValueError if the window is out of its domain.
+    """
+    if reach == "window-keys":
+        return arguments.integer("window", window, 1) - 1
+    whole = arguments.integer("window", window, 0)
+    if reach != "half-each-side":
+        return whole
+    if whole % 2:
+        raise ValueError(f"window is {whole}; it must be even, half of it lies on each side")
+    return whole // 2

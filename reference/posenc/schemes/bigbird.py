@@ -1,0 +1,42 @@
+"""BigBird's pattern without its random blocks.
+
+Source: Zaheer et al. 2020, "Big Bird: Transformers for Longer Sequences", arXiv 2007.14062,
+section 2 and appendix D, and its released code (``bigbird/core/attention.py``).
+"""
+
+import numpy as np
+
+from posenc import arguments
+from posenc.masks import Mask, places
+
+__all__ = ["bigbird_mask"]
+
+
+def bigbird_mask(q_len: int, k_len: int, block_size: int) -> Mask:
+    """Which keys each query may attend to: three blocks around it, and the first and last block.
+
+    Query i stands at position ``k_len - q_len + i``, key j at position j. Queries of the first and
+    the last block attend to everything. The random blocks of the paper are left out: which ones
+    they are is drawn, not defined.
+
+    Parameters
+    ----------
+    q_len, k_len : int
+        q_len is at most k_len.
+    block_size : int
+        At least 1; the last block is shorter if k_len is no multiple of it.
+
+    Returns
+    -------
+    bool array of shape [q_len, k_len], True where attention is allowed
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain.
+    """
+    block_size = arguments.integer("block_size", block_size, 1)
+    query, key = (place // block_size for place in places(q_len, k_len))
+    last = (k_len - 1) // block_size
+    ends = (query == 0) | (query == last) | (key == 0) | (key == last)
+    return np.asarray(ends | (np.abs(query - key) <= 1))

@@ -1,0 +1,134 @@
+"""Position ids: which number each token of a batch is given.
+
+Sources: transformers 5.23.0 (``generation/utils.py``, ``_prepare_position_ids_for_generation``;
+``data/data_collator.py``, ``DataCollatorWithFlattening``) and fairseq (``utils.py``,
+``make_positions``).
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments
+
+__all__ = [
+    "cached_position_ids",
+    "fairseq_position_ids",
+    "packed_position_ids",
+    "padded_position_ids",
+]
+
+Ids = npt.NDArray[np.int64]
+PADDED = ("zero", "one")
+
+
+def padded_position_ids(attention_mask: npt.ArrayLike, *, padded: str = "zero") -> Ids:
+    """Positions of the tokens of padded sequences: 0, 1, 2, … over real tokens only.
+
+    Parameters
+    ----------
+    attention_mask : integer array of shape [batch, n]
+        1 for a token, 0 for padding, which may stand anywhere.
+    padded : "zero" or "one"
+        What padding is given. It is never looked at, but it must be a valid index.
+
+    Returns
+    -------
+    int64 array of shape [batch, n]
+
+    Raises
+    ------
+    TypeError, ValueError
+        If attention_mask is not of this kind, or padded is unknown.
+    """
+    arguments.choice("padded", padded, PADDED)
+    mask = _mask(attention_mask)
+    return np.where(mask == 1, mask.cumsum(axis=1) - 1, PADDED.index(padded))
+
+
+def fairseq_position_ids(attention_mask: npt.ArrayLike, padding_index: int) -> Ids:
+    """Rows of a table of positions that begins behind the row of the padding token.
+
+    Parameters
+    ----------
+    attention_mask : integer array of shape [batch, n]
+        1 for a token, 0 for padding, which may stand anywhere.
+    padding_index : int
+        The vocabulary's index of the padding token, at least 0. Padding is given this number, the
+        first token the next one.
+
+    Returns
+    -------
+    int64 array of shape [batch, n]
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not of this kind.
+    """
+    mask = _mask(attention_mask)
+    return mask.cumsum(axis=1) * mask + arguments.integer("padding_index", padding_index, 0)
+
+
+def packed_position_ids(lengths: npt.ArrayLike) -> Ids:
+    """Positions of sequences packed into one row: each begins at 0 again.
+
+    Parameters
+    ----------
+    lengths : integer array of shape [sequences]
+        How many tokens each sequence has, at least 0.
+
+    Returns
+    -------
+    int64 array of shape [sum of lengths]
+
+    Raises
+    ------
+    TypeError, ValueError
+        If lengths are not of this kind.
+    """
+    sizes = _integers("lengths", lengths, 1)
+    if np.any(sizes < 0):
+        raise ValueError("lengths must not be negative")
+    ends = sizes.cumsum()
+    return np.arange(sizes.sum()) - np.repeat(ends - sizes, sizes)
+
+
+def cached_position_ids(past_length: int, q_len: int) -> Ids:
+    """Positions of new tokens behind those whose keys and values are cached.
+
+    Parameters
+    ----------
+    past_length : int
+        How many tokens the cache holds.
+    q_len : int
+        How many new ones there are.
+
+    Returns
+    -------
+    int64 array of shape [q_len]
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no whole number of at least 0.
+    """
+    past_length = arguments.integer("past_length", past_length, 0)
+    return past_length + np.arange(arguments.integer("q_len", q_len, 0))
+
+
+def _mask(attention_mask: npt.ArrayLike) -> Ids:
+    mask = _integers("attention_mask", attention_mask, 2)
+    if np.any((mask != 0) & (mask != 1)):
+        raise ValueError("attention_mask must hold 0 and 1 only")
+    return mask
+
+
+def _integers(name: str, value: Any, axes: int) -> Ids:
+    array = np.asarray(value)
+    if array.ndim != axes:
+        raise ValueError(f"{name} has shape {array.shape}; it must have {axes} axes")
+    if not np.issubdtype(array.dtype, np.integer) and array.size:
+        raise TypeError(f"{name} is {array.dtype}; it must hold integers")
+    return array.astype(np.int64)
