@@ -1,0 +1,593 @@
+"""Disentangled attention of DeBERTa: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import fine, lattice, narrowed
+from posenc_conformance.cases import Case
+from posenc_conformance.disentangled import Integers, allowed, exact, products
+from posenc_conformance.models import Model, attempt, other_conventions
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Trial
+
+REACH = 210
+CONFIGURATIONS = ((256, 512), (4, 8), (8, 16), (9, 20), (32, 128), (128, 512))
+
+
+def bucket_terms(case: Case) -> ErrorTerms:
+    """Buckets are whole numbers."""
+    return ErrorTerms(np.zeros(()), np.zeros(()))
+
+
+def bucket_arguments(trial: Trial) -> dict[str, Any]:
+    """Distances from -210 to 210, or farther where buckets are wide."""
+    buckets, limit = trial.pick.one_of(CONFIGURATIONS)
+    buckets = trial.choose("num_buckets", (buckets,))
+    limit = trial.choose("max_relative_positions", (limit,))
+    reach = min(max(REACH, limit + 9), trial.scope.max_position)
+    return {
+        "relative_position": np.arange(-reach, reach + 1),
+        "num_buckets": buckets,
+        "max_relative_positions": limit,
+    }
+
+
+def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Every distance a model meets, and some far beyond."""
+    near = np.arange(min(largest, 2048) + 1)
+    far = 2 ** np.arange(11, 32)
+    distances = np.concatenate([near, far[far <= largest]])
+    both = np.concatenate([-distances[::-1], distances])
+    return {
+        "relative_position": both,
+        "num_buckets": 256,
+        "max_relative_positions": 512,
+        **parameters,
+    }
+
+
+def bucket_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Every configuration of the list, over distances that reach beyond its last bucket."""
+    for buckets, limit in CONFIGURATIONS:
+        relative = np.arange(-2 * limit - 9, 2 * limit + 10)
+        yield {
+            "relative_position": relative,
+            "num_buckets": buckets,
+            "max_relative_positions": limit,
+        }
+
+
+def odd(trial: Trial) -> None:
+    """The opposite distance has the opposite bucket."""
+    answer = trial.answer(**bucket_arguments(trial))
+    wrong = answer.values != -answer.values[::-1]
+    exact(answer, trial, wrong, "opposite distances do not have opposite buckets")
+
+
+def monotone(trial: Trial) -> None:
+    """A larger distance never has a lower bucket."""
+    answer = trial.answer(**bucket_arguments(trial))
+    exact(answer, trial, np.diff(answer.values) < 0, "a larger distance has a lower bucket")
+
+
+def near_exactly(trial: Trial) -> None:
+    """Up to half of the buckets every distance is its own bucket."""
+    answer = trial.answer(**bucket_arguments(trial))
+    relative = answer.case.arguments["relative_position"]
+    near = np.abs(relative) <= answer.case.arguments["num_buckets"] // 2
+    wrong = answer.values[near] != relative[near]
+    exact(answer, trial, wrong, "a short distance is not its own bucket")
+
+
+def last_bucket(trial: Trial) -> None:
+    """The distance max_relative_positions - 1 has the bucket 2 mid - 1."""
+    chosen = bucket_arguments(trial)
+    last = chosen["max_relative_positions"] - 1
+    if last > trial.scope.max_position:
+        return
+    answer = trial.answer(**(chosen | {"relative_position": np.array([-last, last])}))
+    highest = 2 * (chosen["num_buckets"] // 2) - 1
+    wrong = answer.values != np.array([-highest, highest])
+    exact(answer, trial, wrong, f"the distance {last} is not in bucket {highest}")
+
+
+def far_together(trial: Trial) -> None:
+    """From max_relative_positions - 1 on all distances share the last bucket."""
+    chosen = bucket_arguments(trial)
+    last = chosen["max_relative_positions"] - 1
+    reach = min(5 * last, trial.scope.max_position)
+    answer = trial.answer(**(chosen | {"relative_position": np.arange(last, reach + 1)}))
+    highest = 2 * (chosen["num_buckets"] // 2) - 1
+    exact(
+        answer, trial, answer.values != highest, "a very large distance is not in the last bucket"
+    )
+
+
+def mid_of(case: Case) -> int:
+    """Distances up to this have a bucket each."""
+    return int(case.arguments["num_buckets"]) // 2
+
+
+def by_logarithm(case: Case, whole: Any, *, limit: int, mid: int, log: Any = np.log) -> Floats:
+    """The released formula with other sizes, another rounding or another logarithm."""
+    relative = case.arguments["relative_position"].astype(np.float64)
+    distance = np.abs(relative)
+    if case.conventions["far"] == "clamped":
+        distance = np.minimum(distance, case.arguments["max_relative_positions"] - 1)
+    ratio = log(np.maximum(distance, mid) / mid) / log(np.asarray(limit / mid))
+    large = mid + whole(ratio * (mid - 1))
+    return np.asarray(np.sign(relative) * np.where(distance <= mid, distance, large))
+
+
+def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """Key minus query for query minus key."""
+    yield from attempt(
+        case.changed(relative_position=-case.arguments["relative_position"]),
+        "matches distances of the opposite sign (key minus query)",
+    )
+
+
+def rounded_otherwise(case: Case, got: Floats) -> Iterator[Model]:
+    """Logarithms rounded down, to the nearest, or up once too often at a whole number."""
+    limit, mid = case.arguments["max_relative_positions"] - 1, mid_of(case)
+
+    def just_above(steps: Floats) -> Floats:
+        return np.asarray(np.ceil(steps * (1 + 1e-7)))
+
+    for words, whole in (
+        ("logarithms rounded down", np.floor),
+        ("logarithms rounded to the nearest bucket", np.rint),
+        ("logarithms that come out just above a whole number", just_above),
+    ):
+        yield Model(f"matches {words}", by_logarithm(case, whole, limit=limit, mid=mid))
+
+
+def other_sizes(case: Case, got: Floats) -> Iterator[Model]:
+    """Another number of buckets or another largest position."""
+    buckets, limit = case.arguments["num_buckets"], case.arguments["max_relative_positions"]
+    yield Model(
+        f"matches a logarithm that ends at {limit}, not at {limit - 1}",
+        by_logarithm(case, np.ceil, limit=limit, mid=buckets // 2),
+    )
+    for words, changes in (
+        (f"{2 * buckets} buckets", {"num_buckets": 2 * buckets}),
+        (f"{buckets // 2} buckets", {"num_buckets": buckets // 2}),
+        ("256 buckets", {"num_buckets": 256}),
+        ("a max_relative_positions of 512", {"max_relative_positions": 512}),
+        ("256 buckets up to 512", {"num_buckets": 256, "max_relative_positions": 512}),
+        (f"a max_relative_positions of {2 * limit}", {"max_relative_positions": 2 * limit}),
+        (f"a max_relative_positions of {limit - 1}", {"max_relative_positions": limit - 1}),
+    ):
+        yield from attempt(case.changed(**changes), f"matches {words}")
+    if limit // 2 != buckets - 1:
+        with np.errstate(all="ignore"):
+            yield Model(
+                "matches num_buckets and max_relative_positions exchanged",
+                by_logarithm(case, np.ceil, limit=buckets - 1, mid=limit // 2),
+            )
+
+
+def narrow_logarithm(case: Case, got: Floats) -> Iterator[Model]:
+    """Logarithms in bfloat16 or float16."""
+    limit, mid = case.arguments["max_relative_positions"] - 1, mid_of(case)
+    for dtype in ("bfloat16", "float16"):
+
+        def narrow(ratio: Floats, dtype: str = dtype) -> Floats:
+            return narrowed(np.log(narrowed(ratio, dtype)), dtype)
+
+        def last(values: Floats, dtype: str = dtype) -> Floats:
+            return np.ceil(narrowed(values, dtype))
+
+        yield Model(
+            f"matches logarithms in {dtype}",
+            by_logarithm(case, np.ceil, limit=limit, mid=mid, log=narrow),
+        )
+        yield Model(
+            f"matches every step of the logarithm in {dtype}",
+            by_logarithm(case, last, limit=limit, mid=mid, log=narrow),
+        )
+
+
+def relative_of(case: Case) -> Integers:
+    """Query position minus key position."""
+    place = np.arange(case.arguments["q"].shape[1])
+    return place[:, None] - place
+
+
+def span_of(case: Case) -> int:
+    """Half of the tables' rows."""
+    return int(case.arguments["q_r"].shape[1]) // 2
+
+
+def buckets_of(case: Case, relative: Integers) -> Case:
+    """The bucket case behind a case of version 2."""
+    arguments = {
+        "relative_position": relative,
+        "num_buckets": span_of(case),
+        "max_relative_positions": case.arguments["max_relative_positions"],
+    }
+    far = {"far": case.conventions["far"]}
+    return Case(case.scheme, case.scheme.calls["deberta_bucket"], far, arguments, "integer")
+
+
+def placed(case: Case, relative: Integers) -> Integers:
+    """Distances, or their buckets in version 2."""
+    if case.call.name == "deberta_scores":
+        return relative
+    return buckets_of(case, relative).truth.astype(np.int64)
+
+
+def index_of(case: Case, relative: Integers | None = None) -> Integers:
+    """Rows of the tables for each query and key."""
+    span = span_of(case)
+    relative = relative_of(case) if relative is None else relative
+    return np.clip(placed(case, relative) + span, 0, 2 * span - 1)
+
+
+def terms(case: Case, c2p: Integers, p2c: Integers, values: Mapping[str, Any]) -> list[Floats]:
+    """The three terms, not scaled, with rows of the tables given for each query and key."""
+    q, k, q_r, k_r = (values[name] for name in ("q", "k", "q_r", "k_r"))
+    to_position = np.take_along_axis(products(q, k_r), np.broadcast_to(c2p, case.shape), -1)
+    by_key = products(k, q_r)
+    to_content = np.take_along_axis(by_key, np.broadcast_to(p2c.T, case.shape), -1)
+    return [products(q, k), to_position, np.swapaxes(to_content, 1, 2)]
+
+
+def p2c_of(case: Case, index: Integers) -> Integers:
+    """Rows for position to content, given those for content to position."""
+    return index.T if case.conventions.get("p2c_index") == "key-minus-query" else index
+
+
+def divisor(case: Case) -> float:
+    """The square root of three times head_dim."""
+    return float(np.sqrt(3 * case.arguments["q"].shape[2]))
+
+
+def with_index(case: Case, index: Integers) -> Floats:
+    """The logits with other rows of the tables."""
+    parts = terms(case, index, p2c_of(case, index), case.arguments)
+    return np.asarray(sum(parts) / divisor(case))
+
+
+def score_terms(case: Case) -> ErrorTerms:
+    """The scale is the sum of the magnitudes of all products; head_dim stands for the angle."""
+    sizes = {name: np.abs(case.arguments[name]) for name in ("q", "k", "q_r", "k_r")}
+    index = index_of(case)
+    scale = np.asarray(sum(terms(case, index, p2c_of(case, index), sizes)) / divisor(case))
+    return ErrorTerms(scale, np.full((), float(case.arguments["q"].shape[2])))
+
+
+def arrays(heads: int, length: int, rows: int, head_dim: int) -> dict[str, Any]:
+    """Arguments of these sizes."""
+    return {
+        "q": fine((heads, length, head_dim)),
+        "k": fine((heads, length, head_dim), 5),
+        "q_r": fine((heads, rows, head_dim), 11),
+        "k_r": fine((heads, rows, head_dim), 23),
+    }
+
+
+def score_arguments(trial: Trial) -> dict[str, Any]:
+    """Sequences within the span and beyond it."""
+    heads = trial.choose("heads", (2, 1, 3))
+    length = trial.choose("length", (6, 1, 2, 3, 9, 17))
+    head_dim = trial.choose("head_dim", (4, 1, 2, 3, 8, 16))
+    return arrays(heads, length, trial.choose("rows", (8, 2, 4, 16, 40)), head_dim)
+
+
+def v2_arguments(trial: Trial) -> dict[str, Any]:
+    """Sequences within the buckets and beyond them."""
+    heads = trial.choose("heads", (2, 1, 3))
+    length = trial.choose("length", (12, 1, 2, 5, 24))
+    head_dim = trial.choose("head_dim", (4, 1, 3, 8))
+    span, limit = trial.pick.one_of(((4, 8), (8, 16), (6, 12), (5, 9)))
+    chosen = arrays(heads, length, trial.choose("rows", (2 * span,)), head_dim)
+    limits = trial.choose("max_relative_positions", (limit,))
+    return chosen | {"max_relative_positions": limits}
+
+
+def arguments_of(trial: Trial) -> dict[str, Any]:
+    """Those of the version that the trial asks."""
+    is_v2 = trial.subject.call.name == "deberta_v2_scores"
+    return v2_arguments(trial) if is_v2 else score_arguments(trial)
+
+
+def score_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """A square of tokens says nothing more when it is large."""
+
+
+def score_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Sequences longer and shorter than the span; many heads, channels and rows."""
+    for heads, length, rows, head_dim in (
+        (1, 1, 8, 1),
+        (3, 7, 10, 5),
+        (2, 5, 10, 64),
+        (12, 3, 16, 2),
+        (1, 48, 24, 2),
+        (1, 9, 600, 1),
+    ):
+        changed = arrays(heads, length, rows, head_dim)
+        if case.call.name == "deberta_v2_scores":
+            changed["max_relative_positions"] = rows
+        yield changed
+
+
+def plain(trial: Trial) -> None:
+    """Without relative positions only dot products are left, divided by sqrt(3 head_dim)."""
+    chosen = arguments_of(trial)
+    nothing = {name: np.zeros_like(chosen[name]) for name in ("q_r", "k_r")}
+    answer = trial.answer(**(chosen | nothing))
+    q, k = answer.case.arguments["q"], answer.case.arguments["k"]
+    trial.zero(
+        answer,
+        answer.values - products(q, k) / divisor(answer.case),
+        answer.bound + ARITHMETIC * products(np.abs(q), np.abs(k)),
+        "without relative positions the logits are not q·k / sqrt(3 head_dim)",
+    )
+
+
+def translation(trial: Trial) -> None:
+    """Without the first token all others have the scores that they had."""
+    chosen = arguments_of(trial)
+    length = chosen["q"].shape[1]
+    if length == 1 or not allowed(trial, "length", length - 1):
+        return
+    rest = {name: chosen[name][:, 1:].copy() for name in ("q", "k")}
+    longer, shorter = trial.answer(**chosen), trial.answer(**(chosen | rest))
+    trial.zero(
+        shorter,
+        shorter.values - longer.values[:, 1:, 1:],
+        shorter.bound + longer.bound[:, 1:, 1:],
+        "the first token's absence changes other tokens' scores",
+    )
+
+
+def toeplitz(trial: Trial) -> None:
+    """Where all tokens are alike, only their distance counts."""
+    chosen = arguments_of(trial)
+    alike = {
+        name: np.broadcast_to(chosen[name][:, :1], chosen[name].shape).copy() for name in ("q", "k")
+    }
+    answer = trial.answer(**(chosen | alike))
+    trial.zero(
+        answer,
+        answer.values[:, 1:, 1:] - answer.values[:, :-1, :-1],
+        answer.bound[:, 1:, 1:] + answer.bound[:, :-1, :-1],
+        "logits of equal tokens differ along a diagonal",
+    )
+
+
+def constant_keys(trial: Trial) -> None:
+    """A vector added to every row of k_r adds one number to each query's logits."""
+    chosen = arguments_of(trial)
+    few = lattice(chosen["k_r"].shape)  # of few bits, so that every dtype holds the sums
+    one, other = (
+        trial.answer(**(chosen | {"k_r": few})),
+        trial.answer(**(chosen | {"k_r": few + 1})),
+    )
+    q = one.case.arguments["q"]
+    trial.zero(
+        one,
+        other.values - one.values - q.sum(axis=-1, keepdims=True) / divisor(one.case),
+        one.bound + other.bound + ARITHMETIC * np.abs(q).sum(axis=-1, keepdims=True),
+        "a vector added to all rows of k_r does not add q·k_r / sqrt(3 head_dim) to every logit",
+    )
+
+
+def roles_exchanged(trial: Trial) -> None:
+    """With queries and keys exchanged, in content and in positions, the logits are transposed."""
+    chosen = arguments_of(trial)
+    swapped = {"q": chosen["k"], "k": chosen["q"], "q_r": chosen["k_r"], "k_r": chosen["q_r"]}
+    one, other = trial.answer(**chosen), trial.answer(**(chosen | swapped))
+    trial.zero(
+        one,
+        one.values - np.swapaxes(other.values, 1, 2),
+        one.bound + np.swapaxes(other.bound, 1, 2),
+        "exchanging queries and keys does not transpose the logits",
+    )
+
+
+def roles_exchanged_mirrored(trial: Trial) -> None:
+    """The same, with the tables' rows in the order of opposite distances."""
+    chosen = arguments_of(trial)
+    mirror = {
+        name: np.concatenate([chosen[name][:, :1], chosen[name][:, :0:-1]], axis=1)
+        for name in ("q_r", "k_r")
+    }
+    swapped = {"q": chosen["k"], "k": chosen["q"], "q_r": mirror["k_r"], "k_r": mirror["q_r"]}
+    one, other = trial.answer(**chosen), trial.answer(**(chosen | swapped))
+    within = np.abs(placed(one.case, relative_of(one.case))) < span_of(one.case)
+    trial.zero(
+        one,
+        np.where(within, one.values - np.swapaxes(other.values, 1, 2), 0.0),
+        one.bound + np.swapaxes(other.bound, 1, 2),
+        "exchanging queries and keys, and mirroring the tables, does not transpose the logits",
+    )
+
+
+def row_zero(trial: Trial) -> None:
+    """Row 0 of the tables is never read."""
+    chosen = arguments_of(trial)
+    other = {name: chosen[name].copy() for name in ("q_r", "k_r")}
+    for table in other.values():
+        table[:, 0] = 0.75
+    one, changed = trial.answer(**chosen), trial.answer(**(chosen | other))
+    wrong = one.values != changed.values
+    exact(changed, trial, wrong, "row 0 of the tables changes the logits")
+
+
+def table_reversed(case: Case, got: Floats) -> Iterator[Model]:
+    """δ(j, i) where δ(i, j) belongs, in both terms."""
+    yield Model("matches distances of the opposite sign", with_index(case, index_of(case).T))
+
+
+def rows_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Tables read one row too high or too low."""
+    last = 2 * span_of(case) - 1
+    for shift in (1, -1):
+        moved = np.clip(placed(case, relative_of(case)) + span_of(case) + shift, 0, last)
+        yield Model(f"matches rows of the tables shifted by {shift:+d}", with_index(case, moved))
+
+
+def clip_wrong(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances cut at other magnitudes, or started over."""
+    span, distance = span_of(case), placed(case, relative_of(case))
+    for words, index in (
+        (f"distances cut to ±{span - 1}", np.clip(distance, 1 - span, span - 1) + span),
+        ("distances started over beyond the tables", (distance + span) % (2 * span)),
+        (f"distances cut to ±{span // 2}", np.clip(distance, -(span // 2), span // 2) + span),
+    ):
+        yield Model(f"matches {words}", with_index(case, np.clip(index, 0, 2 * span - 1)))
+
+
+def wrong_scale(case: Case, got: Floats) -> Iterator[Model]:
+    """Another divisor, or one that not all terms share."""
+    index = index_of(case)
+    heads, _, head_dim = case.arguments["q"].shape
+    c2c, c2p, p2c = terms(case, index, p2c_of(case, index), case.arguments)
+    total, root = c2c + c2p + p2c, np.sqrt(head_dim)
+    for words, under in (
+        ("head_dim", head_dim),
+        ("2 head_dim", 2 * head_dim),
+        ("4 head_dim", 4 * head_dim),
+        ("3 heads head_dim", 3 * heads * head_dim),
+    ):
+        yield Model(f"matches 1 / sqrt({words})", total / np.sqrt(under))
+    yield Model("matches logits that are not scaled", total)
+    third = np.sqrt(3) * root
+    yield Model("matches 1 / sqrt(head_dim) for content", c2c / root + (c2p + p2c) / third)
+    yield Model("matches 1 / sqrt(head_dim) for positions", c2c / third + (c2p + p2c) / root)
+    yield Model("matches only the content scaled", c2c / third + c2p + p2c)
+    yield Model("matches position to content scaled twice", (c2c + c2p + p2c / third) / third)
+
+
+def terms_missing(case: Case, got: Floats) -> Iterator[Model]:
+    """A term left out, with the divisor for what is left or for all."""
+    index = index_of(case)
+    c2c, c2p, p2c = terms(case, index, p2c_of(case, index), case.arguments)
+    head_dim = case.arguments["q"].shape[2]
+    for words, scores, left in (
+        ("content to position", c2c + p2c, 2),
+        ("position to content", c2c + c2p, 2),
+        ("both position terms", c2c, 1),
+        ("content to content", c2p + p2c, 2),
+    ):
+        for count in (3, left):
+            yield Model(f"matches logits without {words}", scores / np.sqrt(count * head_dim))
+
+
+def tables_exchanged(case: Case, got: Floats) -> Iterator[Model]:
+    """k_r for position to content, or the reverse, or one of them for both."""
+    q_r, k_r = case.arguments["q_r"], case.arguments["k_r"]
+    yield from attempt(case.changed(q_r=k_r, k_r=q_r), "matches q_r and k_r exchanged")
+    yield from attempt(case.changed(q_r=k_r), "matches k_r in both terms")
+    yield from attempt(case.changed(k_r=q_r), "matches q_r in both terms")
+
+
+def buckets_missing(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances as they are where buckets belong."""
+    span = span_of(case)
+    index = np.clip(relative_of(case) + span, 0, 2 * span - 1)
+    yield Model("matches distances that are not put into buckets", with_index(case, index))
+
+
+def buckets_wrong(case: Case, got: Floats) -> Iterator[Model]:
+    """A mistake of the buckets, seen in the logits."""
+    behind, span = buckets_of(case, relative_of(case)), span_of(case)
+    for model in (rounded_otherwise, other_sizes):
+        for each in model(behind, got):
+            if np.all(np.isfinite(each.output)):
+                index = np.clip(each.output.astype(np.int64) + span, 0, 2 * span - 1)
+                yield replace(each, output=with_index(case, index))
+
+
+def p2c_transposed(case: Case, got: Floats) -> Iterator[Model]:
+    """δ(j, i) in position to content, as in the paper."""
+    index = index_of(case)
+    parts = terms(case, index, index.T, case.arguments)
+    yield Model(
+        "matches position to content at key-minus-query",
+        np.asarray(sum(parts) / divisor(case)),
+    )
+
+
+far_swapped = other_conventions("far", "matches {value} buckets; {claimed} was claimed")
+
+SHARED = {
+    "sign-flipped": table_reversed,
+    "terms-missing": terms_missing,
+    "wrong-scale": wrong_scale,
+    "tables-exchanged": tables_exchanged,
+    "rows-shifted": rows_shifted,
+}
+ERROR_TERMS = {
+    "deberta_bucket": bucket_terms,
+    "deberta_scores": score_terms,
+    "deberta_v2_scores": score_terms,
+}
+ARGUMENTS = {
+    "deberta_bucket": bucket_arguments,
+    "deberta_scores": score_arguments,
+    "deberta_v2_scores": v2_arguments,
+}
+SWEEPS = {
+    "deberta_bucket": bucket_sweep,
+    "deberta_scores": score_sweep,
+    "deberta_v2_scores": score_sweep,
+}
+SIZES = {
+    "deberta_bucket": bucket_sizes,
+    "deberta_scores": score_sizes,
+    "deberta_v2_scores": score_sizes,
+}
+INVARIANTS = {
+    "deberta_bucket": {
+        "odd": odd,
+        "monotone": monotone,
+        "near-exactly": near_exactly,
+        "last-bucket": last_bucket,
+        "far-together": far_together,
+    },
+    "deberta_scores": {
+        "plain": plain,
+        "translation": translation,
+        "toeplitz": toeplitz,
+        "constant-keys": constant_keys,
+        "roles-exchanged": roles_exchanged,
+        "roles-exchanged-mirrored": roles_exchanged_mirrored,
+    },
+    "deberta_v2_scores": {
+        "v2-plain": plain,
+        "v2-translation": translation,
+        "v2-toeplitz": toeplitz,
+        "v2-constant-keys": constant_keys,
+        "v2-roles-exchanged-mirrored": roles_exchanged_mirrored,
+        "row-zero": row_zero,
+    },
+}
+DEVIATIONS = {
+    "deberta_bucket": {
+        "bucket-sign-flipped": sign_flipped,
+        "bucket-far-swapped": far_swapped,
+        "bucket-rounding": rounded_otherwise,
+        "bucket-sizes": other_sizes,
+        "bucket-narrow-logarithm": narrow_logarithm,
+    },
+    "deberta_scores": {
+        "p2c-index-swapped": other_conventions(
+            "p2c_index", "matches position to content at {value}; {claimed} was claimed"
+        ),
+        **SHARED,
+        "clip-wrong": clip_wrong,
+    },
+    "deberta_v2_scores": {
+        "v2-p2c-index-swapped": p2c_transposed,
+        **{f"v2-{name}": model for name, model in SHARED.items()},
+        "far-swapped": far_swapped,
+        "buckets-missing": buckets_missing,
+        "buckets-wrong": buckets_wrong,
+    },
+}

@@ -1,0 +1,643 @@
+"""Relative attention of Transformer-XL: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import fine, lattice, narrowed
+from posenc_conformance.cases import Case, Shape
+from posenc_conformance.disentangled import Integers, allowed, exact, products, seen, shown
+from posenc_conformance.models import Model, attempt, other_conventions
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Trial
+
+LARGEST_SWEEP = 2300
+
+
+def columns_for(distances: str, q_len: int, k_len: int) -> int:
+    """Columns that hold the distances of all keys."""
+    return k_len + {"past": 0, "full": q_len - 1, "padded": q_len}[distances]
+
+
+def shift_shape(case: Case) -> Shape:
+    """As many columns as there are keys."""
+    x = case.arguments["x"]
+    more = columns_for(str(case.conventions["distances"]), x.shape[-2], 0)
+    return *x.shape[:-1], x.shape[-1] - more
+
+
+def shift_terms(case: Case) -> ErrorTerms:
+    """Scores are moved, not computed."""
+    return ErrorTerms(np.zeros(()), np.zeros(()))
+
+
+def shift_arguments(trial: Trial) -> dict[str, Any]:
+    """A few queries, as many keys or a few more."""
+    held = str(trial.subject.combination.conventions["distances"])
+    q_len = trial.choose("q_len", (3, 1, 2, 5, 8, 17))
+    k_len = q_len + trial.pick.integer(0, 4)
+    columns = trial.choose("columns", (columns_for(held, q_len, k_len),))
+    return {"x": fine((2, q_len, columns))}
+
+
+def shift_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Two queries at the end of many keys."""
+    return {"x": fine((1, parameters.get("q_len", 2), parameters.get("columns", 2300)))}
+
+
+def shift_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """No memory, some and much; powers of two and not."""
+    held = str(case.conventions["distances"])
+    for q_len, k_len in ((1, 1), (1, 2), (2, 2), (2, 9), (4, 4), (7, 64), (33, 40), (300, 300)):
+        yield {"x": fine((2, q_len, columns_for(held, q_len, k_len)))}
+
+
+def distance_between(q_len: int, k_len: int, first: int | None = None) -> Integers:
+    """Query position minus key position, the first query standing at ``first``."""
+    late = k_len - q_len if first is None else first
+    return late + np.arange(q_len)[:, None] - np.arange(k_len)
+
+
+def shift_distance(case: Case) -> Integers:
+    """Distance of each key of a shift's result."""
+    q_len, k_len = case.shape[-2:]
+    return distance_between(q_len, k_len)
+
+
+def first_distance(case: Case) -> int:
+    """Distance that the first column of a shift's argument holds."""
+    return case.shape[-1] - (case.conventions["distances"] != "padded")
+
+
+def columns_name_distances(trial: Trial) -> None:
+    """Columns filled with their own distance give each key its distance."""
+    chosen = shift_arguments(trial)["x"]
+    case = trial.case(x=chosen)
+    held = first_distance(case) - np.arange(chosen.shape[-1], dtype=np.float64)
+    answer = trial.answer(x=np.broadcast_to(held, chosen.shape).copy())
+    wrong = seen(answer) & (answer.values != shift_distance(case))
+    exact(answer, trial, wrong, "a key does not have the score of its distance")
+
+
+def rows_apart(trial: Trial) -> None:
+    """What one query scores moves no other query's scores."""
+    x = shift_arguments(trial)["x"]
+    before = trial.answer(x=x)
+    row = trial.pick.integer(0, x.shape[-2] - 1)
+    changed = x.copy()
+    changed[..., row, :] = 0.75
+    after = trial.answer(x=changed)
+    wrong = seen(before) & (shown(before) != shown(after))
+    wrong[..., row, :] = False
+    exact(after, trial, wrong, f"the scores of query {row} reach other queries")
+
+
+def last_row(trial: Trial) -> None:
+    """The last query's scores stay in their columns, the last of which is its own."""
+    answer = trial.answer(**shift_arguments(trial))
+    x, k_len = answer.case.arguments["x"], answer.case.shape[-1]
+    start = int(answer.case.conventions["distances"] == "padded")
+    wrong = answer.values[..., -1, :] != x[..., -1, start : start + k_len]
+    exact(answer, trial, wrong, "the last row is moved")
+
+
+def taken(case: Case, column: Integers) -> Floats:
+    """The argument's scores at these columns, counted round where they run over the edge."""
+    x = case.arguments["x"]
+    places = np.broadcast_to(column % x.shape[-1], case.shape)
+    return np.asarray(np.take_along_axis(x, places, -1))
+
+
+def shift_missing(case: Case, got: Floats) -> Iterator[Model]:
+    """Columns as they came."""
+    for start in {0, int(case.conventions["distances"] == "padded")}:
+        column = start + np.arange(case.shape[-1])
+        yield Model("matches scores that were not moved", taken(case, column))
+
+
+def shift_the_other_way(case: Case, got: Floats) -> Iterator[Model]:
+    """Rows moved to the right: a column of zeros behind, and the last row cut off."""
+    x = case.arguments["x"]
+    q_len, columns = x.shape[-2:]
+    padded = np.concatenate([x, np.zeros((*x.shape[:-1], 1))], axis=-1)
+    moved = padded.reshape(*x.shape[:-2], columns + 1, q_len)[..., :-1, :].reshape(x.shape)
+    yield Model("matches rows moved to the right", moved[..., : case.shape[-1]])
+    column = np.arange(case.shape[-1]) - np.arange(q_len)[:, None]
+    yield Model("matches rows turned to the right", taken(case, column))
+
+
+def shift_ascending(case: Case, got: Floats) -> Iterator[Model]:
+    """Columns taken for distances that rise from column to column."""
+    last = first_distance(case) - case.arguments["x"].shape[-1] + 1
+    yield Model("matches columns of rising distance", taken(case, shift_distance(case) - last))
+
+
+def shift_off_by_one(case: Case, got: Floats) -> Iterator[Model]:
+    """Rows moved by one place too many or too few."""
+    column = first_distance(case) - shift_distance(case)
+    x = case.arguments["x"]
+    flat = np.concatenate([x.reshape(*x.shape[:-2], -1), np.zeros((*x.shape[:-2], 1))], axis=-1)
+    for more in (1, -1):
+        words = "one place too far" if more == 1 else "one place too little"
+        yield Model(f"matches rows moved {words}", taken(case, column + more))
+        inside = (column + more >= 0) & (column + more < x.shape[-1])
+        yield Model(
+            f"matches rows moved {words}, zeros at the edge",
+            np.where(inside, taken(case, column + more), 0.0),
+        )
+        place = column + more + x.shape[-1] * np.arange(x.shape[-2])[:, None]
+        place = np.clip(place, -1, flat.shape[-1] - 1) % flat.shape[-1]
+        yield Model(f"matches rows moved {words} in memory", flat[..., place])
+
+
+def frequencies(case: Case) -> Floats:
+    """Radians per place of each channel's sinusoid."""
+    dim = case.arguments["w_kr"].shape[1]
+    each = 10000.0 ** -(np.arange(0, dim, 2) / dim)
+    concatenated = case.conventions["layout"] == "concatenated"
+    return np.tile(each, 2) if concatenated else np.repeat(each, 2)
+
+
+def cosines(case: Case) -> Floats:
+    """1 where a channel holds a cosine, 0 where it holds a sine."""
+    dim = case.arguments["w_kr"].shape[1]
+    concatenated = case.conventions["layout"] == "concatenated"
+    return np.repeat([0.0, 1.0], dim // 2) if concatenated else np.tile([0.0, 1.0], dim // 2)
+
+
+def true_distance(case: Case) -> Integers:
+    """Query position minus key position, before any clamp."""
+    return distance_between(case.arguments["q"].shape[1], case.arguments["k"].shape[1])
+
+
+def clamped(case: Case, distance: Floats | Integers) -> Floats:
+    """Distances as the case asks to cut them."""
+    longest = case.arguments.get("clamp_len")
+    cut = distance if longest is None else np.clip(distance, -longest, longest)
+    return np.asarray(cut, dtype=np.float64)
+
+
+def score_terms(case: Case) -> ErrorTerms:
+    """The scale is the sum of the magnitudes of all products, sines and cosines taken for 1.
+
+    Beside each sinusoid's angle stands a quarter of the number of products in the sums, because
+    the accuracy's factor of 4 is for angles.
+    """
+    q, k, w_kr = (case.arguments[name] for name in ("q", "k", "w_kr"))
+    u, v = (np.abs(case.arguments[name])[:, None] for name in ("u", "v"))
+    root = np.sqrt(q.shape[-1])
+    weight = (np.abs(q) + v) @ np.swapaxes(np.abs(w_kr), 1, 2)
+    scale = (products(np.abs(q) + u, np.abs(k)) + weight.sum(axis=-1, keepdims=True)) / root
+    omega = frequencies(case)
+    turning = np.abs(clamped(case, true_distance(case)))[..., None] * (
+        omega * (1 + np.abs(np.log(omega)))
+    )
+    turned = np.einsum("hit,ijt->hij", weight, turning) / root
+    angle = np.divide(turned, scale, out=np.zeros_like(scale), where=scale > 0)
+    return ErrorTerms(scale, sum(w_kr.shape[1:]) / 4 + angle)
+
+
+def arrays(heads: int, q_len: int, k_len: int, head_dim: int, dim: int) -> dict[str, Any]:
+    """Arguments of these sizes."""
+    return {
+        "q": fine((heads, q_len, head_dim)),
+        "k": fine((heads, k_len, head_dim), 5),
+        "w_kr": fine((heads, dim, head_dim), 11),
+        "u": fine((heads, head_dim), 17),
+        "v": fine((heads, head_dim), 29),
+    }
+
+
+def score_arguments(trial: Trial, *, clamp: bool = True) -> dict[str, Any]:
+    """A few heads, queries and keys; as many queries as keys, or fewer."""
+    k_len = trial.choose("k_len", (5, 1, 2, 3, 8, 20))
+    q_len = trial.choose("q_len", (max(1, k_len - trial.pick.integer(0, 3)),))
+    chosen = arrays(
+        trial.choose("heads", (2, 1, 3)),
+        q_len,
+        k_len,
+        trial.choose("head_dim", (4, 1, 2, 3, 8, 16)),
+        trial.choose("dim", (8, 2, 4, 6, 16)),
+    )
+    if clamp and trial.can("clamping") and trial.pick.integer(0, 1):
+        chosen |= clamping(trial)
+    return chosen
+
+
+def clamping(trial: Trial) -> dict[str, Any]:
+    """Distances cut at a claimed length."""
+    return {"clamping": "clamped", "clamp_len": trial.choose("clamp_len", (2, 1, 3, 7))}
+
+
+def score_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """One query at the end of more keys than narrow dtypes count."""
+    sizes = {"heads": 1, "q_len": 1, "k_len": min(largest, LARGEST_SWEEP) + 1}
+    sizes |= {"head_dim": 4, "dim": 8}
+    return arrays(**(sizes | {k: v for k, v in parameters.items() if k in sizes}))
+
+
+def score_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """No memory and some, many keys, heads and channels; powers of two and not."""
+    for sizes in (
+        (1, 1, 1, 1, 2),
+        (3, 1, 7, 5, 6),
+        (12, 3, 4, 2, 10),
+        (1, 2, 300, 1, 2),
+        (1, 33, 33, 2, 4),
+        (1, 1, 2, 64, 32),
+    ):
+        yield arrays(*sizes)
+
+
+def plain(trial: Trial) -> None:
+    """Without projection and biases only scaled dot products are left."""
+    chosen = score_arguments(trial)
+    nothing = {name: np.zeros_like(chosen[name]) for name in ("w_kr", "u", "v")}
+    answer = trial.answer(**(chosen | nothing))
+    q, k = answer.case.arguments["q"], answer.case.arguments["k"]
+    expected = products(q, k) / np.sqrt(q.shape[-1])
+    slack = ARITHMETIC * products(np.abs(q), np.abs(k))
+    trial.zero(
+        answer,
+        np.where(seen(answer), shown(answer) - expected, 0.0),
+        answer.bound + slack,
+        "without position terms the logits are not q·k / sqrt(head_dim)",
+    )
+
+
+def shared_query(trial: Trial) -> None:
+    """Queries that all gain a vector, and biases that lose it, score as before."""
+    chosen = score_arguments(trial)
+    # Of few bits, so that every dtype holds the sums.
+    few = {name: lattice(chosen[name].shape, start) for start, name in enumerate(("q", "u", "v"))}
+    gained = lattice(few["u"].shape, 40)
+    moved = {"q": few["q"] + gained[:, None], "u": few["u"] - gained, "v": few["v"] - gained}
+    before, after = trial.answer(**(chosen | few)), trial.answer(**(chosen | moved))
+    trial.zero(
+        after,
+        shown(after) - shown(before),
+        before.bound + after.bound,
+        "a vector moved from the biases u and v to every query changes the logits",
+    )
+
+
+def translation(trial: Trial) -> None:
+    """Without the first key all others have the scores that they had."""
+    chosen = score_arguments(trial)
+    q_len, k_len = chosen["q"].shape[1], chosen["k"].shape[1]
+    if q_len == k_len or not allowed(trial, "k_len", k_len - 1):
+        return
+    longer = trial.answer(**chosen)
+    shorter = trial.answer(**(chosen | {"k": chosen["k"][:, 1:].copy()}))
+    trial.zero(
+        shorter,
+        shown(shorter) - shown(longer)[..., 1:],
+        shorter.bound + longer.bound[..., 1:],
+        "the first key's absence changes other keys' scores",
+    )
+
+
+def last_queries(trial: Trial) -> None:
+    """Without the first query all others score as they did."""
+    chosen = score_arguments(trial)
+    q_len = chosen["q"].shape[1]
+    if q_len == 1 or not allowed(trial, "q_len", q_len - 1):
+        return
+    whole = trial.answer(**chosen)
+    answer = trial.answer(**(chosen | {"q": chosen["q"][:, 1:].copy()}))
+    trial.zero(
+        answer,
+        shown(answer) - shown(whole)[:, 1:],
+        answer.bound + whole.bound[:, 1:],
+        "the queries are not the last of the keys",
+    )
+
+
+def toeplitz(trial: Trial) -> None:
+    """Where all tokens are alike, only their distance counts."""
+    chosen = score_arguments(trial)
+    alike = {
+        name: np.broadcast_to(chosen[name][:, :1], chosen[name].shape).copy() for name in ("q", "k")
+    }
+    answer = trial.answer(**(chosen | alike))
+    both = seen(answer)[:, 1:, 1:] & seen(answer)[:, :-1, :-1]
+    y = shown(answer)
+    trial.zero(
+        answer,
+        np.where(both, y[:, 1:, 1:] - y[:, :-1, :-1], 0.0),
+        answer.bound[:, 1:, 1:] + answer.bound[:, :-1, :-1],
+        "logits of equal tokens differ along a diagonal",
+    )
+
+
+def recurrence(trial: Trial) -> None:
+    """One pair of channels alone obeys s(δ+1) + s(δ-1) = 2 cos(w) s(δ)."""
+    chosen = score_arguments(trial, clamp=False)
+    case = trial.case(**chosen)
+    omega = frequencies(case)
+    one = trial.pick.integer(0, len(omega) // 2 - 1)
+    pair = np.isclose(omega, np.sort(omega)[::-1][2 * one], rtol=1e-12)
+    alone = {name: np.zeros_like(chosen[name]) for name in ("q", "u")}
+    alone["w_kr"] = np.where(pair[:, None], chosen["w_kr"], 0.0)
+    answer = trial.answer(**(chosen | alone))
+    y, e = shown(answer), answer.bound
+    use = seen(answer)[..., 2:] & seen(answer)[..., :-2]
+    twice = 2 * np.cos(omega[pair][0])
+    size = np.abs(y[..., 2:]) + 2 * np.abs(y[..., 1:-1]) + np.abs(y[..., :-2])
+    trial.zero(
+        answer,
+        np.where(use, y[..., 2:] + y[..., :-2] - twice * y[..., 1:-1], 0.0),
+        e[..., 2:] + e[..., :-2] + 2 * e[..., 1:-1] + ARITHMETIC * size,
+        f"channels of frequency {omega[pair][0]:.6g} do not turn by that frequency from key to key",
+    )
+
+
+def mirrored(trial: Trial) -> None:
+    """Read backwards, with the sines' projection negated, the logits are read backwards."""
+    chosen = score_arguments(trial)
+    case = trial.case(**chosen)
+    if chosen["q"].shape[1] != chosen["k"].shape[1]:
+        return
+    sign = 2 * cosines(case) - 1
+    backwards = {name: chosen[name][:, ::-1].copy() for name in ("q", "k")}
+    backwards["w_kr"] = chosen["w_kr"] * sign[:, None]
+    one, other = trial.answer(**chosen), trial.answer(**(chosen | backwards))
+    trial.zero(
+        one,
+        one.values - other.values[:, ::-1, ::-1],
+        one.bound + other.bound[:, ::-1, ::-1],
+        "the sines of negative distances are not the negated sines",
+    )
+
+
+def clamp_far(trial: Trial) -> None:
+    """From clamp_len on, keys of the same content have the same score."""
+    chosen = score_arguments(trial, clamp=False) | clamping(trial)
+    longest = chosen["clamp_len"]
+    k_len = trial.choose("k_len", (2 * longest + 3,))
+    q_len = trial.choose("q_len", (min(k_len, longest + 2),))
+    heads, _, head_dim = chosen["q"].shape
+    chosen |= arrays(heads, q_len, k_len, head_dim, chosen["w_kr"].shape[1])
+    chosen["k"] = np.broadcast_to(chosen["k"][:, :1], chosen["k"].shape).copy()
+    answer = trial.answer(**chosen)
+    cut = clamped(answer.case, true_distance(answer.case))
+    same = (cut[:, 1:] == cut[:, :-1]) & seen(answer)[..., 1:] & seen(answer)[..., :-1]
+    y, e = shown(answer), answer.bound
+    trial.zero(
+        answer,
+        np.where(same, y[..., 1:] - y[..., :-1], 0.0),
+        e[..., 1:] + e[..., :-1],
+        f"keys at least {longest} away have different scores",
+    )
+
+
+def waves(case: Case, distance: Floats, omega: Floats) -> Floats:
+    """Sinusoids of distances, of shape [..., dim]."""
+    angle = distance[..., None] * omega
+    return np.where(cosines(case) == 1, np.cos(angle), np.sin(angle))
+
+
+def content(case: Case, u: Floats) -> Floats:
+    """Terms (a) and (c), not yet scaled."""
+    return products(case.arguments["q"] + u[:, None], case.arguments["k"])
+
+
+def position(case: Case, v: Floats, sinusoids: Floats, queries: Floats | None = None) -> Floats:
+    """Terms (b) and (d), not yet scaled, from sinusoids of shape [q_len, k_len, dim]."""
+    asking = (case.arguments["q"] if queries is None else queries) + v[:, None]
+    weight = asking @ np.swapaxes(case.arguments["w_kr"], 1, 2)
+    return np.asarray(np.einsum("hit,ijt->hij", weight, sinusoids, optimize=True))
+
+
+def scaled(case: Case, scores: Floats) -> Floats:
+    """Divided by the square root of head_dim."""
+    return np.asarray(scores / np.sqrt(case.arguments["q"].shape[-1]))
+
+
+def with_waves(case: Case, sinusoids: Floats) -> Floats:
+    """The logits with other sinusoids."""
+    u, v = case.arguments["u"], case.arguments["v"]
+    return scaled(case, content(case, u) + position(case, v, sinusoids))
+
+
+def with_distance(case: Case, distance: Floats | Integers) -> Floats:
+    """The logits with other distances, cut where the case cuts them."""
+    everywhere = clamped(case, np.asarray(distance, dtype=np.float64) + np.zeros(case.shape[1:]))
+    return with_waves(case, waves(case, everywhere, frequencies(case)))
+
+
+def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """Key minus query for query minus key."""
+    yield Model("matches distances of the opposite sign", with_distance(case, -true_distance(case)))
+
+
+def sine_even(case: Case, got: Floats) -> Iterator[Model]:
+    """Keys ahead with the sinusoids of keys behind."""
+    if case.conventions["direction"] == "two-sided":
+        yield Model(
+            "matches sinusoids of the magnitude of the distance",
+            with_distance(case, np.abs(true_distance(case))),
+        )
+
+
+def listed(case: Case) -> Integers:
+    """Distances in the order in which the released code lists them."""
+    q_len, k_len = case.shape[1:]
+    if case.conventions["direction"] == "causal":
+        return np.arange(k_len - 1, -1, -1)
+    padded = case.conventions["layout"] == "concatenated"
+    return np.arange(k_len if padded else k_len - 1, -q_len, -1)
+
+
+def unshifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Every query scored with the distances of the list's first columns."""
+    some = listed(case)
+    for start in (0, 1):
+        columns = some[start : start + case.shape[2]]
+        if len(columns) == case.shape[2]:
+            yield Model("matches scores that were not shifted", with_distance(case, columns))
+
+
+def ascending(case: Case, got: Floats) -> Iterator[Model]:
+    """The list of distances rising where it should fall."""
+    some = listed(case)
+    turned = some[0] + some[-1] - true_distance(case)
+    yield Model("matches a list of distances that rises", with_distance(case, turned))
+
+
+def memory_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """Query i taken to stand at position i, although there are more keys than queries."""
+    q_len, k_len = case.shape[1:]
+    if q_len < k_len:
+        early = distance_between(q_len, k_len, 0)
+        for seen_as in (early, np.abs(early), np.maximum(early, 0)):
+            yield Model("matches queries that start at position 0", with_distance(case, seen_as))
+
+
+def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances off by one."""
+    for shift in (1, -1):
+        yield Model(
+            f"matches distances shifted by {shift:+d}",
+            with_distance(case, true_distance(case) + shift),
+        )
+
+
+def garbage_ahead(case: Case, got: Floats) -> Iterator[Model]:
+    """The causal shift's left-overs where keys ahead are seen: scores of the next query."""
+    q_len, k_len = case.shape[1:]
+    if case.conventions["direction"] == "causal":
+        return
+    u, v = case.arguments["u"], case.arguments["v"]
+    past = waves(case, clamped(case, np.arange(k_len - 1, -1, -1)), frequencies(case))
+    columns = position(case, v, np.broadcast_to(past, (q_len, *past.shape)))
+    padded = np.concatenate([np.zeros((*columns.shape[:2], 1)), columns], axis=-1)
+    left = padded.reshape(len(columns), -1)[:, q_len:].reshape(columns.shape)
+    yield Model("matches the causal shift without its mask", scaled(case, content(case, u) + left))
+
+
+def terms_missing(case: Case, got: Floats) -> Iterator[Model]:
+    """One or two of the four terms left out."""
+    u, v = case.arguments["u"], case.arguments["v"]
+    right = waves(case, clamped(case, true_distance(case)), frequencies(case))
+    nothing = np.zeros_like(u)
+    asking = np.zeros_like(case.arguments["q"])
+    ac, bd = content(case, u), position(case, v, right)
+    a, b = content(case, nothing), position(case, nothing, right)
+    d = position(case, v, right, asking)
+    for left_out, scores in {
+        "u (term c)": a + bd,
+        "v (term d)": ac + b,
+        "u and v": a + b,
+        "the position terms (b and d)": ac,
+        "the query's position term (b)": ac + d,
+        "the content terms (a and c)": bd,
+        "the query's content term (a)": ac - a + bd,
+    }.items():
+        yield Model(f"matches logits without {left_out}", scaled(case, scores))
+
+
+def biases_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """u and v exchanged, or one in both places."""
+    u, v = case.arguments["u"], case.arguments["v"]
+    yield from attempt(case.changed(u=v, v=u), "matches u and v exchanged")
+    yield from attempt(case.changed(v=u), "matches u in both places")
+    yield from attempt(case.changed(u=v), "matches v in both places")
+
+
+def wrong_scale(case: Case, got: Floats) -> Iterator[Model]:
+    """Another divisor, or one that not all terms share."""
+    heads, _, head_dim = case.arguments["q"].shape
+    u, v = case.arguments["u"], case.arguments["v"]
+    right = waves(case, clamped(case, true_distance(case)), frequencies(case))
+    ac, bd = content(case, u), position(case, v, right)
+    root = np.sqrt(head_dim)
+    yield Model("matches logits that are not scaled", ac + bd)
+    yield Model("matches only the content scaled", ac / root + bd)
+    yield Model("matches only the positions scaled", ac + bd / root)
+    yield Model("matches 1 / head_dim", (ac + bd) / head_dim)
+    yield Model("matches 1 / sqrt(heads * head_dim)", (ac + bd) / np.sqrt(heads * head_dim))
+    yield Model("matches 1 / sqrt(2 * head_dim)", (ac + bd) / np.sqrt(2 * head_dim))
+
+
+def clamp_wrong(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances cut elsewhere, on one side, or not at all."""
+    longest = case.arguments.get("clamp_len")
+    if longest is None:
+        return
+    distance, omega = true_distance(case), frequencies(case)
+    for words, cut in (
+        ("distances that are not cut", distance),
+        (f"distances cut at {longest - 1}", np.clip(distance, 1 - longest, longest - 1)),
+        (f"distances cut at {longest + 1}", np.clip(distance, -longest - 1, longest + 1)),
+        ("only distances of keys behind cut", np.minimum(distance, longest)),
+        ("distances started over after the longest", distance % (longest + 1)),
+    ):
+        sinusoids = waves(case, cut.astype(np.float64), omega)
+        yield Model(f"matches {words}", with_waves(case, sinusoids))
+
+
+def wrong_frequencies(case: Case, got: Floats) -> Iterator[Model]:
+    """Exponents over dim/2 - 1, or without their factor 2."""
+    dim = case.arguments["w_kr"].shape[1]
+    distance = clamped(case, true_distance(case))
+    half = np.arange(dim // 2)
+    concatenated = case.conventions["layout"] == "concatenated"
+    each = np.arange(dim)
+    for words, exponent in (
+        ("over dim/2 - 1", half / max(dim // 2 - 1, 1)),
+        ("t / dim", half / dim),
+        ("4t / dim", 4 * half / dim),
+        ("of every channel by itself", each / dim),
+    ):
+        if len(exponent) == dim // 2:
+            exponent = np.tile(exponent, 2) if concatenated else np.repeat(exponent, 2)
+        sinusoids = waves(case, distance, np.asarray(10000.0**-exponent, dtype=np.float64))
+        yield Model(f"matches exponents {words}", with_waves(case, sinusoids))
+
+
+def narrow_distances(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances, or angles, held in a narrow dtype."""
+    distance, omega = clamped(case, true_distance(case)), frequencies(case)
+    for dtype in ("bfloat16", "float16"):
+        held = narrowed(distance, dtype)
+        yield Model(f"matches distances in {dtype}", with_waves(case, waves(case, held, omega)))
+        narrow = narrowed(omega, dtype)
+        yield Model(
+            f"matches distances and frequencies in {dtype}",
+            with_waves(case, waves(case, held, narrow)),
+        )
+        angle = narrowed(held[..., None] * narrow, dtype)
+        sinusoids = np.where(cosines(case) == 1, np.cos(angle), np.sin(angle))
+        yield Model(f"matches angles in {dtype}", with_waves(case, sinusoids))
+
+
+ERROR_TERMS = {"relative_shift": shift_terms, "transformer_xl_scores": score_terms}
+SHAPES = {"relative_shift": shift_shape}
+ARGUMENTS = {"relative_shift": shift_arguments, "transformer_xl_scores": score_arguments}
+SWEEPS = {"relative_shift": shift_sweep, "transformer_xl_scores": score_sweep}
+SIZES = {"relative_shift": shift_sizes, "transformer_xl_scores": score_sizes}
+INVARIANTS = {
+    "relative_shift": {
+        "columns-name-distances": columns_name_distances,
+        "rows-apart": rows_apart,
+        "last-row": last_row,
+    },
+    "transformer_xl_scores": {
+        "plain": plain,
+        "shared-query": shared_query,
+        "translation": translation,
+        "last-queries": last_queries,
+        "toeplitz": toeplitz,
+        "recurrence": recurrence,
+        "mirrored": mirrored,
+        "clamp-far": clamp_far,
+    },
+}
+DEVIATIONS = {
+    "relative_shift": {
+        "shift-missing": shift_missing,
+        "shift-the-other-way": shift_the_other_way,
+        "shift-ascending": shift_ascending,
+        "shift-off-by-one": shift_off_by_one,
+    },
+    "transformer_xl_scores": {
+        "layout-swapped": other_conventions(
+            "layout", "matches {value} sines and cosines; {claimed} was claimed"
+        ),
+        "terms-missing": terms_missing,
+        "biases-swapped": biases_swapped,
+        "sign-flipped": sign_flipped,
+        "sine-even": sine_even,
+        "memory-ignored": memory_ignored,
+        "unshifted": unshifted,
+        "ascending": ascending,
+        "distance-shifted": distance_shifted,
+        "garbage-ahead": garbage_ahead,
+        "clamp-wrong": clamp_wrong,
+        "wrong-scale": wrong_scale,
+        "wrong-frequencies": wrong_frequencies,
+        "narrow-distances": narrow_distances,
+    },
+}
