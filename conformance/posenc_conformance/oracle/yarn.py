@@ -1,0 +1,100 @@
+"""YaRN by its definition (Peng et al. 2023): wavelengths, turns counted, complex multiplication.
+
+Whole bounds of the ramp are found by counting pairs, not by solving for them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def number(value: Any) -> mpmath.mpf:
+    """A number exactly as it was given."""
+    return mpmath.mpf(float(value))
+
+
+def share_kept(arguments: Mapping[str, Any], ramp: str, size: int, pair: int) -> mpmath.mpf:
+    """The part of pair t's frequency that is not divided by the factor."""
+    fast, slow = number(arguments.get("beta_fast", 32)), number(arguments.get("beta_slow", 1))
+    base, length = number(arguments["base"]), arguments["original_max_position_embeddings"]
+
+    def turned(t: Any) -> mpmath.mpf:
+        wavelength = 2 * mpmath.pi * mpmath.power(base, mpmath.mpf(2) * t / size)
+        return length / wavelength
+
+    if ramp == "rotations":
+        return min(max((turned(pair) - slow) / (fast - slow), 0), 1)
+    if ramp == "index":
+        low = max((t for t in range(size) if turned(t) >= fast), default=0)
+        high = min((t for t in range(size) if turned(t) <= slow), default=size - 1)
+    else:
+        low, high = (
+            mpmath.log(length / (2 * mpmath.pi * beta), base) * size / 2 for beta in (fast, slow)
+        )
+        low, high = max(low, 0), min(high, size - 1)
+    if low == high:
+        return mpmath.mpf(pair <= low)
+    return 1 - min(max((pair - low) / (mpmath.mpf(high) - low), 0), 1)
+
+
+def frequency(arguments: Mapping[str, Any], ramp: str, size: int, pair: int) -> mpmath.mpf:
+    """Radians per position of pair t."""
+    plain = mpmath.power(number(arguments["base"]), -mpmath.mpf(2 * pair) / size)
+    kept = share_kept(arguments, ramp, size, pair)
+    return (1 - kept) * plain / number(arguments["factor"]) + kept * plain
+
+
+def longer(arguments: Mapping[str, Any], temperature: str) -> mpmath.mpf:
+    """By what pairs are made longer."""
+    if arguments.get("attention_factor") is not None:
+        return number(arguments["attention_factor"])
+    if temperature == "none":
+        return mpmath.mpf(1)
+    grown = mpmath.log(number(arguments["factor"])) / 10
+    if arguments.get("mscale") is None:
+        return 1 + grown
+    return (1 + number(arguments["mscale"]) * grown) / (
+        1 + number(arguments["mscale_all_dim"]) * grown
+    )
+
+
+def yarn_frequencies(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (pair,)."""
+    size = int(arguments["rotary_dim"])
+    return lambda index: frequency(arguments, conventions["ramp"], size, index[0])
+
+
+def yarn(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (..., row, channel)."""
+    x = arguments["x"]
+    width = int(arguments.get("rotary_dim") or x.shape[-1])
+    channels = (
+        (lambda t: (t, t + width // 2))
+        if conventions["layout"] == "half"
+        else (lambda t: (2 * t, 2 * t + 1))
+    )
+    place = {
+        channel: (t, part) for t in range(width // 2) for part, channel in enumerate(channels(t))
+    }
+    length = longer(arguments, conventions["temperature"])
+    known: dict[int, mpmath.mpf] = {}
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        *row, channel = index
+        if channel not in place:
+            return number(x[index])
+        pair, part = place[channel]
+        if pair not in known:
+            known[pair] = frequency(arguments, conventions["ramp"], width, pair)
+        real, imaginary = (float(x[(*row, source)]) for source in channels(pair))
+        turn = mpmath.expj(int(arguments["positions"][row[-1]]) * known[pair])
+        turned = length * mpmath.mpc(real, imaginary) * turn
+        return turned.imag if part else turned.real
+
+    return value
+
+
+VALUES = {"yarn": yarn, "yarn_frequencies": yarn_frequencies}

@@ -1,0 +1,292 @@
+"""xPos: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import fine
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model, attempt, bases, other_conventions, shifted_positions
+from posenc_conformance.positions import reaching
+from posenc_conformance.rotation import ROWS, Rotation, progression, written_channels
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
+
+FARTHEST = 4
+"""Largest distance from the centre that checks go to, in scale bases: there the scale of pair 0 is
+150 or 1/150, which float16 still holds."""
+START = 2000
+
+
+def frequencies(case: Case) -> Floats:
+    """Radians per position of each pair."""
+    return progression(case.arguments["base"], case.arguments["x"].shape[-1])
+
+
+def zeta(case: Case) -> Floats:
+    """What a score loses per scale base."""
+    size = case.arguments["x"].shape[-1]
+    return np.asarray((np.arange(0, size, 2) / size + 0.4) / 1.4)
+
+
+def exponents(case: Case) -> Floats:
+    """Power of zeta in each row: [n, 1]."""
+    given = case.arguments
+    length = int(np.max(given["positions"], initial=-1)) + 1
+    center = {"zero": 0, "ceiling": -(-length // 2), "floor": length // 2}[
+        str(case.conventions["center"])
+    ]
+    steps = (given["positions"] - center)[:, None] / given["scale_base"]
+    return np.asarray(-steps if given["downscale"] else steps, dtype=np.float64)
+
+
+def scale(case: Case) -> Floats:
+    """Factor of length of each row and pair: [n, pairs]."""
+    return np.asarray(zeta(case) ** exponents(case))
+
+
+class Scaled(Rotation):
+    """A rotation whose float32 scale has an error as well, which grows with the exponent."""
+
+    def error_terms(self, case: Case) -> ErrorTerms:
+        """As of any rotation, and what a float32 power of zeta loses."""
+        terms = super().error_terms(case)
+        more = np.abs(exponents(case)) * (1 + np.abs(np.log(zeta(case))))
+        angle = np.array(terms.angle)
+        for written in written_channels(case):
+            angle[..., written] += more
+        return ErrorTerms(terms.scale, angle)
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """Two heads and a few positions in a row."""
+    head_dim = trial.choose("head_dim", (8, 2, 4, 6, 16, 64, 80, 128))
+    start = trial.position(ROWS, START)
+    return {
+        "x": np.roll(fine((2, ROWS, head_dim)), start % 5),
+        "positions": start + np.arange(ROWS),
+        "base": trial.choose("base", (10000.0, 500000.0, 100.0)),
+        "scale_base": trial.choose("scale_base", (512.0, 768.0, 640.0)),
+        "downscale": trial.choose("downscale", (0, 1)),
+    }
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """All powers of two up to the largest position, for one head of 64 channels.
+
+    The scale base is large enough for the scale to stay within float16, or the positions small.
+    """
+    scale_base = float(max(512, 2 ** max(0, (largest // FARTHEST).bit_length())))
+    scale_base = parameters.get("scale_base", scale_base)
+    positions = reaching(min(largest, int(FARTHEST * scale_base)))
+    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
+    return {
+        "x": fine((len(positions), parameters.get("head_dim", 64))),
+        "positions": positions,
+        "base": 10000.0,
+        "scale_base": scale_base,
+        "downscale": 0,
+        **rest,
+    }
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Small and large heads, powers of two and not, and many rows."""
+    for head_dim in (2, 4, 6, 16, 64, 80, 128, 130, 256, 512):
+        yield {"x": fine((2, head_dim)), "positions": np.array([1, 70])}
+    yield {"x": fine((1025, 2)), "positions": np.arange(1025)}
+
+
+ROTATION = Scaled(arguments, frequencies, amplitude=scale)
+
+
+def partners(answer: Answer, x: Floats) -> Floats:
+    """The true keys of an answer's queries, or the queries of its keys."""
+    other = 1 - answer.case.arguments["downscale"]
+    return answer.case.changed(x=x, downscale=other).truth
+
+
+def scores(answer: Answer, others: Floats) -> tuple[Floats, Floats]:
+    """Dot product of every row of an answer with every row of others, and its bound."""
+    a, bound = answer.values[..., :, None, :], answer.bound[..., :, None, :]
+    b = others[..., None, :, :]
+    errors = product_bound(a, bound, b, ARITHMETIC * np.abs(b)).sum(axis=-1)
+    return (a * b).sum(axis=-1), errors + ARITHMETIC * np.abs(a * b).sum(axis=-1)
+
+
+def relative_scores(trial: Trial) -> None:
+    """For the same query and the same key in every row, scores depend on the offset alone."""
+    chosen = arguments(trial)
+    query, key = chosen["x"][..., :1, :], chosen["x"][..., 1:2, :]
+    rows = np.ones((ROWS, 1))
+    answer = trial.answer(**(chosen | {"x": query * rows}))
+    found, bound = scores(answer, partners(answer, key * rows))
+    trial.zero(
+        answer,
+        found[..., 1:, 1:] - found[..., :-1, :-1],
+        bound[..., 1:, 1:] + bound[..., :-1, :-1],
+        "the score of a query and a key changes when both move by 1",
+    )
+
+
+def scores_of_ones(trial: Trial) -> None:
+    """For all-ones query and key the score is 2 Σ zeta^(δ/B) cos(w δ), whatever the centre."""
+    chosen = arguments(trial)
+    ones = np.ones_like(chosen["x"])
+    answer = trial.answer(**(chosen | {"x": ones}))
+    found, bound = scores(answer, partners(answer, ones))
+    rows = np.arange(ROWS)
+    offset = (rows[:, None] - rows)[..., None]
+    power = (-offset if chosen["downscale"] else offset) / chosen["scale_base"]
+    size = zeta(answer.case) ** power
+    expected = 2 * (size * np.cos(offset * frequencies(answer.case))).sum(axis=-1)
+    trial.zero(
+        answer,
+        found - expected,
+        bound + 8 * ARITHMETIC * size.sum(axis=-1),
+        "the score of two rows of ones is not 2 Σ zeta^((m - n)/B) cos(w (m - n))",
+    )
+
+
+def reciprocal(trial: Trial) -> None:
+    """x as a query times x as a key gives its squared length, pair by pair."""
+    chosen = arguments(trial)
+    if not {0, 1} <= set(trial.scope.parameters.get("downscale", (0, 1))):
+        return
+    query, key = (trial.answer(**(chosen | {"downscale": role})) for role in (0, 1))
+    x = query.case.arguments["x"]
+    products, bound = np.zeros(()), np.zeros(())
+    lengths = np.zeros(())
+    for channel in written_channels(query.case):
+        a, b = query.values[..., channel], key.values[..., channel]
+        products = products + a * b
+        bound = bound + product_bound(a, query.bound[..., channel], b, key.bound[..., channel])
+        lengths = lengths + x[..., channel] ** 2
+    trial.zero(
+        query,
+        products - lengths,
+        bound + 4 * ARITHMETIC * lengths,
+        "a row as a query times the same row as a key is not its squared length",
+    )
+
+
+# Models of mistakes.
+
+
+def rescaled(case: Case, other: Floats, words: str) -> Model:
+    """Pairs turned rightly, but with another scale."""
+    out = case.truth.copy()
+    ratio = other / scale(case)
+    for written in written_channels(case):
+        out[..., written] *= ratio
+    return Model(words, out)
+
+
+def downscale_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """Queries scaled as keys, or the reverse."""
+    given, meant = ("queries", "keys") if case.arguments["downscale"] else ("keys", "queries")
+    yield from attempt(
+        case.changed(downscale=1 - case.arguments["downscale"]),
+        f"matches {meant} scaled as {given}",
+    )
+
+
+def scale_missing(case: Case, got: Floats) -> Iterator[Model]:
+    """RoPE alone."""
+    yield rescaled(case, np.ones(1), "matches RoPE without any scale")
+
+
+def scale_squared(case: Case, got: Floats) -> Iterator[Model]:
+    """All that a score should lose, on one side."""
+    yield rescaled(case, scale(case) ** 2, "matches the square of the scale")
+
+
+def scales_misplaced(case: Case, got: Floats) -> Iterator[Model]:
+    """Scales repeated for the other layout of pairs."""
+    right = scale(case)
+    half = case.conventions["layout"] == "half"
+    other = np.repeat(right, 2, axis=-1) if half else np.tile(right, 2)
+    plain = rescaled(case, np.ones(1), "").output
+    words = "matches scales repeated as if pairs were " + ("neighbours" if half else "halves")
+    yield Model(words, plain * other)
+
+
+def zeta_wrong(case: Case, got: Floats) -> Iterator[Model]:
+    """Other formulas for zeta."""
+    size, power = case.arguments["x"].shape[-1], exponents(case)
+    t = np.arange(size // 2)
+    for words, other in (
+        ("zeta = 2t/d + 0.4, not divided by 1.4", 2 * t / size + 0.4),
+        ("zeta = (t/d + 0.4) / 1.4", (t / size + 0.4) / 1.4),
+        ("zeta = (2t/d + 1) / 2", (2 * t / size + 1) / 2),
+        ("zeta in reverse order", zeta(case)[::-1]),
+    ):
+        yield rescaled(case, other**power, f"matches {words}")
+
+
+def wrong_scale_base(case: Case, got: Floats) -> Iterator[Model]:
+    """Another scale base."""
+    asked = case.arguments["scale_base"]
+    for other in (512.0, 256.0, 1024.0, 1.0):
+        if other != asked:
+            power = exponents(case) * asked / other
+            with np.errstate(over="ignore", invalid="ignore"):
+                model = rescaled(case, zeta(case) ** power, f"matches scale_base {other:g}")
+            if np.all(np.isfinite(model.output)):
+                yield model
+
+
+def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """Angles of the opposite sign, with the right scale."""
+    yield Model(
+        "matches angles of the opposite sign", ROTATION.turned(case, -ROTATION.angles(case))
+    )
+
+
+def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Positions that start one or two too early or too late."""
+    yield from shifted_positions(case, np.nan)
+
+
+def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
+    """Another base of the frequencies."""
+    yield from bases(case, None)
+
+
+ERROR_TERMS = {"xpos": ROTATION.error_terms}
+ARGUMENTS = {"xpos": arguments}
+SWEEPS = {"xpos": sweep}
+SIZES = {"xpos": sizes}
+INVARIANTS = {
+    "xpos": {
+        "length": ROTATION.isometry,
+        "unturned-at-zero": ROTATION.identity_at_zero,
+        "relative-scores": relative_scores,
+        "scores-of-ones": scores_of_ones,
+        "reciprocal": reciprocal,
+        "linearity": ROTATION.linearity,
+        "pair-locality": ROTATION.pair_locality,
+        "layout-permutation": ROTATION.layout_permutation,
+    }
+}
+DEVIATIONS = {
+    "xpos": {
+        "layout-swapped": other_conventions(
+            "layout", "matches the {value} layout exactly; {claimed} was claimed"
+        ),
+        "center-swapped": other_conventions(
+            "center", "matches the centre {value}; {claimed} was claimed"
+        ),
+        "downscale-swapped": downscale_swapped,
+        "scale-missing": scale_missing,
+        "scale-squared": scale_squared,
+        "scales-misplaced": scales_misplaced,
+        "zeta-wrong": zeta_wrong,
+        "wrong-scale-base": wrong_scale_base,
+        "positions-shifted": positions_shifted,
+        "sign-flipped": sign_flipped,
+        "wrong-base": wrong_base,
+        "low-precision-angles": ROTATION.low_precision_angles,
+    }
+}

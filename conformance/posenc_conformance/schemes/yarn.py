@@ -1,0 +1,544 @@
+"""YaRN: bounds, invariants and deviations."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import posenc
+from posenc_conformance.arrays import fine
+from posenc_conformance.cases import Case
+from posenc_conformance.models import (
+    DeviationModel,
+    Model,
+    attempt,
+    bases,
+    negated_positions,
+    other_conventions,
+    shifted_positions,
+)
+from posenc_conformance.positions import reaching
+from posenc_conformance.rotation import (
+    ROWS,
+    Rotation,
+    progression,
+    rotary_dim,
+    written_channels,
+)
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Trial
+
+FLOAT16_NORMAL = 2.0**-14
+"""The least normal number of float16."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What frequencies follow from, and what can go wrong with each part of it."""
+
+    size: int
+    base: float
+    factor: float
+    length: float
+    fast: float
+    slow: float
+    ramp: str
+    bounds_size: int
+    """Number of channels that the bounds of the ramp follow from."""
+    last: int
+    """The end of the ramp lies here at most."""
+    inverted: bool = False
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Where the ramp begins and ends."""
+        low, high = (
+            self.bounds_size * np.log(self.length / (2 * np.pi * beta)) / (2 * np.log(self.base))
+            for beta in (self.fast, self.slow)
+        )
+        if self.ramp == "index":
+            low, high = np.floor(low), np.ceil(high)
+        low, high = max(low, 0.0), min(high, float(self.last))
+        return low, high if low != high else high + 0.001
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What a recipe gives, for each pair."""
+
+    plain: Floats
+    """Frequencies without any scaling."""
+    kept: Floats
+    """The part of each that is not divided by the factor."""
+    frequencies: Floats
+    """Radians per position."""
+    sensitivity: Floats
+    """Relative change of each frequency, in units of the relative roundings on the ramp."""
+
+
+@lru_cache(maxsize=512)
+def curves(asked: Recipe) -> Curves:
+    """The curves of a recipe.
+
+    A frequency is ``theta * (1 / s + (1 - 1 / s) * kept)``. Where little is kept, a rounding of
+    kept weighs up to s - 1 times as much. On a ramp in t, kept itself is as sensitive as its end
+    is far from 0 compared with its span; on one in turns, as the turns are many compared with
+    theirs, and they carry the rounding of theta.
+    """
+    plain = progression(asked.base, asked.size)
+    if asked.ramp == "rotations":
+        turned = asked.length * plain / (2 * np.pi)
+        kept = np.clip((turned - asked.slow) / (asked.fast - asked.slow), 0, 1)
+        carried = turned / abs(asked.fast - asked.slow) * (2 + np.abs(np.log(plain)))
+    else:
+        low, high = asked.bounds
+        kept = 1 - np.clip((np.arange(asked.size // 2) - low) / (high - low), 0, 1)
+        carried = np.full(plain.shape, high / abs(high - low))
+    kept = 1 - kept if asked.inverted else kept
+    found = plain * (kept + (1 - kept) / asked.factor)
+    weight = (1 - 1 / asked.factor) * plain / found
+    on_ramp = (kept > 0) & (kept < 1)
+    return Curves(plain, kept, found, np.where(on_ramp, weight * (1 + carried), 0.0))
+
+
+def recipe(case: Case) -> Recipe:
+    """What a case asks for."""
+    given = case.arguments
+    size = given["rotary_dim"] if case.call.kind == "frequencies" else rotary_dim(case)
+    return Recipe(
+        size=size,
+        base=given["base"],
+        factor=given["factor"],
+        length=given["original_max_position_embeddings"],
+        fast=given.get("beta_fast", 32.0),
+        slow=given.get("beta_slow", 1.0),
+        ramp=str(case.conventions["ramp"]),
+        bounds_size=size,
+        last=size - 1,
+    )
+
+
+def frequencies(case: Case) -> Floats:
+    """Radians per position of each pair."""
+    return curves(recipe(case)).frequencies
+
+
+def longer(case: Case) -> Floats:
+    """By what every pair is made longer."""
+    given = case.arguments
+    if given.get("attention_factor") is not None:
+        return np.asarray([given["attention_factor"]], dtype=np.float64)
+    if case.conventions["temperature"] == "none":
+        return np.ones(1)
+    grown = 0.1 * np.log(given["factor"])
+    if given.get("mscale") is None:
+        return np.asarray([grown + 1])
+    return np.asarray([(grown * given["mscale"] + 1) / (grown * given["mscale_all_dim"] + 1)])
+
+
+class Ramped(Rotation):
+    """A rotation whose float32 frequencies have the error of the ramp as well."""
+
+    def error_terms(self, case: Case) -> ErrorTerms:
+        """As of any rotation, and what the ramp adds to the error of the angle."""
+        terms = super().error_terms(case)
+        more = np.abs(self.angles(case)) * curves(recipe(case)).sensitivity
+        angle = np.array(terms.angle)
+        for written in written_channels(case):
+            angle[..., written] += more
+        return ErrorTerms(terms.scale, angle)
+
+
+def frequency_terms(case: Case) -> ErrorTerms:
+    """The scale is the frequency; what a power and the ramp lose stands in place of the angle.
+
+    Below its normal numbers float16 keeps fewer digits, and the scale stays what it is there.
+    """
+    found = curves(recipe(case))
+    grown = 1 + np.abs(np.log(found.plain)) + found.sensitivity
+    least = FLOAT16_NORMAL if case.dtype == "float16" else 0.0
+    return ErrorTerms(np.maximum(found.frequencies, least), grown)
+
+
+def chosen_recipe(trial: Trial) -> dict[str, Any]:
+    """Parameters of the frequencies."""
+    return {
+        "base": trial.choose("base", (10000.0, 500000.0, 1000.0, 1e6)),
+        "factor": trial.choose("factor", (4.0, 16.0, 1.0, 40.0, 1.5)),
+        "original_max_position_embeddings": trial.choose(
+            "original_max_position_embeddings", (4096, 256, 8192, 32768)
+        ),
+        "beta_fast": trial.choose("beta_fast", (32.0, 16.0, 48.0)),
+        "beta_slow": trial.choose("beta_slow", (1.0, 2.0, 0.5)),
+    }
+
+
+def chosen_amplitude(trial: Trial) -> dict[str, Any]:
+    """Nothing, or one of the ways to say by what pairs are made longer."""
+    if trial.subject.combination.conventions["temperature"] == "none":
+        return {}
+    way = trial.pick.one_of((None, *trial.can("attention")))
+    if way == "explicit":
+        factor = trial.choose("attention_factor", (1.0, 1.25, 0.75))
+        return {"attention": way, "attention_factor": factor}
+    if way == "mscale":
+        above = trial.choose("mscale", (1.0, 0.707))
+        below = trial.choose("mscale_all_dim", (0.707, 1.0))
+        return {"attention": way, "mscale": above, "mscale_all_dim": below}
+    return {}
+
+
+def frequencies_arguments(trial: Trial) -> dict[str, Any]:
+    """A few sizes, and any recipe."""
+    return {
+        "rotary_dim": trial.choose("rotary_dim", (8, 2, 4, 6, 16, 64, 80, 128)),
+        **chosen_recipe(trial),
+    }
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """Two heads and a few positions in a row."""
+    head_dim = trial.choose("head_dim", (8, 2, 4, 6, 16, 64, 80, 128))
+    extra = {}
+    if trial.can("rotation") and head_dim >= 4 and trial.pick.integer(0, 1):
+        widths = [width for width in (head_dim // 4 * 2, 2, head_dim - 2) if width >= 2]
+        extra = {"rotation": "partial", "rotary_dim": trial.choose("rotary_dim", widths)}
+    start = trial.position(ROWS)
+    return {
+        "x": np.roll(fine((2, ROWS, head_dim)), start % 5),
+        "positions": start + np.arange(ROWS),
+        **chosen_recipe(trial),
+        **chosen_amplitude(trial),
+        **extra,
+    }
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """Frequencies have no positions."""
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """All powers of two up to the largest position, for one head of 128 channels."""
+    positions = reaching(largest)
+    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
+    return {
+        "x": fine((len(positions), parameters.get("head_dim", 128))),
+        "positions": positions,
+        "base": 10000.0,
+        "factor": 16.0,
+        "original_max_position_embeddings": 4096,
+        **rest,
+    }
+
+
+def frequencies_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Small and large, powers of two and not."""
+    for size in (2, 4, 6, 12, 16, 64, 80, 96, 128, 130, 256, 512):
+        yield {"rotary_dim": size}
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Small and large heads, powers of two and not, and many rows."""
+    for head_dim in (2, 4, 6, 16, 64, 80, 128, 130, 256, 512):
+        yield {"x": fine((2, head_dim)), "positions": np.array([1, 7])}
+    yield {"x": fine((1025, 2)), "positions": np.arange(1025)}
+
+
+ROTATION = Ramped(arguments, frequencies, amplitude=longer)
+
+
+def without_scaling(trial: Trial, chosen: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments with factor 1, if that is claimed."""
+    if 1.0 not in trial.scope.parameters.get("factor", (1.0,)):
+        return None
+    return chosen | {"factor": 1.0}
+
+
+def frequencies_factor_one(trial: Trial) -> None:
+    """Factor 1 leaves the frequencies of RoPE."""
+    chosen = without_scaling(trial, frequencies_arguments(trial))
+    if chosen is None:
+        return
+    answer = trial.answer(**chosen)
+    plain = progression(chosen["base"], chosen["rotary_dim"])
+    trial.zero(
+        answer,
+        answer.values - plain,
+        answer.bound + ARITHMETIC * plain,
+        "with factor 1 the frequencies are not base ** (-2t / rotary_dim)",
+    )
+
+
+def frequencies_between(trial: Trial) -> None:
+    """No frequency is raised, and none is divided by more than the factor."""
+    answer = trial.answer(**frequencies_arguments(trial))
+    asked = recipe(answer.case)
+    plain = curves(asked).plain
+    above = np.maximum(answer.values - plain, 0)
+    below = np.maximum(plain / asked.factor - answer.values, 0)
+    trial.zero(
+        answer,
+        above + below,
+        answer.bound + ARITHMETIC * plain,
+        "a frequency is not between theta / factor and theta",
+    )
+
+
+def frequencies_affine(trial: Trial) -> None:
+    """Frequencies are a straight line in 1 / factor: w(1) - 3 w(2) + 2 w(4) = 0."""
+    chosen = frequencies_arguments(trial)
+    factors = (1.0, 2.0, 4.0)
+    if not set(factors) <= set(trial.scope.parameters.get("factor", factors)):
+        return
+    one, two, four = (trial.answer(**(chosen | {"factor": factor})) for factor in factors)
+    trial.zero(
+        two,
+        one.values - 3 * two.values + 2 * four.values,
+        one.bound + 3 * two.bound + 2 * four.bound + ARITHMETIC * one.values,
+        "the frequencies at factors 1, 2 and 4 are not a straight line in 1 / factor",
+    )
+
+
+def factor_one(trial: Trial) -> None:
+    """Factor 1 leaves RoPE."""
+    chosen = without_scaling(trial, arguments(trial))
+    if chosen is None or "attention_factor" in chosen:
+        return
+    answer = trial.answer(**chosen)
+    given = answer.case.arguments
+    plain = posenc.rope(
+        given["x"],
+        given["positions"],
+        base=given["base"],
+        layout=str(answer.case.conventions["layout"]),
+        rotary_dim=given.get("rotary_dim"),
+    )
+    trial.zero(answer, answer.values - plain, answer.bound, "with factor 1 the result is not RoPE")
+
+
+def pass_through(trial: Trial) -> None:
+    """Channels from rotary_dim on are returned bit by bit, not made longer."""
+    chosen = arguments(trial)
+    if "rotary_dim" not in chosen:
+        head_dim = chosen["x"].shape[-1]
+        width = trial.choose("rotary_dim", [max(2, head_dim // 4 * 2)])
+        chosen |= {"rotation": "partial", "rotary_dim": width}
+    answer = trial.answer(**chosen)
+    rest = slice(chosen["rotary_dim"], None)
+    trial.zero(
+        answer,
+        answer.values[..., rest] - answer.case.arguments["x"][..., rest],
+        np.zeros(answer.values[..., rest].shape),
+        "channels beyond rotary_dim are changed",
+    )
+
+
+# Models of mistakes: other frequencies.
+
+Mistaken = Callable[[Case, Recipe], Iterator[tuple[str, Floats]]]
+"""Explanations, and the frequencies that a mistake gives."""
+
+
+def recipes(words: str, change: Callable[[Recipe], Recipe]) -> Mistaken:
+    """The frequencies of another recipe."""
+    return lambda case, asked: iter([(words, curves(change(asked)).frequencies)])
+
+
+def blends(words: str, blend: Callable[[Recipe, Curves], Floats]) -> Mistaken:
+    """Frequencies put together otherwise."""
+    return lambda case, asked: iter([(words, np.asarray(blend(asked, curves(asked))))])
+
+
+def factor_in_power(asked: Recipe, right: Curves) -> Floats:
+    """The factor multiplied to the base before the power is taken."""
+    slow = progression(asked.base * asked.factor, asked.size)
+    return right.kept * right.plain + (1 - right.kept) * slow
+
+
+def ntk_base(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
+    """Fast pairs taken from the base of NTK-aware scaling, which one pair alone does not have."""
+    if asked.size > 2:
+        raised = asked.base * asked.factor ** (asked.size / (asked.size - 2))
+        right, fast = curves(asked), progression(raised, asked.size)
+        mixed = right.kept * fast + (1 - right.kept) * right.plain / asked.factor
+        yield "fast pairs of the NTK-aware base", np.asarray(mixed)
+
+
+def head_dim_bounds(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
+    """Under partial rotation, the ramp of the whole head."""
+    head_dim = case.arguments["x"].shape[-1]
+    if asked.size < head_dim:
+        other = replace(asked, bounds_size=head_dim, last=head_dim - 1)
+        yield "bounds of the ramp from head_dim, not rotary_dim", curves(other).frequencies
+
+
+def head_dim_frequencies(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
+    """Under partial rotation, the frequencies of the whole head."""
+    head_dim = case.arguments["x"].shape[-1]
+    if asked.size < head_dim:
+        whole = replace(asked, size=head_dim, bounds_size=head_dim, last=head_dim - 1)
+        omega = curves(whole).frequencies[: asked.size // 2]
+        yield "frequencies from head_dim, not rotary_dim", omega
+
+
+def of_frequencies(mistaken: Mistaken) -> DeviationModel:
+    """A mistake in frequencies, as the frequencies call shows it."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        for words, omega in mistaken(case, recipe(case)):
+            yield Model(f"matches {words}", omega)
+
+    return models
+
+
+def of_rotation(mistaken: Mistaken) -> DeviationModel:
+    """A mistake in frequencies, as rotated queries and keys show it."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        for words, omega in mistaken(case, recipe(case)):
+            yield ROTATION.with_frequencies(case, omega, f"matches {words}")
+
+    return models
+
+
+# Models of mistakes: another length, position or base.
+
+
+def amplified(case: Case, factor: Floats, words: str) -> Model:
+    """The rotated channels made longer by another factor."""
+    out = case.truth.copy()
+    both = np.concatenate(written_channels(case))
+    out[..., both] *= factor / longer(case)
+    return Model(words, out)
+
+
+def temperature_squared(case: Case, got: Floats) -> Iterator[Model]:
+    """All that logits should gain, given to this side alone."""
+    yield amplified(case, longer(case) ** 2, "matches pairs made longer twice")
+
+
+def rotated_twice(case: Case, got: Floats) -> Iterator[Model]:
+    """Applied to what it gave before."""
+    yield from attempt(case.changed(x=case.truth), "matches the rotation applied twice")
+
+
+def temperature_inverted(case: Case, got: Floats) -> Iterator[Model]:
+    """Divided, or a root taken."""
+    factor = longer(case)
+    yield amplified(case, 1 / factor, "matches pairs made shorter, not longer")
+    yield amplified(case, factor**0.5, "matches the square root of the factor of length")
+    yield amplified(case, factor**-0.5, "matches 0.1 ln(factor) + 1 taken for the temperature")
+
+
+def attention_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """attention_factor or mscale left out of account."""
+    names = ("attention_factor", "mscale", "mscale_all_dim")
+    given = [name for name in names if case.arguments.get(name) is not None]
+    if given:
+        without = case.changed(**dict.fromkeys(given))
+        yield from attempt(without, f"matches {' and '.join(given)} ignored")
+
+
+def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Positions that start one or two too early or too late."""
+    yield from shifted_positions(case, np.nan)
+
+
+def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
+    """Another base."""
+    yield from bases(case, None)
+
+
+def rotated_all(case: Case, got: Floats) -> Iterator[Model]:
+    """Partial rotation ignored."""
+    if rotary_dim(case) < case.arguments["x"].shape[-1]:
+        yield from attempt(
+            case.changed(rotary_dim=None), "matches all channels rotated; rotary_dim was ignored"
+        )
+
+
+RAMP_SWAPPED = other_conventions("ramp", "matches the {value} ramp; {claimed} was claimed")
+
+ERROR_TERMS = {"yarn_frequencies": frequency_terms, "yarn": ROTATION.error_terms}
+ARGUMENTS = {"yarn_frequencies": frequencies_arguments, "yarn": arguments}
+SWEEPS = {"yarn_frequencies": no_sweep, "yarn": sweep}
+SIZES = {"yarn_frequencies": frequencies_sizes, "yarn": sizes}
+INVARIANTS = {
+    "yarn_frequencies": {
+        "frequencies-factor-one": frequencies_factor_one,
+        "frequencies-between": frequencies_between,
+        "frequencies-affine": frequencies_affine,
+    },
+    "yarn": {
+        "length": ROTATION.isometry,
+        "unturned-at-zero": ROTATION.identity_at_zero,
+        "relative-scores": ROTATION.relative_scores,
+        "scores-of-ones": ROTATION.scores_of_ones,
+        "composition": ROTATION.composition,
+        "linearity": ROTATION.linearity,
+        "pair-locality": ROTATION.pair_locality,
+        "pass-through": pass_through,
+        "layout-permutation": ROTATION.layout_permutation,
+        "factor-one": factor_one,
+    },
+}
+SHARED: Mapping[str, Mistaken] = {
+    "ramp-inverted": recipes(
+        "a ramp that runs the other way", lambda asked: replace(asked, inverted=True)
+    ),
+    "betas-swapped": recipes(
+        "beta_fast and beta_slow exchanged",
+        lambda asked: replace(asked, fast=asked.slow, slow=asked.fast),
+    ),
+    "end-clamped-to-pairs": recipes(
+        "a ramp that ends at the last pair at most",
+        lambda asked: replace(asked, last=asked.size // 2 - 1),
+    ),
+    "extended-length": recipes(
+        "turns counted within the extended length",
+        lambda asked: replace(asked, length=asked.length * asked.factor),
+    ),
+    "factor-squared": recipes(
+        "slow pairs divided by factor ** 2", lambda asked: replace(asked, factor=asked.factor**2)
+    ),
+    "factor-ignored": blends("the frequencies of RoPE, unscaled", lambda asked, right: right.plain),
+    "interpolated-everywhere": blends(
+        "all frequencies divided by the factor", lambda asked, right: right.plain / asked.factor
+    ),
+    "factor-in-power": blends("slow pairs of base * factor, not divided by it", factor_in_power),
+    "ntk-base": ntk_base,
+    "wavelengths-blended": blends(
+        "wavelengths blended in place of frequencies",
+        lambda asked, right: right.plain / (right.kept + (1 - right.kept) * asked.factor),
+    ),
+}
+DEVIATIONS = {
+    "yarn_frequencies": {
+        "frequencies-ramp-swapped": RAMP_SWAPPED,
+        **{f"frequencies-{name}": of_frequencies(mistake) for name, mistake in SHARED.items()},
+        "frequencies-wrong-base": wrong_base,
+    },
+    "yarn": {
+        "layout-swapped": other_conventions(
+            "layout", "matches the {value} layout exactly; {claimed} was claimed"
+        ),
+        "ramp-swapped": RAMP_SWAPPED,
+        "attention-ignored": attention_ignored,
+        "temperature-swapped": other_conventions(
+            "temperature", "matches temperature {value}; {claimed} was claimed"
+        ),
+        "temperature-squared": temperature_squared,
+        "temperature-inverted": temperature_inverted,
+        "rotated-twice": rotated_twice,
+        "positions-shifted": positions_shifted,
+        "sign-flipped": negated_positions,
+        "head-dim-bounds": of_rotation(head_dim_bounds),
+        "head-dim-frequencies": of_rotation(head_dim_frequencies),
+        "rotary-dim-ignored": rotated_all,
+        **{name: of_rotation(mistake) for name, mistake in SHARED.items()},
+        "wrong-base": wrong_base,
+        "low-precision-angles": ROTATION.low_precision_angles,
+    },
+}

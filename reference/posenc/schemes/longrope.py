@@ -1,0 +1,180 @@
+"""LongRoPE: rotary embedding with a divisor of its own for each frequency.
+
+Source: Ding et al. 2024, "LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens", arXiv
+2402.13753, equation 3; microsoft/LongRoPE and Phi-3 in transformers for the length of the pairs
+and the choice between two lists.
+"""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, rotation
+from posenc.elementary import times
+from posenc.exact import Array, Pair, progression, sincos, turns, words
+
+__all__ = ["longrope", "longrope_frequencies"]
+
+CHOICES = ("length", "long")
+AMPLITUDES = ("su", "yarn")
+LAYOUTS = ("half", "interleaved")
+
+_DIGITS = 60
+
+
+def longrope_frequencies(
+    factors: npt.ArrayLike, *, base: float = 10000.0, dtype: npt.DTypeLike = np.float64
+) -> npt.NDArray[np.floating]:
+    """Radians per position of each pair: ``1 / (factors[t] * base ** (2t / r))``.
+
+    Parameters
+    ----------
+    factors : floating array of shape [r / 2]
+        By what each frequency is divided; finite and above 0.
+    base : float
+        Of the geometric progression of frequencies.
+    dtype : dtype
+        Of the result, rounded once.
+
+    Returns
+    -------
+    array of shape [r / 2]
+
+    Raises
+    ------
+    TypeError, ValueError
+        If factors are not one row of numbers above 0, or base is out of its domain.
+    """
+    divisors = _divisors("factors", factors)
+    found = _frequencies(divisors, arguments.base(base))
+    return np.array(found, dtype=np.float64).astype(dtype)
+
+
+def longrope(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    short_factors: npt.ArrayLike,
+    long_factors: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    factor: float,
+    original_max_position_embeddings: int,
+    choice: str = "length",
+    amplitude: str = "su",
+    layout: str = "half",
+    rotary_dim: int | None = None,
+    attention_factor: float | None = None,
+) -> npt.NDArray[np.floating]:
+    """Queries or keys, each pair turned at a frequency divided by its factor and made longer.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Queries or keys of any batch and head axes.
+    positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
+        Position of each row, in any order; at most 2**53 in magnitude.
+    short_factors, long_factors : floating arrays of shape [r / 2]
+        By what each frequency is divided in short and in long texts.
+    base : float
+        Of the geometric progression of frequencies.
+    factor : float
+        s, by which texts grow longer.
+    original_max_position_embeddings : int
+        L, the length of the texts that the model was trained on, at least 2.
+    choice : "length" or "long"
+        long_factors if the largest position plus 1 is more than L, else short_factors, for all
+        rows; or long_factors always.
+    amplitude : "su" or "yarn"
+        For s above 1 pairs are made longer by ``sqrt(1 + ln(s) / ln(L))`` or by
+        ``0.1 * ln(s) + 1``.
+    layout : "half" or "interleaved"
+        Pairs are channels (t, t + r/2), or (2t, 2t+1).
+    rotary_dim : int or None
+        Channels r that are rotated, the leading ones; the others pass unchanged. None rotates all.
+    attention_factor : float or None
+        By what pairs are made longer instead.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If x or factors are not floating or positions are not integers.
+    ValueError
+        If an argument is out of its domain or shapes do not fit.
+    """
+    arguments.choice("choice", choice, CHOICES)
+    arguments.choice("amplitude", amplitude, AMPLITUDES)
+    arguments.choice("layout", layout, LAYOUTS)
+    values = rotation.queries_or_keys("x", x)
+    size = rotation.width(rotary_dim, values.shape[-1])
+    where = rotation.rows(positions, values.shape)
+    trained = arguments.integer(
+        "original_max_position_embeddings", original_max_position_embeddings, 2
+    )
+    lists = {
+        name: _divisors(name, given)
+        for name, given in (("short_factors", short_factors), ("long_factors", long_factors))
+    }
+    for name, divisors in lists.items():
+        if len(divisors) != size // 2:
+            raise ValueError(f"{name} has {len(divisors)} numbers; there are {size // 2} pairs")
+    long = choice == "long" or np.max(where, initial=-1) + 1 > trained
+    chosen = lists["long_factors" if long else "short_factors"]
+    if attention_factor is not None:
+        longer = Decimal(_above_0("attention_factor", attention_factor))
+    else:
+        longer = _length(_above_0("factor", factor), trained, amplitude)
+    pair = Pair(*map(np.asarray, words(longer, 2)))
+    sin, cos = sincos(where, _turns(chosen, arguments.base(base)))
+    return rotation.turned(values, times(sin, pair), times(cos, pair), layout, layout)
+
+
+def _above_0(name: str, value: float) -> float:
+    number = float(value)
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{name} is {value!r}; it must be a finite number above 0")
+    return number
+
+
+def _divisors(name: str, factors: npt.ArrayLike) -> tuple[float, ...]:
+    array = np.asarray(factors)
+    if array.dtype.kind not in "fViu":
+        raise TypeError(f"{name} is {array.dtype}; it must be numbers")
+    numbers = array.astype(np.float64)
+    if numbers.ndim != 1 or not numbers.size:
+        raise ValueError(f"{name} has shape {numbers.shape}; it must be a number for each pair")
+    if not np.all(np.isfinite(numbers) & (numbers > 0)):
+        raise ValueError(f"{name} must be finite numbers above 0")
+    return tuple(numbers.tolist())
+
+
+@lru_cache(maxsize=256)
+def _length(factor: float, trained: int, amplitude: str) -> Decimal:
+    """By what pairs are made longer."""
+    if factor <= 1:
+        return Decimal(1)
+    with localcontext(prec=_DIGITS):
+        grown = Decimal(factor).ln()
+        return (1 + grown / Decimal(trained).ln()).sqrt() if amplitude == "su" else grown / 10 + 1
+
+
+@lru_cache(maxsize=256)
+def _turns(divisors: tuple[float, ...], base: float) -> Array:
+    return turns(_frequencies(divisors, base))
+
+
+@lru_cache(maxsize=256)
+def _frequencies(divisors: tuple[float, ...], base: float) -> tuple[Decimal, ...]:
+    """Radians per position of each pair, to about 60 digits."""
+    plain = progression(base, Fraction(1, len(divisors)), len(divisors))
+    with localcontext(prec=_DIGITS):
+        return tuple(
+            theta / Decimal(divisor) for theta, divisor in zip(plain, divisors, strict=True)
+        )

@@ -1,0 +1,243 @@
+"""YaRN: rotary embedding for longer texts than the model was trained on.
+
+Source: Peng, Quesnelle, Fan and Shippole 2023, "YaRN: Efficient Context Window Extension of Large
+Language Models", arXiv 2309.00071, definitions 2 and 3, equations 17 to 22.
+"""
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, rotation
+from posenc.elementary import times
+from posenc.exact import Array, Pair, progression, sincos, turns, words
+
+__all__ = ["yarn", "yarn_frequencies"]
+
+RAMPS = ("index", "untruncated", "rotations")
+LAYOUTS = ("half", "interleaved")
+TEMPERATURES = ("scaled", "none")
+
+_DIGITS = 60
+_NOT_EMPTY = Decimal("0.001")
+_TURNS_PER_RADIAN = sum(map(Decimal, turns((Decimal(1),))[:, 0].tolist()), Decimal(0))
+"""1 / 2π to 48 digits: what turns a frequency of 1 has."""
+
+
+def yarn_frequencies(
+    rotary_dim: int,
+    *,
+    base: float = 10000.0,
+    factor: float,
+    original_max_position_embeddings: int,
+    beta_fast: float = 32.0,
+    beta_slow: float = 1.0,
+    ramp: str = "index",
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[np.floating]:
+    """Radians per position of each pair: fast pairs as in RoPE, slow ones divided by factor.
+
+    Pair t has ``theta * (kept + (1 - kept) / factor)`` with ``theta = base ** (-2t / rotary_dim)``.
+    How much is kept falls from 1 to 0 along a ramp between the pairs that turn beta_fast and
+    beta_slow times within the original length L.
+
+    Parameters
+    ----------
+    rotary_dim : int
+        Rotated channels, even.
+    base : float
+        Of the geometric progression, above 1.
+    factor : float
+        By which texts grow longer, at least 1.
+    original_max_position_embeddings : int
+        L, the length of the texts that the model was trained on.
+    beta_fast, beta_slow : float
+        Turns within L from which on, and up to which, the ramp is flat; the former is larger.
+    ramp : "index", "untruncated" or "rotations"
+        Linear in t between the places where pairs turn beta_fast and beta_slow times, taken down
+        and up to whole numbers, as in the authors' code; between the places as they are, as in
+        gpt-oss; or linear in the number of turns, as in the paper (equation 18).
+    dtype : dtype
+        Of the result, rounded once.
+
+    Returns
+    -------
+    array of shape [rotary_dim // 2]
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain, or the ramp would run backwards because L is too
+        short or too long for the base.
+    """
+    arguments.choice("ramp", ramp, RAMPS)
+    size = rotation.width(None, arguments.integer("rotary_dim", rotary_dim, 2))
+    recipe = _recipe(base, factor, original_max_position_embeddings, beta_fast, beta_slow)
+    return np.array(_frequencies(size, *recipe, ramp), dtype=np.float64).astype(dtype)
+
+
+def yarn(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    factor: float,
+    original_max_position_embeddings: int,
+    beta_fast: float = 32.0,
+    beta_slow: float = 1.0,
+    ramp: str = "index",
+    temperature: str = "scaled",
+    layout: str = "half",
+    rotary_dim: int | None = None,
+    attention_factor: float | None = None,
+    mscale: float | None = None,
+    mscale_all_dim: float | None = None,
+) -> npt.NDArray[np.floating]:
+    """Queries or keys, each pair turned at YaRN's frequencies and made longer.
+
+    The length of every rotated pair is multiplied by ``0.1 * ln(factor) + 1``, on queries and on
+    keys, so that logits grow by its square: the paper's temperature (equation 22).
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Queries or keys of any batch and head axes.
+    positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
+        Position of each row, in any order; at most 2**53 in magnitude.
+    base, factor, original_max_position_embeddings, beta_fast, beta_slow, ramp
+        As for :func:`yarn_frequencies`.
+    temperature : "scaled" or "none"
+        Whether pairs are made longer; without, this is the paper's NTK-by-parts.
+    layout : "half" or "interleaved"
+        Pairs are channels (t, t + r/2), or (2t, 2t+1).
+    rotary_dim : int or None
+        Channels r that are rotated, the leading ones; the others pass unchanged. Frequencies, and
+        the bounds of the ramp, follow from r. None rotates all.
+    attention_factor : float or None
+        By what pairs are made longer instead; goes before everything else.
+    mscale, mscale_all_dim : float or None
+        Only together: pairs are made longer by ``(0.1 * mscale * ln(factor) + 1)`` divided by the
+        same with mscale_all_dim.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If x is not floating or positions are not integers.
+    ValueError
+        If an argument is out of its domain or shapes do not fit.
+    """
+    arguments.choice("layout", layout, LAYOUTS)
+    arguments.choice("ramp", ramp, RAMPS)
+    arguments.choice("temperature", temperature, TEMPERATURES)
+    values = rotation.queries_or_keys("x", x)
+    size = rotation.width(rotary_dim, values.shape[-1])
+    recipe = _recipe(base, factor, original_max_position_embeddings, beta_fast, beta_slow)
+    if attention_factor is not None:
+        longer = Decimal(_above("attention_factor", attention_factor, 0))
+    elif temperature == "none":
+        longer = Decimal(1)
+    else:
+        longer = _length(float(factor), mscale, mscale_all_dim)
+    amplitude = Pair(*map(np.asarray, words(longer, 2)))
+    sin, cos = sincos(rotation.rows(positions, values.shape), _turns(size, *recipe, ramp))
+    scaled = times(sin, amplitude), times(cos, amplitude)
+    return rotation.turned(values, *scaled, layout, layout)
+
+
+def _above(name: str, value: float, bound: float) -> float:
+    number = float(value)
+    if not (np.isfinite(number) and number > bound):
+        raise ValueError(f"{name} is {value!r}; it must be a finite number above {bound:g}")
+    return number
+
+
+def _recipe(
+    base: float, factor: float, length: int, beta_fast: float, beta_slow: float
+) -> tuple[float, float, int, float, float]:
+    """The parameters that frequencies follow from, checked."""
+    slow = _above("beta_slow", beta_slow, 0)
+    fast = _above("beta_fast", beta_fast, slow)
+    if not (np.isfinite(factor) and factor >= 1):
+        raise ValueError(f"factor is {factor!r}; it must be a finite number of at least 1")
+    whole = arguments.integer("original_max_position_embeddings", length, 1)
+    return _above("base", base, 1), float(factor), whole, fast, slow
+
+
+def _length(factor: float, mscale: float | None, mscale_all_dim: float | None) -> Decimal:
+    """By what pairs are made longer."""
+    if (mscale is None) != (mscale_all_dim is None):
+        raise ValueError(
+            f"mscale is {mscale} and mscale_all_dim is {mscale_all_dim}; they come together"
+        )
+    if mscale is None or mscale_all_dim is None:
+        return _magnitude(factor, 1.0)
+    above, below = _above("mscale", mscale, 0), _above("mscale_all_dim", mscale_all_dim, 0)
+    with localcontext(prec=_DIGITS):
+        return _magnitude(factor, above) / _magnitude(factor, below)
+
+
+@lru_cache(maxsize=256)
+def _magnitude(factor: float, mscale: float) -> Decimal:
+    with localcontext(prec=_DIGITS):
+        return Decimal(mscale) * Decimal(factor).ln() / 10 + 1
+
+
+@lru_cache(maxsize=256)
+def _turns(
+    size: int, base: float, factor: float, length: int, fast: float, slow: float, ramp: str
+) -> Array:
+    return turns(_frequencies(size, base, factor, length, fast, slow, ramp))
+
+
+@lru_cache(maxsize=256)
+def _frequencies(
+    size: int, base: float, factor: float, length: int, fast: float, slow: float, ramp: str
+) -> tuple[Decimal, ...]:
+    """Radians per position of each pair, to about 45 digits."""
+    plain = progression(base, Fraction(2, size), size // 2)
+    with localcontext(prec=_DIGITS):
+        first = length * _TURNS_PER_RADIAN
+        if ramp == "rotations":
+            span = Decimal(fast) - Decimal(slow)
+            kept = [_clipped((first * theta - Decimal(slow)) / span) for theta in plain]
+        else:
+            low, high = (_place(first, beta, base, size) for beta in (fast, slow))
+            low, high = _bounds(low, high, size, rounded=ramp == "index")
+            kept = [1 - _clipped((t - low) / (high - low)) for t in range(size // 2)]
+        return tuple(
+            theta * (part + (1 - part) / Decimal(factor))
+            for theta, part in zip(plain, kept, strict=True)
+        )
+
+
+def _clipped(value: Decimal) -> Decimal:
+    return min(max(value, Decimal(0)), Decimal(1))
+
+
+def _place(first: Decimal, beta: float, base: float, size: int) -> Decimal:
+    """The t at which a pair turns beta times within L; no whole number, as π is transcendental."""
+    return size * (first / Decimal(beta)).ln() / (2 * Decimal(base).ln())
+
+
+def _bounds(low: Decimal, high: Decimal, size: int, rounded: bool) -> tuple[Decimal, Decimal]:
+    """Where the ramp begins and ends, as released code has it.
+
+    The end is kept below size, not size / 2: the last pair may lie on the ramp.
+    """
+    if rounded:
+        low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)
+    low, high = max(low, Decimal(0)), min(high, Decimal(size - 1))
+    if low > high:
+        raise ValueError(
+            f"the ramp would begin at pair {low:.4g} and end at {high:.4g}: "
+            "original_max_position_embeddings is too short or too long for this base"
+        )
+    return low, high if low < high else high + _NOT_EMPTY
