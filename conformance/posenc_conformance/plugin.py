@@ -65,9 +65,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("impl"):
         return
     from posenc_conformance.errors import UserError
-    from posenc_conformance.run import Run
 
     try:
+        from posenc_conformance.run import Run
+
         run = Run.of(config)
     except UserError as error:
         raise pytest.UsageError(str(error)) from error.__cause__
