@@ -1,0 +1,320 @@
+"""Timestep embeddings: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import narrowed
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model, attempt, other_conventions, rounded_angles
+from posenc_conformance.positions import reaching
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
+
+ROWS = 7
+SCALES = (1.0, 1000.0, 0.25)
+PERIODS = (10000.0, 1000.0, 1e6)
+
+
+def frequencies(case: Case) -> Floats:
+    """Radians per unit of scaled time of each pair."""
+    half = case.arguments["dim"] // 2
+    exponent = np.arange(half) / (half - int(case.conventions["frequency_shift"]))
+    return np.asarray(case.arguments.get("max_period", 10000.0) ** -exponent)
+
+
+def scale(case: Case) -> float:
+    """Factor on the timesteps."""
+    return float(case.arguments.get("scale", 1.0))
+
+
+def times(case: Case) -> Floats:
+    """The scaled timesteps."""
+    return np.asarray(case.arguments["positions"], np.float64) * scale(case)
+
+
+def from_angles(case: Case, angles: Floats) -> Floats:
+    """The rows that these angles, one per pair, would give."""
+    waves = [np.sin(angles), np.cos(angles)]
+    if case.conventions["order"] == "cos-sin":
+        waves.reverse()
+    return np.concatenate([*waves, np.zeros((len(angles), case.arguments["dim"] % 2))], axis=1)
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is 1, and 0 for a column of zeros."""
+    omega = frequencies(case)
+    angle = np.abs(times(case))[:, None] * omega * (1 + np.abs(np.log(omega)))
+    odd = case.arguments["dim"] % 2
+    ones, zeros = np.ones(2 * len(omega)), np.zeros(odd)
+    padding = np.zeros((len(angle), odd))
+    return ErrorTerms(
+        np.concatenate([ones, zeros]), np.concatenate([angle, angle, padding], axis=1)
+    )
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """A few timesteps at equal distances, whole or not."""
+    factor = trial.choose("scale", SCALES)
+    step = trial.pick.one_of((1, 0.25, 1.5, 1 / 64))
+    first = trial.position(2 * ROWS, 999)
+    positions = first + step * np.arange(ROWS)
+    if factor > 1:
+        positions = positions / 1000
+    dims = [8, 4, 5, 9, 16, 64, 65]
+    if trial.subject.combination.conventions["frequency_shift"] == 0:
+        dims += [2, 3]
+    return {
+        "positions": positions,
+        "dim": trial.choose("dim", dims),
+        "max_period": trial.choose("max_period", PERIODS),
+        "scale": factor,
+    }
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """All powers of two up to the largest timestep, at 66 channels."""
+    return {
+        "positions": reaching(largest),
+        "dim": 66,
+        "max_period": 10000.0,
+        "scale": 1.0,
+        **parameters,
+    }
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Few and many channels, odd and even, many rows, and timesteps between 0 and 1."""
+    smallest = 2 + 2 * int(case.conventions["frequency_shift"])
+    dims = (2, 3, 4, 5, 7, 12, 33, 128, 192, 257, 320, 1024)
+    few = {"positions": np.array([0.5, 3.0, 999.0])}
+    yield from ({"dim": dim, **few} for dim in dims if dim >= smallest)
+    yield {"dim": 8, "positions": np.arange(1000)}
+    yield {"dim": 64, "positions": np.arange(11) / 10, "scale": 1000.0}
+
+
+class Circles:
+    """Sine and cosine of each pair, with their bounds."""
+
+    def __init__(self, answer: Answer) -> None:
+        half = answer.case.arguments["dim"] // 2
+        first, second = answer[:, :half], answer[:, half : 2 * half]
+        if answer.case.conventions["order"] == "cos-sin":
+            first, second = second, first
+        self.sin, self.sin_bound = first.values, first.bound
+        self.cos, self.cos_bound = second.values, second.bound
+
+
+def norm(trial: Trial) -> None:
+    """Each pair lies on the unit circle."""
+    answer = trial.answer(**arguments(trial))
+    c = Circles(answer)
+    bound = product_bound(c.sin, c.sin_bound, c.sin, c.sin_bound)
+    bound = bound + product_bound(c.cos, c.cos_bound, c.cos, c.cos_bound)
+    trial.zero(
+        answer,
+        c.sin**2 + c.cos**2 - 1,
+        bound + ARITHMETIC,
+        "sine and cosine of a pair do not lie on the unit circle",
+    )
+
+
+def dot_by_offset(trial: Trial) -> None:
+    """Dot products along each diagonal are equal, as timesteps are equally spaced."""
+    chosen = arguments(trial)
+    # Steps that every dtype's timesteps hold exactly, so that they are equal indeed.
+    step = trial.pick.one_of((1.0, 0.25, 0.125)) / (1024 if chosen["scale"] > 1 else 1)
+    answer = trial.answer(**(chosen | {"positions": step * np.arange(ROWS)}))
+    y, e = answer.values, answer.bound
+    dot = y @ y.T
+    bound = np.abs(y) @ e.T + e @ np.abs(y).T + e @ e.T + ARITHMETIC * (np.abs(y) @ np.abs(y).T)
+    trial.zero(
+        answer,
+        dot[1:, 1:] - dot[:-1, :-1],
+        bound[1:, 1:] + bound[:-1, :-1],
+        "the dot product of two rows depends on more than the time between them",
+    )
+
+
+def double_angle(trial: Trial) -> None:
+    """At twice the timestep: sin 2a = 2 sin a cos a, cos 2a = cos² a - sin² a."""
+    chosen = arguments(trial)
+    half_way = chosen["positions"] / 2
+    chosen["positions"] = np.concatenate([half_way, 2 * half_way])
+    answer = trial.answer(**chosen)
+    one, two = Circles(answer[:ROWS]), Circles(answer[ROWS:])
+    s_s = product_bound(one.sin, one.sin_bound, one.sin, one.sin_bound)
+    c_c = product_bound(one.cos, one.cos_bound, one.cos, one.cos_bound)
+    s_c = product_bound(one.sin, one.sin_bound, one.cos, one.cos_bound)
+    for residual, bound in (
+        (2 * one.sin * one.cos - two.sin, 2 * s_c + two.sin_bound),
+        (one.cos**2 - one.sin**2 - two.cos, s_s + c_c + two.cos_bound),
+    ):
+        trial.zero(
+            answer,
+            residual,
+            bound + ARITHMETIC,
+            "the angle at twice the timestep is not twice the angle",
+        )
+
+
+def origin(trial: Trial) -> None:
+    """At timestep 0 every sine is 0 and every cosine 1."""
+    answer = trial.answer(**(arguments(trial) | {"positions": np.arange(2.0)}))
+    expected = from_angles(answer.case, np.zeros((1, answer.case.arguments["dim"] // 2)))
+    trial.zero(
+        answer,
+        answer.values[:1] - expected,
+        answer.bound[:1],
+        "timestep 0 is not (sine 0, cosine 1)",
+    )
+
+
+def scaled_time(trial: Trial) -> None:
+    """Half the timesteps at twice the scale are the same; powers of two are exact."""
+    chosen = arguments(trial)
+    twice = 2 * chosen["scale"]
+    if "scale" in trial.scope.parameters and twice not in trial.scope.parameters["scale"]:
+        return
+    half = {"scale": twice, "positions": chosen["positions"] / 2}
+    answer, other = trial.answer(**chosen), trial.answer(**(chosen | half))
+    trial.zero(
+        answer,
+        answer.values - other.values,
+        answer.bound + other.bound,
+        "half the timesteps at twice the scale are not the same",
+    )
+
+
+def zero_column(trial: Trial) -> None:
+    """For an odd number of channels the last column is 0, and the others those of one less."""
+    chosen = arguments(trial)
+    odd = chosen["dim"] | 1
+    some = trial.scope.parameters.get("dim")
+    if some is not None and not {odd, odd - 1} <= set(some):
+        return
+    answer = trial.answer(**(chosen | {"dim": odd}))
+    even = trial.answer(**(chosen | {"dim": odd - 1}))
+    expected, bound = (np.pad(part, ((0, 0), (0, 1))) for part in (even.values, even.bound))
+    trial.zero(
+        answer,
+        answer.values - expected,
+        answer.bound + bound,
+        "an odd number of channels is not one less and a column of zeros",
+    )
+
+
+def uniqueness(trial: Trial) -> None:
+    """Rows of different timesteps differ, wherever the truth differs by more than errors."""
+    chosen = arguments(trial)
+    spread = min(64, trial.scope.max_position + 1)
+    answer = trial.answer(**(chosen | {"positions": np.arange(spread) / max(chosen["scale"], 1)}))
+    rows, truth, bound = answer.values, answer.case.truth, answer.bound
+    equal = np.all(rows[:, None] == rows[None], axis=-1) & ~np.eye(len(rows), dtype=bool)
+    gap = np.max(np.abs(truth[:, None] - truth[None]) - bound[:, None] - bound[None], axis=-1)
+    trial.zero(
+        answer,
+        np.where(equal & (gap > 0), 1.0, 0.0),
+        np.zeros(equal.shape),
+        "two timesteps have the same row",
+    )
+
+
+def interleaved(case: Case, got: Floats) -> Iterator[Model]:
+    """Sine and cosine of each pair side by side, as in the paper that the formula comes from."""
+    half = case.arguments["dim"] // 2
+    right = case.changed().truth
+    order = np.arange(2 * half).reshape(2, half).T.ravel()
+    pairs = right[:, np.append(order, np.arange(2 * half, case.arguments["dim"]))]
+    yield Model("matches sine and cosine of each pair side by side", pairs)
+
+
+def scale_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """No scale, or one that is common in released models."""
+    asked = scale(case)
+    for other in (1.0, 1000.0, 1 / 1000):
+        if other != asked:
+            words = f"matches scale {other:g}; {asked:g} was asked for"
+            yield from attempt(case.changed(scale=other), words)
+
+
+def scale_on_result(case: Case, got: Floats) -> Iterator[Model]:
+    """The embedding multiplied instead of the timestep."""
+    for plain in attempt(case.changed(scale=1.0), ""):
+        yield Model("matches the scale put on sines and cosines", scale(case) * plain.output)
+
+
+def whole_timesteps(case: Case, got: Floats) -> Iterator[Model]:
+    """Timesteps cut or rounded to whole numbers, before or after scaling."""
+    asked, given = scale(case), np.asarray(case.arguments["positions"], np.float64)
+    for what, whole in (("cut", np.trunc), ("rounded", np.rint)):
+        words = f"matches timesteps {what} to whole numbers"
+        yield from attempt(case.changed(positions=whole(given)), words)
+        angles = np.outer(whole(given * asked), frequencies(case))
+        yield Model(f"{words} after scaling", from_angles(case, angles))
+
+
+def other_period(case: Case, got: Floats) -> Iterator[Model]:
+    """Another max_period."""
+    asked = case.arguments.get("max_period", 10000.0)
+    for period in (100.0, 1000.0, 1e4, 1e5, 1e6):
+        if period != asked:
+            words = f"matches max_period {period:g}; {asked:g} was asked for"
+            yield from attempt(case.changed(max_period=period), words)
+
+
+def zeros_first(case: Case, got: Floats) -> Iterator[Model]:
+    """The column of zeros before or between the waves."""
+    if case.arguments["dim"] % 2:
+        right, half = case.changed().truth, case.arguments["dim"] // 2
+        yield Model("matches zeros in the first column", np.roll(right, 1, axis=1))
+        between = np.insert(right[:, :-1], half, 0.0, axis=1)
+        yield Model("matches zeros between the halves", between)
+
+
+def low_precision(case: Case, got: Floats) -> Iterator[Model]:
+    """Timesteps, frequencies or angles in a narrow dtype, before or after scaling."""
+    omega = frequencies(case)
+    for dtype in ("bfloat16", "float16"):
+        if dtype == "float16" and np.max(np.abs(times(case)), initial=0) > np.finfo(dtype).max:
+            continue  # timesteps would be infinite
+        scaled = narrowed(np.asarray(case.arguments["positions"], np.float64), dtype) * scale(case)
+        for what, time in (("", scaled), (" and scaled in it", narrowed(scaled, dtype))):
+            output = from_angles(case, np.outer(time, omega))
+            yield Model(f"matches timesteps in {dtype}{what}", output)
+    yield from rounded_angles(times(case)[:, None], omega, lambda angles: from_angles(case, angles))
+
+
+ERROR_TERMS = {"timestep": error_terms}
+ARGUMENTS = {"timestep": arguments}
+SWEEPS = {"timestep": sweep}
+SIZES = {"timestep": sizes}
+INVARIANTS = {
+    "timestep": {
+        "norm": norm,
+        "dot-by-offset": dot_by_offset,
+        "double-angle": double_angle,
+        "origin": origin,
+        "scaled-time": scaled_time,
+        "zero-column": zero_column,
+        "uniqueness": uniqueness,
+    }
+}
+DEVIATIONS = {
+    "timestep": {
+        "order-swapped": other_conventions(
+            "order", "matches the order {value} exactly; {claimed} was claimed"
+        ),
+        "shift-swapped": other_conventions(
+            "frequency_shift", "matches frequency shift {value}; {claimed} was claimed"
+        ),
+        "interleaved": interleaved,
+        "scale-ignored": scale_ignored,
+        "scale-on-result": scale_on_result,
+        "whole-timesteps": whole_timesteps,
+        "zeros-misplaced": zeros_first,
+        "wrong-period": other_period,
+        "low-precision-timesteps": low_precision,
+    }
+}
