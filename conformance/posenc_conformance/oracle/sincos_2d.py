@@ -1,0 +1,36 @@
+"""Sinusoidal encoding of grid cells, from the formula of each released table."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def sincos_2d(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (cell, channel)."""
+    height, width, d = (int(arguments[name]) for name in ("height", "width", "dim"))
+    base = mpmath.mpf(float(arguments.get("base", 10000)))
+    steps = mpmath.mpf(d) / 4 - (1 if conventions["denominator"] == "d/4-1" else 0)
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        cell, channel = index
+        first_half, within = channel < d // 2, channel % (d // 2)
+        if first_half == (conventions["first_axis"] == "column"):
+            place, count = mpmath.mpf(cell % width), width
+        else:
+            place, count = mpmath.mpf(cell // width), height
+        if conventions["coordinates"] == "normalized":
+            place = 2 * mpmath.pi * (place + 1) / (count + mpmath.mpf("1e-6"))
+        if conventions["layout"] == "interleaved":
+            pair, odd = divmod(within, 2)
+        else:
+            odd, pair = divmod(within, d // 4)
+        angle = place * mpmath.exp(-mpmath.log(base) * pair / steps)
+        return mpmath.cos(angle) if odd else mpmath.sin(angle)
+
+    return value
+
+
+VALUES = {"sincos_2d": sincos_2d}
