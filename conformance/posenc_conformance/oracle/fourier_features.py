@@ -1,0 +1,54 @@
+"""Fourier features by their definitions (Mildenhall et al. 2020; Tancik et al. 2020)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def nerf(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (…, feature)."""
+    x, count = arguments["x"], int(arguments["num_frequencies"])
+    coords = x.shape[-1]
+    factor = mpmath.pi if conventions["factor"] == "pi" else mpmath.mpf(1)
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        *place, feature = index
+        if conventions["include_input"] == "first":
+            if feature < coords:
+                return mpmath.mpf(float(x[(*place, feature)]))
+            feature -= coords
+        if conventions["order"] == "by-frequency":
+            k, rest = divmod(feature, 2 * coords)
+            odd, coord = divmod(rest, coords)
+        else:
+            coord, rest = divmod(feature, 2 * count)
+            k, odd = divmod(rest, 2)
+        angle = factor * mpmath.ldexp(mpmath.mpf(float(x[(*place, coord)])), k)
+        return mpmath.cos(angle) if odd else mpmath.sin(angle)
+
+    return value
+
+
+def gaussian_fourier(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (…, feature)."""
+    x, b = arguments["x"], arguments["b"]
+    waves = [mpmath.cospi, mpmath.sinpi]
+    if conventions["waves"] == "sin-cos":
+        waves.reverse()
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        *place, feature = index
+        late, direction = divmod(feature, len(b))
+        projection = mpmath.fsum(
+            mpmath.mpf(float(x[(*place, j)])) * mpmath.mpf(float(b[direction, j]))
+            for j in range(x.shape[-1])
+        )
+        return waves[late](2 * projection)
+
+    return value
+
+
+VALUES = {"nerf": nerf, "gaussian_fourier": gaussian_fourier}

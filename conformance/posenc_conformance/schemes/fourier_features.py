@@ -1,0 +1,539 @@
+"""Fourier features: bounds, invariants and deviations."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.arrays import fine, lattice, narrowed
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model, other_conventions
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Answer, InvariantCheck, Trial, product_bound
+
+Integers = npt.NDArray[np.int64]
+ROWS = 4
+SIN, COS, INPUT = 0, 1, 2
+SHIFTED_SINE = np.pi / 4
+"""What a cosine formed as sin(a + π/2) loses beside its angle, a fourth of it: π/2 is rounded, and
+so is the sum."""
+
+
+def features(case: Case) -> tuple[Integers, Integers, Integers]:
+    """Of each feature the coordinate, the number of its frequency, and the wave."""
+    coords, count = case.arguments["x"].shape[-1], case.arguments["num_frequencies"]
+    if case.conventions["order"] == "by-frequency":
+        k, wave, coord = np.indices((count, 2, coords)).reshape(3, -1)
+    else:
+        coord, k, wave = np.indices((coords, count, 2)).reshape(3, -1)
+    if case.conventions["include_input"] == "first":
+        zeros = np.zeros(coords, dtype=np.int64)
+        coord = np.concatenate([np.arange(coords), coord])
+        k, wave = np.concatenate([zeros, k]), np.concatenate([zeros + INPUT, wave])
+    return coord, k, wave
+
+
+def factor(case: Case) -> float:
+    """What coordinates are multiplied by."""
+    return np.pi if case.conventions["factor"] == "pi" else 1.0
+
+
+def nerf_shape(case: Case) -> tuple[int, ...]:
+    """Features in place of coordinates."""
+    return *case.arguments["x"].shape[:-1], len(features(case)[0])
+
+
+def gaussian_shape(case: Case) -> tuple[int, ...]:
+    """Two features for each direction in place of coordinates."""
+    return *case.arguments["x"].shape[:-1], 2 * len(case.arguments["b"])
+
+
+def from_frequencies(case: Case, frequencies: Floats) -> Floats:
+    """The features that these frequencies, with the factor in them, would give."""
+    coord, k, wave = features(case)
+    x = case.arguments["x"][..., coord]
+    angles = x * frequencies[k]
+    waves = np.where(wave == SIN, np.sin(angles), np.cos(angles))
+    return np.asarray(np.where(wave == INPUT, x, waves))
+
+
+def octaves(case: Case) -> Floats:
+    """The right frequencies."""
+    return factor(case) * 2.0 ** np.arange(case.arguments["num_frequencies"])
+
+
+def nerf_terms(case: Case) -> ErrorTerms:
+    """The scale is 1, and 0 for copies of the input."""
+    coord, k, wave = features(case)
+    angle = np.abs(case.arguments["x"])[..., coord] * octaves(case)[k]
+    return ErrorTerms(
+        np.where(wave == INPUT, 0.0, 1.0), angle + np.where(wave == COS, SHIFTED_SINE, 0.0)
+    )
+
+
+def projections(case: Case) -> Floats:
+    """Each point on each direction."""
+    return np.asarray(case.arguments["x"] @ case.arguments["b"].T)
+
+
+def gaussian_terms(case: Case) -> ErrorTerms:
+    """The scale is 1; magnitudes add up where terms cancel, and roundings with the terms."""
+    x, b = case.arguments["x"], case.arguments["b"]
+    angle = 2 * np.pi * (np.abs(x) @ np.abs(b).T) * (x.shape[-1] + 3) / 4
+    parts = [angle + SHIFTED_SINE, angle]
+    if case.conventions["waves"] == "sin-cos":
+        parts.reverse()
+    return ErrorTerms(np.ones(()), np.concatenate(parts, axis=-1))
+
+
+def in_order(case: Case, cos: Floats, sin: Floats) -> Floats:
+    """The halves as the convention has them."""
+    parts = [cos, sin] if case.conventions["waves"] == "cos-sin" else [sin, cos]
+    return np.concatenate(parts, axis=-1)
+
+
+def nerf_arguments(trial: Trial) -> dict[str, Any]:
+    """A few points, inside and outside of the unit cube."""
+    coords = trial.choose("coords", (3, 2, 1, 4))
+    return {
+        "x": 2 * fine((ROWS, coords)),
+        "num_frequencies": trial.choose("num_frequencies", (4, 1, 2, 6, 10)),
+    }
+
+
+def gaussian_arguments(trial: Trial) -> dict[str, Any]:
+    """A few points and directions, also of one turn in ten units and of ten in one."""
+    coords, count = trial.choose("coords", (2, 3, 1)), trial.choose("features", (4, 1, 3, 16))
+    width = trial.pick.one_of((1.0, 10.0, 0.1))
+    return {"x": 2 * fine((ROWS, coords)), "b": width * fine((count, coords), 29)}
+
+
+def nerf_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Many points."""
+    rest = {name: value for name, value in parameters.items() if name != "coords"}
+    return {"x": 2 * fine((63, parameters.get("coords", 3))), "num_frequencies": 12, **rest}
+
+
+def gaussian_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Many points on many directions."""
+    coords, count = parameters.get("coords", 3), parameters.get("features", 64)
+    return {"x": 2 * fine((63, coords)), "b": 8 * fine((count, coords), 29)}
+
+
+def nerf_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Few and many coordinates, frequencies and points."""
+    for coords, count in ((1, 1), (1, 16), (2, 3), (3, 10), (3, 15), (5, 7), (17, 4), (64, 2)):
+        yield {"x": fine((3, coords), 5), "num_frequencies": count}
+    for rows in (1, 257, 600):
+        yield {"x": fine((rows, 3), 7), "num_frequencies": 5}
+
+
+def gaussian_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Few and many coordinates, directions and points."""
+    for coords, count in ((1, 1), (1, 33), (2, 128), (3, 256), (3, 300), (16, 5)):
+        yield {"x": fine((3, coords), 5), "b": 2 * fine((count, coords), 11)}
+    for rows in (1, 257, 600):
+        yield {"x": fine((rows, 2), 7), "b": 2 * fine((6, 2), 11)}
+
+
+class Waves:
+    """Sines and cosines of an answer, with their bounds, in the same order.
+
+    Of ``nerf`` in the order of coordinates and then of frequencies.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        case = answer.case
+        if case.call.name == "nerf":
+            coord, k, wave = features(case)
+            order = np.lexsort((k, coord, wave))
+            sin, cos = (order[wave[order] == kind] for kind in (SIN, COS))
+        else:
+            halves = np.arange(2 * len(case.arguments["b"])).reshape(2, -1)
+            sin, cos = halves if case.conventions["waves"] == "sin-cos" else halves[::-1]
+        self.sin, self.sin_bound = answer.values[..., sin], answer.bound[..., sin]
+        self.cos, self.cos_bound = answer.values[..., cos], answer.bound[..., cos]
+        self.both = np.concatenate([self.sin, self.cos], axis=-1)
+        self.bound = np.concatenate([self.sin_bound, self.cos_bound], axis=-1)
+
+
+Arguments = Callable[[Trial], dict[str, Any]]
+
+
+def norm_of(arguments: Arguments) -> InvariantCheck:
+    """Each pair lies on the unit circle."""
+
+    def norm(trial: Trial) -> None:
+        answer = trial.answer(**arguments(trial))
+        w = Waves(answer)
+        bound = product_bound(w.sin, w.sin_bound, w.sin, w.sin_bound)
+        bound = bound + product_bound(w.cos, w.cos_bound, w.cos, w.cos_bound)
+        trial.zero(
+            answer,
+            w.sin**2 + w.cos**2 - 1,
+            bound + ARITHMETIC,
+            "sine and cosine of a pair do not lie on the unit circle",
+        )
+
+    return norm
+
+
+def dot_by_offset_of(arguments: Arguments) -> InvariantCheck:
+    """The dot product of two points stays when both move by the same step."""
+
+    def dot_by_offset(trial: Trial) -> None:
+        chosen = arguments(trial)
+        # Multiples of 1/32, so that points and their sums are exact in every dtype.
+        points = lattice(chosen["x"].shape)
+        step = lattice((1, points.shape[-1]), 17)
+        answer = trial.answer(**(chosen | {"x": points}))
+        moved = trial.answer(**(chosen | {"x": points + step}))
+        products, bounds = [], []
+        for each in (Waves(answer), Waves(moved)):
+            y, e = each.both, each.bound
+            products.append(y @ y.T)
+            rounding = ARITHMETIC * (np.abs(y) @ np.abs(y).T)
+            bounds.append(np.abs(y) @ e.T + e @ np.abs(y).T + e @ e.T + rounding)
+        trial.zero(
+            answer,
+            products[0] - products[1],
+            bounds[0] + bounds[1],
+            "the dot product of two points depends on more than their difference",
+        )
+
+    return dot_by_offset
+
+
+def reflection_of(arguments: Arguments) -> InvariantCheck:
+    """At the opposite point sines change sign and cosines do not."""
+
+    def reflection(trial: Trial) -> None:
+        chosen = arguments(trial)
+        answer = trial.answer(**chosen)
+        ahead = Waves(answer)
+        behind = Waves(trial.answer(**(chosen | {"x": -chosen["x"]})))
+        trial.zero(
+            answer,
+            np.concatenate([ahead.sin + behind.sin, ahead.cos - behind.cos], axis=-1),
+            ahead.bound + behind.bound,
+            "at the opposite point it is not the sines that change sign",
+        )
+
+    return reflection
+
+
+def octave(trial: Trial) -> None:
+    """sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a from one frequency to the next."""
+    answer = trial.answer(**nerf_arguments(trial))
+    w, count = Waves(answer), answer.case.arguments["num_frequencies"]
+    shape = (ROWS, -1, count)
+    s, s_e, c, c_e = (part.reshape(shape) for part in (w.sin, w.sin_bound, w.cos, w.cos_bound))
+    low, high = np.s_[..., :-1], np.s_[..., 1:]
+    s_s = product_bound(s[low], s_e[low], s[low], s_e[low])
+    c_c = product_bound(c[low], c_e[low], c[low], c_e[low])
+    s_c = product_bound(s[low], s_e[low], c[low], c_e[low])
+    for residual, bound in (
+        (2 * s[low] * c[low] - s[high], 2 * s_c + s_e[high]),
+        (c[low] ** 2 - s[low] ** 2 - c[high], s_s + c_c + c_e[high]),
+    ):
+        trial.zero(
+            answer, residual, bound + ARITHMETIC, "a frequency is not twice the one before it"
+        )
+
+
+def period(trial: Trial) -> None:
+    """With the factor π, points 2 apart have the same features."""
+    chosen = nerf_arguments(trial)
+    points = lattice(chosen["x"].shape)
+    answer = trial.answer(**(chosen | {"x": points}))
+    moved = trial.answer(**(chosen | {"x": points + 2}))
+    trial.zero(
+        answer,
+        answer.values - moved.values,
+        answer.bound + moved.bound,
+        "points 2 apart in every coordinate differ",
+    )
+
+
+def coordinates_apart(trial: Trial) -> None:
+    """Features of a coordinate are the same whatever the other coordinates are."""
+    chosen = nerf_arguments(trial)
+    answer = trial.answer(**chosen)
+    coord, _, _ = features(answer.case)
+    other = chosen["x"].copy()
+    other[:, 1:] = 2 * fine(other[:, 1:].shape, 41)
+    moved = trial.answer(**(chosen | {"x": other}))
+    first = coord == 0
+    trial.zero(
+        answer,
+        (answer.values - moved.values)[:, first],
+        (answer.bound + moved.bound)[:, first],
+        "features of the first coordinate change with the others",
+    )
+
+
+def coordinates_exchanged(trial: Trial) -> None:
+    """Coordinates in reverse order have features in the reverse order of coordinates."""
+    chosen = nerf_arguments(trial)
+    answer = trial.answer(**chosen)
+    coord, k, wave = features(answer.case)
+    turned = trial.answer(**(chosen | {"x": chosen["x"][:, ::-1].copy()}))
+    order = np.lexsort((coord, k, wave)), np.lexsort((-coord, k, wave))
+    trial.zero(
+        answer,
+        answer.values[:, order[0]] - turned.values[:, order[1]],
+        answer.bound[:, order[0]] + turned.bound[:, order[1]],
+        "coordinates in reverse order do not have their features in reverse order",
+    )
+
+
+def fewer_frequencies(trial: Trial) -> None:
+    """The features of fewer frequencies are among those of more."""
+    chosen = nerf_arguments(trial)
+    more = chosen["num_frequencies"] + 1
+    if more not in trial.scope.parameters.get("num_frequencies", (more,)):
+        return
+    answer = trial.answer(**chosen)
+    larger = trial.answer(**(chosen | {"num_frequencies": more}))
+    kept = features(larger.case)[1] < more - 1
+    trial.zero(
+        answer,
+        answer.values - larger.values[:, kept],
+        answer.bound + larger.bound[:, kept],
+        "one frequency more changes the features of the others",
+    )
+
+
+def input_first(trial: Trial) -> None:
+    """The coordinates come first, exactly as given."""
+    chosen = nerf_arguments(trial)
+    answer = trial.answer(**chosen)
+    x = answer.case.arguments["x"]
+    copied = answer.values[:, : x.shape[-1]] - x
+    trial.zero(answer, copied, np.zeros(copied.shape), "the input is not copied")
+
+
+def addition(trial: Trial) -> None:
+    """The features of a sum are those of its parts, rotated into each other."""
+    chosen = gaussian_arguments(trial)
+    u, v = lattice(chosen["x"].shape), lattice(chosen["x"].shape, 23)
+    answer = trial.answer(**(chosen | {"x": u}))
+    a, b = Waves(answer), Waves(trial.answer(**(chosen | {"x": v})))
+    c = Waves(trial.answer(**(chosen | {"x": u + v})))
+
+    for residual, bound in (
+        (
+            a.cos * b.cos - a.sin * b.sin - c.cos,
+            product_bound(a.cos, a.cos_bound, b.cos, b.cos_bound)
+            + product_bound(a.sin, a.sin_bound, b.sin, b.sin_bound)
+            + c.cos_bound,
+        ),
+        (
+            a.sin * b.cos + a.cos * b.sin - c.sin,
+            product_bound(a.sin, a.sin_bound, b.cos, b.cos_bound)
+            + product_bound(a.cos, a.cos_bound, b.sin, b.sin_bound)
+            + c.sin_bound,
+        ),
+    ):
+        trial.zero(
+            answer, residual, bound + ARITHMETIC, "the features of a sum are not those of its parts"
+        )
+
+
+def whole_turns(trial: Trial) -> None:
+    """Where all frequencies are whole numbers, points 1 apart have the same features."""
+    chosen = gaussian_arguments(trial)
+    points = lattice(chosen["x"].shape)
+    chosen["b"] = np.rint(8 * lattice(chosen["b"].shape, 29))
+    answer = trial.answer(**(chosen | {"x": points}))
+    moved = trial.answer(**(chosen | {"x": points + 1}))
+    trial.zero(
+        answer,
+        answer.values - moved.values,
+        answer.bound + moved.bound,
+        "a whole number of turns changes the features",
+    )
+
+
+def directions_exchanged(trial: Trial) -> None:
+    """Directions in reverse order have their features in reverse order."""
+    chosen = gaussian_arguments(trial)
+    answer = trial.answer(**chosen)
+    turned = trial.answer(**(chosen | {"b": chosen["b"][::-1].copy()}))
+    order = np.arange(2 * len(chosen["b"])).reshape(2, -1)[:, ::-1].ravel()
+    trial.zero(
+        answer,
+        answer.values - turned.values[:, order],
+        answer.bound + turned.bound[:, order],
+        "directions in reverse order do not have their features in reverse order",
+    )
+
+
+def factor_wrong(case: Case, got: Floats) -> Iterator[Model]:
+    """No π, or π where none belongs, or 2π."""
+    for name, other in (
+        ("no factor", 1.0),
+        ("a factor of π", np.pi),
+        ("a factor of 2π", 2 * np.pi),
+    ):
+        if other != factor(case):
+            output = from_frequencies(case, octaves(case) * (other / factor(case)))
+            yield Model(f"matches {name} on the coordinates", output)
+
+
+def frequencies_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Powers of two that start at 2 or at 1/2."""
+    for first in (1, -1):
+        words = f"matches frequencies that start at 2^{first}"
+        yield Model(words, from_frequencies(case, octaves(case) * 2.0**first))
+
+
+def linear_frequencies(case: Case, got: Floats) -> Iterator[Model]:
+    """Equal steps from the lowest frequency to the highest."""
+    right = octaves(case)
+    steps = np.linspace(right[0], right[-1], len(right))
+    yield Model("matches frequencies at equal distances", from_frequencies(case, steps))
+    harmonics = right[0] * np.arange(1, len(right) + 1)
+    yield Model("matches frequencies 1, 2, 3, …", from_frequencies(case, harmonics))
+
+
+def misplaced(case: Case, got: Floats) -> Iterator[Model]:
+    """The right features in another order that is found in the wild."""
+    coord, k, wave = features(case)
+    right = case.changed().truth
+    inputs = wave == INPUT
+    orders = {
+        "the other order": (
+            (coord, wave, k) if case.conventions["order"] == "by-coordinate" else (wave, k, coord)
+        ),
+        "all sines before all cosines, by frequency": (coord, k, wave),
+        "all sines before all cosines, by coordinate": (k, coord, wave),
+        "pairs by frequency": (wave, coord, k),
+        "sines and then cosines of each coordinate": (k, wave, coord),
+    }
+    for words, keys in orders.items():
+        order = np.lexsort((*keys, ~inputs))
+        yield Model(f"matches {words}", right[..., order])
+
+
+def waves_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """Cosine where the sine belongs."""
+    coord, k, wave = features(case)
+    other = np.lexsort((k, coord, wave))
+    partner = np.arange(len(wave))
+    sines, cosines = (other[wave[other] == kind] for kind in (SIN, COS))
+    partner[sines], partner[cosines] = cosines, sines
+    yield Model("matches sine and cosine exchanged", case.changed().truth[..., partner])
+
+
+def narrow_angles(case: Case, got: Floats) -> Iterator[Model]:
+    """Angles, or coordinates and angles, held in a narrow dtype."""
+    coord, k, wave = features(case)
+    x = case.arguments["x"][..., coord]
+    for dtype in ("bfloat16", "float16"):
+        held = {
+            "coordinates": narrowed(x, dtype) * octaves(case)[k],
+            "angles": narrowed(x * octaves(case)[k], dtype),
+        }
+        for what, angles in held.items():
+            waves = np.where(wave == SIN, np.sin(angles), np.cos(angles))
+            output = np.where(wave == INPUT, x, waves)
+            yield Model(f"matches {what} in {dtype}", np.asarray(output))
+
+
+def from_turns(case: Case, turns: Floats) -> Floats:
+    """The features that these angles, in turns, would give."""
+    return in_order(case, np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns))
+
+
+def turn_wrong(case: Case, got: Floats) -> Iterator[Model]:
+    """No 2π, or only half of it."""
+    for words, part in (("no factor 2π", 1 / (2 * np.pi)), ("π in place of 2π", 0.5)):
+        yield Model(f"matches {words}", from_turns(case, projections(case) * part))
+
+
+def pairs_interleaved(case: Case, got: Floats) -> Iterator[Model]:
+    """Cosine and sine of each direction side by side."""
+    right, half = case.changed().truth, len(case.arguments["b"])
+    order = np.arange(2 * half).reshape(2, half).T.ravel()
+    yield Model("matches cosine and sine of each direction side by side", right[..., order])
+
+
+def scaled(case: Case, got: Floats) -> Iterator[Model]:
+    """Features divided by the square root of their number, as estimates of a kernel are."""
+    count = len(case.arguments["b"])
+    for words, scale in (("(1/m)^1/2", count**-0.5), ("(2/m)^1/2", (2 / count) ** 0.5)):
+        yield Model(f"matches features times {words}", case.changed().truth * scale)
+
+
+def transposed(case: Case, got: Floats) -> Iterator[Model]:
+    """Rows of b taken for columns, which shows in the shape unless b is square."""
+    b = case.arguments["b"]
+    if b.shape[0] == b.shape[1]:
+        yield Model("matches b transposed", from_turns(case, case.arguments["x"] @ b))
+
+
+def narrow_projections(case: Case, got: Floats) -> Iterator[Model]:
+    """Points, directions or projections held in a narrow dtype."""
+    x, b = case.arguments["x"], case.arguments["b"]
+    for dtype in ("bfloat16", "float16"):
+        product = narrowed(x, dtype) @ narrowed(b, dtype).T
+        held = {
+            "points and directions": product,
+            "projections": narrowed(projections(case), dtype),
+            "points, directions and projections": narrowed(product, dtype),
+        }
+        for what, turns in held.items():
+            yield Model(f"matches {what} in {dtype}", from_turns(case, turns))
+        angles = narrowed(2 * np.pi * projections(case), dtype)
+        output = in_order(case, np.cos(angles), np.sin(angles))
+        yield Model(f"matches angles in {dtype}", output)
+
+
+ERROR_TERMS = {"nerf": nerf_terms, "gaussian_fourier": gaussian_terms}
+ARGUMENTS = {"nerf": nerf_arguments, "gaussian_fourier": gaussian_arguments}
+SWEEPS = {"nerf": nerf_sweep, "gaussian_fourier": gaussian_sweep}
+SIZES = {"nerf": nerf_sizes, "gaussian_fourier": gaussian_sizes}
+SHAPES = {"nerf": nerf_shape, "gaussian_fourier": gaussian_shape}
+INVARIANTS = {
+    "nerf": {
+        "norm": norm_of(nerf_arguments),
+        "octave": octave,
+        "dot-by-offset": dot_by_offset_of(nerf_arguments),
+        "reflection": reflection_of(nerf_arguments),
+        "period": period,
+        "coordinates-apart": coordinates_apart,
+        "coordinates-exchanged": coordinates_exchanged,
+        "fewer-frequencies": fewer_frequencies,
+        "input-first": input_first,
+    },
+    "gaussian_fourier": {
+        "gaussian-norm": norm_of(gaussian_arguments),
+        "gaussian-dot-by-offset": dot_by_offset_of(gaussian_arguments),
+        "gaussian-reflection": reflection_of(gaussian_arguments),
+        "addition": addition,
+        "whole-turns": whole_turns,
+        "directions-exchanged": directions_exchanged,
+    },
+}
+DEVIATIONS = {
+    "nerf": {
+        "factor-wrong": factor_wrong,
+        "frequencies-shifted": frequencies_shifted,
+        "linear-frequencies": linear_frequencies,
+        "order-swapped": misplaced,
+        "waves-swapped": waves_swapped,
+        "low-precision-angles": narrow_angles,
+    },
+    "gaussian_fourier": {
+        "gaussian-order-swapped": other_conventions(
+            "waves", "matches the order {value} exactly; {claimed} was claimed"
+        ),
+        "gaussian-interleaved": pairs_interleaved,
+        "turn-left-out": turn_wrong,
+        "gaussian-scaled": scaled,
+        "gaussian-transposed": transposed,
+        "low-precision-projections": narrow_projections,
+    },
+}
