@@ -1,0 +1,301 @@
+"""KERPLE: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import fine, narrowed
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model, attempt, other_conventions
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
+
+
+def distances(case: Case, shift: int = 0) -> Floats:
+    """Query minus key, 0 where the key comes after the query: shape [q_len, k_len]."""
+    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
+    lag = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len) + shift
+    return np.asarray(np.maximum(lag, 0), dtype=np.float64)
+
+
+def per_head(case: Case, name: str) -> Floats:
+    """The numbers of the heads, to be multiplied with distances."""
+    values: Floats = case.arguments[name][:, None, None]
+    return values
+
+
+def kernel(case: Case, distance: Floats) -> Floats:
+    """The bias at these distances."""
+    r1, r2 = per_head(case, "r1"), per_head(case, "r2")
+    if case.conventions["form"] == "log":
+        return np.asarray(-r1 * np.log1p(r2 * distance))
+    return np.asarray(-r1 * distance**r2)
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is the magnitude of the bias.
+
+    What is lost before the logarithm, or in the exponent of the power, is relative to it.
+    """
+    distance, r2 = distances(case), per_head(case, "r2")
+    away = np.maximum(distance, 1)
+    log = case.conventions["form"] == "log"
+    angle = 2 / np.log1p(r2 * away) if log else 3 * r2 * np.log(away)
+    return ErrorTerms(np.abs(kernel(case, distance)), np.where(distance == 0, 0.0, angle))
+
+
+def of_heads(heads: int, small: float = 1.0) -> dict[str, Floats]:
+    """Numbers for each head: r1 from 0.34 to 1.76, r2 from 0.19 to 1.61, or much smaller."""
+    return {"r1": 1.05 + fine((heads,)), "r2": (0.9 + fine((heads,), 31)) * small}
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """A few heads, queries and keys; as many queries as keys, or fewer."""
+    k_len = trial.choose("k_len", (6, 1, 2, 9, 33))
+    q_len = k_len - trial.pick.integer(0, min(3, k_len - 1))
+    return of_heads(trial.choose("heads", (2, 1, 3, 8)), trial.pick.one_of((1.0, 0.06))) | {
+        "q_len": trial.choose("q_len", (q_len,)),
+        "k_len": k_len,
+    }
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """One query at the end of many keys."""
+    rest = {name: value for name, value in parameters.items() if name != "heads"}
+    k_len = min(largest, 1023) + 1
+    return {**of_heads(parameters.get("heads", 2), 0.5), "q_len": 1, "k_len": k_len, **rest}
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Many heads, and many queries."""
+    for heads in (1, 2, 3, 5, 8, 12, 20, 33):
+        yield {**of_heads(heads), "q_len": 1, "k_len": 3}
+    yield {**of_heads(1), "q_len": 300, "k_len": 300}
+
+
+def seen(answer: Answer) -> tuple[Floats, Floats]:
+    """Values and bounds, 0 where the mask hides them."""
+    shown = np.isfinite(answer.case.truth)
+    return np.where(shown, answer.values, 0.0), np.where(shown, answer.bound, 0.0)
+
+
+def by_distance(trial: Trial, chosen: Mapping[str, Any]) -> tuple[Answer, Floats, Floats]:
+    """The answer for the last query, with its values and bounds by growing distance."""
+    answer = trial.answer(**chosen)
+    return answer, answer.values[:, -1, ::-1], answer.bound[:, -1, ::-1]
+
+
+def zero_diagonal(trial: Trial) -> None:
+    """A query loses nothing at its own key."""
+    answer = trial.answer(**arguments(trial))
+    q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
+    own = answer.values[:, np.arange(q_len), np.arange(k_len - q_len, k_len)]
+    trial.zero(answer, own, np.zeros(own.shape), "the bias is not 0 at the query's own key")
+
+
+def toeplitz(trial: Trial) -> None:
+    """The bias depends on the distance alone."""
+    answer = trial.answer(**arguments(trial))
+    y, e = seen(answer)
+    trial.zero(
+        answer,
+        y[:, 1:, 1:] - y[:, :-1, :-1],
+        e[:, 1:, 1:] + e[:, :-1, :-1],
+        "the bias is not constant along the diagonals",
+    )
+
+
+def decreasing(trial: Trial) -> None:
+    """A key farther away never has a larger bias."""
+    answer, y, e = by_distance(trial, arguments(trial))
+    rise = np.maximum(np.diff(y, axis=1), 0.0)
+    trial.zero(answer, rise, e[:, 1:] + e[:, :-1], "the bias grows with distance")
+
+
+def last_queries(trial: Trial) -> None:
+    """Fewer queries are the last rows of as many queries as keys."""
+    chosen = arguments(trial)
+    q_len, k_len = chosen["q_len"], chosen["k_len"]
+    if k_len not in trial.scope.parameters.get("q_len", (k_len,)):
+        return
+    answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
+    (y, e), (all_y, all_e) = seen(answer), seen(whole)
+    trial.zero(
+        answer,
+        y - all_y[:, k_len - q_len :],
+        e + all_e[:, k_len - q_len :],
+        "with fewer queries than keys the queries are not the last ones",
+    )
+
+
+def heads_apart(trial: Trial) -> None:
+    """Heads in reverse order have their biases in reverse order."""
+    chosen = arguments(trial)
+    turned = {name: chosen[name][::-1].copy() for name in ("r1", "r2")}
+    answer, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
+    (y, e), (other_y, other_e) = seen(answer), seen(other)
+    trial.zero(
+        answer,
+        y - other_y[::-1],
+        e + other_e[::-1],
+        "heads in reverse order do not have their biases in reverse order",
+    )
+
+
+def proportional(trial: Trial) -> None:
+    """Twice r1 is twice the bias."""
+    chosen = arguments(trial)
+    answer = trial.answer(**chosen)
+    twice = trial.answer(**(chosen | {"r1": 2 * answer.case.arguments["r1"]}))
+    (y, e), (y2, e2) = seen(answer), seen(twice)
+    trial.zero(answer, 2 * y - y2, 2 * e + e2, "twice r1 is not twice the bias")
+
+
+def product_inside(trial: Trial) -> None:
+    """The logarithm knows r2 and the distance only as their product."""
+    chosen = arguments(trial)
+    answer, y, e = by_distance(trial, chosen)
+    _, near, near_bound = by_distance(trial, chosen | {"r2": 2 * answer.case.arguments["r2"]})
+    count = y[:, ::2].shape[1]
+    trial.zero(
+        answer,
+        y[:, ::2] - near[:, :count],
+        e[:, ::2] + near_bound[:, :count],
+        "half the distance at twice r2 is not the same",
+    )
+
+
+def slowing(trial: Trial) -> None:
+    """The loss of the logarithm grows more and more slowly: second differences are not negative."""
+    answer, y, e = by_distance(trial, arguments(trial))
+    bend = np.minimum(y[:, 2:] - 2 * y[:, 1:-1] + y[:, :-2], 0.0)
+    bound = e[:, 2:] + 2 * e[:, 1:-1] + e[:, :-2] + 4 * ARITHMETIC * np.abs(y[:, 2:])
+    trial.zero(answer, bend, bound, "the loss does not slow down")
+
+
+def linear(trial: Trial) -> None:
+    """A power of 1 is ALiBi with slope r1."""
+    chosen = arguments(trial)
+    answer = trial.answer(**(chosen | {"r2": np.ones(chosen["r2"].shape)}))
+    y, e = seen(answer)
+    expected = -per_head(answer.case, "r1") * distances(answer.case)
+    trial.zero(answer, y - expected, e + ARITHMETIC * np.abs(expected), "r2 = 1 is not linear")
+
+
+def multiplicative(trial: Trial) -> None:
+    """Powers multiply: b(2) b(3) = b(1) b(6), as far as there are keys."""
+    answer, y, e = by_distance(trial, arguments(trial))
+    for a, b in ((2, 2), (2, 3)):
+        if a * b < y.shape[1]:
+            trial.zero(
+                answer,
+                y[:, a] * y[:, b] - y[:, 1] * y[:, a * b],
+                product_bound(y[:, a], e[:, a], y[:, b], e[:, b])
+                + product_bound(y[:, 1], e[:, 1], y[:, a * b], e[:, a * b]),
+                f"b({a}) b({b}) is not b(1) b({a * b})",
+            )
+
+
+def letters_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """One of the learned numbers in the place of the other."""
+    r1, r2 = per_head(case, "r1"), per_head(case, "r2")
+    distance = distances(case)
+    swapped = (
+        -r2 * np.log1p(r1 * distance) if case.conventions["form"] == "log" else -r2 * distance**r1
+    )
+    yield Model("matches r1 and r2 exchanged", np.asarray(swapped))
+
+
+def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """Keys far away favoured."""
+    yield Model("matches the bias with the sign flipped", -kernel(case, distances(case)))
+
+
+def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
+    """Query i taken to stand at position i although keys come before it."""
+    late = case.arguments["k_len"] - case.arguments["q_len"]
+    if late:
+        bias = kernel(case, distances(case, -late))
+        yield Model("matches queries that start at position 0", bias)
+
+
+def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """A distance of one for the query itself, or none for the key before it."""
+    for shift in (1, -1):
+        bias = kernel(case, distances(case, shift))
+        yield Model(f"matches distances shifted by {shift:+d}", bias)
+
+
+def logarithm_wrong(case: Case, got: Floats) -> Iterator[Model]:
+    """Another base, or r2 in another place, or nothing added."""
+    if case.conventions["form"] != "log":
+        return
+    r1, r2, distance = per_head(case, "r1"), per_head(case, "r2"), distances(case)
+    right = -r1 * np.log1p(r2 * distance)
+    for base in (2, 10):
+        yield Model(f"matches logarithms to base {base}", right / np.log(base))
+    yield Model("matches r2 ignored", np.asarray(-r1 * np.log1p(distance + 0 * r2)))
+    yield Model("matches r2 outside of the logarithm", np.asarray(-r1 * r2 * np.log1p(distance)))
+    yield Model("matches r2 in place of 1", np.asarray(-r1 * np.log(r2 + distance)))
+
+
+def narrow_bias(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances, or what the logarithm is taken of, or the bias, in a narrow dtype."""
+    r1, r2, distance = per_head(case, "r1"), per_head(case, "r2"), distances(case)
+    for dtype in ("bfloat16", "float16"):
+        with np.errstate(over="ignore"):  # powers of large distances
+            held = narrowed(distance, dtype)
+            whole = narrowed(kernel(case, distance), dtype)
+            if case.conventions["form"] == "log":
+                inside = narrowed(1 + narrowed(r2 * held, dtype), dtype)
+                loss = narrowed(np.log(inside), dtype)
+            else:
+                loss = narrowed(held**r2, dtype)
+            steps = narrowed(-r1 * loss, dtype)
+        yield Model(f"matches distances in {dtype}", kernel(case, held))
+        yield Model(f"matches a bias in {dtype}", whole)
+        yield Model(f"matches every step in {dtype}", steps)
+
+
+def clamped(case: Case, got: Floats) -> Iterator[Model]:
+    """Numbers held within bounds of the other form."""
+    least, most = 0.01, 1.0
+    for name in ("r1", "r2"):
+        within = np.clip(case.arguments[name], least, most)
+        words = f"matches {name} held between {least} and {most}"
+        yield from attempt(case.changed(**{name: within}), words)
+
+
+ERROR_TERMS = {"kerple_bias": error_terms}
+ARGUMENTS = {"kerple_bias": arguments}
+SWEEPS = {"kerple_bias": sweep}
+SIZES = {"kerple_bias": sizes}
+INVARIANTS = {
+    "kerple_bias": {
+        "zero-diagonal": zero_diagonal,
+        "toeplitz": toeplitz,
+        "decreasing": decreasing,
+        "last-queries": last_queries,
+        "heads-apart": heads_apart,
+        "proportional": proportional,
+        "product-inside": product_inside,
+        "slowing": slowing,
+        "linear": linear,
+        "multiplicative": multiplicative,
+    }
+}
+DEVIATIONS = {
+    "kerple_bias": {
+        "letters-swapped": letters_swapped,
+        "form-swapped": other_conventions(
+            "form", "matches the {value} form; {claimed} was claimed"
+        ),
+        "sign-flipped": sign_flipped,
+        "queries-from-zero": queries_from_zero,
+        "distance-shifted": distance_shifted,
+        "logarithm-wrong": logarithm_wrong,
+        "numbers-clamped": clamped,
+        "narrow-bias": narrow_bias,
+    }
+}

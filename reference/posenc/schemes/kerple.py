@@ -1,0 +1,84 @@
+"""Kernelized relative position bias (KERPLE).
+
+Source: Chi, Fan, Ramadge and Rudnicky 2022, "KERPLE: Kernelized Relative Positional Embedding for
+Length Extrapolation", arXiv 2205.09921; its corollary 1 names the two kernels.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments
+from posenc.elementary import add, exp, log, pair, times, total
+from posenc.exact import LARGEST_POSITION, Array, Pair
+
+__all__ = ["kerple_bias"]
+
+FORMS = ("log", "power")
+
+
+def kerple_bias(
+    r1: npt.ArrayLike, r2: npt.ArrayLike, q_len: int, k_len: int, *, form: str = "log"
+) -> npt.NDArray[np.floating]:
+    """What is added to the attention logits: a loss that grows ever more slowly with distance.
+
+    Query i stands at position ``k_len - q_len + i``, key j at position j.
+
+    Parameters
+    ----------
+    r1, r2 : arrays of shape [heads]
+        Learned numbers above 0; in the power form r2 is at most 2.
+    q_len, k_len : int
+        q_len is at most k_len, which is at most 2**53.
+    form : "log" or "power"
+        ``-r1 * ln(1 + r2 * |i - j|)`` or ``-r1 * |i - j| ** r2``.
+
+    Returns
+    -------
+    array of shape [heads, q_len, k_len] and the dtype of r1 and r2
+        Minus infinity for keys after the query.
+
+    Raises
+    ------
+    TypeError
+        If r1 or r2 do not hold real numbers, or a length is not an integer.
+    ValueError
+        If an argument is out of its domain.
+    """
+    arguments.choice("form", form, FORMS)
+    first, factor = _per_head("r1", r1)
+    second, inner = _per_head("r2", r2)
+    if factor.shape != inner.shape:
+        raise ValueError(f"r1 has {len(factor)} heads and r2 {len(inner)}; they must have the same")
+    if form == "power" and np.any(inner > 2):
+        raise ValueError("r2 must be at most 2 in the power form, where the kernel ends")
+    q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
+    if not q_len <= k_len <= LARGEST_POSITION:
+        raise ValueError(
+            f"q_len is {q_len} and k_len {k_len}; it must hold q_len <= k_len <= 2**53"
+        )
+    loss = _loss(pair(inner[:, None]), np.arange(k_len, dtype=np.float64), form)
+    by_distance = 0.0 - total(times(pair(factor[:, None]), loss))
+    lag = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
+    bias = np.where(lag < 0, -np.inf, by_distance[:, np.maximum(lag, 0)])
+    return bias.astype(np.result_type(first, second))
+
+
+def _per_head(name: str, values: npt.ArrayLike) -> tuple[npt.NDArray[np.floating], Array]:
+    """The array as it is, and as float64."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fV":
+        raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"{name} has shape {array.shape}; it must be [heads], at least one")
+    exact = array.astype(np.float64)
+    if not np.all(np.isfinite(exact) & (exact > 0)):
+        raise ValueError(f"{name} must be finite and above 0")
+    return array, exact
+
+
+def _loss(r2: Pair, distance: Array, form: str) -> Pair:
+    """What r1 multiplies at each distance: a pair of shape [heads, distances]."""
+    if form == "log":
+        return log(add(pair(1.0), times(r2, pair(distance))))
+    power = exp(times(r2, log(pair(np.maximum(distance, 1)))))
+    return Pair(*(np.where(distance == 0, 0.0, part) for part in power))
