@@ -1,0 +1,38 @@
+"""FIRE by its equation (Li et al. 2024, section 3)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def fire_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (head, query, key)."""
+    late = int(arguments["k_len"]) - int(arguments["q_len"])
+    c = mpmath.mpf(float(arguments.get("c", 0.1)))
+    threshold = mpmath.mpf(float(arguments.get("threshold", 512)))
+    small = mpmath.mpf("1e-6") if conventions["normalizer"] == "epsilon" else mpmath.mpf(0)
+    w1, b1, w2, b2 = (arguments[name] for name in ("w1", "b1", "w2", "b2"))
+
+    def exact(number: Any) -> mpmath.mpf:
+        return mpmath.mpf(float(number))
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf | None:
+        head, row, key = index
+        i = late + row
+        if key > i:
+            return None
+        part = mpmath.log(c * (i - key) + 1) / (mpmath.log(c * max(threshold, i) + 1) + small)
+        answer = exact(b2[head])
+        for unit in range(len(w1)):
+            active = exact(w1[unit]) * part + exact(b1[unit])
+            if active > 0:
+                answer += exact(w2[head, unit]) * active
+        return answer
+
+    return value
+
+
+VALUES = {"fire_bias": fire_bias}

@@ -1,0 +1,357 @@
+"""FIRE: bounds, invariants and deviations."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.arrays import fine, narrowed
+from posenc_conformance.cases import Case
+from posenc_conformance.models import Model, other_conventions
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import Answer, Trial
+
+EPSILON = 1e-6
+
+
+def c_of(case: Case) -> float:
+    """The number inside the logarithm."""
+    return float(case.arguments.get("c", 0.1))
+
+
+def threshold_of(case: Case) -> float:
+    """Position up to which all distances are divided by the same number."""
+    return float(case.arguments.get("threshold", 512.0))
+
+
+def queries(case: Case) -> Floats:
+    """Positions of the queries, as a column."""
+    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
+    return np.arange(k_len - q_len, k_len, dtype=np.float64)[:, None]
+
+
+def lags(case: Case, query: Floats) -> Floats:
+    """Query minus key, 0 where the key comes after the query."""
+    return np.asarray(np.maximum(query - np.arange(case.arguments["k_len"]), 0))
+
+
+def psi(case: Case, x: Any) -> Floats:
+    """The logarithm of a distance."""
+    return np.asarray(np.log1p(c_of(case) * np.asarray(x)))
+
+
+def divisor(case: Case, query: Floats) -> Floats:
+    """What distances of each query are divided by."""
+    small = EPSILON if case.conventions["normalizer"] == "epsilon" else 0.0
+    return psi(case, np.maximum(query, threshold_of(case))) + small
+
+
+def network(case: Case, a: Floats, *, relu: bool = True) -> Floats:
+    """The bias that these arguments give, for every head."""
+    w1, b1, w2, b2 = (case.arguments[name] for name in ("w1", "b1", "w2", "b2"))
+    hidden = a[..., None] * w1 + b1
+    if relu:
+        hidden = np.maximum(hidden, 0)
+    return np.moveaxis(hidden @ w2.T + b2, -1, 0)
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is the sum of the magnitudes that the network adds up."""
+    w1, b1, w2, b2 = (np.abs(case.arguments[name]) for name in ("w1", "b1", "w2", "b2"))
+    query = queries(case)
+    lag, whole = lags(case, query), divisor(case, query)
+    a = psi(case, lag) / whole
+    hidden = a[..., None] * w1 + b1
+    scale = np.moveaxis(hidden @ w2.T + b2, -1, 0)
+    lost = (3 * (lag > 0) + 4 * a) / whole + 6 * a
+    through = np.multiply.outer(w2 @ w1, lost)
+    safe = np.where(scale > 0, scale, 1.0)
+    return ErrorTerms(scale, len(w1) + 3 + through / safe)
+
+
+def layers(heads: int, hidden: int) -> dict[str, Floats]:
+    """Weights of the network; some of its units switch on in between."""
+    return {
+        "w1": 2 * fine((hidden,)),
+        "b1": fine((hidden,), 13),
+        "w2": fine((heads, hidden), 29),
+        "b2": fine((heads,), 47),
+    }
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """A few heads, units, queries and keys; as many queries as keys, or fewer."""
+    k_len = trial.choose("k_len", (7, 1, 2, 9, 20))
+    q_len = k_len - trial.pick.integer(0, min(3, k_len - 1))
+    heads, hidden = trial.choose("heads", (2, 1, 3)), trial.choose("hidden", (4, 1, 7))
+    return layers(heads, hidden) | {
+        "q_len": trial.choose("q_len", (q_len,)),
+        "k_len": k_len,
+        "c": trial.choose("c", (0.1, 1.0, 3.5)),
+        "threshold": trial.choose("threshold", (4.0, 512.0, 2.5)),
+    }
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """One query at the end of many keys, beyond the threshold."""
+    rest = {name: value for name, value in parameters.items() if name not in ("heads", "hidden")}
+    some = layers(parameters.get("heads", 2), parameters.get("hidden", 5))
+    lengths = {"q_len": 1, "k_len": min(largest, 1023) + 1}
+    return {**some, **lengths, "c": 0.1, "threshold": 512.0, **rest}
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Many heads, many units, and many queries, also beyond the threshold."""
+    for heads, hidden in ((1, 1), (2, 33), (12, 3)):
+        yield {**layers(heads, hidden), "q_len": 2, "k_len": 5}
+    yield {**layers(1, 2), "q_len": 70, "k_len": 140, "threshold": 100.0}
+
+
+def seen(answer: Answer) -> tuple[Floats, Floats]:
+    """Values and bounds, 0 where the mask hides them."""
+    shown = np.isfinite(answer.case.truth)
+    return np.where(shown, answer.values, 0.0), np.where(shown, answer.bound, 0.0)
+
+
+def own_key(trial: Trial) -> None:
+    """At its own key every query has the network's answer to 0."""
+    answer = trial.answer(**arguments(trial))
+    q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
+    places = np.arange(q_len), np.arange(k_len - q_len, k_len)
+    at_zero = network(answer.case, np.zeros((1,)))
+    trial.zero(
+        answer,
+        answer.values[:, *places] - at_zero,
+        answer.bound[:, *places],
+        "at its own key a query does not have the network's answer to 0",
+    )
+
+
+def toeplitz_below(trial: Trial) -> None:
+    """Up to the threshold the bias depends on the distance alone."""
+    answer = trial.answer(**arguments(trial))
+    y, e = seen(answer)
+    below = (queries(answer.case) <= threshold_of(answer.case))[1:]
+    trial.zero(
+        answer,
+        np.where(below, y[:, 1:, 1:] - y[:, :-1, :-1], 0.0),
+        e[:, 1:, 1:] + e[:, :-1, :-1],
+        "up to the threshold the bias is not constant along the diagonals",
+    )
+
+
+def threshold_passed(trial: Trial) -> None:
+    """From the threshold on, a smaller one gives the same bias."""
+    chosen = arguments(trial)
+    smaller = chosen["threshold"] / 2
+    if smaller not in trial.scope.parameters.get("threshold", (smaller,)):
+        return
+    answer = trial.answer(**chosen)
+    other = trial.answer(**(chosen | {"threshold": smaller}))
+    (y, e), (other_y, other_e) = seen(answer), seen(other)
+    beyond = queries(answer.case) >= threshold_of(answer.case)
+    trial.zero(
+        answer,
+        np.where(beyond, y - other_y, 0.0),
+        e + other_e,
+        "beyond the threshold the bias still depends on it",
+    )
+
+
+def unit_interval(trial: Trial) -> None:
+    """A network that returns its input shows that this grows from 0 at the query to at most 1."""
+    chosen = arguments(trial)
+    heads, hidden = chosen["w2"].shape
+    first = (np.arange(hidden) == 0).astype(np.float64)
+    identity = {
+        "w1": first,
+        "b1": np.zeros(hidden),
+        "w2": np.tile(first, (heads, 1)),
+        "b2": np.zeros(heads),
+    }
+    answer = trial.answer(**(chosen | identity))
+    y, e = seen(answer)
+    outside = np.maximum(y - 1, 0) + np.minimum(y, 0)
+    trial.zero(answer, outside, e, "the network's input is not between 0 and 1")
+    shown = np.isfinite(answer.case.truth[:, :, 1:])
+    rise = np.where(shown, np.maximum(np.diff(y, axis=2), 0.0), 0.0)
+    trial.zero(
+        answer, rise, e[:, :, 1:] + e[:, :, :-1], "the network's input does not grow with distance"
+    )
+
+
+def silent_units(trial: Trial) -> None:
+    """Units that stay below 0 for all inputs leave the second bias alone."""
+    chosen = arguments(trial)
+    silent = {"b1": np.full(chosen["b1"].shape, -2.0)}
+    answer = trial.answer(**(chosen | silent))
+    y, e = seen(answer)
+    expected = answer.case.arguments["b2"][:, None, None]
+    shown = np.isfinite(answer.case.truth)
+    trial.zero(
+        answer, np.where(shown, y - expected, 0.0), e, "units below 0 contribute to the bias"
+    )
+
+
+def output_linear(trial: Trial) -> None:
+    """Twice the second layer is twice the bias."""
+    chosen = arguments(trial)
+    answer = trial.answer(**chosen)
+    twice = {name: 2 * answer.case.arguments[name] for name in ("w2", "b2")}
+    (y, e), (y2, e2) = seen(answer), seen(trial.answer(**(chosen | twice)))
+    trial.zero(answer, 2 * y - y2, 2 * e + e2, "twice the second layer is not twice the bias")
+
+
+def heads_apart(trial: Trial) -> None:
+    """Heads in reverse order have their biases in reverse order."""
+    chosen = arguments(trial)
+    turned = {name: chosen[name][::-1].copy() for name in ("w2", "b2")}
+    answer, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
+    (y, e), (other_y, other_e) = seen(answer), seen(other)
+    trial.zero(
+        answer,
+        y - other_y[::-1],
+        e + other_e[::-1],
+        "heads in reverse order do not have their biases in reverse order",
+    )
+
+
+def last_queries(trial: Trial) -> None:
+    """Fewer queries are the last rows of as many queries as keys."""
+    chosen = arguments(trial)
+    q_len, k_len = chosen["q_len"], chosen["k_len"]
+    if k_len not in trial.scope.parameters.get("q_len", (k_len,)):
+        return
+    answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
+    (y, e), (all_y, all_e) = seen(answer), seen(whole)
+    trial.zero(
+        answer,
+        y - all_y[:, k_len - q_len :],
+        e + all_e[:, k_len - q_len :],
+        "with fewer queries than keys the queries are not the last ones",
+    )
+
+
+def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
+    """Query i taken to stand at position i although keys come before it."""
+    late = case.arguments["k_len"] - case.arguments["q_len"]
+    if late:
+        query = queries(case) - late
+        bias = network(case, psi(case, lags(case, query)) / divisor(case, query))
+        yield Model("matches queries that start at position 0", bias)
+
+
+def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """A distance of one for the query itself."""
+    query = queries(case)
+    for shift in (1, -1):
+        lag = np.maximum(query - np.arange(case.arguments["k_len"]) + shift, 0)
+        bias = network(case, psi(case, lag) / divisor(case, query))
+        yield Model(f"matches distances shifted by {shift:+d}", bias)
+
+
+def from_one(case: Case, got: Floats) -> Iterator[Model]:
+    """Queries counted from 1, but only to divide by."""
+    query = queries(case)
+    bias = network(case, psi(case, lags(case, query)) / divisor(case, query + 1))
+    yield Model("matches queries counted from 1 in the normalizer", bias)
+
+
+def without_threshold(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances divided by the query's own position."""
+    query = queries(case)
+    whole = np.where(query > 0, psi(case, query), 1.0)
+    bias = network(case, psi(case, lags(case, query)) / whole)
+    yield Model("matches a normalizer without threshold", bias)
+
+
+def one_normalizer(case: Case, got: Floats) -> Iterator[Model]:
+    """The same divisor for all queries."""
+    last = np.full((1, 1), case.arguments["k_len"] - 1.0)
+    lag = psi(case, lags(case, queries(case)))
+    for words, whole in (
+        ("the threshold alone as normalizer", psi(case, threshold_of(case))),
+        ("the last position as normalizer of all queries", divisor(case, last)),
+        ("the number of keys as normalizer of all queries", divisor(case, last + 1)),
+    ):
+        yield Model(f"matches {words}", network(case, lag / whole))
+
+
+def ratio_wrong(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances without a logarithm, or a difference of logarithms, or c outside of them."""
+    query = queries(case)
+    lag, largest = lags(case, query), np.maximum(query, threshold_of(case))
+    parts = {
+        "distances without logarithms": lag / largest,
+        "a difference of logarithms in place of their ratio": psi(case, lag) - psi(case, largest),
+        "logarithms without c": np.log1p(lag) / np.log1p(largest),
+        "logarithms without a normalizer": psi(case, lag),
+    }
+    for words, part in parts.items():
+        yield Model(f"matches {words}", network(case, part))
+
+
+def without_relu(case: Case, got: Floats) -> Iterator[Model]:
+    """Two linear layers."""
+    query = queries(case)
+    part = psi(case, lags(case, query)) / divisor(case, query)
+    yield Model("matches a network without ReLU", network(case, part, relu=False))
+
+
+def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """The bias subtracted."""
+    query = queries(case)
+    bias = network(case, psi(case, lags(case, query)) / divisor(case, query))
+    yield Model("matches the bias with the sign flipped", -bias)
+
+
+def narrow_input(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances, logarithms or their ratio in a narrow dtype."""
+    query = queries(case)
+    lag, whole = lags(case, query), divisor(case, query)
+    right = psi(case, lag) / whole
+    for dtype in ("bfloat16", "float16"):
+        held = psi(case, narrowed(lag, dtype)) / divisor(case, narrowed(query, dtype))
+        logarithms = narrowed(psi(case, lag), dtype) / narrowed(whole, dtype)
+        for what, part in (
+            ("the network's input", narrowed(right, dtype)),
+            ("positions", held),
+            ("logarithms", logarithms),
+            ("logarithms and their ratio", narrowed(logarithms, dtype)),
+        ):
+            yield Model(f"matches {what} in {dtype}", network(case, part))
+        yield Model(f"matches the bias in {dtype}", narrowed(network(case, right), dtype))
+
+
+ERROR_TERMS = {"fire_bias": error_terms}
+ARGUMENTS = {"fire_bias": arguments}
+SWEEPS = {"fire_bias": sweep}
+SIZES = {"fire_bias": sizes}
+INVARIANTS = {
+    "fire_bias": {
+        "own-key": own_key,
+        "toeplitz-below": toeplitz_below,
+        "threshold-passed": threshold_passed,
+        "unit-interval": unit_interval,
+        "silent-units": silent_units,
+        "output-linear": output_linear,
+        "heads-apart": heads_apart,
+        "last-queries": last_queries,
+    }
+}
+DEVIATIONS = {
+    "fire_bias": {
+        "epsilon-swapped": other_conventions(
+            "normalizer", "matches the {value} normalizer; {claimed} was claimed"
+        ),
+        "queries-from-zero": queries_from_zero,
+        "normalizer-from-1": from_one,
+        "threshold-left-out": without_threshold,
+        "one-normalizer": one_normalizer,
+        "ratio-wrong": ratio_wrong,
+        "distance-shifted": distance_shifted,
+        "relu-left-out": without_relu,
+        "sign-flipped": sign_flipped,
+        "narrow-input": narrow_input,
+    }
+}

@@ -1,0 +1,123 @@
+"""Functional interpolation of relative positions (FIRE).
+
+Source: Li et al. 2024, "Functional Interpolation for Relative Positions Improves Long Context
+Transformers", arXiv 2310.04418, section 3; the number in the denominator is that of the code listed
+in its appendix, as published by others.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments
+from posenc.elementary import add, divide, dots, log, pair, times, total
+from posenc.exact import LARGEST_POSITION, Array, Pair
+
+__all__ = ["fire_bias"]
+
+NORMALIZERS = {"plain": 0.0, "epsilon": 1e-6}
+
+
+def fire_bias(
+    w1: npt.ArrayLike,
+    b1: npt.ArrayLike,
+    w2: npt.ArrayLike,
+    b2: npt.ArrayLike,
+    q_len: int,
+    k_len: int,
+    *,
+    normalizer: str = "plain",
+    c: float = 0.1,
+    threshold: float = 512.0,
+) -> npt.NDArray[np.floating]:
+    """What is added to the attention logits: a small network's answer to a normalized distance.
+
+    Query i stands at position ``k_len - q_len + i``, key j at position j, both counted from 0. With
+    ``psi(x) = ln(c * x + 1)``, the network is given ``psi(i - j) / psi(max(threshold, i))``.
+
+    Parameters
+    ----------
+    w1, b1 : arrays of shape [hidden]
+        Weights and biases of the first layer, which has one input and is followed by a ReLU.
+    w2, b2 : arrays of shape [heads, hidden] and [heads]
+        Weights and biases of the second layer.
+    q_len, k_len : int
+        q_len is at most k_len, which is at most 2**53.
+    normalizer : "plain" or "epsilon"
+        Whether 1e-6 is added to the denominator.
+    c : float
+        Learned number above 0.
+    threshold : float
+        Learned number above 0: up to this position distances are divided by the same number.
+
+    Returns
+    -------
+    array of shape [heads, q_len, k_len] and the dtype of the weights
+        Minus infinity for keys after the query.
+
+    Raises
+    ------
+    TypeError
+        If weights do not hold real numbers, or a length is not an integer.
+    ValueError
+        If an argument is out of its domain.
+    """
+    arguments.choice("normalizer", normalizer, tuple(NORMALIZERS))
+    c, threshold = _above_0("c", c), _above_0("threshold", threshold)
+    weights = [np.asarray(each) for each in (w1, b1, w2, b2)]
+    _check(*weights)
+    q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
+    if not q_len <= k_len <= LARGEST_POSITION:
+        raise ValueError(
+            f"q_len is {q_len} and k_len {k_len}; it must hold q_len <= k_len <= 2**53"
+        )
+    part = _normalized(q_len, k_len, c, threshold, NORMALIZERS[normalizer])
+    bias = _network(part, *(each.astype(np.float64) for each in weights))
+    ahead = np.arange(k_len) > np.arange(k_len - q_len, k_len)[:, None]
+    return np.where(ahead, -np.inf, bias).astype(np.result_type(*weights))
+
+
+def _normalized(q_len: int, k_len: int, c: float, threshold: float, epsilon: float) -> Pair:
+    """The network's input: a pair of shape [q_len, k_len]."""
+
+    def psi(x: Array) -> Pair:
+        return log(add(times(pair(c), pair(x)), pair(1.0)))
+
+    query = np.arange(k_len - q_len, k_len, dtype=np.float64)[:, None]
+    distance = np.maximum(query - np.arange(k_len), 0)
+    return divide(psi(distance), add(psi(np.maximum(query, threshold)), pair(epsilon)))
+
+
+def _network(a: Pair, w1: Array, b1: Array, w2: Array, b2: Array) -> Array:
+    """The two layers, on each element: [q_len, k_len] to [heads, q_len, k_len]."""
+    wide = Pair(a.high[..., None], a.low[..., None])
+    hidden = add(times(wide, pair(w1)), pair(b1))
+    active = hidden.high > 0
+    hidden = Pair(np.where(active, hidden.high, 0.0), np.where(active, hidden.low, 0.0))
+    return total(add(dots(hidden, pair(w2[:, None, None, :])), pair(b2[:, None, None])))
+
+
+def _above_0(name: str, value: float) -> float:
+    number = float(value)
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{name} is {value!r}; it must be a finite number above 0")
+    return number
+
+
+def _check(
+    w1: npt.NDArray[np.floating],
+    b1: npt.NDArray[np.floating],
+    w2: npt.NDArray[np.floating],
+    b2: npt.NDArray[np.floating],
+) -> None:
+    for name, array in (("w1", w1), ("b1", b1), ("w2", w2), ("b2", b2)):
+        if array.dtype.kind not in "fV":
+            raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
+        if not np.all(np.isfinite(array.astype(np.float64))):
+            raise ValueError(f"{name} must be finite")
+    if w1.ndim != 1 or not len(w1) or b1.shape != w1.shape:
+        raise ValueError(f"w1 and b1 have shapes {w1.shape} and {b1.shape}; they must be [hidden]")
+    if w2.ndim != 2 or not len(w2) or w2.shape[1] != len(w1) or b2.shape != w2.shape[:1]:
+        raise ValueError(
+            f"w2 and b2 have shapes {w2.shape} and {b2.shape}; "
+            f"they must be [heads, {len(w1)}] and [heads]"
+        )
