@@ -1,7 +1,6 @@
 """The reference against the oracle: at most one unit in the last place of the scale."""
 
-from collections.abc import Iterator, Sequence
-from random import Random
+from collections.abc import Iterator
 from typing import Any
 
 import mpmath
@@ -16,7 +15,7 @@ from posenc_conformance.claimed import subjects
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.spec import Scheme
 from posenc_conformance.subject import Subject
-from posenc_conformance.trial import Trial
+from posenc_conformance.trial import Seeded, Trial
 from tests.judging import schemes as all_schemes
 
 FAR = 2**53
@@ -111,19 +110,6 @@ def test_at_most_one_ulp(
     worst = worst_error(scheme, call, name, arguments)
     record_property("worst ulp", worst)
     assert worst <= 1, f"{call} {name}: {worst} ulp of the scale"
-
-
-class Seeded:
-    """Sizes and parameters drawn from a seed."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-
-    def one_of(self, values: Sequence[Any]) -> Any:
-        return self.random.choice(values)
-
-    def integer(self, low: int, high: int) -> int:
-        return self.random.randint(low, high)
 
 
 def drawn_cases(subject: Subject) -> Iterator[Case]:

@@ -1,6 +1,8 @@
 """Scheme files as pytest sees them: file, level, check."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +79,9 @@ class CheckItem(pytest.Item):
         run = current_run(self.config)
         known = run.known.get(self.nodeid)
         try:
-            require_smoke(self.check)
-            outcome = self.check.run(run.options)
+            with self._quiet():
+                require_smoke(self.check)
+                outcome = self.check.run(run.options)
         except Blocked as blocked:
             self._note("blocked", Outcome(), str(blocked))
             pytest.skip(f"blocked: {blocked}")
@@ -99,6 +102,17 @@ class CheckItem(pytest.Item):
             self._note("failed", Outcome(), text)
             raise Wrong(text)
         self._note("passed", outcome)
+
+    @contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """Keep what the implementation prints, to be shown where the check fails."""
+        printed = StringIO()
+        try:
+            with redirect_stdout(printed), redirect_stderr(printed):
+                yield
+        finally:
+            if printed.getvalue():
+                self.add_report_section("call", "output", printed.getvalue())
 
     def _note(self, verdict: str, outcome: Outcome, message: str = "") -> None:
         check = self.check

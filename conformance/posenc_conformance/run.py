@@ -10,7 +10,7 @@ import pytest
 from posenc_conformance import known, report, scorecard
 from posenc_conformance.checks import LEVELS, Options, checks_of
 from posenc_conformance.claimed import subjects
-from posenc_conformance.collect import PROPERTY
+from posenc_conformance.collect import PROPERTY, CheckItem
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementation import Implementation, load
 from posenc_conformance.implementations.reference import Reference
@@ -118,6 +118,29 @@ class Run:
         """What is judged."""
         return f"posenc: judging {report.title(self.implementation)}"
 
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Run a check as pytest runs a test, without the phases that would set up nothing.
+
+        They cost more than most checks. What listens to reports still gets the one of the call
+        and the one that ends the item.
+        """
+        if not isinstance(item, CheckItem):
+            return None
+        hook = item.ihook
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        call = pytest.CallInfo.from_call(
+            item.runtest,
+            when="call",
+            reraise=(pytest.exit.Exception, KeyboardInterrupt),
+        )
+        found = hook.pytest_runtest_makereport(item=item, call=call)
+        hook.pytest_runtest_logreport(report=found)
+        if call.excinfo is not None and found.failed:
+            hook.pytest_exception_interact(node=item, call=call, report=found)
+        hook.pytest_runtest_logreport(report=_ended(item))
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a check found."""
         if report.when == "call":
@@ -148,6 +171,13 @@ class Run:
         if self.report_file:
             report.write(self.report, self.report_file)
             terminalreporter.write_line(f"report: {self.report_file}")
+
+
+def _ended(item: pytest.Item) -> pytest.TestReport:
+    """The report of a teardown in which nothing was to do."""
+    return pytest.TestReport(
+        item.nodeid, item.location, dict.fromkeys(item.keywords, 1), "passed", None, "teardown"
+    )
 
 
 def _where_installed(argument: str) -> str:

@@ -6,6 +6,7 @@ the error model for whatever is computed from those answers.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -48,6 +49,21 @@ class First:
     def integer(self, low: int, high: int) -> int:
         """The lowest number."""
         return low
+
+
+class Seeded:
+    """Drawn from a seed, every choice alike."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+
+    def one_of(self, values: Sequence[T]) -> T:
+        """Any of the values."""
+        return self._random.choice(values)
+
+    def integer(self, low: int, high: int) -> int:
+        """Any number from low to high."""
+        return self._random.randint(low, high)
 
 
 @dataclass(frozen=True)

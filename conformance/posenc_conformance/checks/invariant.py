@@ -1,6 +1,7 @@
 """Invariants, and the definition itself, at sizes and parameters that Hypothesis draws."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from random import Random
 from typing import Any
 from zlib import crc32
@@ -10,8 +11,11 @@ from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
 from posenc_conformance.diagnosis import diagnose
 from posenc_conformance.failure import call_text, comparison_lines, diagnosis_lines, page_line
 from posenc_conformance.spec import Invariant
-from posenc_conformance.subject import Misbehaviour, Subject
-from posenc_conformance.trial import Failure, InvariantCheck, Trial
+from posenc_conformance.subject import Misbehaviour, Scope, Subject
+from posenc_conformance.trial import Failure, First, InvariantCheck, Pick, Seeded, Trial
+
+SEARCHED = 20
+"""Examples among which a smallest failing one is looked for."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -54,50 +58,60 @@ def definition(trial: Trial) -> None:
 def drawn(
     subject: Subject, check: InvariantCheck, wanted: Any, options: Options, name: str
 ) -> Outcome:
-    """Run an invariant on examples drawn by Hypothesis.
+    """Run an invariant on the simplest example and on some that are drawn from the seed.
 
-    Raises Wrong for the smallest that fails.
+    Raises Wrong for the smallest that fails, as Hypothesis finds it.
     """
+    scopes = subject.offers(wanted)
+    seed = options.seed + crc32(name.encode())
+    worst = 0.0
+    for number in range(options.examples):
+        pick = Seeded(seed + number) if number else First()
+        try:
+            worst = max(worst, _tried(subject, scopes, check, pick))
+        except (Misbehaviour, Failure) as failure:
+            found = (_smallest(subject, scopes, check, Random(seed)) if number else None) or failure
+            if isinstance(found, Misbehaviour):
+                raise Wrong(f"invariant {name}: {found}") from None
+            raise _wrong(name, found) from None
+    return Outcome(worst=worst)
+
+
+def _tried(subject: Subject, scopes: Sequence[Scope], check: InvariantCheck, pick: Pick) -> float:
+    """The worst error of one example, in units of its bound."""
+    scope = pick.one_of(scopes)
+    trial = Trial(subject, scope, pick.one_of(scope.dtypes), {}, pick)
+    check(trial)
+    return trial.worst
+
+
+def _smallest(
+    subject: Subject, scopes: Sequence[Scope], check: InvariantCheck, random: Random
+) -> Misbehaviour | Failure | None:
+    """The failure of the smallest example that Hypothesis finds, if it finds any."""
     import hypothesis
     from hypothesis import strategies as st
 
-    worst = 0.0
     found: list[Misbehaviour | Failure] = []
-    scopes = subject.offers(wanted)
 
     def fails(data: Any) -> bool:
-        nonlocal worst
-        pick = _Drawn(data)
-        scope = pick.one_of(scopes)
-        trial = Trial(subject, scope, pick.one_of(scope.dtypes), {}, pick)
         try:
-            check(trial)
+            _tried(subject, scopes, check, _Drawn(data))
         except (Misbehaviour, Failure) as failure:
             found.append(failure)
             return True
-        worst = max(worst, trial.worst)
         return False
 
     settings = hypothesis.settings(
-        max_examples=options.examples,
+        max_examples=SEARCHED,
         database=None,
         deadline=None,
         phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
     )
-    random = Random(options.seed + crc32(name.encode()))
-    try:
-        # A key, although there is no database: without one Hypothesis reads our source to make it.
+    # A key, although there is no database: without one Hypothesis reads our source to make it.
+    with suppress(hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
         hypothesis.find(st.data(), fails, settings=settings, random=random, database_key=b"posenc")
-    except hypothesis.errors.NoSuchExample:
-        return Outcome(worst=worst)
-    except hypothesis.errors.Flaky:
-        # The same example passed and failed: the implementation remembers earlier calls. What it
-        # did when it failed is told all the same.
-        pass
-    smallest = found[-1]
-    if isinstance(smallest, Misbehaviour):
-        raise Wrong(f"invariant {name}: {smallest}")
-    raise _wrong(name, smallest)
+    return found[-1] if found else None
 
 
 def _wrong(name: str, failure: Failure) -> Wrong:
