@@ -25,6 +25,8 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
     truth = np.broadcast_to(np.where(judged, case.truth, 0.0), case.shape)
     error = np.where(judged, output - truth, 0.0)
     wrong = error_ratio(np.abs(error), bound) > 1
+    if not wrong.any():
+        return ""
     parts = [
         _places(name, _labels(case, name, wrong.shape[axis]), *_along(axis, wrong, judged))
         for axis, name in zip(range(-len(names), 0), names, strict=True)

@@ -332,8 +332,10 @@ def transposed(trial: Trial) -> None:
 
 
 def mirrored(trial: Trial) -> None:
-    """Upside down."""
+    """Upside down; a single row of corners is the first one, whichever way the table stands."""
     chosen = grid_arguments(trial)
+    if trial.case(**chosen).conventions["resampling"] == "linear-corners" and chosen["height"] == 1:
+        return
     answer = trial.answer(**chosen)
     turned = with_class_rows(answer.case, old_grid(answer.case)[::-1])
     other = trial.answer(**(chosen | {"table": turned}))
