@@ -704,7 +704,7 @@ made(
     Rotary,
     "Rotary shifted by 1, positions in bfloat16",
     "Positions from 1, held in bfloat16.",
-    named="positions-shifted+low-precision-angles",
+    named="positions-shifted",
     places=lambda self, positions: narrow(positions + 1, "bfloat16"),
 )
 
