@@ -155,3 +155,27 @@ def test_diff_of_what_is_no_report(tmp_path: Path, capsys) -> None:
     Path(tmp_path, "a.json").write_text("[]", encoding="utf-8")
     assert main(["diff", str(tmp_path / "a.json"), str(tmp_path / "a.json")]) == 2
     assert "a.json" in capsys.readouterr().err
+
+
+def test_schemes_lists_calls_and_combinations(capsys) -> None:
+    assert main(["schemes"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("rotary: rope", "rope(x, positions): interleaved, half", "t5_bucket"):
+        assert words in shown
+
+
+def test_init_writes_the_calls_of_schemes_as_comments(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "mylib", "alibi", "sinusoidal"]) == 0
+    text = Path("mylib_adapter.py").read_text(encoding="utf-8")
+    assert "# def alibi_bias(self, heads, q_len, k_len, *, form, head_rule, dtype):" in text
+    before, after = text.split("turned.astype(x.dtype)\n")
+    stubs = after.replace("    # ", "    ")
+    compile(f"{before}turned.astype(x.dtype)\n{stubs}", "mylib_adapter.py", "exec")
+
+
+def test_init_of_an_unknown_scheme_writes_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "mylib", "ropes"]) == 2
+    assert "rope" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

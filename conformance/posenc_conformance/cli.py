@@ -1,4 +1,4 @@
-"""The command ``posenc``: list, init, goldens, known, repro, identify, diff."""
+"""The command ``posenc``: list, schemes, init, goldens, known, repro, identify, diff."""
 
 import argparse
 import os
@@ -34,8 +34,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="implementations, and what they claim")
     listing.set_defaults(run=_list)
+    schemes = commands.add_parser("schemes", help="schemes, their calls and combinations")
+    schemes.set_defaults(run=_schemes)
     init = commands.add_parser("init", help="write a commented adapter to start from")
     init.add_argument("name", help="name of your library; the file is NAME_adapter.py")
+    init.add_argument("schemes", nargs="*", help="schemes whose calls to write as comments as well")
     init.set_defaults(run=_init)
     goldens = commands.add_parser("goldens", help="check or write the golden values of the spec")
     goldens.add_argument("files", nargs="*", help="scheme files (default: the installed spec)")
@@ -137,6 +140,16 @@ def _described(name: str, point: EntryPoint) -> Iterator[str]:
         yield f"  {subject.call.name}  {subject.label}  ({', '.join(subject.dtypes)})"
 
 
+def _schemes(options: argparse.Namespace) -> int:
+    from posenc_conformance.spec import load_all
+
+    for scheme in sorted(load_all(), key=lambda scheme: (scheme.family, scheme.id)):
+        print(f"{scheme.family}: {scheme.id}: {scheme.title}")
+        for call in scheme.calls.values():
+            print(f"  {call.name}({', '.join(call.arguments)}): {', '.join(call.combinations)}")
+    return 0
+
+
 def _init(options: argparse.Namespace) -> int:
     name = options.name
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
@@ -146,7 +159,8 @@ def _init(options: argparse.Namespace) -> int:
     path = Path(f"{name}_adapter.py")
     if path.exists():
         raise UserError(f"{path} exists", "choose another name or move it out of the way")
-    template = (Path(__file__).parent / "adapter.py.txt").read_text(encoding="utf-8")
-    path.write_text(template.replace("NAME", name), encoding="utf-8")
+    from posenc_conformance.template import text
+
+    path.write_text(text(name, options.schemes), encoding="utf-8")
     print(f"wrote {path}; judge it with: pytest --impl={path}")
     return 0

@@ -25,17 +25,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     ):
         if found:
             yield from ("", heading, *(f"  {line}" for line in found))
-    if report["combinations_not_claimed"]:
-        yield ""
-        yield "not claimed"
-        for scheme, missing in report["combinations_not_claimed"].items():
-            yield from wrap(
-                f"{scheme}: {', '.join(missing)}",
-                width=WIDTH,
-                initial_indent="  ",
-                subsequent_indent="    ",
-                break_on_hyphens=False,
-            )
+    yield from _not_claimed(report)
     summary = report["summary"]
     yield ""
     yield (
@@ -89,6 +79,27 @@ def _power(row: dict[str, Any]) -> str:
         return ""
     end = "+" if row["horizon_is_claim"] else ""
     return f"2^{horizon.bit_length() - 1}{end}" if horizon else "0"
+
+
+def _not_claimed(report: dict[str, Any]) -> Iterator[str]:
+    """Combinations left out of schemes of which others are claimed; then the other schemes."""
+    claimed = {row["scheme"] for row in report["rows"]}
+    missing = report["combinations_not_claimed"]
+    if not missing:
+        return
+    lines = [f"{scheme}: {', '.join(missing[scheme])}" for scheme in missing if scheme in claimed]
+    others = [scheme for scheme in missing if scheme not in claimed]
+    if others:
+        lines.append(f"{'other schemes' if claimed else 'schemes'}: {', '.join(others)}")
+    yield from ("", "not claimed")
+    for line in lines:
+        yield from wrap(
+            line,
+            width=WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+        )
 
 
 def _table(rows: list[list[str]]) -> Iterator[str]:
