@@ -149,8 +149,12 @@ class Run:
                     details: dict[str, Any] = dict(found)  # type: ignore[call-overload]
                     self.results.append(Result(id=report.nodeid, **details))
 
-    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
+    def pytest_report_teststatus(
+        self, report: pytest.TestReport | pytest.CollectReport
+    ) -> tuple[str, str, Any] | None:
         """Verdicts that pytest has no word for."""
+        if not isinstance(report, pytest.TestReport):  # of a file that cannot be collected
+            return None
         found = dict(report.user_properties).get(PROPERTY)
         if report.when == "call" and report.outcome == "skipped" and isinstance(found, dict):
             letter, word = STATUS[found["verdict"]]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tests.miniatures.mistakes import KINDS, Array, made, narrow
-from tests.miniatures.right.rope import rotate_every_two, rotate_half
+from tests.miniatures.styles import rotate_every_two, rotate_half
 
 Formula = Callable[..., Array]
 

@@ -33,3 +33,12 @@ def even(dim: int) -> None:
     """Refuse what cannot be filled with pairs."""
     if dim < 2 or dim % 2:
         raise ValueError(f"{dim} channels cannot be filled with pairs")
+
+
+def rotate_half(x: Array) -> Array:
+    half = x.shape[-1] // 2
+    return np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
+
+
+def rotate_every_two(x: Array) -> Array:
+    return np.stack([-x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)

@@ -6,16 +6,15 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance import claims
-from tests.miniatures.styles import FLOATS, NARROW, Array, even, right
-
-
-def rotate_half(x: Array) -> Array:
-    half = x.shape[-1] // 2
-    return np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
-
-
-def rotate_every_two(x: Array) -> Array:
-    return np.stack([-x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)
+from tests.miniatures.styles import (
+    FLOATS,
+    NARROW,
+    Array,
+    even,
+    right,
+    rotate_every_two,
+    rotate_half,
+)
 
 
 @right
