@@ -22,7 +22,9 @@ Index = npt.NDArray[np.int64]
 
 
 def rotary_dim(case: Case) -> int:
-    """Number of rotated channels."""
+    """Number of rotated channels; two for each pair of sections, if there are sections."""
+    if "sections" in case.arguments:
+        return 2 * int(case.arguments["sections"].sum())
     return int(case.arguments.get("rotary_dim") or case.arguments["x"].shape[-1])
 
 
@@ -31,6 +33,9 @@ def channels(rotated: int, layout: str) -> tuple[Index, Index]:
     pairs = np.arange(rotated // 2)
     if layout == "interleaved":
         return 2 * pairs, 2 * pairs + 1
+    if layout == "half-per-axis":
+        first = pairs + pairs // (rotated // 4) * (rotated // 4)
+        return first, first + rotated // 4
     return pairs, pairs + rotated // 2
 
 
@@ -45,9 +50,8 @@ def written_channels(case: Case) -> tuple[Index, Index]:
 
 
 def _layouts(case: Case) -> tuple[str, str]:
-    layout = case.conventions["layout"]
-    read = "half" if layout == "half" else "interleaved"
-    written = "interleaved" if layout == "interleaved" else "half"
+    read, _, written = str(case.conventions["layout"]).partition("-to-")
+    written = written or read
     return (written, read) if case.call.kind == "gradient" else (read, written)
 
 
@@ -131,25 +135,46 @@ class Rotation:
         trial.zero(answer, answer.values - expected, answer.bound, "position 0 is not the identity")
 
     def relative_scores(self, trial: Trial) -> None:
-        """Moving query and key by the same distance leaves their score unchanged."""
+        """Moving query and key by the same distance, on each axis its own, leaves their score."""
         chosen = self.arguments(trial)
-        gap, shift = trial.pick.integer(0, 64), trial.pick.integer(1, 512)
         query, key = chosen["x"], chosen["x"][..., ::-1, :].copy()
         positions = chosen["positions"]
+        axes = positions.shape[:-1]
+        gap = trial.pick.integer(0, 64)
+        shifts = [trial.pick.integer(1, 512) for _ in range(int(np.prod(axes)))]
+        room = trial.scope.max_position - int(positions.max()) - gap
+        if room < 0:
+            return
         scores, bounds = [], []
-        for moved in (0, min(shift, trial.scope.max_position - int(positions.max()) - gap)):
-            if moved < 0:
-                return
+        for moved in (np.zeros((*axes, 1), int), np.minimum(shifts, room).reshape(*axes, 1)):
             q = trial.answer(**(chosen | {"x": query, "positions": positions + moved}))
             k = trial.answer(**(chosen | {"x": key, "positions": positions + gap + moved}))
             score, bound = pair_products(q, k)
             scores.append(score)
             bounds.append(bound)
+        by = " and ".join(map(str, shifts))
         trial.zero(
             q,
             scores[1] - scores[0],
             bounds[0] + bounds[1],
-            f"the score of a query and a key {gap} apart changes when both move by {shift}",
+            f"the score of a query and a key {gap} apart changes when both move by {by}",
+        )
+
+    def axis_locality(self, trial: Trial) -> None:
+        """Moving along one axis turns only the pairs that look at it."""
+        chosen = self.arguments(trial)
+        before = trial.answer(**chosen)
+        moved = chosen["positions"].copy()
+        axis = trial.pick.integer(0, len(moved) - 1)
+        moved[axis] += min(trial.pick.integer(1, 64), trial.scope.max_position - int(moved.max()))
+        after = trial.answer(**(chosen | {"positions": moved}))
+        still = (self.places(before.case) == self.places(after.case)).all(axis=0)
+        elsewhere = np.concatenate([part[still] for part in written_channels(before.case)])
+        trial.zero(
+            after,
+            (after.values - before.values)[..., elsewhere],
+            (after.bound + before.bound)[..., elsewhere],
+            f"moving along axis {axis} changes pairs that do not look at it",
         )
 
     def scores_of_ones(self, trial: Trial) -> None:

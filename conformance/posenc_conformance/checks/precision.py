@@ -71,7 +71,7 @@ def curve(case: Case, output: Floats) -> tuple[tuple[int, float, float], ...]:
     scale = np.broadcast_to(terms.scale, case.shape)
     error = np.abs(output - case.truth)
     shares = [
-        np.divide(part, scale, out=np.zeros(case.shape), where=scale > 0).max(axis=-1)
+        np.divide(part, scale, out=np.zeros(case.shape), where=scale > 0).max(axis=_but_rows(case))
         for part in (error, bounds(case, terms))
     ]
     positions = _magnitudes(case)
@@ -91,6 +91,12 @@ def _magnitudes(case: Case) -> npt.NDArray[np.int64]:
     return largest
 
 
+def _but_rows(case: Case) -> tuple[int, ...]:
+    """All axes of a result but that of its rows, which is the last but one."""
+    count = len(case.shape)
+    return *range(count - 2), count - 1
+
+
 def horizon(case: Case, output: Floats) -> tuple[int, bool]:
     """Largest power of two up to which angles cost less than bfloat16 resolution.
 
@@ -101,7 +107,7 @@ def horizon(case: Case, output: Floats) -> tuple[int, bool]:
     scale = np.broadcast_to(terms.scale, case.shape)
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
     error = np.abs(output - case.truth)
-    beyond = (error > scale * (rounding + BFLOAT16_RESOLUTION)).any(axis=-1)
+    beyond = (error > scale * (rounding + BFLOAT16_RESOLUTION)).any(axis=_but_rows(case))
     positions = _magnitudes(case)
     first = int(positions[beyond].min()) if beyond.any() else int(positions.max()) + 1
     return 2 ** ((first - 1).bit_length() - 1) if first > 1 else 0, not beyond.any()

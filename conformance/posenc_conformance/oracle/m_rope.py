@@ -1,0 +1,71 @@
+"""Multimodal rotary embedding by its definition, and its position ids token by token."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def axis_of(pair: int, sections: list[int], allocation: str) -> int:
+    """Which position a pair looks at: 0 time, 1 height, 2 width."""
+    if allocation == "interleaved":
+        turn, axis = divmod(pair, 3)
+        return axis if turn < sections[axis] else 0
+    return 0 if pair < sections[0] else 1 if pair < sections[0] + sections[1] else 2
+
+
+def m_rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (..., row, channel)."""
+    x, positions = arguments["x"], arguments["positions"]
+    sections = [int(size) for size in arguments["sections"]]
+    pairs = sum(sections)
+    base = mpmath.mpf(float(arguments.get("base", 10000)))
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        *row, channel = index
+        here = mpmath.mpf(float(x[index]))
+        if channel >= 2 * pairs:
+            return here
+        if conventions["layout"] == "half":
+            second, pair = divmod(channel, pairs)
+            partner = channel - pairs if second else channel + pairs
+        else:
+            pair, second = divmod(channel, 2)
+            partner = channel - 1 if second else channel + 1
+        there = mpmath.mpf(float(x[(*row, partner)]))
+        axis = axis_of(pair, sections, conventions["allocation"])
+        angle = int(positions[axis][row[-1]]) / mpmath.root(base, pairs) ** pair
+        sign = 1 if second else -1
+        return here * mpmath.cos(angle) + sign * there * mpmath.sin(angle)
+
+    return value
+
+
+def m_rope_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (axis, token)."""
+    merge = int(arguments.get("merge_size", 1))
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        axis, token = index
+        start = 0
+        for segment in arguments["segments"]:
+            frames, height, width = (int(size) for size in segment)
+            rows, columns = height // merge, width // merge
+            text = not height
+            tokens = frames if text else frames * rows * columns
+            if token < tokens and text:
+                return mpmath.mpf(start + token)
+            if token < tokens:
+                place = token // (rows * columns), token // columns % rows, token % columns
+                return mpmath.mpf(start + place[axis])
+            token -= tokens
+            counted = text or conventions["next_position"] == "largest"
+            start += max(rows, columns, frames if counted else 0)
+        raise IndexError(index)
+
+    return value
+
+
+VALUES = {"m_rope": m_rope, "m_rope_position_ids": m_rope_position_ids}

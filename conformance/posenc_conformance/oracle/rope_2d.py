@@ -1,0 +1,78 @@
+"""Rotary embedding of rows and columns by its definition: pairs as complex numbers."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+Angle = Callable[[tuple[int, ...], int], mpmath.mpf]
+"""Of a row of x, by its index, and a pair."""
+
+
+def turned(x: Any, layout: str, angle: Angle) -> Element:
+    """Element (..., row, channel)."""
+    width = x.shape[-1]
+
+    def pair_of(channel: int) -> tuple[int, int, int]:
+        """Pair of a channel, and the pair's two channels."""
+        for pair in range(width // 2):
+            members = {
+                "interleaved": (2 * pair, 2 * pair + 1),
+                "half": (pair, width // 2 + pair),
+                "half-per-axis": (pair, width // 4 + pair)
+                if pair < width // 4
+                else (width // 4 + pair, width // 2 + pair),
+            }[layout]
+            if channel in members:
+                return pair, *members
+        raise ValueError(channel)
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        *row, channel = index
+        pair, first, second = pair_of(channel)
+        number = mpmath.mpc(float(x[(*row, first)]), float(x[(*row, second)]))
+        result = number * mpmath.expj(angle(tuple(row), pair))
+        return result.real if channel == first else result.imag
+
+    return value
+
+
+def rope_2d(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (..., row, channel)."""
+    x, (rows, columns) = arguments["x"], arguments["positions"]
+    width = x.shape[-1]
+    base = mpmath.mpf(float(arguments.get("base", 10000)))
+
+    def angle(row: tuple[int, ...], pair: int) -> mpmath.mpf:
+        if conventions["order"] == "alternating":
+            member, second = divmod(pair, 2)
+        else:
+            second, member = divmod(pair, width // 4)
+        by_row = (conventions["order"] == "row-first") != bool(second)
+        exponent = -mpmath.mpf(4 * member) / width
+        if conventions["progression"] == "split" and second:
+            exponent -= mpmath.mpf(2) / width
+        return int((rows if by_row else columns)[row[-1]]) * base**exponent
+
+    return turned(x, conventions["layout"], angle)
+
+
+def rope_2d_mixed(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (..., head, row, channel)."""
+    rows, columns = arguments["positions"]
+    axes = (rows, columns) if conventions["order"] == "row-first" else (columns, rows)
+    weights = arguments["frequencies"]
+
+    def angle(row: tuple[int, ...], pair: int) -> mpmath.mpf:
+        *_, head, place = row
+        return mpmath.fsum(
+            int(axis[place]) * mpmath.mpf(float(weight[head, pair]))
+            for axis, weight in zip(axes, weights, strict=True)
+        )
+
+    return turned(arguments["x"], conventions["layout"], angle)
+
+
+VALUES = {"rope_2d": rope_2d, "rope_2d_mixed": rope_2d_mixed}

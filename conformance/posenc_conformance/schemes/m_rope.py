@@ -1,0 +1,500 @@
+"""Rotary embedding of time, height and width, and its position ids: invariants and deviations."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import posenc
+from posenc_conformance.arrays import fine
+from posenc_conformance.cases import Case
+from posenc_conformance.models import (
+    Model,
+    attempt,
+    bases,
+    negated_positions,
+    other_conventions,
+    shifted_positions,
+)
+from posenc_conformance.positions import reaching
+from posenc_conformance.rotation import ROWS, Rotation, channels, progression, rotary_dim
+from posenc_conformance.tolerance import ErrorTerms, Floats
+from posenc_conformance.trial import Trial
+
+AXES = ("time", "height", "width")
+Index = npt.NDArray[np.int64]
+
+
+ALLOCATIONS = ("contiguous", "interleaved")
+
+
+def axes(case: Case, allocation: str = "") -> Index:
+    """Which position each pair looks at; of another allocation too, cut where the pairs end."""
+    sections = case.arguments["sections"]
+    if (allocation or case.conventions["allocation"]) == "contiguous":
+        return np.repeat(np.arange(3), sections)
+    pairs = np.arange(sections.sum())
+    return np.where(pairs // 3 < sections[pairs % 3], pairs % 3, 0)
+
+
+def frequencies(case: Case) -> Floats:
+    """Radians per position of each pair."""
+    return progression(case.arguments.get("base", 10000.0), rotary_dim(case))
+
+
+def places(case: Case) -> Floats:
+    """The position of each token that each pair looks at: [n, pairs]."""
+    return np.asarray(case.arguments["positions"][axes(case)].T, dtype=np.float64)
+
+
+def thirds(pairs: int) -> Index:
+    """Sections as equal as can be, which can be interleaved."""
+    height, width = (pairs + 1) // 3, pairs // 3
+    return np.array([pairs - height - width, height, width])
+
+
+def sections_of(trial: Trial, pairs: int) -> Index:
+    """Thirds, or sections as Qwen2-VL or Qwen3-VL has them for 64 pairs."""
+    if trial.subject.combination.conventions["allocation"] == "contiguous":
+        released = [pairs // 4, pairs - pairs // 4 - 3 * pairs // 8, 3 * pairs // 8]
+    else:
+        released = [pairs - 2 * (5 * pairs // 16), 5 * pairs // 16, 5 * pairs // 16]
+    return np.array(trial.pick.one_of([released, thirds(pairs).tolist()]))
+
+
+TOKENS = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0]])
+"""Time, height and width of tokens, no two axes alike."""
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """Two heads and a few tokens of a video."""
+    head_dim = trial.choose("head_dim", (16, 6, 8, 12, 64, 80, 128))
+    pairs, extra = head_dim // 2, {}
+    if trial.can("rotation") and head_dim >= 8 and trial.pick.integer(0, 1):
+        pairs, extra = head_dim // 4, {"rotation": "partial"}
+    start = [[trial.position(ROWS)] for _ in AXES]
+    return extra | {
+        "x": np.roll(fine((2, ROWS, head_dim)), start[0][0] % 5),
+        "positions": np.array(start)
+        + np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0]]),
+        "sections": sections_of(trial, pairs),
+        "base": trial.choose("base", (1e6, 10000.0, 500000.0)),
+    }
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Up to the largest position in time, and nearly as far in height and width."""
+    times = reaching(largest)
+    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
+    head_dim = parameters.get("head_dim", 96)
+    return {
+        "x": fine((len(times), head_dim)),
+        "positions": np.stack([times, times - times // 3, times - times // 5]),
+        "sections": thirds(head_dim // 2),
+        "base": 10000.0,
+        **rest,
+    }
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Small and large heads, powers of two and not, and many tokens."""
+    for head_dim in (6, 8, 12, 20, 64, 80, 96, 128, 256):
+        yield {
+            "x": fine((2, 2, head_dim)),
+            "positions": np.array([[1, 7], [3, 2], [5, 4]]),
+            "sections": thirds(head_dim // 2),
+        }
+    frames = np.indices((5, 15, 15)).reshape(3, -1)
+    yield {"x": fine((5 * 15 * 15, 6)), "positions": frames, "sections": thirds(3)}
+
+
+ROTATION = Rotation(arguments, frequencies, places)
+
+
+def text_is_rope(trial: Trial) -> None:
+    """Where time, height and width are equal, it is the rotary embedding of one position."""
+    chosen = arguments(trial)
+    text = np.broadcast_to(chosen["positions"][:1], chosen["positions"].shape).copy()
+    answer = trial.answer(**(chosen | {"positions": text}))
+    expected = posenc.rope(
+        answer.case.arguments["x"],
+        text[0],
+        base=chosen["base"],
+        layout=answer.case.conventions["layout"],
+        rotary_dim=rotary_dim(answer.case),
+    )
+    trial.zero(
+        answer,
+        answer.values - expected,
+        answer.bound,
+        "text, whose three positions are equal, is not turned as by rope",
+    )
+
+
+def pass_through(trial: Trial) -> None:
+    """Channels beyond the sections are returned bit by bit."""
+    chosen = arguments(trial)
+    pairs = max(1, chosen["x"].shape[-1] // 4)
+    partial = {"rotation": "partial", "sections": sections_of(trial, pairs)}
+    answer = trial.answer(**(chosen | partial))
+    rest = slice(2 * pairs, None)
+    trial.zero(
+        answer,
+        answer.values[..., rest] - answer.case.arguments["x"][..., rest],
+        np.zeros(answer.values[..., rest].shape),
+        "channels beyond the sections are changed",
+    )
+
+
+def allocation_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """The other allocation of the same sections."""
+    claimed = case.conventions["allocation"]
+    for allocation in ALLOCATIONS:
+        if allocation != claimed:
+            axis = axes(case, allocation)
+            angles = case.arguments["positions"][axis].T * frequencies(case)
+            words = f"matches {allocation} sections; {claimed} ones were claimed"
+            yield Model(words, ROTATION.turned(case, angles))
+
+
+def axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """Time, height and width taken for one another."""
+    for order in list(permutations(range(3)))[1:]:
+        names = ", ".join(AXES[axis] for axis in order)
+        yield from attempt(
+            case.changed(positions=case.arguments["positions"][list(order)]),
+            f"matches positions in the order {names}",
+        )
+
+
+def one_axis_for_all(case: Case, got: Floats) -> Iterator[Model]:
+    """Every pair turned by the same one of the three positions."""
+    for name, position in zip(AXES, case.arguments["positions"], strict=True):
+        angles = position[:, None] * frequencies(case)
+        yield Model(f"matches the {name} used for every pair", ROTATION.turned(case, angles))
+
+
+def interleaving_unbounded(case: Case, got: Floats) -> Iterator[Model]:
+    """Every third pair height and width to the end, whatever their sections."""
+    if case.conventions["allocation"] == "interleaved":
+        axis = np.arange(rotary_dim(case) // 2) % 3
+        angles = case.arguments["positions"][axis].T * frequencies(case)
+        yield Model("matches interleaving beyond the sections", ROTATION.turned(case, angles))
+
+
+def sections_in_channels(case: Case, got: Floats) -> Iterator[Model]:
+    """Twice the sections cut from sines and cosines that are written out for both halves."""
+    if (case.conventions["layout"], case.conventions["allocation"]) != ("half", "contiguous"):
+        return
+    rotated = rotary_dim(case)
+    axis = np.repeat(np.arange(3), 2 * case.arguments["sections"])
+    angles = case.arguments["positions"][axis].T * np.tile(frequencies(case), 2)
+    x, out = case.arguments["x"], case.arguments["x"].copy()
+    first, second = (x[..., channel] for channel in channels(rotated, "half"))
+    other = np.concatenate([-second, first], axis=-1)
+    out[..., :rotated] = x[..., :rotated] * np.cos(angles) + other * np.sin(angles)
+    yield Model("matches sections counted in channels instead of pairs", out)
+
+
+def frequencies_restarted(case: Case, got: Floats) -> Iterator[Model]:
+    """A whole progression of its own for each section."""
+    axis = axes(case)
+    number = np.array([np.count_nonzero(axis[:pair] == axis[pair]) for pair in range(len(axis))])
+    share = number / case.arguments["sections"][axis]
+    omega = np.asarray(case.arguments.get("base", 10000.0) ** -share)
+    yield ROTATION.with_frequencies(case, omega, "matches frequencies that restart in each section")
+
+
+def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Model]:
+    """Under partial rotation, frequencies from head_dim."""
+    rotated, head_dim = rotary_dim(case), case.arguments["x"].shape[-1]
+    if rotated < head_dim:
+        base = case.arguments.get("base", 10000.0) ** (rotated / head_dim)
+        yield from attempt(
+            case.changed(base=base), "matches frequencies computed from head_dim, not the sections"
+        )
+
+
+def whole_head_rotated(case: Case, got: Floats) -> Iterator[Model]:
+    """All channels rotated, those beyond the sections by the time."""
+    rotated, x = rotary_dim(case), case.arguments["x"]
+    head_dim = x.shape[-1]
+    if rotated < head_dim:
+        axis = np.append(axes(case), np.zeros((head_dim - rotated) // 2, dtype=np.int64))
+        omega = progression(case.arguments.get("base", 10000.0), head_dim)
+        angles = case.arguments["positions"][axis].T * omega
+        to_first, to_second = channels(head_dim, str(case.conventions["layout"]))
+        first, second = x[..., to_first], x[..., to_second]
+        out = np.empty_like(x)
+        out[..., to_first] = first * np.cos(angles) - second * np.sin(angles)
+        out[..., to_second] = second * np.cos(angles) + first * np.sin(angles)
+        yield Model("matches the whole head rotated, whatever the sections add up to", out)
+
+
+def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """All positions counted from another number."""
+    yield from shifted_positions(case, np.nan)
+
+
+def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
+    """Another base."""
+    yield from bases(case, None)
+
+
+# Position ids.
+
+SEGMENTS: tuple[tuple[tuple[int, int, int], ...], ...] = (
+    ((3, 0, 0), (1, 2, 3), (2, 0, 0)),
+    ((4, 0, 0),),
+    ((1, 3, 2),),
+    ((2, 0, 0), (5, 2, 3), (1, 0, 0)),
+    ((1, 2, 2), (1, 2, 4), (3, 0, 0), (2, 0, 0)),
+    ((1, 0, 0), (3, 1, 4), (2, 0, 0), (1, 1, 1), (2, 0, 0), (2, 5, 1)),
+)
+"""Sizes in tokens."""
+
+
+def in_patches(sizes: Any, merge_size: int) -> Index:
+    """Segments whose heights and widths are in tokens, in patches."""
+    patches = np.array([1, merge_size, merge_size], dtype=np.int64)
+    return np.array(sizes, dtype=np.int64).reshape(-1, 3) * patches
+
+
+def id_arguments(trial: Trial) -> dict[str, Any]:
+    """A few segments of text, images and videos."""
+    merge_size = trial.choose("merge_size", (2, 1, 3))
+    listed = trial.pick.one_of(SEGMENTS)
+    return {"segments": in_patches(listed, merge_size), "merge_size": merge_size}
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """Nothing is asked far out."""
+
+
+def id_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Long texts, large images, many frames, many segments, and none at all."""
+    merge_size = case.arguments["merge_size"]
+    for listed in (
+        ((5000, 0, 0), (1, 33, 40), (1, 0, 0)),
+        ((7, 0, 0), (70, 4, 6), (3, 0, 0)),
+        ((1, 0, 0), (1, 2, 1)) * 60,
+        ((0, 0, 0), (1, 1, 2), (0, 0, 0), (2, 0, 0)),
+        (),
+    ):
+        yield {"segments": in_patches(listed, merge_size)}
+
+
+def id_shape(case: Case) -> tuple[int, int]:
+    """Three ids for each token."""
+    return 3, sum(len(segment[0]) for segment in laid_out(case))
+
+
+def exact(case: Case) -> ErrorTerms:
+    """Ids are whole numbers."""
+    return ErrorTerms(np.zeros(()), np.zeros(()))
+
+
+Grid = tuple[int, int, int]
+After = Callable[[int, Grid], int]
+"""Where the next segment starts, from where an image or video starts and its size in tokens."""
+
+
+def after_largest(start: int, size: Grid) -> int:
+    """After the largest id."""
+    return start + max(size)
+
+
+def after_spatial(start: int, size: Grid) -> int:
+    """After the larger one of height and width."""
+    return start + max(size[1:])
+
+
+def laid_out(
+    case: Case,
+    after: After | None = None,
+    place: Callable[[int, Index], Index] = lambda start, grid: start + grid,
+    as_text: Callable[[int], bool] = lambda number: False,
+) -> list[Index]:
+    """Ids of each segment: [3, tokens].
+
+    ``place`` makes ids of a segment's start and its tokens' time, height and width; ``as_text``
+    says which images and videos, numbered from 0, are counted like text.
+    """
+    merge_size = case.arguments["merge_size"]
+    if after is None:
+        largest = case.conventions["next_position"] == "largest"
+        after = after_largest if largest else after_spatial
+    start, images, parts = 0, 0, []
+    for frames, height, width in case.arguments["segments"].tolist():
+        size = frames, height // merge_size, width // merge_size
+        flat = height == 0 or as_text(images)
+        images += height > 0
+        if flat:
+            tokens = frames if height == 0 else int(np.prod(size))
+            parts.append(np.tile(start + np.arange(tokens), (3, 1)))
+            start += tokens
+        else:
+            parts.append(place(start, np.indices(size).reshape(3, -1)))
+            start = after(start, size)
+    return parts
+
+
+def joined(parts: list[Index]) -> Floats:
+    """Ids of all segments, one after the other."""
+    return np.concatenate([np.zeros((3, 0)), *parts], axis=1)
+
+
+def text_counts_on(trial: Trial) -> None:
+    """The three ids of a text token are equal, and those of the next one larger by one."""
+    answer = trial.answer(**id_arguments(trial))
+    wrong, first = [np.zeros(0)], 0
+    for segment, part in zip(answer.case.arguments["segments"], laid_out(answer.case), strict=True):
+        ids = answer.values[:, first : first + part.shape[1]]
+        first += part.shape[1]
+        if segment[1] == 0:
+            wrong += [(ids - ids[:1]).ravel(), (np.diff(ids) - 1).ravel()]
+    off = np.concatenate(wrong)
+    trial.zero(answer, off, np.zeros(off.shape), "text does not count on, equal on all axes")
+
+
+def grid_coordinates(trial: Trial) -> None:
+    """Ids of an image or video are its tokens' time, height and width, all from one start."""
+    answer = trial.answer(**id_arguments(trial))
+    wrong, first = [np.zeros(0)], 0
+    for segment, part in zip(answer.case.arguments["segments"], laid_out(answer.case), strict=True):
+        ids = answer.values[:, first : first + part.shape[1]]
+        first += part.shape[1]
+        if segment[1] > 0:
+            wrong.append((ids - ids[0, 0] - (part - part[0, 0])).ravel())
+    off = np.concatenate(wrong)
+    trial.zero(answer, off, np.zeros(off.shape), "an image's ids are not its tokens' coordinates")
+
+
+def prefix(trial: Trial) -> None:
+    """What comes later changes no id: a sequence can be continued."""
+    chosen = id_arguments(trial)
+    whole = trial.answer(**chosen)
+    cut = trial.pick.integer(0, len(chosen["segments"]))
+    part = trial.answer(**(chosen | {"segments": chosen["segments"][:cut]}))
+    off = part.values - whole.values[:, : part.values.shape[1]]
+    trial.zero(part, off, np.zeros(off.shape), "later segments change the ids of earlier ones")
+
+
+def segments_apart(trial: Trial) -> None:
+    """Every id of a segment is larger than every id before it."""
+    answer = trial.answer(**id_arguments(trial))
+    ends = np.cumsum([part.shape[1] for part in laid_out(answer.case)])[:-1]
+    wrong = [
+        answer.values[:, end:].min(initial=np.inf) <= answer.values[:, :end].max(initial=-1)
+        for end in ends
+    ]
+    off = np.array(wrong, dtype=np.float64)
+    trial.zero(answer, off, np.zeros(off.shape), "a segment repeats ids of those before it")
+
+
+def models_of_ids(explanation: str, **changes: Any) -> Callable[[Case, Floats], Iterator[Model]]:
+    """The ids of a sequence that is laid out in another way."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        yield Model(explanation, joined(laid_out(case, **changes)))
+
+    return models
+
+
+def start_off_by_one(case: Case, got: Floats) -> Iterator[Model]:
+    """The segment after an image or video starts one id early or late."""
+    largest = case.conventions["next_position"] == "largest"
+    right = after_largest if largest else after_spatial
+    for shift, word in ((-1, "early"), (1, "late")):
+
+        def after(start: int, size: Grid, shift: int = shift) -> int:
+            return right(start, size) + shift
+
+        yield Model(
+            f"matches segments after images that start one {word}", joined(laid_out(case, after))
+        )
+
+
+def after_tokens(start: int, size: Grid) -> int:
+    """After as many ids as there are tokens."""
+    return start + int(np.prod(size))
+
+
+def time_from_zero(start: int, grid: Index) -> Index:
+    """Time counted from 0, height and width from the start."""
+    return start * np.array([[0], [1], [1]], dtype=np.int64) + grid
+
+
+def transposed(start: int, grid: Index) -> Index:
+    """Height and width exchanged."""
+    return start + grid[[0, 2, 1]]
+
+
+Check = Callable[[Trial], None]
+
+ERROR_TERMS = {"m_rope": ROTATION.error_terms, "m_rope_position_ids": exact}
+ARGUMENTS = {"m_rope": arguments, "m_rope_position_ids": id_arguments}
+SWEEPS = {"m_rope": sweep, "m_rope_position_ids": no_sweep}
+SIZES = {"m_rope": sizes, "m_rope_position_ids": id_sizes}
+SHAPES = {"m_rope_position_ids": id_shape}
+INVARIANTS: dict[str, dict[str, Check]] = {
+    "m_rope": {
+        "isometry": ROTATION.isometry,
+        "identity-at-zero": ROTATION.identity_at_zero,
+        "relative-scores": ROTATION.relative_scores,
+        "scores-of-ones": ROTATION.scores_of_ones,
+        "text-is-rope": text_is_rope,
+        "axis-locality": ROTATION.axis_locality,
+        "pass-through": pass_through,
+        "layout-permutation": ROTATION.layout_permutation,
+    },
+    "m_rope_position_ids": {
+        "text-counts-on": text_counts_on,
+        "grid-coordinates": grid_coordinates,
+        "prefix": prefix,
+        "segments-apart": segments_apart,
+    },
+}
+DEVIATIONS = {
+    "m_rope": {
+        "allocation-swapped": allocation_swapped,
+        "interleaving-unbounded": interleaving_unbounded,
+        "axes-swapped": axes_swapped,
+        "one-axis-for-all": one_axis_for_all,
+        "sections-in-channels": sections_in_channels,
+        "frequencies-restarted": frequencies_restarted,
+        "layout-swapped": other_conventions(
+            "layout", "matches the {value} layout exactly; {claimed} was claimed"
+        ),
+        "positions-shifted": positions_shifted,
+        "sign-flipped": negated_positions,
+        "head-dim-frequencies": head_dim_frequencies,
+        "whole-head-rotated": whole_head_rotated,
+        "unrotated": ROTATION.unrotated,
+        "wrong-base": wrong_base,
+        "low-precision-angles": ROTATION.low_precision_angles,
+    },
+    "m_rope_position_ids": {
+        "next-position-swapped": other_conventions(
+            "next_position", "matches next positions that are {value}; {claimed} was claimed"
+        ),
+        "next-after-tokens": models_of_ids(
+            "matches next positions after as many ids as an image has tokens", after=after_tokens
+        ),
+        "start-off-by-one": start_off_by_one,
+        "time-from-zero": models_of_ids(
+            "matches times counted from 0, not from the segment's start", place=time_from_zero
+        ),
+        "height-and-width-exchanged": models_of_ids(
+            "matches heights and widths exchanged", place=transposed
+        ),
+        "images-as-text": models_of_ids(
+            "matches images counted like text", as_text=lambda number: True
+        ),
+        "later-images-as-text": models_of_ids(
+            "matches images after the first counted like text", as_text=lambda number: number > 0
+        ),
+    },
+}

@@ -1,0 +1,171 @@
+"""Multimodal rotary position embedding: time, height and width, and the ids that go with it.
+
+Sources: Wang et al. 2024, "Qwen2-VL", arXiv 2409.12191, section 2.1; Huang et al. 2025, "Revisiting
+Multimodal Positional Encoding in Vision-Language Models", arXiv 2510.23095, for the interleaved
+allocation.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, rotation
+from posenc.exact import sincos_each, turns_per_position
+
+__all__ = ["m_rope", "m_rope_position_ids"]
+
+LAYOUTS = ("interleaved", "half")
+ALLOCATIONS = ("contiguous", "interleaved")
+NEXT_POSITIONS = ("largest", "spatial")
+AXES = 3
+
+
+def m_rope(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    sections: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "half",
+    allocation: str = "contiguous",
+) -> npt.NDArray[np.floating]:
+    """Queries or keys, each pair of channels turned by the time, the height or the width.
+
+    With r = 2 (sum of the sections) rotated channels, pair t = 0 … r/2-1 turns by
+    ``base ** (-2t / r)`` radians per position, as in :func:`posenc.rope`; the allocation says which
+    of the three positions it looks at.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Queries or keys of any batch and head axes.
+    positions : integer array of shape [3, n]
+        Time, height and width of each token, in any order; at most 2**53 in magnitude.
+    sections : integer array of shape [3]
+        Pairs, not channels, of time, height and width. Channels beyond the 2 (sum of the sections)
+        leading ones pass unchanged.
+    base : float
+        Of the geometric progression of frequencies.
+    layout : "half" or "interleaved"
+        Pairs are channels (t, t + r/2) or (2t, 2t+1).
+    allocation : "contiguous" or "interleaved"
+        The first sections[0] pairs look at the time, the next sections[1] at the height and the
+        rest at the width; or pairs 1, 4, 7, … look at the height and 2, 5, 8, … at the width, as
+        many as their sections say, and all others at the time.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If x is not floating, or positions or sections are not integers.
+    ValueError
+        If an argument is out of its domain, shapes do not fit, or the sections cannot be
+        interleaved.
+    """
+    arguments.choice("layout", layout, LAYOUTS)
+    values = rotation.queries_or_keys("x", x)
+    where = arguments.positions(positions)
+    if where.shape != (AXES, values.shape[-2]):
+        raise ValueError(
+            f"positions have shape {where.shape} but must be [3, {values.shape[-2]}], "
+            "times, heights and widths"
+        )
+    axes = _axes(sections, allocation)
+    if 2 * len(axes) > values.shape[-1]:
+        raise ValueError(
+            f"sections add up to {len(axes)} pairs; head_dim is {values.shape[-1]} channels"
+        )
+    step = Fraction(1, len(axes))
+    frequencies = turns_per_position(arguments.base(base), step, len(axes))
+    return rotation.turned(values, *sincos_each(where[axes].T, frequencies), layout, layout)
+
+
+def _axes(sections: npt.ArrayLike, allocation: str) -> npt.NDArray[np.intp]:
+    """Axis of each pair."""
+    arguments.choice("allocation", allocation, ALLOCATIONS)
+    sizes = np.asarray(sections)
+    if sizes.dtype.kind not in "iu":
+        raise TypeError(f"sections are {sizes.dtype}; they must be integers")
+    if sizes.shape != (AXES,) or (sizes < 0).any() or not sizes.any():
+        raise ValueError(
+            f"sections are {sizes.tolist()}; they must be three numbers of pairs, not all 0"
+        )
+    if allocation == "contiguous":
+        return np.repeat(np.arange(AXES), sizes)
+    axes = np.zeros(int(sizes.sum()), dtype=np.intp)
+    for axis in (1, 2):
+        axes[axis : 3 * int(sizes[axis]) : 3] = axis
+    if not np.array_equal(np.bincount(axes, minlength=AXES), sizes):
+        raise ValueError(
+            f"sections {sizes.tolist()} cannot be interleaved: of {len(axes)} pairs, height and "
+            "width have every third one at most"
+        )
+    return axes
+
+
+def m_rope_position_ids(
+    segments: npt.ArrayLike, *, merge_size: int = 1, next_position: str = "largest"
+) -> npt.NDArray[np.int64]:
+    """Time, height and width of each token of a sequence of texts, images and videos.
+
+    The three ids of a text token are equal and count on. Tokens of an image or video count time,
+    height and width from the segment's start, frame by frame and row by row.
+
+    Parameters
+    ----------
+    segments : integer array of shape [s, 3]
+        In order, for each image or video its frames, height and width in patches, and
+        (tokens, 0, 0) for each text.
+    merge_size : int
+        Patches that are merged to one token along the height, and as many along the width.
+    next_position : "largest" or "spatial"
+        The next segment starts at the largest id so far plus one; or, after an image or video, at
+        its start plus the larger one of its height and width in tokens, however many its frames.
+
+    Returns
+    -------
+    int64 array of shape [3, tokens]
+
+    Raises
+    ------
+    TypeError
+        If segments are not integers.
+    ValueError
+        If segments are not of shape [s, 3], or heights and widths are no multiples of merge_size.
+    """
+    arguments.choice("next_position", next_position, NEXT_POSITIONS)
+    merged = arguments.integer("merge_size", merge_size, 1)
+    parts = [np.zeros((AXES, 0), dtype=np.int64)]
+    start = 0
+    for size, height, width in _segments(segments, merged):
+        if height == 0:
+            parts.append(np.tile(start + np.arange(size, dtype=np.int64), (AXES, 1)))
+            start += size
+        else:
+            grid = (size, height // merged, width // merged)
+            parts.append(start + np.indices(grid, dtype=np.int64).reshape(AXES, -1))
+            start += max(grid if next_position == "largest" else grid[1:])
+    return np.concatenate(parts, axis=1)
+
+
+def _segments(segments: npt.ArrayLike, merge_size: int) -> list[list[int]]:
+    """Sizes of each segment as Python's numbers."""
+    sizes = np.asarray(segments)
+    if sizes.dtype.kind not in "iu":
+        raise TypeError(f"segments are {sizes.dtype}; they must be integers")
+    if sizes.ndim != 2 or sizes.shape[1] != AXES or (sizes < 0).any():
+        raise ValueError(f"segments have shape {sizes.shape}; they must be [s, 3], not negative")
+    area = sizes[:, 1:]
+    if ((area == 0).any(axis=1) != (area == 0).all(axis=1)).any():
+        raise ValueError("a segment has a height or a width, but not both")
+    if (sizes[area.all(axis=1), 0] == 0).any():
+        raise ValueError("an image or video has no frames")
+    if (area % merge_size).any():
+        raise ValueError(f"heights and widths must be multiples of merge_size, {merge_size}")
+    listed: list[list[int]] = sizes.tolist()
+    return listed

@@ -1,0 +1,198 @@
+"""Rotary position embedding of rows and columns.
+
+Sources: Heo et al. 2024, "Rotary Position Embedding for Vision Transformer", arXiv 2403.13298
+(equation 12 is the axial form); mistralai/mistral-inference for the progression that is split.
+"""
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, exact, rotation
+from posenc.elementary import add, negative, times
+from posenc.exact import Array, Pair, SinCos
+
+__all__ = ["rope_2d", "rope_2d_mixed"]
+
+LAYOUTS = ("interleaved", "half", "half-per-axis")
+ORDERS = ("row-first", "column-first", "alternating")
+PROGRESSIONS = ("shared", "split")
+ROW, COLUMN = 0, 1
+
+
+def rope_2d(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    order: str = "column-first",
+    progression: str = "shared",
+) -> npt.NDArray[np.floating]:
+    """Queries or keys of patches, half of the pairs turned by the row and half by the column.
+
+    Of the head_dim / 2 pairs, ``order`` says which belong to which axis. Pair t = 0, 1, … of an
+    axis turns by ``base ** (-4t / head_dim)`` radians per position if the progression is shared.
+    If it is split, pair t of the first axis turns by ``base ** (-2 (2t) / head_dim)`` and of the
+    second by ``base ** (-2 (2t + 1) / head_dim)``.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Queries or keys of any batch and head axes; head_dim is divisible by four.
+    positions : integer array of shape [2, n]
+        Row and column of each patch, in any order; at most 2**53 in magnitude.
+    base : float
+        Of the geometric progression of frequencies.
+    layout : "interleaved", "half" or "half-per-axis"
+        Pair t of all is channels (2t, 2t+1); or (t, t + head_dim/2); or, in each half of the
+        head by itself, (t, t + head_dim/4).
+    order : "row-first", "column-first" or "alternating"
+        The first half of the pairs belongs to the row; or to the column; or the first pair
+        belongs to the column, the second to the row, and so on.
+    progression : "shared" or "split"
+        Both axes have the same frequencies, or they take turns with those of one progression.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If x is not floating or positions are not integers.
+    ValueError
+        If an argument is out of its domain or shapes do not fit.
+    """
+    arguments.choice("order", order, ORDERS)
+    arguments.choice("progression", progression, PROGRESSIONS)
+    values = rotation.queries_or_keys("x", x)
+    where = _places(positions, values)
+    axes, turns = _pairs(values.shape[-1], arguments.base(base), order, progression)
+    return _turned(values, exact.sincos_each(where[axes].T, turns), layout)
+
+
+def rope_2d_mixed(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    frequencies: npt.ArrayLike,
+    *,
+    layout: str = "interleaved",
+    order: str = "column-first",
+) -> npt.NDArray[np.floating]:
+    """Queries or keys of patches, every pair turned by a learned mixture of row and column.
+
+    Pair t of head h turns by ``frequencies[0, h, t]`` times the coordinate of the first axis plus
+    ``frequencies[1, h, t]`` times that of the second.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., heads, n, head_dim]
+        Queries or keys of any batch axes.
+    positions : integer array of shape [2, n]
+        Row and column of each patch, in any order; at most 2**53 in magnitude.
+    frequencies : floating array of shape [2, heads, head_dim / 2]
+        Radians per position, the learned weights.
+    layout : "interleaved", "half" or "half-per-axis"
+        As in :func:`rope_2d`.
+    order : "column-first" or "row-first"
+        Axis of ``frequencies[0]``.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If x or frequencies are not floating or positions are not integers.
+    ValueError
+        If an argument is out of its domain or shapes do not fit.
+    """
+    arguments.choice("order", order, ("column-first", "row-first"))
+    values = rotation.queries_or_keys("x", x)
+    where = _places(positions, values)
+    weights = np.asarray(frequencies)
+    if weights.dtype.kind not in "fV":
+        raise TypeError(f"frequencies are {weights.dtype}; they must be floating")
+    if values.ndim < 3 or weights.shape != (2, values.shape[-3], values.shape[-1] // 2):
+        raise ValueError(
+            f"frequencies have shape {weights.shape} and x {values.shape}; they must be "
+            "[2, heads, head_dim / 2] and [..., heads, n, head_dim]"
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError("frequencies must be finite")
+    if order == "column-first":
+        where = where[::-1]
+    first, second = (_each_head(where[axis], weights[axis].astype(np.float64)) for axis in range(2))
+    return _turned(values, _summed(first, second), layout)
+
+
+def _places(positions: npt.ArrayLike, values: npt.NDArray[np.floating]) -> Array:
+    where = arguments.positions(positions)
+    if where.shape != (2, values.shape[-2]):
+        raise ValueError(
+            f"positions have shape {where.shape} but must be [2, {values.shape[-2]}], "
+            "rows and columns"
+        )
+    if values.shape[-1] % 4 or values.shape[-1] < 4:
+        raise ValueError(f"head_dim is {values.shape[-1]}; it must be divisible by four")
+    return where
+
+
+@lru_cache(maxsize=256)
+def _pairs(
+    head_dim: int, base: float, order: str, progression: str
+) -> tuple[npt.NDArray[np.intp], Array]:
+    """Axis of each pair, and its frequency in turns."""
+    half = head_dim // 4
+    if progression == "shared":
+        first = second = exact.progression(base, Fraction(4, head_dim), half)
+    else:
+        both = exact.progression(base, Fraction(2, head_dim), 2 * half)
+        first, second = both[0::2], both[1::2]
+    if order == "alternating":
+        in_turn = tuple(each for pair in zip(first, second, strict=True) for each in pair)
+        return np.tile([COLUMN, ROW], half), exact.turns(in_turn)
+    axes = [ROW, COLUMN] if order == "row-first" else [COLUMN, ROW]
+    return np.repeat(axes, half), exact.turns((*first, *second))
+
+
+def _each_head(where: Array, weights: Array) -> SinCos:
+    """Sine and cosine of position times weight, for weights of shape [heads, pairs]."""
+    turns = exact.turns(tuple(map(Decimal, weights.ravel().tolist())))
+    waves = exact.sincos(where, turns)
+
+    def by_head(part: Array) -> Array:
+        return np.moveaxis(part.reshape(len(where), *weights.shape), 0, 1)
+
+    return SinCos(*(Pair(by_head(wave.high), by_head(wave.low)) for wave in waves))
+
+
+def _summed(a: SinCos, b: SinCos) -> SinCos:
+    """Sine and cosine of the sum of two angles."""
+    return SinCos(
+        add(times(a.sin, b.cos), times(a.cos, b.sin)),
+        add(times(a.cos, b.cos), negative(times(a.sin, b.sin))),
+    )
+
+
+def _turned(
+    values: npt.NDArray[np.floating], waves: SinCos, layout: str
+) -> npt.NDArray[np.floating]:
+    arguments.choice("layout", layout, LAYOUTS)
+    if layout != "half-per-axis":
+        return rotation.turned(values, *waves, layout, layout)
+    half, quarter = values.shape[-1] // 2, values.shape[-1] // 4
+    parts = []
+    for index in range(2):
+        pairs = slice(index * quarter, (index + 1) * quarter)
+        sin, cos = (Pair(wave.high[..., pairs], wave.low[..., pairs]) for wave in waves)
+        part = values[..., index * half : (index + 1) * half]
+        parts.append(rotation.turned(part, sin, cos, "half", "half"))
+    return np.concatenate(parts, axis=-1)
