@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,7 @@ def build(
         },
         "rows": _rows(results),
         "diagnoses": _diagnoses(results),
-        "checks": [_finite(asdict(result)) for result in results],
+        "checks": [_finite(dict(vars(result))) for result in results],
         "not_claimed": not_claimed,
         "combinations_not_claimed": {
             scheme.id: missing for scheme in schemes if (missing := _missing(scheme, subjects))
