@@ -34,7 +34,7 @@ goldens: $(VENV)/dev
 	$(BIN)/posenc goldens --check
 
 unit: $(VENV)/dev
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 real: $(REAL:%=$(VENV)/%)
 	$(BIN)/pytest -q --impl=transformers
