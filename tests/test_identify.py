@@ -60,6 +60,17 @@ def test_slopes_and_biases_are_named() -> None:
     assert named(reverse) == [("alibi_slopes", "interpolated", "slopes-spread-wrongly")]
 
 
+def test_inverse_frequencies_are_named() -> None:
+    plain = (10000.0 ** -(np.arange(0, 64, 2) / 64)).astype(np.float32)
+    assert named(plain) == [("position_interpolation_frequencies", "standard", None)]
+    given = {"base": 500000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    scaled = posenc.llama3_frequencies(128, original_max_position=8192, dtype=np.float32, **given)
+    assert named(scaled) == [("llama3_frequencies", "standard", None)]
+    other_base = (500.0 ** -(np.arange(0, 64, 2) / 64)).astype(np.float32)
+    found = ("position_interpolation_frequencies", "standard", "wrong-base-frequencies")
+    assert found in named(other_base)
+
+
 def test_noise_is_not_named() -> None:
     noise = np.random.default_rng(0).normal(size=(20, 16))
     assert named(noise) == []

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.arrays import fine, narrowed
+from posenc_conformance.arrays import Array, fine, narrowed
 from posenc_conformance.cases import Case
 from posenc_conformance.models import (
     DeviationModel,
@@ -327,3 +327,16 @@ def allowed(trial: Trial, values: Mapping[str, Any]) -> bool:
     """Whether a claim lets these parameters be asked for."""
     claimed = trial.scope.parameters
     return all(value in claimed.get(name, (value,)) for name, value in values.items())
+
+
+def lists_of_frequencies(
+    *settings: Arguments,
+) -> Callable[[Array], Iterator[tuple[dict[str, Any], Array]]]:
+    """For ``posenc identify``: a number for each pair, under each of the settings."""
+
+    def found(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
+        if array.ndim == 1 and len(array) > 1:
+            for given in settings:
+                yield {"rotary_dim": 2 * len(array), **given}, array
+
+    return found

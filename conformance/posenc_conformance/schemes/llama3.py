@@ -6,7 +6,13 @@ import numpy as np
 
 from posenc_conformance.cases import Case
 from posenc_conformance.rotation import rotary_dim
-from posenc_conformance.scaling import Arguments, Scaling, no_sweep, unscaled
+from posenc_conformance.scaling import (
+    Arguments,
+    Scaling,
+    lists_of_frequencies,
+    no_sweep,
+    unscaled,
+)
 from posenc_conformance.tolerance import Floats
 from posenc_conformance.trial import Trial
 
@@ -148,6 +154,12 @@ def scaled_twice(case: Case) -> Iterator[tuple[str, Floats]]:
     yield "matches the scaling applied twice", scaled(case.arguments, SCALING.frequencies(case))
 
 
+RELEASED = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position": 8192}
+IDENTIFY = {
+    "llama3_frequencies": lists_of_frequencies(
+        *({"base": 500000.0, "factor": factor, **RELEASED} for factor in (8.0, 32.0))
+    )
+}
 ERROR_TERMS = {"llama3_frequencies": SCALING.frequency_terms, "llama3": SCALING.rotary_terms}
 ARGUMENTS = {
     "llama3_frequencies": SCALING.frequency_arguments,

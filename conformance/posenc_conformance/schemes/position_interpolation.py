@@ -8,7 +8,14 @@ import numpy as np
 import posenc
 from posenc_conformance.cases import Case
 from posenc_conformance.rotation import rotary_dim
-from posenc_conformance.scaling import Arguments, Scaling, allowed, no_sweep, unscaled
+from posenc_conformance.scaling import (
+    Arguments,
+    Scaling,
+    allowed,
+    lists_of_frequencies,
+    no_sweep,
+    unscaled,
+)
 from posenc_conformance.tolerance import Floats
 from posenc_conformance.trial import Trial
 
@@ -93,6 +100,11 @@ def base_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
         yield "matches NTK-aware scaling by factor", unscaled(case.arguments, size) * slowdown
 
 
+IDENTIFY = {
+    "position_interpolation_frequencies": lists_of_frequencies(
+        *({"base": 10000.0, "factor": factor} for factor in (1.0, 2.0, 4.0, 8.0, 16.0))
+    )
+}
 ERROR_TERMS = {
     "position_interpolation_frequencies": SCALING.frequency_terms,
     "position_interpolation": SCALING.rotary_terms,
