@@ -64,7 +64,9 @@ def test_inverse_frequencies_are_named() -> None:
     plain = (10000.0 ** -(np.arange(0, 64, 2) / 64)).astype(np.float32)
     assert named(plain) == [("position_interpolation_frequencies", "standard", None)]
     given = {"base": 500000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
-    scaled = posenc.llama3_frequencies(128, original_max_position=8192, dtype=np.float32, **given)
+    scaled = posenc.llama3_frequencies(
+        128, original_max_position_embeddings=8192, dtype=np.float32, **given
+    )
     assert named(scaled) == [("llama3_frequencies", "standard", None)]
     other_base = (500.0 ** -(np.arange(0, 64, 2) / 64)).astype(np.float32)
     found = ("position_interpolation_frequencies", "standard", "wrong-base-frequencies")

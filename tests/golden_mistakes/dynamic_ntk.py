@@ -17,7 +17,7 @@ from tests.golden_mistakes.position_interpolation import factor_cut
 def short_lengths_as_they_are(case: Case) -> Array:
     """A length below the original one shrinks the base."""
     given = case.arguments
-    factor, ratio = given["factor"], given["length"] / given["original_max_position"]
+    factor, ratio = given["factor"], given["length"] / given["original_max_position_embeddings"]
     if ratio >= 1:
         return right(case)
     size = given["rotary_dim"]
@@ -28,8 +28,8 @@ def short_lengths_as_they_are(case: Case) -> Array:
 def full_beyond(case: Case) -> Array:
     """One base for all lengths beyond the original one."""
     given = case.arguments
-    full = int(given["factor"] * given["original_max_position"])
-    longer = given["length"] > given["original_max_position"]
+    full = int(given["factor"] * given["original_max_position_embeddings"])
+    longer = given["length"] > given["original_max_position_embeddings"]
     return case.changed(length=full if longer else given["length"]).truth
 
 

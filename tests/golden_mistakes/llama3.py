@@ -27,7 +27,7 @@ def divided_from_32(case: Case) -> Array:
 MISTAKES: dict[str, Mistake] = {
     "frequencies-llama-3-1-8b": divided_from_32,
     "frequencies-llama-3-2-1b": fixed(factor=8.0),
-    "frequencies-d8-context-128": fixed(original_max_position=8192),
+    "frequencies-d8-context-128": fixed(original_max_position_embeddings=8192),
     "frequencies-d8-other-bounds": fixed(low_freq_factor=1.0, high_freq_factor=4.0),
     "interleaved-d4-start": zero_taken_for_one,
     "interleaved-llama-3-1-8b": base_ignored,

@@ -10,7 +10,10 @@ from posenc_conformance.oracle.scaling import frequencies, number, rotation
 
 def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
     """Of a pair."""
-    trained, factor = int(arguments["original_max_position"]), number(arguments, "factor")
+    trained, factor = (
+        int(arguments["original_max_position_embeddings"]),
+        number(arguments, "factor"),
+    )
     beyond = max(int(arguments["length"]) - trained, 0)
     stretch = 1 + factor * beyond / trained
     base = number(arguments, "base") * mpmath.power(stretch, mpmath.mpf(size) / (size - 2))

@@ -10,7 +10,10 @@ from posenc_conformance.oracle.scaling import frequencies, number, rotation, uns
 
 def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
     """Of a pair."""
-    omega, trained = unscaled(arguments, size, pair), int(arguments["original_max_position"])
+    omega, trained = (
+        unscaled(arguments, size, pair),
+        int(arguments["original_max_position_embeddings"]),
+    )
     factor, low, high = (
         number(arguments, name) for name in ("factor", "low_freq_factor", "high_freq_factor")
     )

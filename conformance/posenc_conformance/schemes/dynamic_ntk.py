@@ -13,7 +13,7 @@ from posenc_conformance.tolerance import Floats
 
 def grown(given: Arguments) -> float:
     """The factor times length over original length, where that is above 1."""
-    trained = given["original_max_position"]
+    trained = given["original_max_position_embeddings"]
     return float(given["factor"] * max(given["length"], trained) / trained)
 
 
@@ -44,7 +44,7 @@ SCALING = Scaling(
     frequencies,
     choices={
         "factor": (2.0, 4.0, 1.0, 8.0, 2.5),
-        "original_max_position": (4096, 2048, 32768, 5000),
+        "original_max_position_embeddings": (4096, 2048, 32768, 5000),
         "length": (16384, 131072, 12289, 20000),
     },
     # A length that needs less than the present one, and one that needs more.
@@ -70,7 +70,7 @@ def never_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
 def always_full(case: Case) -> Iterator[tuple[str, Floats]]:
     """The base of factor times the original length, once and for all."""
     given = case.arguments
-    longest = given["factor"] * given["original_max_position"]
+    longest = given["factor"] * given["original_max_position_embeddings"]
     omega = frequencies({**given, "length": longest}, rotary_dim(case))
     yield f"matches the base of length {longest:g}, whatever the length", omega
 
@@ -101,7 +101,7 @@ def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
 def other_length(case: Case, seen: float) -> Iterator[tuple[str, Floats]]:
     """The base of another length: the one that the slowest frequency speaks for."""
     given, size = case.arguments, rotary_dim(case)
-    trained, factor = given["original_max_position"], given["factor"]
+    trained, factor = given["original_max_position_embeddings"], given["factor"]
     by = unscaled(given, size)[-1] / seen if seen > 0 else np.nan
     length = trained * (by + factor - 1) / factor
     if not trained < length < LONGEST:
@@ -146,7 +146,7 @@ INVARIANTS = {
         ),
     },
     "dynamic_ntk": SCALING.rotary_invariants
-    | {"short-is-rope": SCALING.is_rope(original_max_position=32768, length=16384)},
+    | {"short-is-rope": SCALING.is_rope(original_max_position_embeddings=32768, length=16384)},
 }
 IN_FREQUENCIES, IN_ROTATION = SCALING.both(
     {

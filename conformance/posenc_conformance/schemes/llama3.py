@@ -19,7 +19,7 @@ from posenc_conformance.trial import Trial
 
 def turns(given: Arguments, omega: Floats) -> Floats:
     """Turns over the original context."""
-    return np.asarray(given["original_max_position"] * omega / (2 * np.pi))
+    return np.asarray(given["original_max_position_embeddings"] * omega / (2 * np.pi))
 
 
 def kept(given: Arguments, whole_turns: Floats) -> Floats:
@@ -61,10 +61,10 @@ SCALING = Scaling(
         "factor": (8.0, 32.0, 1.0, 4.0),
         "low_freq_factor": (1.0, 2.0, 0.5),
         "high_freq_factor": (4.0, 32.0, 8.0),
-        "original_max_position": (8192, 256, 1024, 100_000),
+        "original_max_position_embeddings": (8192, 256, 1024, 100_000),
     },
     changes=(
-        {"original_max_position": 256},
+        {"original_max_position_embeddings": 256},
         {"factor": 32.0},
         {"low_freq_factor": 2.0},
         {"high_freq_factor": 32.0},
@@ -154,7 +154,11 @@ def scaled_twice(case: Case) -> Iterator[tuple[str, Floats]]:
     yield "matches the scaling applied twice", scaled(case.arguments, SCALING.frequencies(case))
 
 
-RELEASED = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position": 8192}
+RELEASED = {
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
 IDENTIFY = {
     "llama3_frequencies": lists_of_frequencies(
         *({"base": 500000.0, "factor": factor, **RELEASED} for factor in (8.0, 32.0))

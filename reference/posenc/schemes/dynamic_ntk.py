@@ -20,14 +20,14 @@ def dynamic_ntk_frequencies(
     *,
     base: float = 10000.0,
     factor: float,
-    original_max_position: int,
+    original_max_position_embeddings: int,
     length: int,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
     """Frequencies for a sequence of a certain length.
 
-    With d rotated channels and l the length, but no less than L, the original_max_position, the
-    base is ``base * (factor * l / L - (factor - 1)) ** (d / (d-2))``.
+    With d rotated channels, L = original_max_position_embeddings, and l the length, but no less than
+    L, the base is ``base * (factor * l / L - (factor - 1)) ** (d / (d-2))``.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def dynamic_ntk_frequencies(
         Of the unscaled progression of frequencies.
     factor : float
         At least 1.
-    original_max_position : int
+    original_max_position_embeddings : int
         Length that the model was trained for; up to it nothing is scaled.
     length : int
         Of the present sequence, at least 1.
@@ -56,7 +56,11 @@ def dynamic_ntk_frequencies(
     """
     size = scaling.even(rotary_dim)
     frequencies = _frequencies(
-        size, base=base, factor=factor, original_max_position=original_max_position, length=length
+        size,
+        base=base,
+        factor=factor,
+        original_max_position_embeddings=original_max_position_embeddings,
+        length=length,
     )
     return scaling.rounded(frequencies, dtype)
 
@@ -68,7 +72,7 @@ def dynamic_ntk(
     base: float = 10000.0,
     layout: str = "interleaved",
     factor: float,
-    original_max_position: int,
+    original_max_position_embeddings: int,
     length: int,
 ) -> npt.NDArray[np.floating]:
     """Queries or keys of a sequence of a certain length, each pair of channels rotated.
@@ -80,7 +84,7 @@ def dynamic_ntk(
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude. The base follows from
         length, not from them.
-    base, factor, original_max_position, length
+    base, factor, original_max_position_embeddings, length
         As in :func:`dynamic_ntk_frequencies`.
     layout : "interleaved" or "half"
         Pairs are channels (2t, 2t+1), or (t, t + head_dim/2).
@@ -101,16 +105,18 @@ def dynamic_ntk(
         _frequencies,
         base=base,
         factor=factor,
-        original_max_position=original_max_position,
+        original_max_position_embeddings=original_max_position_embeddings,
         length=length,
     )
     return scaling.rotated(x, positions, layout, frequencies)
 
 
 def _frequencies(
-    rotary_dim: int, base: float, factor: float, original_max_position: int, length: int
+    rotary_dim: int, base: float, factor: float, original_max_position_embeddings: int, length: int
 ) -> scaling.Frequencies:
-    trained = arguments.integer("original_max_position", original_max_position, 1)
+    trained = arguments.integer(
+        "original_max_position_embeddings", original_max_position_embeddings, 1
+    )
     longest = max(arguments.integer("length", length, 1), trained)
     times = Fraction(scaling.number("factor", factor, 1))
     stretch = times * Fraction(longest, trained) - (times - 1)

@@ -23,13 +23,13 @@ def llama3_frequencies(
     factor: float,
     low_freq_factor: float,
     high_freq_factor: float,
-    original_max_position: int,
+    original_max_position_embeddings: int,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
     """Frequencies, the slow ones divided by a factor.
 
-    Let r be the number of turns that a pair makes over original_max_position positions. Where r is
-    at least high_freq_factor the frequency stays; where r is at most low_freq_factor it is divided
+    Let r be the number of turns that a pair makes over original_max_position_embeddings positions.
+    Where r is at least high_freq_factor the frequency stays; where r is at most low_freq_factor it is divided
     by factor; between the two the multiplier grows linearly with r, from 1/factor to 1.
 
     Parameters
@@ -42,7 +42,7 @@ def llama3_frequencies(
         At least 1.
     low_freq_factor, high_freq_factor : float
         Bounds in turns; the first is above 0 and below the second.
-    original_max_position : int
+    original_max_position_embeddings : int
         Length that the model was trained for.
     dtype : dtype
         Of the result, rounded once.
@@ -63,7 +63,7 @@ def llama3_frequencies(
         factor=factor,
         low_freq_factor=low_freq_factor,
         high_freq_factor=high_freq_factor,
-        original_max_position=original_max_position,
+        original_max_position_embeddings=original_max_position_embeddings,
     )
     return scaling.rounded(frequencies, dtype)
 
@@ -77,7 +77,7 @@ def llama3(
     factor: float,
     low_freq_factor: float,
     high_freq_factor: float,
-    original_max_position: int,
+    original_max_position_embeddings: int,
 ) -> npt.NDArray[np.floating]:
     """Queries or keys, each pair of channels rotated by position times scaled frequency.
 
@@ -87,7 +87,7 @@ def llama3(
         Queries or keys of any batch and head axes.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude.
-    base, factor, low_freq_factor, high_freq_factor, original_max_position
+    base, factor, low_freq_factor, high_freq_factor, original_max_position_embeddings
         As in :func:`llama3_frequencies`.
     layout : "interleaved" or "half"
         Pairs are channels (2t, 2t+1), or (t, t + head_dim/2).
@@ -110,7 +110,7 @@ def llama3(
         factor=factor,
         low_freq_factor=low_freq_factor,
         high_freq_factor=high_freq_factor,
-        original_max_position=original_max_position,
+        original_max_position_embeddings=original_max_position_embeddings,
     )
     return scaling.rotated(x, positions, layout, frequencies)
 
@@ -122,7 +122,7 @@ def _frequencies(
     factor: float,
     low_freq_factor: float,
     high_freq_factor: float,
-    original_max_position: int,
+    original_max_position_embeddings: int,
 ) -> scaling.Frequencies:
     low = scaling.number("low_freq_factor", low_freq_factor, 0)
     high = scaling.number("high_freq_factor", high_freq_factor, 0)
@@ -131,7 +131,9 @@ def _frequencies(
             f"low_freq_factor is {low:g} and high_freq_factor {high:g}; "
             "the first must be above 0 and below the second"
         )
-    trained = arguments.integer("original_max_position", original_max_position, 1)
+    trained = arguments.integer(
+        "original_max_position_embeddings", original_max_position_embeddings, 1
+    )
     divisor = Decimal(scaling.number("factor", factor, 1))
     unscaled = scaling.unscaled(rotary_dim, arguments.base(base))
     with localcontext(prec=scaling.DIGITS):

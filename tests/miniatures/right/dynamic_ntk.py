@@ -25,10 +25,10 @@ class LengthInFloat32:
 
     @staticmethod
     def _frequencies(
-        dim: int, base: float, factor: float, original_max_position: int, length: int
+        dim: int, base: float, factor: float, original_max_position_embeddings: int, length: int
     ) -> Array:
-        seq_len = np.float32(max(length, original_max_position))
-        stretch = np.float32(factor) * seq_len / np.float32(original_max_position)
+        seq_len = np.float32(max(length, original_max_position_embeddings))
+        stretch = np.float32(factor) * seq_len / np.float32(original_max_position_embeddings)
         stretch = stretch - np.float32(factor - 1)
         return plain32(dim, np.float32(base) * stretch ** np.float32(dim / (dim - 2)))
 
@@ -45,12 +45,12 @@ class OnlyBeyond:
         *,
         base: float,
         factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
         length: int,
     ) -> Array:
         dim = x.shape[-1]
-        if length > original_max_position:
-            stretch = (factor * length / original_max_position) - (factor - 1)
+        if length > original_max_position_embeddings:
+            stretch = (factor * length / original_max_position_embeddings) - (factor - 1)
             base = base * stretch ** (dim / (dim - 2))
         return by_neighbours(x, np.outer(positions.astype(np.float32), plain32(dim, base)))
 
@@ -74,14 +74,14 @@ class Surplus:
         *,
         base: float,
         factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
         length: int,
         dtype: str,
     ) -> Array:
-        key = rotary_dim, base, factor, original_max_position, length
+        key = rotary_dim, base, factor, original_max_position_embeddings, length
         if key not in self._tables:
-            surplus = max(length - original_max_position, 0)
+            surplus = max(length - original_max_position_embeddings, 0)
             exponent = np.arange(0, rotary_dim, 2) / (rotary_dim - 2)
-            slower = (1 + factor * surplus / original_max_position) ** -exponent
+            slower = (1 + factor * surplus / original_max_position_embeddings) ** -exponent
             self._tables[key] = plain(rotary_dim, base) * slower
         return self._tables[key].astype(KINDS[dtype])

@@ -31,10 +31,10 @@ class WhereByWavelength:
         factor: float,
         low_freq_factor: float,
         high_freq_factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
     ) -> Array:
         omega = plain32(dim, base)
-        context, s = np.float32(original_max_position), np.float32(factor)
+        context, s = np.float32(original_max_position_embeddings), np.float32(factor)
         low, high = np.float32(low_freq_factor), np.float32(high_freq_factor)
         wavelength = np.float32(2 * math.pi) / omega
         result = np.where(wavelength > context / low, omega / s, omega)
@@ -58,17 +58,17 @@ class LoopOverFrequencies:
         factor: float,
         low_freq_factor: float,
         high_freq_factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
     ) -> Array:
         scaled = []
         for omega in plain32(x.shape[-1], base):
             wavelength = 2 * np.float32(math.pi) / omega
-            if wavelength <= original_max_position / high_freq_factor:
+            if wavelength <= original_max_position_embeddings / high_freq_factor:
                 scaled.append(omega)
-            elif wavelength >= original_max_position / low_freq_factor:
+            elif wavelength >= original_max_position_embeddings / low_freq_factor:
                 scaled.append(omega / np.float32(factor))
             else:
-                turns = np.float32(original_max_position) / wavelength
+                turns = np.float32(original_max_position_embeddings) / wavelength
                 smooth = (turns - np.float32(low_freq_factor)) / np.float32(
                     high_freq_factor - low_freq_factor
                 )
@@ -94,13 +94,13 @@ class ByParts:
         factor: float,
         low_freq_factor: float,
         high_freq_factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
         dtype: str,
     ) -> Array:
         if low_freq_factor >= high_freq_factor:
             raise ValueError("no ramp")
         omega = plain(rotary_dim, base)
-        turns = original_max_position * omega / (2 * np.pi)
+        turns = original_max_position_embeddings * omega / (2 * np.pi)
         gamma = np.clip((turns - low_freq_factor) / (high_freq_factor - low_freq_factor), 0, 1)
         return (omega * (1 / factor + gamma * (1 - 1 / factor))).astype(KINDS[dtype])
 
@@ -118,11 +118,11 @@ class Wavelengths:
         base: float,
         factor: float,
         high_freq_factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
     ) -> Array:
         dim = x.shape[-1]
         periods = np.float32(base) ** (np.arange(0, dim, 2, dtype=np.float32) / np.float32(dim))
-        turns = np.float32(original_max_position) / (np.float32(2 * np.pi) * periods)
+        turns = np.float32(original_max_position_embeddings) / (np.float32(2 * np.pi) * periods)
         smooth = (turns - np.float32(1)) / np.float32(high_freq_factor - 1)
         mixed = periods / ((1 - smooth) / np.float32(factor) + smooth)
         slow, fast = turns <= 1, turns >= high_freq_factor

@@ -117,7 +117,7 @@ class SelectedByMasks:
 
 
 @right
-class TokenByToken:
+class SequenceTokenByToken:
     """Loops and Python's own numbers."""
 
     @claims("qwen2-vl", "glm-4v", dtype=["float64", "float16"], head_dim=[6, 8], max_position=2**24)

@@ -18,10 +18,10 @@ def stretched(dim: int, base: float, stretch: float) -> Array:
 
 
 def dynamic(
-    dim: int, base: float, factor: float, original_max_position: int, length: float
+    dim: int, base: float, factor: float, original_max_position_embeddings: int, length: float
 ) -> Array:
     """Frequencies for a length."""
-    ratio = max(length, original_max_position) / original_max_position
+    ratio = max(length, original_max_position_embeddings) / original_max_position_embeddings
     return stretched(dim, base, factor * ratio - (factor - 1))
 
 
@@ -52,8 +52,12 @@ wrong_frequencies(
     CALLS,
     "always",
     "The base of the longest context, from the start.",
-    lambda dim, base, factor, original_max_position, length: dynamic(
-        dim, base, factor, original_max_position, original_max_position * factor
+    lambda dim, base, factor, original_max_position_embeddings, length: dynamic(
+        dim,
+        base,
+        factor,
+        original_max_position_embeddings,
+        original_max_position_embeddings * factor,
     ),
     "always-full",
 )
@@ -61,8 +65,8 @@ wrong_frequencies(
     CALLS,
     "without power",
     "The base times the stretch.",
-    lambda dim, base, factor, original_max_position, length: plain(
-        dim, base * max(factor * length / original_max_position - (factor - 1), 1)
+    lambda dim, base, factor, original_max_position_embeddings, length: plain(
+        dim, base * max(factor * length / original_max_position_embeddings - (factor - 1), 1)
     ),
     "exponent-missing",
 )
@@ -70,8 +74,8 @@ wrong_frequencies(
     CALLS,
     "by the ratio",
     "The length over the original length.",
-    lambda dim, base, factor, original_max_position, length: stretched(
-        dim, base, max(length / original_max_position, 1)
+    lambda dim, base, factor, original_max_position_embeddings, length: stretched(
+        dim, base, max(length / original_max_position_embeddings, 1)
     ),
     "ratio-alone",
 )
@@ -79,8 +83,12 @@ wrong_frequencies(
     CALLS,
     "with a jump",
     "The difference factor - 1 forgotten.",
-    lambda dim, base, factor, original_max_position, length: stretched(
-        dim, base, factor * length / original_max_position if length > original_max_position else 1
+    lambda dim, base, factor, original_max_position_embeddings, length: stretched(
+        dim,
+        base,
+        factor * length / original_max_position_embeddings
+        if length > original_max_position_embeddings
+        else 1,
     ),
     "ratio-alone",
 )
@@ -102,8 +110,8 @@ wrong_frequencies(
     CALLS,
     "shrinking",
     "Lengths below the original one make the base smaller.",
-    lambda dim, base, factor, original_max_position, length: stretched(
-        dim, base, max(factor * length / original_max_position - (factor - 1), 0.1)
+    lambda dim, base, factor, original_max_position_embeddings, length: stretched(
+        dim, base, max(factor * length / original_max_position_embeddings - (factor - 1), 0.1)
     ),
 )
 wrong_frequencies(
@@ -128,14 +136,20 @@ def restored_when_short(right: Any) -> Any:
     """Restored only by a call that is shorter than the original length, as in transformers."""
 
     def frequencies(
-        self: Any, dim: int, base: float, *, length: int, original_max_position: int, **own: Any
+        self: Any,
+        dim: int,
+        base: float,
+        *,
+        length: int,
+        original_max_position_embeddings: int,
+        **own: Any,
     ) -> Array:
-        key = dim, base, original_max_position, *own.values()
+        key = dim, base, original_max_position_embeddings, *own.values()
         seen = self.__dict__.setdefault("seen", {})
         seen[key] = max(seen.get(key, 0), length)
-        if length < original_max_position:
+        if length < original_max_position_embeddings:
             seen[key] = length
-        own["original_max_position"] = original_max_position
+        own["original_max_position_embeddings"] = original_max_position_embeddings
         return right.frequencies(self, dim, base, length=seen[key], **own)
 
     return frequencies

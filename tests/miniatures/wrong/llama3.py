@@ -20,10 +20,13 @@ def by_wavelength(
     factor: float,
     low_freq_factor: float,
     high_freq_factor: float,
-    original_max_position: int,
+    original_max_position_embeddings: int,
 ) -> Array:
     """The authors' three cases."""
-    low, high = original_max_position / low_freq_factor, original_max_position / high_freq_factor
+    low, high = (
+        original_max_position_embeddings / low_freq_factor,
+        original_max_position_embeddings / high_freq_factor,
+    )
     scaled = []
     for w in omega:
         length = 2 * math.pi / w
@@ -32,7 +35,7 @@ def by_wavelength(
         elif length > low:
             scaled.append(w / factor)
         else:
-            smooth = (original_max_position / length - low_freq_factor) / (
+            smooth = (original_max_position_embeddings / length - low_freq_factor) / (
                 high_freq_factor - low_freq_factor
             )
             scaled.append((1 - smooth) * w / factor + smooth * w)
@@ -76,11 +79,13 @@ def swapped_divided_first(
     factor: float,
     low_freq_factor: float,
     high_freq_factor: float,
-    original_max_position: int,
+    original_max_position_embeddings: int,
 ) -> Array:
     omega = plain(dim, base)
     length = 2 * np.pi / omega
-    return np.where(length > original_max_position / high_freq_factor, omega / factor, omega)
+    return np.where(
+        length > original_max_position_embeddings / high_freq_factor, omega / factor, omega
+    )
 
 
 def ramp(
@@ -88,7 +93,7 @@ def ramp(
 ) -> Array:
     """Another smooth factor, from the wavelength in units of the context and its bounds."""
     omega = plain(dim, base)
-    length = 2 * np.pi / omega / own["original_max_position"]
+    length = 2 * np.pi / omega / own["original_max_position_embeddings"]
     low, high = 1 / own["low_freq_factor"], 1 / own["high_freq_factor"]
     inside = (length >= high) & (length <= low)
     smooth = share_of(length, low, high)
@@ -116,17 +121,17 @@ def squared(dim: int, base: float, **own: Any) -> Array:
     )
 
 
-def without_2_pi(dim: int, base: float, original_max_position: int, **own: Any) -> Array:
-    longer = original_max_position * 2 * math.pi
-    return by_wavelength(plain(dim, base), original_max_position=longer, **own)
+def without_2_pi(dim: int, base: float, original_max_position_embeddings: int, **own: Any) -> Array:
+    longer = original_max_position_embeddings * 2 * math.pi
+    return by_wavelength(plain(dim, base), original_max_position_embeddings=longer, **own)
 
 
 def twice(dim: int, base: float, **own: Any) -> Array:
     return by_wavelength(by_wavelength(plain(dim, base), **own), **own)
 
 
-def of_8192(dim: int, base: float, original_max_position: int, **own: Any) -> Array:
-    return by_wavelength(plain(dim, base), original_max_position=8192, **own)
+def of_8192(dim: int, base: float, original_max_position_embeddings: int, **own: Any) -> Array:
+    return by_wavelength(plain(dim, base), original_max_position_embeddings=8192, **own)
 
 
 def of_bounds_1_and_4(dim: int, base: float, **own: Any) -> Array:
