@@ -26,8 +26,8 @@ def dynamic_ntk_frequencies(
 ) -> npt.NDArray[np.floating]:
     """Frequencies for a sequence of a certain length.
 
-    With d rotated channels, L = original_max_position_embeddings, and l the length, but no less than
-    L, the base is ``base * (factor * l / L - (factor - 1)) ** (d / (d-2))``.
+    With d rotated channels, L = original_max_position_embeddings, and l the length, but at least L,
+    the base is ``base * (factor * l / L - (factor - 1)) ** (d / (d-2))``.
 
     Parameters
     ----------

@@ -29,8 +29,8 @@ def llama3_frequencies(
     """Frequencies, the slow ones divided by a factor.
 
     Let r be the number of turns that a pair makes over original_max_position_embeddings positions.
-    Where r is at least high_freq_factor the frequency stays; where r is at most low_freq_factor it is divided
-    by factor; between the two the multiplier grows linearly with r, from 1/factor to 1.
+    Where r is at least high_freq_factor the frequency stays; where r is at most low_freq_factor it
+    is divided by factor; between the two the multiplier grows linearly with r, from 1/factor to 1.
 
     Parameters
     ----------
