@@ -37,8 +37,9 @@ unit: $(VENV)/dev
 	$(BIN)/pytest -n auto
 
 real: $(REAL:%=$(VENV)/%)
-	$(BIN)/pytest -q --impl=transformers
+	$(BIN)/pytest -q --impl=transformers --posenc-known=tests/known/transformers.yaml
 	$(BIN)/pytest -q --impl=transformers-gptj
+	$(BIN)/pytest -q --impl=transformers-dynamic --posenc-known=tests/known/transformers-dynamic.yaml
 	$(BIN)/pytest -q --impl=transformers-falcon --posenc-known=tests/known/transformers-falcon.yaml
 	$(BIN)/pytest -q --impl=torchtune --posenc-known=tests/known/torchtune.yaml
 	$(BIN)/pytest -q --impl=onnx

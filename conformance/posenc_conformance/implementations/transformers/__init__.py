@@ -1,0 +1,26 @@
+"""Hugging Face transformers."""
+
+from posenc_conformance.implementations.transformers.absolute import Absolute
+from posenc_conformance.implementations.transformers.attention import Attention
+from posenc_conformance.implementations.transformers.biases import Biases
+from posenc_conformance.implementations.transformers.rotary import Rotary
+from posenc_conformance.implementations.transformers.variants import (
+    TransformersDynamicAdapter,
+    TransformersFalconAdapter,
+    TransformersGPTJAdapter,
+)
+
+__all__ = [
+    "TransformersAdapter",
+    "TransformersDynamicAdapter",
+    "TransformersFalconAdapter",
+    "TransformersGPTJAdapter",
+]
+
+
+class TransformersAdapter(Rotary, Absolute, Biases, Attention):
+    """transformers (seen: 5.23.0), as its models call it: configuration, module, then function.
+
+    Of several models that do the same, the most used stands for all; the classes that this one is
+    made of say which.
+    """

@@ -1,0 +1,110 @@
+"""Encodings added to embeddings."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from posenc_conformance import claims, to_torch
+from posenc_conformance.implementations.transformers.base import (
+    EXACT,
+    FLOATS,
+    Transformers,
+    table_length,
+)
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Absolute(Transformers):
+    """Rows of the tables that models add to token embeddings, or of time steps.
+
+    ====================  ======================================================================
+    sinusoidal paper      DistilBERT with ``sinusoidal_pos_embds`` (also XLM, FlauBERT, SpeechT5)
+    sinusoidal concat     Marian (also Pegasus, RoFormer, Informer, CTRL)
+    sinusoidal fairseq    M2M100, padding index 1 (also NLLB, XGLM, FSMT, Speech2Text, TrOCR)
+    sinusoidal musicgen   MusicGen
+    sinusoidal whisper    Whisper's encoder (also Qwen-Omni)
+    sinusoidal adm        VibeVoice's diffusion head, which casts its time steps to float32 and, of
+                          an odd number of channels, returns one less
+    ====================  ======================================================================
+
+    Tables are built as long as the positions need, where the model would take its configured
+    maximum. DistilBERT and Marian fill theirs element by element in Python: hence their limit.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waves = lru_cache(maxsize=8)(self._make_waves)
+
+    @claims("paper", "concat", dtype=FLOATS, base=10000.0, odd_dim="uneven", max_position=1023)
+    @claims("fairseq", "musicgen", dtype=FLOATS, base=10000.0, max_position=131_071)
+    @claims("whisper", dtype=FLOATS, max_position=131_071)
+    @claims(
+        "adm",
+        dtype="float32",
+        base=10000.0,
+        dim=(256, 128, 96, 64, 16, 8, 6, 4, 2),
+        domain=("real", "negative"),
+        max_position=EXACT,
+    )
+    def sinusoidal(
+        self,
+        positions: npt.NDArray[Any],
+        dim: int,
+        *,
+        layout: str,
+        denominator: str,
+        first_position: int,
+        dtype: str,
+        base: float = 10000.0,
+    ) -> Tensor:
+        """Rows of the table that a model adds to its token embeddings, or of time steps."""
+        where = to_torch(positions)
+        if (layout, denominator) == ("cos-sin", "d/2"):
+            config = self.transformers.VibeVoiceDiffusionHeadConfig(frequency_embedding_size=dim)
+            return self.code["vibevoice"].VibeVoiceDiffusionHeadSinusoidalEmbedding(config)(where)
+        if layout == "cos-sin":
+            code = self.code["musicgen"]
+            module = code.MusicgenSinusoidalPositionalEmbedding(2048, dim)
+            return self._stretch(module, where, dtype, axes=3)
+        if first_position:
+            code = self.code["m2m_100"]
+            module = code.M2M100SinusoidalPositionalEmbedding(1024, dim, padding_idx=1)
+            return self._stretch(module, where, dtype, axes=2)[0]
+        name = {"interleaved": "paper", "sin-cos": "concat"}[layout]
+        name = "whisper" if denominator == "d/2-1" else name
+        table = self._waves(name, table_length(positions), dim, base, dtype)
+        return self.torch.nn.functional.embedding(where, table)
+
+    def _make_waves(self, name: str, length: int, dim: int, base: float, dtype: str) -> Tensor:
+        """A whole table, in the dtype of a model."""
+        kind = getattr(self.torch, dtype)
+        if name == "whisper":
+            return self.code["whisper"].sinusoids(length, dim, base).to(kind)
+        if name == "paper":
+            out = self.torch.empty(length, dim, dtype=kind)
+            return self.code["distilbert"].create_sinusoidal_embeddings(length, dim, out)
+        config = self.transformers.MarianConfig(
+            d_model=dim,
+            max_position_embeddings=length,
+            vocab_size=2,
+            pad_token_id=1,
+            encoder_layers=0,
+            encoder_attention_heads=1,
+        )
+        return self.code["marian"].MarianEncoder(config).to(kind).embed_positions.weight
+
+    def _stretch(self, module: Any, where: Tensor, dtype: str, axes: int) -> Tensor:
+        """Rows of a stretch of tokens without padding, from the first to the last asked for.
+
+        The modules lengthen their tables themselves.
+        """
+        module.to(getattr(self.torch, dtype))
+        first, last = (int(where.min()), int(where.max())) if len(where) else (0, -1)
+        tokens = self.torch.zeros(1, 1, last + 1 - first, dtype=self.torch.int64)
+        rows = module(tokens if axes == 3 else tokens[0], past_key_values_length=first)
+        return rows[..., where - first, :]

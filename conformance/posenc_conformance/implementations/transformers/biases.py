@@ -1,0 +1,99 @@
+"""Biases of logits."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance import claims, to_torch
+from posenc_conformance.implementations.transformers.base import ALL_FLOATS, FLOATS, Transformers
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Biases(Transformers):
+    """Biases that models add to their logits.
+
+    ====================  ======================================================================
+    alibi first-key       BLOOM, slopes included (also Falcon: see TransformersFalconAdapter)
+    alibi last-key        MPT, float32 only
+    t5                    T5 (also mT5, LongT5, UDOP, Pop2Piano, Switch)
+    clipped-bias          ESMFold, whose table has one more row, for masked pairs, before all others
+    ====================  ======================================================================
+    """
+
+    @claims("interpolated", dtype=FLOATS)
+    def alibi_slopes(self, heads: int, *, dtype: str) -> Tensor:
+        """The column of BLOOM's bias at key position 1."""
+        mask = self.torch.ones(1, 2, dtype=self.torch.int64)
+        bias = self.code["bloom"].build_alibi_tensor(mask, heads, getattr(self.torch, dtype))
+        return bias[:, 0, 1]
+
+    @claims("first-key", dtype=FLOATS)
+    @claims("last-key", dtype="float32")
+    def alibi_bias(self, heads: int, q_len: int, k_len: int, *, form: str, dtype: str) -> Tensor:
+        """One row for all queries, as BLOOM and MPT add it."""
+        if form == "last-key":
+            bias = self.code["mpt"].build_mpt_alibi_tensor(heads, k_len)
+        else:
+            mask = self.torch.ones(1, k_len, dtype=self.torch.int64)
+            bias = self.code["bloom"].build_alibi_tensor(mask, heads, getattr(self.torch, dtype))
+        return bias.expand(heads, q_len, k_len)
+
+    @claims("bidirectional", "causal")
+    def t5_bucket(
+        self,
+        relative_position: npt.NDArray[np.int64],
+        *,
+        direction: str,
+        num_buckets: int,
+        max_distance: int,
+    ) -> Tensor:
+        """``T5Attention._relative_position_bucket``."""
+        return self.code["t5"].T5Attention._relative_position_bucket(
+            to_torch(relative_position), direction == "bidirectional", num_buckets, max_distance
+        )
+
+    @claims("bidirectional", "causal", dtype=("float64", *FLOATS))
+    def t5_bias(
+        self,
+        table: npt.NDArray[Any],
+        q_len: int,
+        k_len: int,
+        *,
+        direction: str,
+        max_distance: int,
+    ) -> Tensor:
+        """``T5Attention.compute_bias`` with the table as its weights, of a decoder if causal."""
+        weights = to_torch(table)
+        config = self.transformers.T5Config(
+            d_model=1,
+            d_kv=1,
+            num_heads=weights.shape[1],
+            relative_attention_num_buckets=weights.shape[0],
+            relative_attention_max_distance=max_distance,
+            is_decoder=direction == "causal",
+        )
+        layer = self.code["t5"].T5Attention(config, has_relative_attention_bias=True, layer_idx=0)
+        layer.to(weights.dtype)
+        layer.load_state_dict({"relative_attention_bias.weight": weights}, strict=False)
+        return layer.compute_bias(q_len, k_len, past_seen_tokens=k_len - q_len)[0]
+
+    @claims(dtype=ALL_FLOATS)
+    def clipped_bias(self, table: npt.NDArray[Any], q_len: int, k_len: int) -> Tensor:
+        """``EsmFoldRelativePosition``, the rows of the last residues."""
+        weights = to_torch(table)
+        config = self.transformers.EsmConfig(vocab_size=33)
+        config.position_bins, config.pairwise_state_dim = len(weights) // 2, weights.shape[1]
+        module = import_module("transformers.models.esm.modeling_esmfold").EsmFoldRelativePosition(
+            config
+        )
+        module.to(weights.dtype)
+        masked = self.torch.zeros(1, weights.shape[1], dtype=weights.dtype)
+        module.load_state_dict({"embedding.weight": self.torch.cat([masked, weights])})
+        pairs = module(self.torch.arange(k_len)[None])[0, k_len - q_len :]
+        return pairs.permute(2, 0, 1)

@@ -1,0 +1,294 @@
+"""Rotary embedding and its scalings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance import claims, to_torch
+from posenc_conformance.implementations.transformers.base import (
+    EXACT,
+    FLOATS,
+    Transformers,
+    gradient,
+    headed,
+)
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = npt.NDArray[Any]
+Positions = npt.NDArray[np.int64]
+
+LARGEST_LENGTH = 16_384
+"""Of the sequences for which dynamic scaling is asked: it follows from the positions."""
+
+
+class Rotary(Transformers):
+    """A model's rotary module, then its ``apply_rotary_pos_emb`` on queries and keys.
+
+    ====================  ======================================================================
+    half                  Llama (also Mistral, Qwen, Gemma); for partial rotation GPT-NeoX (also
+                          Phi, StableLM)
+    interleaved           GLM (also Cohere and Ernie in float32, Llama 4 and DeepSeek-V2 as complex
+                          numbers, and GPT-J: see TransformersGPTJAdapter)
+    interleaved-to-half   DeepSeek-V3, its rotary part of a head
+    ====================  ======================================================================
+
+    The modules take the scalings of ``ROPE_INIT_FUNCTIONS`` from their configuration. A partial
+    rotation is a fraction of the head, of which they take ``int(head_dim * part)``: 58 channels of
+    100 become 57.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rotary = lru_cache(maxsize=64)(self._make_rotary)
+
+    @claims("interleaved", "half", dtype=FLOATS, rotation="partial", max_position=EXACT)
+    @claims("interleaved-to-half", dtype=FLOATS, max_position=EXACT)
+    def rope(
+        self,
+        x: Array,
+        positions: Positions,
+        *,
+        base: float,
+        layout: str,
+        rotary_dim: int | None = None,
+    ) -> Tensor:
+        """Queries turned by the model of the layout."""
+        module, rotate = self._rotary(layout, x.shape[-1], rotary_dim, rope_theta=base)
+        return _turned(module, rotate, to_torch(x), positions)
+
+    @claims("interleaved", "half", dtype=FLOATS, rotation="partial", max_position=EXACT)
+    @claims("interleaved-to-half", dtype=FLOATS, max_position=EXACT)
+    def rope_vjp(
+        self,
+        x: Array,
+        positions: Positions,
+        *,
+        base: float,
+        layout: str,
+        rotary_dim: int | None = None,
+    ) -> Tensor:
+        """What autograd makes of the same code."""
+        module, rotate = self._rotary(layout, x.shape[-1], rotary_dim, rope_theta=base)
+        cotangent = to_torch(x)
+        at = self.torch.zeros_like(cotangent)
+        return gradient(lambda each: _turned(module, rotate, each, positions), at, cotangent)
+
+    @claims()
+    def position_interpolation_frequencies(
+        self, rotary_dim: int, *, base: float, factor: float
+    ) -> Tensor:
+        """The inverse frequencies of rope_type linear."""
+        return self._frequencies(rotary_dim, rope_type="linear", rope_theta=base, factor=factor)
+
+    @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
+    def position_interpolation(
+        self, x: Array, positions: Positions, *, base: float, factor: float, layout: str
+    ) -> Tensor:
+        """The rope_type linear."""
+        return self._scaled(
+            x, positions, layout, rope_type="linear", rope_theta=base, factor=factor
+        )
+
+    @claims()
+    def dynamic_ntk_frequencies(
+        self,
+        rotary_dim: int,
+        *,
+        base: float,
+        factor: float,
+        original_max_position: int,
+        length: int,
+    ) -> Tensor:
+        """The inverse frequencies of rope_type dynamic for sequences of a length."""
+        return self._frequencies(
+            rotary_dim,
+            max_position_embeddings=original_max_position,
+            length=length,
+            rope_type="dynamic",
+            rope_theta=base,
+            factor=factor,
+        )
+
+    @claims("interleaved", "half", dtype=FLOATS, max_position=LARGEST_LENGTH - 1)
+    def dynamic_ntk(
+        self,
+        x: Array,
+        positions: Positions,
+        *,
+        base: float,
+        factor: float,
+        original_max_position: int,
+        length: int,
+        layout: str,
+    ) -> Tensor:
+        """The rope_type dynamic, of a model that has not seen any other sequence."""
+        return self.dynamic(
+            x, positions, layout, length, original_max_position, rope_theta=base, factor=factor
+        )
+
+    def dynamic(
+        self,
+        x: Array,
+        positions: Positions,
+        layout: str,
+        length: int,
+        original_max_position: int,
+        seen: int = 0,
+        **rope: Any,
+    ) -> Tensor:
+        """The rope_type dynamic, of a model that has seen a sequence of another length.
+
+        The module takes the largest position for the end of the sequence; so a row is added there.
+        """
+        module, rotate = self._make_rotary(
+            layout,
+            x.shape[-1],
+            max_position_embeddings=original_max_position,
+            rope_type="dynamic",
+            **rope,
+        )
+        values = self.torch.nn.functional.pad(to_torch(x), (0, 0, 0, 1))
+        if seen:
+            module(values, self.torch.tensor([[seen - 1]]))
+        return _turned(module, rotate, values, np.append(positions, length - 1))[..., :-1, :]
+
+    @claims()
+    def llama3_frequencies(
+        self,
+        rotary_dim: int,
+        *,
+        base: float,
+        factor: float,
+        low_freq_factor: float,
+        high_freq_factor: float,
+        original_max_position: int,
+    ) -> Tensor:
+        """The inverse frequencies of rope_type llama3."""
+        return self._frequencies(
+            rotary_dim,
+            rope_type="llama3",
+            rope_theta=base,
+            factor=factor,
+            low_freq_factor=low_freq_factor,
+            high_freq_factor=high_freq_factor,
+            original_max_position_embeddings=original_max_position,
+        )
+
+    @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
+    def llama3(
+        self,
+        x: Array,
+        positions: Positions,
+        *,
+        base: float,
+        factor: float,
+        low_freq_factor: float,
+        high_freq_factor: float,
+        original_max_position: int,
+        layout: str,
+    ) -> Tensor:
+        """The rope_type llama3."""
+        return self._scaled(
+            x,
+            positions,
+            layout,
+            rope_type="llama3",
+            rope_theta=base,
+            factor=factor,
+            low_freq_factor=low_freq_factor,
+            high_freq_factor=high_freq_factor,
+            original_max_position_embeddings=original_max_position,
+        )
+
+    @claims()
+    def p_rope_frequencies(self, rotary_dim: int, *, base: float, proportion: float) -> Tensor:
+        """The inverse frequencies of rope_type proportional."""
+        return self._frequencies(
+            rotary_dim,
+            rope_type="proportional",
+            rope_theta=base,
+            partial_rotary_factor=proportion,
+        )
+
+    @claims("half", dtype=FLOATS, max_position=EXACT)
+    def p_rope(self, x: Array, positions: Positions, *, base: float, proportion: float) -> Tensor:
+        """The rope_type proportional, of Gemma 4."""
+        return self._scaled(
+            x,
+            positions,
+            "half",
+            rope_type="proportional",
+            rope_theta=base,
+            partial_rotary_factor=proportion,
+        )
+
+    def _scaled(self, x: Array, positions: Positions, layout: str, **rope: Any) -> Tensor:
+        module, rotate = self._rotary(layout, x.shape[-1], **rope)
+        return _turned(module, rotate, to_torch(x), positions)
+
+    def _frequencies(
+        self,
+        rotary_dim: int,
+        length: int | None = None,
+        max_position_embeddings: int = 2048,
+        **rope: Any,
+    ) -> Tensor:
+        from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+        config = self.transformers.LlamaConfig(
+            head_dim=rotary_dim,
+            max_position_embeddings=max_position_embeddings,
+            rope_parameters=rope,
+        )
+        frequencies, _factor = ROPE_INIT_FUNCTIONS[rope["rope_type"]](config, seq_len=length)
+        return frequencies
+
+    def _make_rotary(
+        self,
+        layout: str,
+        head_dim: int,
+        rotary_dim: int | None = None,
+        max_position_embeddings: int = 2048,
+        **rope: Any,
+    ) -> tuple[Any, Any]:
+        """Module and function of the model that stands for a layout."""
+        auto = self.transformers
+        rope = {"rope_type": "default", **rope}
+        sizes: Mapping[str, Any] = {
+            "hidden_size": head_dim,
+            "num_attention_heads": 1,
+            "num_key_value_heads": 1,
+            "max_position_embeddings": max_position_embeddings,
+        }
+        part = {"partial_rotary_factor": (rotary_dim or head_dim) / head_dim}
+        if layout == "interleaved":
+            code = self.code["glm"]
+            config = auto.GlmConfig(**sizes, head_dim=head_dim, rope_parameters=part | rope)
+            return code.GlmRotaryEmbedding(config), code.apply_rotary_pos_emb
+        if layout == "interleaved-to-half":
+            code = self.code["deepseek_v3"]
+            config = auto.DeepseekV3Config(**sizes, qk_rope_head_dim=head_dim, rope_parameters=rope)
+            return code.DeepseekV3RotaryEmbedding(config), code.apply_rotary_pos_emb_interleave
+        if rotary_dim is None:
+            code = self.code["llama"]
+            config = auto.LlamaConfig(**sizes, head_dim=head_dim, rope_parameters=rope)
+            return code.LlamaRotaryEmbedding(config), code.apply_rotary_pos_emb
+        code = self.code["gpt_neox"]
+        config = auto.GPTNeoXConfig(
+            hidden_size=head_dim, num_attention_heads=1, rope_parameters=part | rope
+        )
+        return code.GPTNeoXRotaryEmbedding(config), code.apply_rotary_pos_emb
+
+
+def _turned(module: Any, rotate: Any, values: Tensor, positions: Positions) -> Tensor:
+    heads = headed(values)
+    cos, sin = module(heads, to_torch(positions)[None])
+    query, _key = rotate(heads, heads, cos, sin)
+    return query.reshape(values.shape)

@@ -1,0 +1,120 @@
+"""Models that do the same thing in another way."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance import claims, to_torch
+from posenc_conformance.implementations.transformers.base import FLOATS, table_length
+from posenc_conformance.implementations.transformers.rotary import LARGEST_LENGTH, Rotary
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class TransformersGPTJAdapter:
+    """GPT-J in transformers (seen: 5.23.0): a table of sines and cosines, base 10000 only.
+
+    The table is float32 and rows of it are cast to the dtype of the keys, as in a model that
+    ``from_pretrained`` loads. CodeGen has the same code.
+    """
+
+    requires = ("torch", "transformers")
+
+    def __init__(self) -> None:
+        import torch
+        from transformers.models.gptj import modeling_gptj
+
+        self.torch = torch
+        self.gptj = modeling_gptj
+        self._table = lru_cache(maxsize=8)(modeling_gptj.create_sinusoidal_positions)
+
+    @claims("interleaved", dtype=FLOATS, rotation="partial", base=10000.0, max_position=131_071)
+    def rope(
+        self,
+        x: npt.NDArray[Any],
+        positions: npt.NDArray[np.int64],
+        *,
+        rotary_dim: int | None = None,
+    ) -> Tensor:
+        """As in ``GPTJAttention.forward``, heads after positions."""
+        values = to_torch(x)
+        *batch, rows, head_dim = values.shape
+        rotated = head_dim if rotary_dim is None else rotary_dim
+        ids = to_torch(positions)[None]
+        table = self.gptj.get_embed_positions(self._table(table_length(positions), rotated), ids)
+        waves = self.torch.gather(table, 1, ids[..., None].expand(1, rows, table.shape[-1]))
+        sin, cos = waves.to(values.dtype).tensor_split(2, dim=-1)
+        heads = values.reshape(1, math.prod(batch), rows, head_dim).transpose(1, 2)
+        turned = self.gptj.apply_rotary_pos_emb(heads[..., :rotated], sin, cos)
+        whole = self.torch.cat([turned, heads[..., rotated:]], dim=-1)
+        return whole.transpose(1, 2).reshape(values.shape)
+
+
+class TransformersFalconAdapter:
+    """Falcon's ALiBi in transformers (seen: 5.23.0).
+
+    It rounds slopes and products to bfloat16 whatever dtype it is asked for.
+    """
+
+    requires = ("torch", "transformers")
+
+    def __init__(self) -> None:
+        import torch
+        from transformers.models.falcon import modeling_falcon
+
+        self.torch = torch
+        self.falcon = modeling_falcon
+
+    @claims("interpolated", dtype=FLOATS)
+    def alibi_slopes(self, heads: int, *, dtype: str) -> Tensor:
+        """The column of the bias at key position 1."""
+        return self.alibi_bias(heads, 1, 2, dtype=dtype)[:, 0, 1]
+
+    @claims("first-key", dtype=FLOATS)
+    def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Tensor:
+        """One row for all queries."""
+        mask = self.torch.ones(1, k_len, dtype=self.torch.int64)
+        bias = self.falcon.build_alibi_tensor(mask, heads, getattr(self.torch, dtype))
+        return bias.expand(heads, q_len, k_len)
+
+
+class TransformersDynamicAdapter:
+    """Dynamic NTK scaling in transformers (seen: 5.23.0), of a model that has seen a long sequence.
+
+    Its module keeps the frequencies of the longest sequence until one comes that is shorter than
+    those of its training. Here it has seen one of 262,144 tokens, and then sees the one asked for.
+    """
+
+    requires = ("torch", "transformers")
+
+    def __init__(self) -> None:
+        self._rotary = Rotary()
+
+    @claims("half", dtype=FLOATS, max_position=LARGEST_LENGTH - 1)
+    def dynamic_ntk(
+        self,
+        x: npt.NDArray[Any],
+        positions: npt.NDArray[np.int64],
+        *,
+        base: float,
+        factor: float,
+        original_max_position: int,
+        length: int,
+    ) -> Tensor:
+        """The second of two sequences."""
+        return self._rotary.dynamic(
+            x,
+            positions,
+            "half",
+            length,
+            original_max_position,
+            seen=2**18,
+            rope_theta=base,
+            factor=factor,
+        )

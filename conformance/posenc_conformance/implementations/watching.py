@@ -1,0 +1,36 @@
+"""Seeing what attention code of torch computes inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def logits(call: Callable[[], Any]) -> Tensor:
+    """What the first softmax inside a call is given.
+
+    Logits are seldom returned, but every one of them goes through a softmax. If the code converts
+    them to float32 for it, that is what is seen; converting them back loses nothing.
+    """
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen: list[Tensor] = []
+    softmax = (torch.ops.aten._softmax, torch.ops.aten._safe_softmax)
+
+    class Watch(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(
+            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if function.overloadpacket in softmax:
+                seen.append(args[0].clone())
+            return function(*args, **(kwargs or {}))
+
+    with torch.no_grad(), Watch():
+        call()
+    if not seen:
+        raise RuntimeError("no softmax was computed")
+    return seen[0]
