@@ -3,6 +3,8 @@
 from posenc_conformance.implementations.transformers.absolute import Absolute
 from posenc_conformance.implementations.transformers.attention import Attention
 from posenc_conformance.implementations.transformers.biases import Biases
+from posenc_conformance.implementations.transformers.masks import Masks
+from posenc_conformance.implementations.transformers.relative import Relative
 from posenc_conformance.implementations.transformers.rotary import Rotary
 from posenc_conformance.implementations.transformers.variants import (
     TransformersDynamicAdapter,
@@ -18,7 +20,7 @@ __all__ = [
 ]
 
 
-class TransformersAdapter(Rotary, Absolute, Biases, Attention):
+class TransformersAdapter(Rotary, Absolute, Biases, Relative, Attention, Masks):
     """transformers (seen: 5.23.0), as its models call it: configuration, module, then function.
 
     Of several models that do the same, the most used stands for all; the classes that this one is

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
 from posenc_conformance.implementations.transformers.base import (
+    ALL_FLOATS,
     EXACT,
     FLOATS,
     Transformers,
@@ -17,6 +20,8 @@ from posenc_conformance.implementations.transformers.base import (
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Positions = npt.NDArray[np.int64]
 
 
 class Absolute(Transformers):
@@ -30,6 +35,9 @@ class Absolute(Transformers):
     sinusoidal whisper    Whisper's encoder (also Qwen-Omni)
     sinusoidal adm        VibeVoice's diffusion head, which casts its time steps to float32 and, of
                           an odd number of channels, returns one less
+    learned               plain: GPT-2 (also BERT, ELECTRA); after-padding: RoBERTa; two: OPT (also
+                          BART)
+    learned-grid          ViT (also CLIP, BLIP), SigLIP, DeiT
     ====================  ======================================================================
 
     Tables are built as long as the positions need, where the model would take its configured
@@ -108,3 +116,63 @@ class Absolute(Transformers):
         tokens = self.torch.zeros(1, 1, last + 1 - first, dtype=self.torch.int64)
         rows = module(tokens if axes == 3 else tokens[0], past_key_values_length=first)
         return rows[..., where - first, :]
+
+    @claims("plain", "after-padding", "two", dtype=ALL_FLOATS)
+    def learned(
+        self,
+        positions: Positions,
+        table: npt.NDArray[Any],
+        *,
+        offset: str,
+        padding_idx: int | None = None,
+    ) -> Tensor:
+        """The module of embeddings, for the ids that the model gives its tokens."""
+        where, weights = to_torch(positions), to_torch(table)
+        rows, dim = weights.shape
+        auto = self.transformers
+        if offset == "none":
+            config = auto.GPT2Config(
+                vocab_size=1, n_positions=rows, n_embd=dim, n_layer=0, n_head=1
+            )
+            module = auto.GPT2Model(config).wpe
+            module.weight.data = weights
+            return module(where)
+        if offset == "two":
+            module = self.code["opt"].OPTLearnedPositionalEmbedding(rows - 2, dim)
+            module.weight.data = weights
+            return module(None, position_ids=where)
+        config = auto.RobertaConfig(
+            vocab_size=rows,
+            hidden_size=dim,
+            num_attention_heads=1,
+            pad_token_id=padding_idx,
+            max_position_embeddings=rows,
+        )
+        embeddings = self.code["roberta"].RobertaEmbeddings(config)
+        embeddings.position_embeddings.weight.data = weights
+        text = self.torch.zeros(1, int(where.max()) + 1 if len(where) else 0, dim)
+        ids = embeddings.create_position_ids_from_inputs_embeds(text, padding_idx)[0]
+        return embeddings.position_embeddings(ids[where])
+
+    @claims("vit", "siglip", "deit", dtype=FLOATS)
+    def learned_grid(
+        self, table: npt.NDArray[Any], height: int, width: int, *, class_tokens: int
+    ) -> Tensor:
+        """``interpolate_pos_encoding``, for patches of a single pixel."""
+        weights = to_torch(table)
+        rows, dim = weights.shape
+        name, model = (("siglip", "Siglip"), ("vit", "ViT"), ("deit", "DeiT"))[class_tokens]
+        kind = "SiglipVision" if class_tokens == 0 else model
+        config = getattr(self.transformers, f"{kind}Config")(
+            hidden_size=dim,
+            num_attention_heads=1,
+            image_size=math.isqrt(rows - class_tokens),
+            patch_size=1,
+        )
+        embeddings = getattr(self.code[name], f"{kind}Embeddings")(config)
+        if class_tokens:
+            embeddings.position_embeddings.data = weights[None]
+        else:
+            embeddings.position_embedding.weight.data = weights
+        patches = weights.new_zeros(1, class_tokens + height * width, dim)
+        return embeddings.interpolate_pos_encoding(patches, height, width)[0]

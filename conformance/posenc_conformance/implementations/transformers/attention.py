@@ -1,4 +1,4 @@
-"""Attention, and layers and scores that know of positions by themselves."""
+"""Attention, and layers that know of positions by themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from posenc_conformance.implementations.transformers.base import (
     Transformers,
     headed,
 )
-from posenc_conformance.implementations.watching import logits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,8 +31,6 @@ class Attention(Transformers):
                           channels as its queries, so they are spread over several heads with the
                           same queries and keys.
     conv-wav2vec2         Wav2Vec2 (also HuBERT, WavLM, Data2Vec's first layer, SpeechT5)
-    shaw key-minus-query  Wav2Vec2-BERT, an encoder: its queries are all of the sequence, so that
-                          fewer are the last of more, and the others zeros
     ====================  ======================================================================
     """
 
@@ -143,25 +140,3 @@ class Attention(Transformers):
         )
         frames = values.reshape(-1, *values.shape[-2:])
         return (frames + module(frames)).reshape(values.shape)
-
-    @claims("key-minus-query", dtype=FLOATS)
-    def shaw_scores(self, q: Array, k: Array, table: Array) -> Tensor:
-        """Logits of ``Wav2Vec2BertSelfAttention``, position_embeddings_type relative_key."""
-        query, key, rows = (to_torch(each) for each in (q, k, table))
-        code, reach = self.code["wav2vec2_bert"], len(rows) // 2
-        config = self.transformers.Wav2Vec2BertConfig(
-            hidden_size=query.shape[-1],
-            num_attention_heads=1,
-            left_max_position_embeddings=reach,
-            right_max_position_embeddings=reach,
-        )
-        module = code.Wav2Vec2BertSelfAttention(config).to(rows.dtype).eval()
-        module.load_state_dict({"distance_embedding.weight": rows}, strict=False)
-        every = self.torch.nn.functional.pad(query, (0, 0, key.shape[1] - query.shape[1], 0))
-        every, bias = code._apply_relative_key_position_encoding(module, every[None], key[None])
-        scores = logits(
-            lambda: code.eager_attention_forward(
-                module, every, key[None], key[None], None, module.scaling, position_bias=bias
-            )
-        )
-        return scores[0, :, -query.shape[1] :].to(query.dtype)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance import to_torch
-
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -54,25 +52,3 @@ def table_length(positions: npt.NDArray[np.int64]) -> int:
     """Length of a table that holds the positions, a power of two so that few tables are made."""
     largest = int(positions.max()) if positions.size else 0
     return max(64, 1 << largest.bit_length())
-
-
-def gradient(function: Any, at: Tensor, cotangent: Tensor) -> Tensor:
-    """The vector-Jacobian product of a function, by automatic differentiation."""
-    import torch
-
-    at.requires_grad_()
-    (result,) = torch.autograd.grad(function(at), at, cotangent)
-    return result
-
-
-__all__ = [
-    "ALL_FLOATS",
-    "EXACT",
-    "FLOATS",
-    "Code",
-    "Transformers",
-    "gradient",
-    "headed",
-    "table_length",
-    "to_torch",
-]

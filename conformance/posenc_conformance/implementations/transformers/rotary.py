@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
+from posenc_conformance.implementations.torch_tools import gradient
 from posenc_conformance.implementations.transformers.base import (
     EXACT,
     FLOATS,
     Transformers,
-    gradient,
     headed,
 )
 
@@ -37,6 +37,8 @@ class Rotary(Transformers):
     interleaved           GLM (also Cohere and Ernie in float32, Llama 4 and DeepSeek-V2 as complex
                           numbers, and GPT-J: see TransformersGPTJAdapter)
     interleaved-to-half   DeepSeek-V3, its rotary part of a head
+    yarn gpt-oss          gpt-oss
+    longrope              Phi-3
     ====================  ======================================================================
 
     The modules take the scalings of ``ROPE_INIT_FUNCTIONS`` from their configuration. A partial
@@ -76,9 +78,7 @@ class Rotary(Transformers):
     ) -> Tensor:
         """What autograd makes of the same code."""
         module, rotate = self._rotary(layout, x.shape[-1], rotary_dim, rope_theta=base)
-        cotangent = to_torch(x)
-        at = self.torch.zeros_like(cotangent)
-        return gradient(lambda each: _turned(module, rotate, each, positions), at, cotangent)
+        return gradient(lambda each: _turned(module, rotate, each, positions), to_torch(x))
 
     @claims()
     def position_interpolation_frequencies(
@@ -229,6 +229,118 @@ class Rotary(Transformers):
             partial_rotary_factor=proportion,
         )
 
+    @claims("code", "gpt-oss")
+    def yarn_frequencies(
+        self,
+        rotary_dim: int,
+        *,
+        ramp: str,
+        base: float,
+        factor: float,
+        original_max_position_embeddings: int,
+        beta_fast: float | None = None,
+        beta_slow: float | None = None,
+    ) -> Tensor:
+        """The inverse frequencies of rope_type yarn."""
+        return self._frequencies(
+            rotary_dim,
+            rope_type="yarn",
+            rope_theta=base,
+            factor=factor,
+            original_max_position_embeddings=original_max_position_embeddings,
+            beta_fast=beta_fast,
+            beta_slow=beta_slow,
+            truncate=ramp == "index",
+        )
+
+    @claims(
+        "code-half",
+        "code-interleaved",
+        dtype=FLOATS,
+        rotation="partial",
+        attention=("explicit", "mscale"),
+        max_position=EXACT,
+    )
+    @claims("gpt-oss", dtype=FLOATS, attention=("explicit", "mscale"), max_position=EXACT)
+    def yarn(
+        self,
+        x: Array,
+        positions: Positions,
+        *,
+        layout: str,
+        ramp: str,
+        base: float,
+        factor: float,
+        original_max_position_embeddings: int,
+        beta_fast: float | None = None,
+        beta_slow: float | None = None,
+        rotary_dim: int | None = None,
+        attention_factor: float | None = None,
+        mscale: float | None = None,
+        mscale_all_dim: float | None = None,
+    ) -> Tensor:
+        """The rope_type yarn, of gpt-oss if bounds are not rounded."""
+        return self._scaled(
+            x,
+            positions,
+            layout if ramp == "index" else "gpt-oss",
+            rotary_dim=rotary_dim,
+            rope_type="yarn",
+            rope_theta=base,
+            factor=factor,
+            original_max_position_embeddings=original_max_position_embeddings,
+            beta_fast=beta_fast,
+            beta_slow=beta_slow,
+            truncate=ramp == "index",
+            attention_factor=attention_factor,
+            mscale=mscale,
+            mscale_all_dim=mscale_all_dim,
+        )
+
+    @claims()
+    def longrope_frequencies(self, factors: Array, *, base: float) -> Tensor:
+        """The inverse frequencies of rope_type longrope in long texts."""
+        divisors = tuple(factors.tolist())
+        return self._frequencies(
+            2 * len(divisors),
+            length=2,
+            rope_type="longrope",
+            rope_theta=base,
+            short_factor=[1.0] * len(divisors),
+            long_factor=[*divisors],
+            factor=1.0,
+            original_max_position_embeddings=1,
+        )
+
+    @claims("phi-3", dtype=FLOATS, rotation="partial", attention="explicit", max_position=EXACT)
+    def longrope(
+        self,
+        x: Array,
+        positions: Positions,
+        short_factors: Array,
+        long_factors: Array,
+        *,
+        base: float,
+        factor: float,
+        original_max_position_embeddings: int,
+        rotary_dim: int | None = None,
+        attention_factor: float | None = None,
+    ) -> Tensor:
+        """Phi-3 with rope_type longrope."""
+        return self._scaled(
+            x,
+            positions,
+            "phi-3",
+            rotary_dim=rotary_dim,
+            rope_type="longrope",
+            rope_theta=base,
+            short_factor=tuple(short_factors.astype(float).tolist()),
+            long_factor=tuple(long_factors.astype(float).tolist()),
+            factor=factor,
+            original_max_position_embeddings=original_max_position_embeddings,
+            attention_factor=attention_factor,
+        )
+
     def _scaled(self, x: Array, positions: Positions, layout: str, **rope: Any) -> Tensor:
         module, rotate = self._rotary(layout, x.shape[-1], **rope)
         return _turned(module, rotate, to_torch(x), positions)
@@ -260,7 +372,7 @@ class Rotary(Transformers):
     ) -> tuple[Any, Any]:
         """Module and function of the model that stands for a layout."""
         auto = self.transformers
-        rope = {"rope_type": "default", **rope}
+        rope = {"rope_type": "default", **_listed(rope)}
         sizes: Mapping[str, Any] = {
             "hidden_size": head_dim,
             "num_attention_heads": 1,
@@ -276,6 +388,19 @@ class Rotary(Transformers):
             code = self.code["deepseek_v3"]
             config = auto.DeepseekV3Config(**sizes, qk_rope_head_dim=head_dim, rope_parameters=rope)
             return code.DeepseekV3RotaryEmbedding(config), code.apply_rotary_pos_emb_interleave
+        if layout == "gpt-oss":
+            code = self.code["gpt_oss"]
+            config = auto.GptOssConfig(**sizes, head_dim=head_dim, rope_parameters=rope)
+            return code.GptOssRotaryEmbedding(config), code.apply_rotary_pos_emb
+        if layout == "phi-3":
+            code = self.code["phi3"]
+            config = auto.Phi3Config(
+                **sizes,
+                pad_token_id=None,
+                original_max_position_embeddings=rope["original_max_position_embeddings"],
+                rope_parameters=part | rope,
+            )
+            return code.Phi3RotaryEmbedding(config), code.apply_rotary_pos_emb
         if rotary_dim is None:
             code = self.code["llama"]
             config = auto.LlamaConfig(**sizes, head_dim=head_dim, rope_parameters=rope)
@@ -285,6 +410,15 @@ class Rotary(Transformers):
             hidden_size=head_dim, num_attention_heads=1, rope_parameters=part | rope
         )
         return code.GPTNeoXRotaryEmbedding(config), code.apply_rotary_pos_emb
+
+
+def _listed(rope: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as a configuration has them; those that are not given stand for a default."""
+    return {
+        name: [*value] if isinstance(value, tuple) else value
+        for name, value in rope.items()
+        if value is not None
+    }
 
 
 def _turned(module: Any, rotate: Any, values: Tensor, positions: Positions) -> Tensor:

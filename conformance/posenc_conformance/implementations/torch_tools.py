@@ -1,4 +1,4 @@
-"""Seeing what attention code of torch computes inside."""
+"""What adapters of torch's libraries share: seeing what code computes inside, and gradients."""
 
 from __future__ import annotations
 
@@ -34,3 +34,12 @@ def logits(call: Callable[[], Any]) -> Tensor:
     if not seen:
         raise RuntimeError("no softmax was computed")
     return seen[0]
+
+
+def gradient(function: Callable[[Tensor], Tensor], cotangent: Tensor) -> Tensor:
+    """The vector-Jacobian product of a linear function, by automatic differentiation."""
+    import torch
+
+    at = torch.zeros_like(cotangent, requires_grad=True)
+    (result,) = torch.autograd.grad(function(at), at, cotangent)
+    return result

@@ -1,0 +1,62 @@
+"""PyTorch itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from posenc_conformance import claims, to_torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FLOATS = ("float64", "float32", "bfloat16", "float16")
+Array = npt.NDArray[Any]
+
+
+class TorchAdapter:
+    """torch (seen: 2.13.0), on the CPU: its attention, and the masks that go with it.
+
+    ``scaled_dot_product_attention`` aligns ``is_causal=True`` to the first key; with keys before
+    the queries one passes ``causal_lower_right``, as its documentation says. A bias goes into
+    ``attn_mask``. It gives no weights.
+
+    ``nn.Embedding`` and ``nn.functional.interpolate`` are judged where models use them.
+    """
+
+    requires = ("torch",)
+
+    def __init__(self) -> None:
+        import torch
+        from torch.nn.attention import bias
+
+        self.torch = torch
+        self.masks = bias
+        self.attend = torch.nn.functional.scaled_dot_product_attention
+
+    @claims("full", "causal", dtype=FLOATS)
+    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Tensor:
+        """``scaled_dot_product_attention``."""
+        seen = None
+        if mask == "causal":
+            seen = self.masks.causal_lower_right(q.shape[-2], k.shape[-2])
+        return self.attend(to_torch(q), to_torch(k), to_torch(v), attn_mask=seen)
+
+    @claims("causal", "unscaled", dtype=FLOATS)
+    def attention_with_bias(
+        self, q: Array, k: Array, v: Array, bias: Array, *, mask: str, scaling: str
+    ) -> Tensor:
+        """The same with the bias in the mask, and minus infinity where it is causal."""
+        added = to_torch(bias)
+        if mask == "causal":
+            seen = self.causal_mask(q.shape[-2], k.shape[-2], alignment="end")
+            added = added.masked_fill(~seen, float("-inf"))
+        scale = 1.0 if scaling == "unscaled" else None
+        return self.attend(to_torch(q), to_torch(k), to_torch(v), attn_mask=added, scale=scale)
+
+    @claims("end", "start")
+    def causal_mask(self, q_len: int, k_len: int, *, alignment: str) -> Tensor:
+        """``causal_lower_right`` and ``causal_upper_left``, made dense."""
+        make = {"end": self.masks.causal_lower_right, "start": self.masks.causal_upper_left}
+        return make[alignment](q_len, k_len)._materialize()

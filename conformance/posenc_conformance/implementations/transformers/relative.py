@@ -1,0 +1,234 @@
+"""Scores that depend on the distance of query and key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance import claims, to_torch
+from posenc_conformance.implementations.torch_tools import logits
+from posenc_conformance.implementations.transformers.base import FLOATS, Transformers
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = npt.NDArray[Any]
+
+
+class Relative(Transformers):
+    """What attention gives to its softmax.
+
+    =====================  =====================================================================
+    shaw key-minus-query   Wav2Vec2-BERT
+    transformer-xl xlnet   XLNet
+    transformer-xl         Wav2Vec2-Conformer (also SeamlessM4T)
+    conformer
+    deberta v1             DeBERTa
+    deberta v2             DeBERTa-v2 (also SEW-D)
+    =====================  =====================================================================
+
+    Wav2Vec2's are encoders, whose queries are all of the sequence. Where fewer are asked for, those
+    before them are zeros, and their scores are not looked at. DeBERTa's layers project hidden
+    states; here these hold queries and keys side by side, so that half of the heads have those that
+    are asked for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._xlnet = lru_cache(maxsize=32)(self._make_xlnet)
+
+    @claims("key-minus-query", dtype=FLOATS)
+    def shaw_scores(self, q: Array, k: Array, table: Array) -> Tensor:
+        """Logits of ``Wav2Vec2BertSelfAttention``, position_embeddings_type relative_key."""
+        query, key, rows = (to_torch(each) for each in (q, k, table))
+        code, reach = self.code["wav2vec2_bert"], len(rows) // 2
+        config = self.transformers.Wav2Vec2BertConfig(
+            hidden_size=query.shape[-1],
+            num_attention_heads=1,
+            left_max_position_embeddings=reach,
+            right_max_position_embeddings=reach,
+        )
+        module = code.Wav2Vec2BertSelfAttention(config).to(rows.dtype).eval()
+        module.load_state_dict({"distance_embedding.weight": rows}, strict=False)
+        every, bias = code._apply_relative_key_position_encoding(
+            module, _all_queries(query, key)[None], key[None]
+        )
+        scores = logits(
+            lambda: code.eager_attention_forward(
+                module, every, key[None], key[None], None, module.scaling, position_bias=bias
+            )
+        )
+        return scores[0, :, key.shape[1] - query.shape[1] :].to(query.dtype)
+
+    @claims("xlnet", dtype=FLOATS)
+    def relative_shift(self, x: Array) -> Tensor:
+        """``XLNetRelativeAttention.rel_shift_bnij``."""
+        values = to_torch(x)
+        *batch, q_len, columns = values.shape
+        shift = self.code["xlnet"].XLNetRelativeAttention.rel_shift_bnij
+        shifted = shift(values.reshape(1, -1, q_len, columns), klen=columns - q_len)
+        return shifted.reshape(*batch, q_len, columns - q_len)
+
+    @claims("xlnet", dtype=FLOATS, clamping="clamped")
+    @claims("conformer", dtype=FLOATS)
+    def transformer_xl_scores(
+        self,
+        q: Array,
+        k: Array,
+        w_kr: Array,
+        u: Array,
+        v: Array,
+        *,
+        layout: str,
+        clamp_len: int | None = None,
+    ) -> Tensor:
+        """``rel_attn_core`` of XLNet; a layer of Wav2Vec2-Conformer."""
+        arrays = [to_torch(each) for each in (q, k, w_kr, u, v)]
+        if layout == "interleaved":
+            return self._conformer(arrays)
+        return self._xlnet_scores(arrays, clamp_len or -1)
+
+    def _xlnet_scores(self, arrays: Sequence[Tensor], clamp_len: int) -> Tensor:
+        q, k, w_kr, u, v = arrays
+        heads, dim, head_dim = w_kr.shape
+        model = self._xlnet(dim, clamp_len)
+        code, config = self.code["xlnet"], self.transformers.XLNetConfig
+        layer = code.XLNetRelativeAttention(config(d_model=heads * head_dim, n_head=heads)).eval()
+        layer.r_w_bias.data, layer.r_r_bias.data = u, v
+        waves = model.relative_positional_encoding(q.shape[1], k.shape[1], bsz=1).type(w_kr.dtype)
+        distances = self.torch.einsum("ibh,nhd->ibnd", waves, w_kr)
+        query, key = (each.permute(1, 0, 2)[:, None] for each in (q, k))
+        scores = logits(lambda: layer.rel_attn_core(query, key, key, distances))
+        return scores[0].to(q.dtype)
+
+    def _make_xlnet(self, dim: int, clamp_len: int) -> Any:
+        config = self.transformers.XLNetConfig(
+            vocab_size=1, d_model=dim, n_layer=0, n_head=1, d_inner=1, clamp_len=clamp_len
+        )
+        return self.transformers.XLNetModel(config)
+
+    def _conformer(self, arrays: Sequence[Tensor]) -> Tensor:
+        q, k, w_kr, u, v = arrays
+        heads, dim, head_dim = w_kr.shape
+        code, auto = self.code["wav2vec2_conformer"], self.transformers
+        usual = {"position_embeddings_type": "relative", "max_source_positions": 4}
+        waves = code.Wav2Vec2ConformerRelPositionalEmbedding(
+            auto.Wav2Vec2ConformerConfig(hidden_size=dim, **usual)
+        )
+        layer = code.Wav2Vec2ConformerSelfAttention(
+            auto.Wav2Vec2ConformerConfig(
+                hidden_size=heads * head_dim, num_attention_heads=heads, **usual
+            )
+        ).eval()
+        layer.pos_bias_u.data, layer.pos_bias_v.data = u, v
+        layer.linear_pos.weight.data = w_kr.transpose(1, 2).reshape(heads * head_dim, dim)
+        distances = waves(k.new_zeros(1, k.shape[1], dim))
+        query, bias = code._apply_relative_position_encoding(
+            layer, _all_queries(q, k)[None], k[None], distances
+        )
+        scores = logits(
+            lambda: code.eager_attention_forward(
+                layer, query, k[None], k[None], None, layer.scaling, position_bias=bias
+            )
+        )
+        return scores[0, :, k.shape[1] - q.shape[1] :].to(q.dtype)
+
+    @claims("growing")
+    def deberta_bucket(
+        self,
+        relative_position: npt.NDArray[np.int64],
+        *,
+        num_buckets: int,
+        max_relative_positions: int,
+    ) -> Tensor:
+        """``make_log_bucket_position``, whose result ``build_relative_position`` makes whole."""
+        bucket = self.code["deberta_v2"].make_log_bucket_position
+        buckets = bucket(to_torch(relative_position), num_buckets, max_relative_positions)
+        return buckets.to(self.torch.long)
+
+    @claims("v1", dtype=FLOATS)
+    def deberta_scores(self, q: Array, k: Array, q_r: Array, k_r: Array) -> Tensor:
+        """DeBERTa's layer."""
+        hidden, table, first, second = self._side_by_side(q, k, q_r, k_r)
+        code, rows = self.code["deberta"], q_r.shape[1]
+        config = self.transformers.DebertaConfig(
+            **_sizes(q), max_relative_positions=rows // 2, pos_att_type=["c2p", "p2c"]
+        )
+        layer = code.DisentangledSelfAttention(config).to(hidden.dtype).eval()
+        three = self.torch.stack((first, second, self.torch.zeros_like(first)))
+        three = three.reshape(3, config.num_attention_heads, -1, len(first)).transpose(0, 1)
+        layer.in_proj.weight.data = three.reshape(-1, len(first))
+        layer.pos_q_proj.weight.data, layer.pos_proj.weight.data = first, second
+        layer.pos_q_proj.bias.data.zero_()
+        distances = code.build_relative_position(hidden, hidden)
+        return self._scores(layer, q, hidden, distances, table)
+
+    @claims("v2-transformers", dtype=FLOATS)
+    def deberta_v2_scores(
+        self, q: Array, k: Array, q_r: Array, k_r: Array, *, max_relative_positions: int
+    ) -> Tensor:
+        """DeBERTa-v2's layer."""
+        hidden, table, first, second = self._side_by_side(q, k, q_r, k_r)
+        code, rows = self.code["deberta_v2"], q_r.shape[1]
+        config = self.transformers.DebertaV2Config(
+            **_sizes(q),
+            max_relative_positions=max_relative_positions,
+            position_buckets=rows // 2,
+            pos_att_type=["c2p", "p2c"],
+        )
+        layer = code.DisentangledSelfAttention(config).to(hidden.dtype).eval()
+        for projection in (layer.query_proj, layer.pos_query_proj):
+            projection.weight.data = first
+        for projection in (layer.key_proj, layer.pos_key_proj):
+            projection.weight.data = second
+        for projection in (
+            layer.query_proj,
+            layer.key_proj,
+            layer.pos_query_proj,
+            layer.pos_key_proj,
+        ):
+            projection.bias.data.zero_()
+        return self._scores(layer, q, hidden, None, table)
+
+    def _side_by_side(
+        self, q: Array, k: Array, q_r: Array, k_r: Array
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Hidden states, a table, and the projections that take them apart again."""
+        queries, keys, table_q, table_k = (
+            to_torch(each).transpose(0, 1).flatten(1) for each in (q, k, q_r, k_r)
+        )
+        width = queries.shape[1]
+        both = self.torch.eye(2 * width, dtype=queries.dtype)
+        nothing = self.torch.zeros_like(both[:width])
+        first, second = (self.torch.cat([half, nothing]) for half in (both[:width], both[width:]))
+        hidden = self.torch.cat([queries, keys], dim=1)[None]
+        return hidden, self.torch.cat([table_q, table_k], dim=1), first, second
+
+    def _scores(
+        self, layer: Any, q: Array, hidden: Tensor, distances: Tensor | None, table: Tensor
+    ) -> Tensor:
+        everything = self.torch.ones(1, 1, 1, hidden.shape[1], dtype=self.torch.int64)
+        scores = logits(
+            lambda: layer(hidden, everything, relative_pos=distances, rel_embeddings=table)
+        )
+        return scores[0, : len(q)].to(hidden.dtype)
+
+
+def _sizes(q: Array) -> dict[str, Any]:
+    heads, _length, head_dim = q.shape
+    return {
+        "hidden_size": 2 * heads * head_dim,
+        "num_attention_heads": 2 * heads,
+        "relative_attention": True,
+    }
+
+
+def _all_queries(query: Tensor, key: Tensor) -> Tensor:
+    """As many queries as keys: zeros before those that are asked for."""
+    import torch
+
+    return torch.nn.functional.pad(query, (0, 0, key.shape[1] - query.shape[1], 0))
