@@ -9,17 +9,20 @@ TORCH ?= torch==2.13.0
 CONSTRAINTS := constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL := $(PIP) install -c $(CONSTRAINTS)
-NEED_TORCH := transformers torchtune
+NEED_TORCH := diffusers rotary-embedding-torch torchscale torchtune transformers x-transformers
 EXTRAS := $(NEED_TORCH) onnx
-REAL := transformers torchtune onnx
+REAL := diffusers diffusers-flux onnx rotary-embedding-torch rotary-embedding-torch-half torch \
+	torchscale torchtune torchtune-phi3 transformers transformers-dynamic transformers-falcon \
+	transformers-gptj x-transformers docs/examples/torch_adapter.py
 
 .PHONY: conformance test lint types unit goldens real site clean
 
 # transformers-gptj needs what transformers needs.
-NEEDED := $(filter $(firstword $(subst -, ,$(IMPL))),$(EXTRAS))
+NEEDED := $(foreach name,torch $(EXTRAS),$(if $(filter $(name) $(name)-%,$(IMPL)),$(name)))
+judge = $(BIN)/pytest --impl=$(1) $(addprefix --posenc-known=,$(wildcard tests/known/$(1).yaml))
 
 conformance: $(VENV)/kit $(NEEDED:%=$(VENV)/%)
-	$(BIN)/pytest --impl=$(IMPL)
+	$(call judge,$(IMPL))
 
 test: lint types goldens unit conformance real
 
@@ -36,14 +39,13 @@ goldens: $(VENV)/dev
 unit: $(VENV)/dev
 	$(BIN)/pytest -n auto
 
-real: $(REAL:%=$(VENV)/%)
-	$(BIN)/pytest -q --impl=transformers --posenc-known=tests/known/transformers.yaml
-	$(BIN)/pytest -q --impl=transformers-gptj
-	$(BIN)/pytest -q --impl=transformers-dynamic --posenc-known=tests/known/transformers-dynamic.yaml
-	$(BIN)/pytest -q --impl=transformers-falcon --posenc-known=tests/known/transformers-falcon.yaml
-	$(BIN)/pytest -q --impl=torchtune --posenc-known=tests/known/torchtune.yaml
-	$(BIN)/pytest -q --impl=onnx
-	$(BIN)/pytest -q --impl=docs/examples/torch_adapter.py
+define line
+
+
+endef
+
+real: $(EXTRAS:%=$(VENV)/%)
+	$(foreach name,$(REAL),$(call judge,$(name)) -q$(line)	)
 
 site: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -70,6 +72,11 @@ $(VENV)/torch: $(VENV)/python
 
 $(NEED_TORCH:%=$(VENV)/%): $(VENV)/torch
 
-$(EXTRAS:%=$(VENV)/%): $(VENV)/kit
+# torchscale pins old releases of libraries that what is judged of it does not import.
+$(VENV)/torchscale: $(VENV)/kit
+	$(PIP) install --no-deps torchscale
+	touch $@
+
+$(filter-out $(VENV)/torchscale,$(EXTRAS:%=$(VENV)/%)): $(VENV)/kit
 	$(INSTALL) -e '.[$(@F)]'
 	touch $@

@@ -91,9 +91,7 @@ class RotaryEmbeddingTorchAdapter:
         for row, position in enumerate(positions):
             every = values.new_zeros(*batch, length, head_dim)
             every[..., position, :] = values[..., row, :]
-            module = self._new(
-                dim=head_dim, theta=base, use_xpos=True, xpos_scale_base=scale_base
-            )
+            module = self._new(dim=head_dim, theta=base, use_xpos=True, xpos_scale_base=scale_base)
             both = module.rotate_queries_and_keys(every, every)
             turned[..., row, :] = both[downscale][..., position, :]
         return turned
@@ -123,9 +121,7 @@ class RotaryEmbeddingTorchHalfAdapter:
     def __init__(self) -> None:
         self._float32 = RotaryEmbeddingTorchAdapter()
 
-    @claims(
-        "interleaved", dtype=("bfloat16", "float16"), head_dim=HEAD_DIMS, max_position=65_504
-    )
+    @claims("interleaved", dtype=("bfloat16", "float16"), head_dim=HEAD_DIMS, max_position=65_504)
     def rope(self, x: Array, positions: Positions, *, base: float) -> Tensor:
         """``RotaryEmbedding`` of all channels."""
         module = self._float32._new(dim=x.shape[-1], theta=base)

@@ -35,6 +35,9 @@ class Absolute(Transformers):
     sinusoidal whisper    Whisper's encoder (also Qwen-Omni)
     sinusoidal adm        VibeVoice's diffusion head, which casts its time steps to float32 and, of
                           an odd number of channels, returns one less
+    sincos-2d             mae: AIMv2, for an image of zeros (also ViT-MAE); row-first: RT-DETR (also
+                          D-FINE), both float64 inside; detr: DETR, which computes in the dtype that
+                          it is asked for
     learned               plain: GPT-2 (also BERT, ELECTRA); after-padding: RoBERTa; two: OPT (also
                           BART)
     learned-grid          ViT (also CLIP, BLIP), SigLIP, DeiT
@@ -116,6 +119,37 @@ class Absolute(Transformers):
         tokens = self.torch.zeros(1, 1, last + 1 - first, dtype=self.torch.int64)
         rows = module(tokens if axes == 3 else tokens[0], past_key_values_length=first)
         return rows[..., where - first, :]
+
+    @claims("mae", dtype=ALL_FLOATS, base=10000.0)
+    @claims("row-first", dtype=ALL_FLOATS)
+    @claims("detr", dtype=ALL_FLOATS)
+    def sincos_2d(
+        self,
+        height: int,
+        width: int,
+        dim: int,
+        *,
+        base: float,
+        first_axis: str,
+        coordinates: str,
+        dtype: str,
+    ) -> Tensor:
+        """Embeddings of AIMv2, ``build_2d_sinusoidal_position_embedding``, module of DETR."""
+        kind = getattr(self.torch, dtype)
+        if coordinates == "normalized":
+            module = self.code["detr"].DetrSinePositionEmbedding(dim // 2, base, normalize=True)
+            table = module(self.torch.Size((1, dim, height, width)), "cpu", kind)
+            return table[0].flatten(1).T
+        if first_axis == "row":
+            return self.code["rt_detr"].build_2d_sinusoidal_position_embedding(
+                height, width, dim, temperature=base, dtype=kind
+            )
+        config = self.transformers.Aimv2VisionConfig(
+            hidden_size=dim, image_size=1, patch_size=1, num_channels=1, is_native=True
+        )
+        embeddings = self.code["aimv2"].Aimv2VisionEmbeddings(config).to(kind)
+        embeddings.patch_embed.bias.data.zero_()
+        return embeddings(self.torch.zeros(1, 1, height, width, dtype=kind))[0]
 
     @claims("plain", "after-padding", "two", dtype=ALL_FLOATS)
     def learned(

@@ -70,18 +70,38 @@ class Biases(Transformers):
     ) -> Tensor:
         """``T5Attention.compute_bias`` with the table as its weights, of a decoder if causal."""
         weights = to_torch(table)
+        rows, heads = weights.shape
+        layer = self._t5(rows, heads, direction, max_distance).to(weights.dtype)
+        layer.load_state_dict({"relative_attention_bias.weight": weights}, strict=False)
+        return layer.compute_bias(q_len, k_len, past_seen_tokens=k_len - q_len)[0]
+
+    @claims("bidirectional", "causal", dtype=ALL_FLOATS)
+    def t5_bias_vjp(
+        self,
+        gradient: npt.NDArray[Any],
+        *,
+        direction: str,
+        num_buckets: int,
+        max_distance: int,
+    ) -> Tensor:
+        """What autograd makes of ``compute_bias``, for the weights of the table."""
+        heads, q_len, k_len = gradient.shape
+        cotangent = to_torch(gradient)
+        layer = self._t5(num_buckets, heads, direction, max_distance).to(cotangent.dtype)
+        bias = layer.compute_bias(q_len, k_len, past_seen_tokens=k_len - q_len)[0]
+        table = layer.relative_attention_bias.weight
+        return self.torch.autograd.grad(bias, table, cotangent)[0]
+
+    def _t5(self, num_buckets: int, heads: int, direction: str, max_distance: int) -> Any:
         config = self.transformers.T5Config(
             d_model=1,
             d_kv=1,
-            num_heads=weights.shape[1],
-            relative_attention_num_buckets=weights.shape[0],
+            num_heads=heads,
+            relative_attention_num_buckets=num_buckets,
             relative_attention_max_distance=max_distance,
             is_decoder=direction == "causal",
         )
-        layer = self.code["t5"].T5Attention(config, has_relative_attention_bias=True, layer_idx=0)
-        layer.to(weights.dtype)
-        layer.load_state_dict({"relative_attention_bias.weight": weights}, strict=False)
-        return layer.compute_bias(q_len, k_len, past_seen_tokens=k_len - q_len)[0]
+        return self.code["t5"].T5Attention(config, has_relative_attention_bias=True, layer_idx=0)
 
     @claims(dtype=ALL_FLOATS)
     def clipped_bias(self, table: npt.NDArray[Any], q_len: int, k_len: int) -> Tensor:
