@@ -9,8 +9,9 @@ TORCH ?= torch==2.13.0
 CONSTRAINTS := constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL := $(PIP) install -c $(CONSTRAINTS)
-NEED_TORCH := diffusers rotary-embedding-torch torchscale torchtune transformers x-transformers
+NEED_TORCH := diffusers rotary-embedding-torch timm torchscale torchtune transformers x-transformers
 EXTRAS := $(NEED_TORCH) onnx
+# Without timm: it needs torchvision of the same build as torch, which PyPI has for GPUs alone.
 REAL := diffusers diffusers-flux onnx rotary-embedding-torch rotary-embedding-torch-half torch \
 	torchscale torchtune torchtune-phi3 transformers transformers-dynamic transformers-falcon \
 	transformers-gptj x-transformers docs/examples/torch_adapter.py
@@ -44,7 +45,7 @@ define line
 
 endef
 
-real: $(EXTRAS:%=$(VENV)/%)
+real: $(patsubst %,$(VENV)/%,$(filter-out timm,$(EXTRAS)))
 	$(foreach name,$(REAL),$(call judge,$(name)) -q$(line)	)
 
 site: $(VENV)/dev
