@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 ALL_FLOATS = ("float64", "float32", "bfloat16", "float16")
 FLOATS = ("float32", "bfloat16", "float16")
 Array = npt.NDArray[Any]
+Positions = npt.NDArray[np.int64]
 
 
 class TimmAdapter:
@@ -25,6 +27,8 @@ class TimmAdapter:
     learned-grid timm     ``resample_abs_pos_embed``, by which Vision Transformers change their size
     sincos-2d row-first   ``build_sincos2d_pos_embed`` with interleave_sin_cos, which has all sines
                           of an axis before its cosines; without, those of both axes come first
+    rope-2d               ``RotaryEmbeddingCat`` with grid_indexing ij (eva) and xy (rope-vit), and
+                          ``RotaryEmbeddingMixed``; rows of a grid that holds all positions
     ====================  ======================================================================
 
     timm imports torchvision, which must be of the same build as torch: for torch of the CPU,
@@ -61,6 +65,27 @@ class TimmAdapter:
         rows = values.reshape(-1, *values.shape[-2:])
         return module(rows, (height, width)).reshape(values.shape)
 
+    @claims("rope-vit", "eva", dtype=FLOATS, max_position=127)
+    def rope_2d(self, x: Array, positions: Positions, *, base: float, order: str) -> Tensor:
+        """``RotaryEmbeddingCat``, then ``apply_rot_embed_cat``."""
+        module = self.layers.RotaryEmbeddingCat(
+            x.shape[-1],
+            temperature=base,
+            in_pixels=False,
+            grid_indexing="xy" if order == "column-first" else "ij",
+        )
+        shape, rows = _grid(positions)
+        return self.layers.apply_rot_embed_cat(to_torch(x), module.get_embed(shape)[rows])
+
+    @claims(dtype=FLOATS, max_position=127)
+    def rope_2d_mixed(self, x: Array, positions: Positions, frequencies: Array) -> Tensor:
+        """``RotaryEmbeddingMixed`` of a single layer, its frequencies in float32."""
+        heads, _n, head_dim = x.shape[-3:]
+        module = self.layers.RotaryEmbeddingMixed(heads * head_dim, depth=1, num_heads=heads)
+        module.freqs.data = to_torch(frequencies)[:, None].float()
+        shape, rows = _grid(positions)
+        return self.layers.apply_rot_embed_cat(to_torch(x), module.get_embed(shape)[0][:, rows])
+
     @claims("timm", dtype=FLOATS)
     def learned_grid(self, table: Array, height: int, width: int) -> Tensor:
         """``resample_abs_pos_embed``."""
@@ -76,3 +101,9 @@ class TimmAdapter:
             interleave_sin_cos=True,
             dtype=getattr(self.torch, dtype),
         )
+
+
+def _grid(positions: Positions) -> tuple[list[int], Tensor]:
+    """A grid that holds all positions, and which of its rows they are."""
+    height, width = (int(axis.max()) + 1 if axis.size else 1 for axis in positions)
+    return [height, width], to_torch(positions[0] * width + positions[1])

@@ -2,6 +2,7 @@
 
 from posenc_conformance.implementations.transformers.absolute import Absolute
 from posenc_conformance.implementations.transformers.attention import Attention
+from posenc_conformance.implementations.transformers.axes import Axes
 from posenc_conformance.implementations.transformers.biases import Biases
 from posenc_conformance.implementations.transformers.masks import Masks
 from posenc_conformance.implementations.transformers.relative import Relative
@@ -20,7 +21,7 @@ __all__ = [
 ]
 
 
-class TransformersAdapter(Rotary, Absolute, Biases, Relative, Attention, Masks):
+class TransformersAdapter(Rotary, Axes, Absolute, Biases, Relative, Attention, Masks):
     """transformers (seen: 5.23.0), as its models call it: configuration, module, then function.
 
     Of several models that do the same, the most used stands for all; the classes that this one is

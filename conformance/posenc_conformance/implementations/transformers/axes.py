@@ -1,0 +1,172 @@
+"""Rotary embedding with positions on several axes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance import claims, to_torch
+from posenc_conformance.implementations.transformers.base import (
+    EXACT,
+    FLOATS,
+    Transformers,
+    headed,
+)
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = npt.NDArray[Any]
+Positions = npt.NDArray[np.int64]
+
+
+class Axes(Transformers):
+    """Models of images and videos.
+
+    =====================  =====================================================================
+    m-rope qwen2-vl        Qwen2-VL (also Qwen2.5-VL)
+    m-rope qwen3-vl        Qwen3.5, whose rotation may be partial (Qwen3-VL's is whole)
+    m-rope glm-4v          GLM-4.1V
+    m-rope ids spatial     Qwen2-VL, ``get_rope_index``; a segment of one frame is an image
+    rope-2d rope-vit       SAM 2's memory of a video, base 10,000 or any other
+    rope-2d qwen2-vl       the vision tower of Qwen2-VL
+    rope-2d pixtral-half   Pixtral
+    rope-2d gemma-4        the vision tower of Gemma 4
+    =====================  =====================================================================
+
+    Positions are given as each model gives them to its module: rows before columns, or the reverse.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._qwen2_vl = lru_cache(maxsize=8)(self._make_qwen2_vl)
+
+    @claims("qwen2-vl", dtype=FLOATS, max_position=EXACT)
+    @claims("qwen3-vl", "glm-4v", dtype=FLOATS, rotation="partial", max_position=EXACT)
+    def m_rope(
+        self,
+        x: Array,
+        positions: Positions,
+        sections: npt.NDArray[np.int64],
+        *,
+        base: float,
+        layout: str,
+        allocation: str,
+    ) -> Tensor:
+        """The model's rotary module, then its ``apply_rotary_pos_emb``."""
+        head_dim = x.shape[-1]
+        auto = self.transformers
+        rope = {
+            "rope_type": "default",
+            "rope_theta": base,
+            "mrope_section": sections.tolist(),
+            "partial_rotary_factor": 2 * int(sections.sum()) / head_dim,
+        }
+        config: dict[str, Any] = {
+            "hidden_size": head_dim,
+            "num_attention_heads": 1,
+            "num_key_value_heads": 1,
+            "head_dim": head_dim,
+            "rope_parameters": rope,
+        }
+        if layout == "interleaved":
+            code = self.code["glm4v"]
+            module = code.Glm4vTextRotaryEmbedding(auto.Glm4vTextConfig(**config))
+        elif allocation == "interleaved":
+            code = self.code["qwen3_5"]
+            module = code.Qwen3_5TextRotaryEmbedding(auto.Qwen3_5TextConfig(**config))
+        else:
+            code = self.code["qwen2_vl"]
+            module = code.Qwen2VLRotaryEmbedding(auto.Qwen2VLTextConfig(**config))
+        heads = headed(to_torch(x))
+        cos, sin = module(heads, to_torch(positions)[:, None])
+        query, _key = code.apply_rotary_pos_emb(heads, heads, cos, sin)
+        return query.reshape(x.shape)
+
+    @claims("spatial")
+    def m_rope_position_ids(self, segments: npt.NDArray[np.int64], *, merge_size: int) -> Tensor:
+        """``Qwen2VLModel.get_rope_index``."""
+        torch = self.torch
+        kinds: list[int] = []
+        grids: dict[int, list[list[int]]] = {1: [], 2: []}
+        for frames, height, width in segments.tolist():
+            if height == 0:
+                kinds += [0] * frames
+                continue
+            kind = 1 if frames == 1 else 2
+            kinds += [kind] * (frames * (height // merge_size) * (width // merge_size))
+            grids[kind].append([frames, height, width])
+        tokens = torch.tensor([kinds], dtype=torch.int64)
+        ids, _delta = self._qwen2_vl(merge_size).get_rope_index(
+            tokens,
+            tokens,
+            image_grid_thw=torch.tensor(grids[1]) if grids[1] else None,
+            video_grid_thw=torch.tensor(grids[2]) if grids[2] else None,
+        )
+        return ids[:, 0]
+
+    def _make_qwen2_vl(self, merge_size: int) -> Any:
+        """A model without layers or weights, for the positions that it gives."""
+        config = self.transformers.Qwen2VLConfig(
+            text_config={"num_hidden_layers": 0},
+            vision_config={"depth": 0, "spatial_merge_size": merge_size},
+        )
+        with self.torch.device("meta"):
+            return self.transformers.Qwen2VLModel(config)
+
+    @claims("rope-vit", "qwen2-vl", "pixtral-half", "gemma-4", dtype=FLOATS, max_position=EXACT)
+    def rope_2d(
+        self,
+        x: Array,
+        positions: Positions,
+        *,
+        base: float,
+        layout: str,
+        order: str,
+        progression: str,
+    ) -> Tensor:
+        """The vision tower's rotary module, then its function."""
+        values, places, auto = headed(to_torch(x)), to_torch(positions).T, self.transformers
+        head_dim = x.shape[-1]
+        if order == "column-first":
+            places = places.flip(-1)
+        config: dict[str, Any] = {
+            "hidden_size": head_dim,
+            "num_attention_heads": 1,
+            "head_dim": head_dim,
+            "rope_parameters": {"rope_type": "axial", "rope_theta": base},
+        }
+        if layout == "half-per-axis":
+            code = self.code["gemma4"]
+            module = code.Gemma4VisionRotaryEmbedding(auto.Gemma4VisionConfig(**config))
+            ids, rows = places[None], values.transpose(1, 2)
+            waves = module(values, ids)
+            turned = code.apply_multidimensional_rope(rows, *waves, ids).transpose(1, 2)
+        elif layout == "interleaved":
+            code = self.code["sam2_video"]
+            module = code.Sam2VideoVisionRotaryEmbedding(
+                auto.Sam2VideoConfig(
+                    memory_attention_hidden_size=head_dim,
+                    memory_attention_downsample_rate=1,
+                    memory_attention_num_attention_heads=1,
+                    rope_parameters=config["rope_parameters"],
+                )
+            )
+            waves = module(values, places)
+            turned, _key = code.apply_rotary_pos_emb_2d(values, values, *waves)
+        elif progression == "split":
+            code = self.code["pixtral"]
+            module = code.PixtralVisionRotaryEmbedding(auto.PixtralVisionConfig(**config))
+            waves = module(values, places)
+            turned, _key = code.apply_rotary_pos_emb(values, values, *waves, unsqueeze_dim=0)
+        else:
+            code = self.code["qwen2_vl"]
+            config = {"embed_dim": head_dim, "num_heads": 1, **config}
+            module = code.Qwen2VLVisionRotaryEmbedding(auto.Qwen2VLVisionConfig(**config))
+            rows = values[0].transpose(0, 1)
+            turned, _key = code.apply_rotary_pos_emb_vision(rows, rows, *module(rows, places))
+            turned = turned.transpose(0, 1)
+        return turned.reshape(x.shape)
