@@ -14,7 +14,7 @@ EXTRAS := $(NEED_TORCH) onnx
 # Without timm: it needs torchvision of the same build as torch, which PyPI has for GPUs alone.
 REAL := diffusers diffusers-flux onnx rotary-embedding-torch rotary-embedding-torch-half torch \
 	torchscale torchtune torchtune-phi3 transformers transformers-dynamic transformers-falcon \
-	transformers-gptj x-transformers docs/examples/torch_adapter.py
+	transformers-gptj transformers-layers x-transformers docs/examples/torch_adapter.py
 
 .PHONY: conformance test lint types unit goldens real site clean
 

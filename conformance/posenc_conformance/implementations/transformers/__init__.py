@@ -11,6 +11,7 @@ from posenc_conformance.implementations.transformers.variants import (
     TransformersDynamicAdapter,
     TransformersFalconAdapter,
     TransformersGPTJAdapter,
+    TransformersLayersAdapter,
 )
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "TransformersDynamicAdapter",
     "TransformersFalconAdapter",
     "TransformersGPTJAdapter",
+    "TransformersLayersAdapter",
 ]
 
 

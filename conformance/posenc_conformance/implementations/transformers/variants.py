@@ -118,3 +118,51 @@ class TransformersDynamicAdapter:
             rope_theta=base,
             factor=factor,
         )
+
+
+class TransformersLayersAdapter:
+    """YaRN in transformers (seen: 5.23.0) where kinds of layers have parameters of their own.
+
+    As in Gemma 3, here for its layers of full attention. Whether bounds are rounded is then looked
+    for where all layers would share it, and never found: they always are.
+    """
+
+    requires = ("torch", "transformers")
+
+    def __init__(self) -> None:
+        import transformers
+        from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+        transformers.logging.set_verbosity_error()
+        self._config = transformers.Gemma3TextConfig
+        self._yarn = ROPE_INIT_FUNCTIONS["yarn"]
+
+    @claims("code", "gpt-oss")
+    def yarn_frequencies(
+        self,
+        rotary_dim: int,
+        *,
+        ramp: str,
+        base: float,
+        factor: float,
+        original_max_position_embeddings: int,
+        beta_fast: float | None = None,
+        beta_slow: float | None = None,
+    ) -> Tensor:
+        """The inverse frequencies of rope_type yarn for layers of full attention."""
+        full = {
+            "rope_type": "yarn",
+            "rope_theta": base,
+            "factor": factor,
+            "original_max_position_embeddings": original_max_position_embeddings,
+            "beta_fast": beta_fast,
+            "beta_slow": beta_slow,
+            "truncate": ramp == "index",
+        }
+        local = {"rope_type": "default", "rope_theta": 10000.0}
+        config = self._config(
+            head_dim=rotary_dim,
+            rope_parameters={"full_attention": full, "sliding_attention": local},
+        )
+        frequencies, _factor = self._yarn(config, layer_type="full_attention")
+        return frequencies
