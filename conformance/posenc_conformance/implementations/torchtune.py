@@ -72,7 +72,7 @@ class TorchtuneAdapter:
         factor: float,
         low_freq_factor: float,
         high_freq_factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
     ) -> Tensor:
         """``Llama3ScaledRoPE``."""
         module = self._module(
@@ -83,7 +83,7 @@ class TorchtuneAdapter:
             scale_factor=factor,
             low_freq_factor=low_freq_factor,
             high_freq_factor=high_freq_factor,
-            old_context_len=original_max_position,
+            old_context_len=original_max_position_embeddings,
         )
         return turned(module, to_torch(x), positions)
 

@@ -103,13 +103,13 @@ class Rotary(Transformers):
         *,
         base: float,
         factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
         length: int,
     ) -> Tensor:
         """The inverse frequencies of rope_type dynamic for sequences of a length."""
         return self._frequencies(
             rotary_dim,
-            max_position_embeddings=original_max_position,
+            max_position_embeddings=original_max_position_embeddings,
             length=length,
             rope_type="dynamic",
             rope_theta=base,
@@ -124,13 +124,19 @@ class Rotary(Transformers):
         *,
         base: float,
         factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
         length: int,
         layout: str,
     ) -> Tensor:
         """The rope_type dynamic, of a model that has not seen any other sequence."""
         return self.dynamic(
-            x, positions, layout, length, original_max_position, rope_theta=base, factor=factor
+            x,
+            positions,
+            layout,
+            length,
+            original_max_position_embeddings,
+            rope_theta=base,
+            factor=factor,
         )
 
     def dynamic(
@@ -139,7 +145,7 @@ class Rotary(Transformers):
         positions: Positions,
         layout: str,
         length: int,
-        original_max_position: int,
+        original_max_position_embeddings: int,
         seen: int = 0,
         **rope: Any,
     ) -> Tensor:
@@ -150,7 +156,7 @@ class Rotary(Transformers):
         module, rotate = self._make_rotary(
             layout,
             x.shape[-1],
-            max_position_embeddings=original_max_position,
+            max_position_embeddings=original_max_position_embeddings,
             rope_type="dynamic",
             **rope,
         )
@@ -168,7 +174,7 @@ class Rotary(Transformers):
         factor: float,
         low_freq_factor: float,
         high_freq_factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
     ) -> Tensor:
         """The inverse frequencies of rope_type llama3."""
         return self._frequencies(
@@ -178,7 +184,7 @@ class Rotary(Transformers):
             factor=factor,
             low_freq_factor=low_freq_factor,
             high_freq_factor=high_freq_factor,
-            original_max_position_embeddings=original_max_position,
+            original_max_position_embeddings=original_max_position_embeddings,
         )
 
     @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
@@ -191,7 +197,7 @@ class Rotary(Transformers):
         factor: float,
         low_freq_factor: float,
         high_freq_factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
         layout: str,
     ) -> Tensor:
         """The rope_type llama3."""
@@ -204,7 +210,7 @@ class Rotary(Transformers):
             factor=factor,
             low_freq_factor=low_freq_factor,
             high_freq_factor=high_freq_factor,
-            original_max_position_embeddings=original_max_position,
+            original_max_position_embeddings=original_max_position_embeddings,
         )
 
     @claims()

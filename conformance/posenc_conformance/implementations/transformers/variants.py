@@ -104,7 +104,7 @@ class TransformersDynamicAdapter:
         *,
         base: float,
         factor: float,
-        original_max_position: int,
+        original_max_position_embeddings: int,
         length: int,
     ) -> Tensor:
         """The second of two sequences."""
@@ -113,7 +113,7 @@ class TransformersDynamicAdapter:
             positions,
             "half",
             length,
-            original_max_position,
+            original_max_position_embeddings,
             seen=2**18,
             rope_theta=base,
             factor=factor,
