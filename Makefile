@@ -9,12 +9,14 @@ TORCH ?= torch==2.13.0
 CONSTRAINTS := constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL := $(PIP) install -c $(CONSTRAINTS)
-NEED_TORCH := diffusers rotary-embedding-torch timm torchscale torchtune transformers x-transformers
+NEED_TORCH := conformer diffusers positional-encodings rotary-embedding-torch timm torchscale \
+	torchtune transformers x-transformers
 EXTRAS := $(NEED_TORCH) onnx
 # Without timm: it needs torchvision of the same build as torch, which PyPI has for GPUs alone.
-REAL := diffusers diffusers-flux onnx rotary-embedding-torch rotary-embedding-torch-half torch \
-	torchscale torchtune torchtune-phi3 transformers transformers-dynamic transformers-falcon \
-	transformers-gptj transformers-layers x-transformers docs/examples/torch_adapter.py
+REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embedding-torch \
+	rotary-embedding-torch-half torch torchscale torchtune torchtune-phi3 transformers \
+	transformers-dynamic transformers-falcon transformers-gptj transformers-layers \
+	x-transformers docs/examples/torch_adapter.py
 
 .PHONY: conformance test lint types unit goldens real site clean
 
