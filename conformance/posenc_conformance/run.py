@@ -1,5 +1,6 @@
 """One run of the kit: what is judged, what came out, and telling it."""
 
+import gc
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -113,6 +114,10 @@ class Run:
             everything=everything,
             claimed=self.claimed_ids,
         )
+
+    def pytest_collection_finish(self) -> None:
+        """Checks and schemes stay until the end: keep the garbage collector from visiting them."""
+        gc.freeze()
 
     def pytest_report_header(self) -> str:
         """What is judged."""

@@ -11,6 +11,7 @@ from typing import Any
 import fastjsonschema
 import yaml
 
+from posenc_conformance import parsed
 from posenc_conformance.errors import UserError
 
 Value = str | int
@@ -241,6 +242,19 @@ def load(path: Path) -> Scheme:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read: {error}", "give a scheme file") from None
+    name = parsed.key(text, _schema())
+    raw = parsed.recall(name)
+    if raw is None:
+        raw = _valid(path, text)
+        parsed.keep(name, raw)
+    scheme = _scheme(path, raw)
+    for place, problem in _inconsistencies(scheme):
+        raise _located(path, text, place, problem)
+    return scheme
+
+
+def _valid(path: Path, text: str) -> Any:
+    """The content of a file, as the schema wants it."""
     try:
         raw = yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -251,10 +265,7 @@ def load(path: Path) -> Scheme:
     except fastjsonschema.JsonSchemaValueException as error:
         where: list[str | int] = list(error.path[1:])
         raise _located(path, text, where, error.message.replace("data.", "", 1)) from None
-    scheme = _scheme(path, raw)
-    for place, problem in _inconsistencies(scheme):
-        raise _located(path, text, place, problem)
-    return scheme
+    return raw
 
 
 def load_all() -> list[Scheme]:
@@ -281,8 +292,13 @@ class _Loader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists wher
 
 
 @lru_cache(maxsize=1)
+def _schema() -> str:
+    return (folder() / SCHEMA_NAME).read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
 def _validator() -> Callable[[Any], Any]:
-    schema = json.loads((folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
+    schema = json.loads(_schema())
     validate: Callable[[Any], Any] = fastjsonschema.compile(schema)
     return validate
 

@@ -3,6 +3,7 @@
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,7 @@ class Subject:
             given = {name: value for name, value in given.items() if name in self.keywords}
         return positional, given
 
-    @property
+    @cached_property
     def _claimed_options(self) -> dict[str, Value]:
         axes = self.scheme.conventions
         options = (item for scope in self.scopes for item in scope.options.items())

@@ -26,6 +26,7 @@ _TURN = Decimal(
     "6.28318530717958647692528676655900576839433879875021164194988918461563281257241799725606965"
 )
 _TABLE_SIZE = 512
+_SPLIT = 134217729.0  # 2**27 + 1 parts a float64 into two halves of 26 bits
 
 
 class Pair(NamedTuple):
@@ -52,16 +53,11 @@ def two_sum(a: Array, b: Number) -> Pair:
 def two_product(a: Array, b: Number) -> Pair:
     """``a * b`` and its exact rounding error (Dekker, Veltkamp); exact below 2**996."""
     product = a * b
-    a_high, a_low = _halves(a)
-    b_high, b_low = _halves(b)
+    a_spread, b_spread = a * _SPLIT, b * _SPLIT
+    a_high, b_high = a_spread - (a_spread - a), b_spread - (b_spread - b)
+    a_low, b_low = a - a_high, b - b_high
     error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
     return Pair(product, error)
-
-
-def _halves(a: Number) -> tuple[Number, Number]:
-    spread = a * 134217729.0  # 2**27 + 1
-    high = spread - (spread - a)
-    return high, a - high
 
 
 def words(value: Decimal, count: int) -> list[float]:

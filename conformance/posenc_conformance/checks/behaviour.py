@@ -56,15 +56,16 @@ Behaviour = Callable[[Bench, Case], None]
 def checks(subject: Subject) -> Iterator[Check]:
     """Those that make sense for the arguments of the smallest call.
 
-    In the most precise and the narrowest dtype claimed: what shows between calls or in unusual
-    arrays does not depend on the dtypes in between.
+    What shows in unusual arrays is looked for in the most precise and in the narrowest dtype
+    claimed; what shows between calls, at other positions or sizes in the most precise one.
     """
     smallest = smallest_case(subject, subject.dtypes[0])
     for name, behaviour in applicable(smallest).items():
 
         def run(options: Options, name: str = name, behaviour: Behaviour = behaviour) -> Outcome:
             bench = Bench(subject)
-            for dtype in dict.fromkeys((subject.dtypes[0], subject.dtypes[-1])):
+            first, *_, last = (*subject.dtypes, subject.dtypes[-1])
+            for dtype in dict.fromkeys((first, last)) if name in _IN_TWO_DTYPES else (first,):
                 try:
                     behaviour(bench, smallest_case(subject, dtype))
                 except Misbehaviour as problem:
@@ -218,9 +219,7 @@ def _covered(subject: Subject, case: Case) -> Iterator[Case]:
 
 
 def sizes(bench: Bench, case: Case) -> None:
-    """Every size that code treats apart, in the most precise dtype: it sees smaller errors."""
-    if case.dtype != bench.subject.dtypes[0]:
-        return
+    """Every size that code treats apart."""
     for change in schemes.module(case.scheme).SIZES[case.call.name](case):
         other = case.changed(**change)
         shown = ", ".join(
@@ -276,12 +275,7 @@ def no_positions(bench: Bench, case: Case) -> None:
 
 
 def batch_axes(bench: Bench, case: Case) -> None:
-    """No, one, two and three leading axes, many heads; every element as it would be alone.
-
-    In the most precise dtype, as sizes are.
-    """
-    if case.dtype != bench.subject.dtypes[0]:
-        return
+    """No, one, two and three leading axes, many heads; every element as it would be alone."""
     for leading in ((), (1,), (2, 33), (5, 3), (2, 1, 3)):
         arrays = {
             name: fine((*leading, *case.arguments[name].shape[-2:]), start)
@@ -359,3 +353,4 @@ _X: dict[str, Behaviour] = {"zeros": zeros}
 _BATCH: dict[str, Behaviour] = {"batch-axes": batch_axes}
 _QUERIES: dict[str, Behaviour] = {"single-query": single_query}
 _DISTANCES: dict[str, Behaviour] = {"any-shape": any_shape}
+_IN_TWO_DTYPES = ("second-call", "no-alias", *_ARRAYS, *_MATRICES, *_INTEGERS)

@@ -23,6 +23,7 @@ def checks(subject: Subject) -> Iterator[Check]:
         yield Check("smoke", f"callable[{variant(subject)}-{dtype}]", subject, dtype, run)
 
 
+@cache
 def smallest_case(subject: Subject, dtype: str) -> Case:
     """The simplest call that the claims allow."""
     scope = next(scope for scope in subject.scopes if dtype in scope.dtypes)
