@@ -12,7 +12,7 @@ INSTALL := $(PIP) install -c $(CONSTRAINTS)
 NEED_TORCH := conformer diffusers positional-encodings rotary-embedding-torch timm torchscale \
 	torchtune transformers x-transformers
 # JAX compiles for every new shape: minutes, so they are judged by name and not in `make real`.
-NEED_JAX := equinox
+NEED_JAX := equinox keras-hub
 EXTRAS := $(NEED_TORCH) $(NEED_JAX) onnx
 # Without timm: it needs torchvision of the same build as torch, which PyPI has for GPUs alone.
 REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embedding-torch \
@@ -82,6 +82,12 @@ $(VENV)/torchscale: $(VENV)/kit
 	$(PIP) install --no-deps torchscale
 	touch $@
 
-$(filter-out $(VENV)/torchscale,$(EXTRAS:%=$(VENV)/%)): $(VENV)/kit
+# keras-hub requires TensorFlow, gigabytes that it does not import where the backend is JAX.
+$(VENV)/keras-hub: $(VENV)/kit
+	$(INSTALL) -e '.[keras-hub]'
+	$(PIP) install --no-deps keras-hub
+	touch $@
+
+$(filter-out $(VENV)/torchscale $(VENV)/keras-hub,$(EXTRAS:%=$(VENV)/%)): $(VENV)/kit
 	$(INSTALL) -e '.[$(@F)]'
 	touch $@
