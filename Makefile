@@ -11,7 +11,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL := $(PIP) install -c $(CONSTRAINTS)
 NEED_TORCH := conformer diffusers positional-encodings rotary-embedding-torch timm torchscale \
 	torchtune transformers x-transformers
-EXTRAS := $(NEED_TORCH) onnx
+# JAX compiles for every new shape: minutes, so they are judged by name and not in `make real`.
+NEED_JAX := equinox keras-hub
+EXTRAS := $(NEED_TORCH) $(NEED_JAX) onnx
 # Without timm: it needs torchvision of the same build as torch, which PyPI has for GPUs alone.
 REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embedding-torch \
 	rotary-embedding-torch-half torch torchscale torchtune torchtune-phi3 transformers \
@@ -47,7 +49,7 @@ define line
 
 endef
 
-real: $(patsubst %,$(VENV)/%,$(filter-out timm,$(EXTRAS)))
+real: $(patsubst %,$(VENV)/%,$(filter-out timm $(NEED_JAX),$(EXTRAS)))
 	$(foreach name,$(REAL),$(call judge,$(name)) -q$(line)	)
 
 site: $(VENV)/dev
@@ -80,6 +82,12 @@ $(VENV)/torchscale: $(VENV)/kit
 	$(PIP) install --no-deps torchscale
 	touch $@
 
-$(filter-out $(VENV)/torchscale,$(EXTRAS:%=$(VENV)/%)): $(VENV)/kit
+# keras-hub requires TensorFlow, gigabytes that it does not import where the backend is JAX.
+$(VENV)/keras-hub: $(VENV)/kit
+	$(INSTALL) -e '.[keras-hub]'
+	$(PIP) install --no-deps keras-hub
+	touch $@
+
+$(filter-out $(VENV)/torchscale $(VENV)/keras-hub,$(EXTRAS:%=$(VENV)/%)): $(VENV)/kit
 	$(INSTALL) -e '.[$(@F)]'
 	touch $@
