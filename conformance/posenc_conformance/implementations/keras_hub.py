@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -59,10 +58,6 @@ class KerasHubAdapter(KerasHub):
     learned plain           ``layers.PositionEmbedding``
     timestep adm            ``TimestepEmbedding`` of Stable Diffusion 3, before its layers
     alibi last-key          ``layers.AlibiBias``, on scores of zero
-    t5                      ``T5MultiHeadAttention``, whose constants 32 and 128 are overwritten
-    deberta v2              ``DisentangledSelfAttention`` of DeBERTa-v3. It projects hidden states;
-                            here these hold queries and keys side by side, so that half of the
-                            heads have those that are asked for.
     relative-shift xlnet    ``_rel_shift`` of XLNet
     causal-mask end         ``compute_causal_mask`` of the transformer decoder
     ======================  ====================================================================
@@ -171,88 +166,6 @@ class KerasHubAdapter(KerasHub):
         scores = np.zeros((1, heads, q_len, k_len), np.float32)
         return self.layers.AlibiBias(dtype=dtype)(scores)[0]
 
-    @claims("bidirectional", "causal")
-    def t5_bucket(
-        self,
-        relative_position: Positions,
-        *,
-        direction: str,
-        num_buckets: int,
-        max_distance: int,
-    ) -> Any:
-        """``T5MultiHeadAttention._relative_position_bucket``."""
-        bucket = _code("t5.t5_multi_head_attention").T5MultiHeadAttention._relative_position_bucket
-        distances = self.jax.numpy.asarray(relative_position)
-        return bucket(distances, direction == "bidirectional", num_buckets, max_distance)
-
-    @claims("bidirectional", "causal", dtype=FLOATS)
-    def t5_bias(
-        self, table: Array, q_len: int, k_len: int, *, direction: str, max_distance: int
-    ) -> Any:
-        """``T5MultiHeadAttention.compute_bias``, of a decoder if causal."""
-        return self._t5(direction, max_distance, q_len, k_len)(self.jax.numpy.asarray(table))
-
-    @claims("bidirectional", "causal", dtype=FLOATS)
-    def t5_bias_vjp(
-        self, gradient: Array, *, direction: str, num_buckets: int, max_distance: int
-    ) -> Any:
-        """What ``jax.vjp`` makes of ``compute_bias``."""
-        heads, q_len, k_len = gradient.shape
-        bias = self._t5(direction, max_distance, q_len, k_len)
-        table = np.zeros((num_buckets, heads), gradient.dtype)
-        return self.jax.vjp(bias, table)[1](self.jax.numpy.asarray(gradient))[0]
-
-    def _t5(
-        self, direction: str, max_distance: int, q_len: int, k_len: int
-    ) -> Callable[[Any], Any]:
-        attention = _code("t5.t5_multi_head_attention").T5MultiHeadAttention
-
-        def bias(table: Any) -> Any:
-            layer = attention(direction == "causal", 1, 1, table.shape[1], 0.0)
-            layer.relative_attention_buckets = len(table)
-            layer.relative_attention_max_distance = max_distance
-            layer.relative_attention_bias = table
-            return layer.compute_bias(q_len, k_len, query_start_index=k_len - q_len)[0]
-
-        return bias
-
-    @claims("growing")
-    def deberta_bucket(
-        self, relative_position: Positions, *, num_buckets: int, max_relative_positions: int
-    ) -> Any:
-        """``_make_log_bucket_position``."""
-        layer = _deberta(1, 1, num_buckets, max_relative_positions, "float32")
-        return layer._make_log_bucket_position(self.jax.numpy.asarray(relative_position))
-
-    @claims("v2-transformers", dtype=FLOATS)
-    def deberta_v2_scores(
-        self, q: Array, k: Array, q_r: Array, k_r: Array, *, max_relative_positions: int
-    ) -> Any:
-        """What the layer gives to its softmax."""
-        heads, _length, head_dim = q.shape
-        width = heads * head_dim
-        layer = _deberta(
-            2 * heads, 2 * width, q_r.shape[1] // 2, max_relative_positions, str(q.dtype)
-        )
-        hidden, table = (
-            np.concatenate([each.swapaxes(0, 1).reshape(-1, width) for each in pair], axis=1)[None]
-            for pair in ((q, k), (q_r, k_r))
-        )
-        layer.build(hidden.shape, table.shape)
-        for projection, first in ((layer._query_dense, 0), (layer._key_dense, width)):
-            kernel = np.zeros((2 * width, 2 * width), q.dtype)
-            kernel[first : first + width, :width] = np.eye(width)
-            projection.kernel.assign(kernel.reshape(2 * width, 2 * heads, head_dim))
-        seen = []
-
-        def watch(scores: Any, _mask: Any) -> Any:
-            seen.append(scores)
-            return scores
-
-        layer._masked_softmax = watch
-        layer(hidden, table)
-        return seen[0][0, :heads]
-
     @claims("xlnet", dtype=FLOATS)
     def relative_shift(self, x: Array) -> Any:
         """``_rel_shift`` of the relative attention."""
@@ -295,9 +208,3 @@ class KerasHubDynamicAdapter(KerasHub):
 
 def _code(name: str) -> Any:
     return import_module(f"keras_hub.src.models.{name}")
-
-
-def _deberta(heads: int, hidden_dim: int, buckets: int, largest: int, dtype: str) -> Any:
-    return _code("deberta_v3.disentangled_self_attention").DisentangledSelfAttention(
-        heads, hidden_dim, largest, buckets, dropout=0.0, dtype=dtype
-    )

@@ -1,0 +1,96 @@
+"""Judging an adapter in this process until the first check fails."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from unittest.mock import patch
+
+from posenc_conformance import failure
+from posenc_conformance.checks import (
+    Blocked,
+    Check,
+    NotClaimed,
+    Options,
+    Wrong,
+    checks_of,
+    invariant,
+)
+from posenc_conformance.checks.behaviour import plainly_right
+from posenc_conformance.checks.smoke import first_answer, require_smoke
+from posenc_conformance.claimed import subjects
+from posenc_conformance.diagnosis import Diagnosis
+from posenc_conformance.spec import Scheme
+from posenc_conformance.subject import Subject
+
+LEVELS = ("smoke", "golden", "robust", "precision", "behaviour", "invariant")
+"""Cheap ones first: one failure is enough."""
+OPTIONS = Options(examples=4)
+"""As a plain ``pytest --impl=…`` has them."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The first check that failed."""
+
+    level: str
+    id: str
+    scheme: str
+    text: str
+
+    @property
+    def raised(self) -> bool:
+        """Whether the implementation gave no result at all."""
+        return "() raised " in self.text.splitlines()[0]
+
+
+def checks(some: Sequence[Subject], schemes: Sequence[Scheme]) -> Iterator[Check]:
+    """All that the claims call for, scheme by scheme."""
+    for scheme in schemes:
+        for level in LEVELS:
+            yield from checks_of(scheme, level, some)
+
+
+def failing(check: Check) -> Failed | None:
+    """What a check says against the implementation; silence about bad input counts."""
+    try:
+        require_smoke(check)
+        check.run(OPTIONS)
+    except Wrong as wrong:
+        return Failed(check.level, check.id, check.subject.scheme.id, wrong.text)
+    except (Blocked, NotClaimed):
+        pass
+    return None
+
+
+def first_failure(
+    adapter: object, schemes: Sequence[Scheme], *, silence_fails: bool = True
+) -> Failed | None:
+    """The first check that an adapter fails; None if it passes all."""
+    return first_failure_of(subjects(adapter, schemes), schemes, silence_fails=silence_fails)
+
+
+def first_failure_of(
+    some: Sequence[Subject], schemes: Sequence[Scheme], *, silence_fails: bool = True
+) -> Failed | None:
+    """The same for some of what an adapter claims."""
+    for check in checks(some, schemes):
+        if (silence_fails or check.level != "robust") and (found := failing(check)):
+            return found
+    return None
+
+
+def forget() -> None:
+    """Let go of implementations that have been judged: the kit remembers their first answers."""
+    first_answer.cache_clear()
+    plainly_right.cache_clear()
+
+
+@contextmanager
+def without_diagnosis() -> Iterator[None]:
+    """While it lasts, nobody asks which known mistake a failure looks like, which takes long."""
+    nothing = Diagnosis((), otherwise="not asked")
+    with (
+        patch.object(failure, "diagnose", lambda *_: nothing),
+        patch.object(invariant, "diagnose", lambda *_: nothing),
+    ):
+        yield

@@ -1,0 +1,388 @@
+"""Small changes of a Python module, one at a time, as a programmer might get it wrong.
+
+Left alone are what a reader sees and no caller: error messages, docstrings, annotations, decorators
+(hence the sizes of caches), ``__all__``, imports. So are the defaults of public functions, because
+the kit states every argument; the refusal of unknown conventions, for which it does not ask; and
+how many digits are carried beyond those that are needed.
+"""
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Div,
+    ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult,
+}
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+OPPOSITES = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
+COMMUTATIVE = {"add", "broadcast_arrays", "logical_and", "logical_or", "maximum", "minimum"}
+NAMES = {
+    "minimum": "maximum",
+    "maximum": "minimum",
+    "min": "max",
+    "max": "min",
+    "floor": "ceil",
+    "rint": "floor",
+    "any": "all",
+    "all": "any",
+    "left": "right",
+    "right": "left",
+}
+"""Functions, methods and their options that are easily taken for each other."""
+DROPPED = {"abs", "negative", "clip"}
+"""Functions that may be forgotten: what is left is their first argument."""
+FORGOTTEN = {"copy", "astype"}
+"""The same for methods."""
+SKIPPED = (ast.Raise, ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Assert)
+SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "bases", "ctx"}
+Span = tuple[int, int]
+LONG = 20
+"""Texts of numbers with as many digits as this are constants of nature."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one node."""
+
+    line: int
+    span: Span | None
+    """First and last line of the statement that changes; None if it runs on import."""
+    text: str
+    """The line that changes, without its indentation."""
+    change: str
+    refusal: bool
+    """Whether it concerns what is refused, not what is computed."""
+    place: "Place"
+    new: ast.AST
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node stands in a tree: ``parent.field``, or its element of this index."""
+
+    parent: ast.AST
+    field: str
+    index: int | None
+
+    @contextmanager
+    def holding(self, new: ast.AST) -> Iterator[None]:
+        """Have another node there for a while."""
+        old = self._put(new)
+        try:
+            yield
+        finally:
+            self._put(old)
+
+    def _put(self, new: ast.AST) -> ast.AST:
+        there = getattr(self.parent, self.field)
+        if self.index is None:
+            setattr(self.parent, self.field, new)
+            return there  # type: ignore[no-any-return]
+        old, there[self.index] = there[self.index], new
+        return old  # type: ignore[no-any-return]
+
+
+def mutants(tree: ast.Module, source: str) -> list[Mutant]:
+    """Every change of a module, in the order of its lines."""
+    lines, spans = source.splitlines(), dict(_spans(tree, None))
+    found = []
+    for place, node, refusal in _nodes(tree, _public(tree), refusal=False):
+        for shown, new, text in _changes(place, node):
+            change, line = f"{shown} → {text}", lines[node.lineno - 1].strip()
+            where = (node.lineno, spans[node], line)
+            found.append(Mutant(*where, change, refusal or _refuses(node), place, new))
+    return sorted(found, key=lambda each: each.line)
+
+
+def _spans(node: ast.AST, span: Span | None) -> Iterator[tuple[ast.AST, Span | None]]:
+    """Each node with the lines of the statement around it, without the statements inside that."""
+    yield node, span
+    runs = isinstance(node, ast.FunctionDef)  # what stands in its body runs when it is called
+    for name, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.stmt) and (span or (runs and name == "body")):
+                yield from _spans(child, _lines(child))
+            elif isinstance(child, ast.AST):
+                yield from _spans(child, span)
+
+
+def _lines(statement: ast.stmt) -> Span:
+    inside = getattr(statement, "body", None)
+    last = inside[0].lineno - 1 if inside else statement.end_lineno
+    return statement.lineno, max(statement.lineno, last or 0)
+
+
+def _public(tree: ast.Module) -> set[str]:
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and _assigns(node, "__all__"):
+            names |= set(ast.literal_eval(node.value))
+    return names
+
+
+def _assigns(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
+
+
+def _nodes(
+    parent: ast.AST, public: set[str], *, refusal: bool
+) -> Iterator[tuple[Place, Any, bool]]:
+    """Every node that may change, with its place, and whether it is part of a refusal."""
+    for field, value in ast.iter_fields(parent):
+        if field in SKIPPED_FIELDS or (field == "args" and getattr(parent, "name", "") in public):
+            continue
+        if field == "body" and _is_guard(parent):
+            continue  # it prepares an error message
+        several = isinstance(value, list)
+        for index, node in enumerate(value if several else [value]):
+            if not isinstance(node, ast.AST) or _left_alone(node, parent):
+                continue
+            if hasattr(node, "lineno"):
+                yield Place(parent, field, index if several else None), node, refusal
+            if _number(node) is None:
+                yield from _nodes(node, public, refusal=refusal or _refuses(node))
+
+
+def _refuses(node: ast.AST) -> bool:
+    """Whether all that a node does is to refuse something: a guard, or the check of an argument."""
+    if isinstance(node, ast.Expr):
+        return _refuses(node.value)
+    if isinstance(node, ast.Call):
+        name = ast.unparse(node.func)
+        named = len(node.args) > 1 and _is_text(node.args[0])
+        return named or name.startswith("arguments.") or "check" in name
+    return _is_guard(node)
+
+
+def _is_guard(node: ast.AST) -> bool:
+    """Whether it refuses something."""
+    return isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise) and not node.orelse
+
+
+def _number(node: ast.AST) -> float | None:
+    """Value of a number written out, with its sign."""
+    minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    plain = node.operand if minus else node  # type: ignore[attr-defined]
+    if not isinstance(plain, ast.Constant) or type(plain.value) not in (int, float):
+        return None
+    return -plain.value if minus else plain.value  # type: ignore[operator,return-value]
+
+
+def _left_alone(node: ast.AST, parent: ast.AST) -> bool:
+    if isinstance(node, SKIPPED) or _assigns(node, "__all__"):
+        return True
+    if isinstance(node, ast.Expr):
+        text = isinstance(node.value, ast.Constant)
+        return text or ast.unparse(node).startswith("arguments.choice(")
+    if isinstance(parent, ast.Module) and isinstance(node, ast.Assign):
+        return _is_type(node.value) or ast.unparse(node.targets[0]).endswith("DIGITS")
+    return isinstance(node, ast.keyword) and node.arg in ("strict", "prec")
+
+
+def _is_type(node: ast.AST) -> bool:
+    union = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr)
+    return union or isinstance(node, ast.Subscript)
+
+
+Change = tuple[str, ast.AST, str]
+"""What is shown of the old, the new node, what is shown of the new."""
+
+
+def _changes(place: Place, node: Any) -> Iterator[Change]:
+    rules: dict[type[ast.AST], Callable[[Any], Iterator[ast.AST]]] = {
+        ast.BinOp: _operators,
+        ast.AugAssign: _augmented,
+        ast.Compare: _comparisons,
+        ast.BoolOp: _conjunctions,
+        ast.UnaryOp: _signs,
+        ast.If: _conditions,
+        ast.IfExp: _conditions,
+        ast.Slice: _bounds,
+        ast.Call: _calls,
+        ast.Expr: _statements,
+        ast.Attribute: _names,
+        ast.Name: _names,
+    }
+    if isinstance(node, ast.Constant) or _number(node) is not None:
+        for value in _constants(node, place.parent):
+            constant = ast.copy_location(ast.Constant(value), node)
+            yield _around(place), constant, _around(place, constant)
+    elif isinstance(node, ast.List | ast.Tuple):
+        if swapped := _swapped(place, node):
+            yield _shown(node, swapped)
+    elif type(node) in rules:
+        for new in rules[type(node)](node):
+            yield _shown(node, ast.copy_location(new, node))
+
+
+def _shown(old: ast.AST, new: ast.AST) -> Change:
+    return _headline(old), ast.fix_missing_locations(new), _headline(new)
+
+
+def _headline(node: ast.AST) -> str:
+    """Source text; of a compound statement the condition alone."""
+    if isinstance(node, ast.If):
+        return f"if {ast.unparse(node.test)}"
+    return ast.unparse(node)
+
+
+def _around(place: Place, new: ast.AST | None = None) -> str:
+    """A constant in the expression around it, so that one can see which it is."""
+    alone = not isinstance(place.parent, ast.expr | ast.Slice | ast.keyword)
+    if new is None:
+        if not alone:
+            return ast.unparse(place.parent)
+        there = getattr(place.parent, place.field)
+        return ast.unparse(there if place.index is None else there[place.index])
+    if alone:
+        return ast.unparse(new)
+    with place.holding(new):
+        return ast.unparse(place.parent)
+
+
+def _constants(node: ast.Constant | ast.UnaryOp, parent: ast.AST) -> Iterator[Any]:
+    number = _number(node)
+    if number is not None:
+        yield from (number + 1, number - 1)
+        if number < 0 and isinstance(number, float):
+            yield -number  # of an index or an axis this is only another one
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield not node.value
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        text = node.value
+        if len(text) > LONG and text.replace(".", "").isdigit():
+            yield text[:9] + str((int(text[9]) + 1) % 10) + text[10:]
+        elif isinstance(parent, ast.keyword) and text in NAMES:
+            yield NAMES[text]
+
+
+def _operators(node: ast.BinOp) -> Iterator[ast.expr]:
+    if type(node.op) in OPERATORS:
+        yield ast.BinOp(node.left, OPERATORS[type(node.op)](), node.right)
+
+
+def _augmented(node: ast.AugAssign) -> Iterator[ast.stmt]:
+    if type(node.op) in OPERATORS:
+        yield ast.AugAssign(node.target, OPERATORS[type(node.op)](), node.value)
+    yield ast.Pass()
+
+
+def _comparisons(node: ast.Compare) -> Iterator[ast.expr]:
+    for index, operator in enumerate(node.ops):
+        changed = list(node.ops)
+        changed[index] = COMPARISONS[type(operator)]()
+        yield ast.Compare(node.left, changed, node.comparators)
+
+
+def _conjunctions(node: ast.BoolOp) -> Iterator[ast.expr]:
+    yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+
+
+def _signs(node: ast.UnaryOp) -> Iterator[ast.expr]:
+    if isinstance(node.op, ast.USub | ast.Not):
+        yield node.operand
+
+
+def _conditions(node: ast.If | ast.IfExp) -> Iterator[ast.AST]:
+    """The opposite, unless a change of the condition itself is that; never, of a guard."""
+    test: ast.expr = ast.UnaryOp(ast.Not(), node.test)
+    if _is_guard(node):
+        test = ast.Constant(False)
+    elif isinstance(node.test, ast.UnaryOp) or (
+        isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], OPPOSITES)
+    ):
+        return
+    yield type(node)(test, node.body, node.orelse)  # type: ignore[arg-type]
+
+
+def _bounds(node: ast.Slice) -> Iterator[ast.AST]:
+    for name in ("lower", "upper"):
+        bound = getattr(node, name)
+        if bound is not None and _number(bound) is None:
+            for moved in _moved(bound):
+                yield ast.Slice(**{**dict(ast.iter_fields(node)), name: moved})
+
+
+def _moved(bound: ast.expr) -> Iterator[ast.expr]:
+    yield ast.BinOp(bound, ast.Add(), ast.Constant(1))
+    yield ast.BinOp(bound, ast.Sub(), ast.Constant(1))
+
+
+def _calls(node: ast.Call) -> Iterator[ast.AST]:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+    numpy = ast.unparse(node.func).startswith("np.")
+    plain = not any(isinstance(each, ast.Starred) for each in node.args)
+    if len(node.args) > 1 and _is_text(node.args[0]) and isinstance(node.args[1], ast.Name):
+        yield node.args[1]  # an argument passed on without being looked at
+    if name in FORGOTTEN and isinstance(node.func, ast.Attribute) and not numpy:
+        yield node.func.value
+    if name in DROPPED and node.args:
+        yield node.args[0]
+    if name in ("range", "arange") and len(node.args) == 1:
+        for moved in _moved(node.args[0]):
+            yield ast.Call(node.func, [moved], node.keywords)
+    if numpy and name == "array" and isinstance(node.args[0], ast.Name):
+        yield ast.Call(ast.Attribute(node.func.value, "asarray", ast.Load()), node.args, [])  # type: ignore[attr-defined]
+    if numpy and plain and name not in COMMUTATIVE:
+        if len(node.args) == 2:
+            yield ast.Call(node.func, node.args[::-1], node.keywords)
+        if name == "where" and len(node.args) == 3:
+            test, yes, no = node.args
+            yield ast.Call(node.func, [test, no, yes], node.keywords)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _names(node: ast.Attribute | ast.Name) -> Iterator[ast.AST]:
+    if not isinstance(node.ctx, ast.Load):
+        return
+    if isinstance(node, ast.Attribute) and node.attr in NAMES:
+        yield ast.Attribute(node.value, NAMES[node.attr], node.ctx)
+    elif isinstance(node, ast.Name) and node.id in ("min", "max"):
+        yield ast.Name(NAMES[node.id], node.ctx)
+
+
+def _statements(node: ast.Expr) -> Iterator[ast.AST]:
+    if isinstance(node.value, ast.Call):
+        yield ast.Pass()
+
+
+def _swapped(place: Place, node: ast.List | ast.Tuple) -> ast.AST | None:
+    """The first two elements exchanged, where their order can matter."""
+    if not isinstance(node.ctx, ast.Load) or len(node.elts) < 2:
+        return None
+    if isinstance(place.parent, ast.Compare | ast.Subscript) or place.field == "iter":
+        return None  # a choice, an index, a list of things to go through
+    if all(isinstance(each, ast.Constant) for each in node.elts):
+        return None  # a list of choices
+    first, second, *rest = node.elts
+    return ast.copy_location(type(node)([second, first, *rest], ast.Load()), node)
+
+
+def code_of(tree: ast.Module, mutant: Mutant, filename: str) -> CodeType:
+    """The code of a module with one change."""
+    with mutant.place.holding(mutant.new):
+        code: CodeType = compile(tree, filename, "exec")
+    return code

@@ -1,0 +1,22 @@
+"""The ways of checking with which the kit is compared accept what is exact."""
+
+import pytest
+from benchmarks.practices import LIBRARIES, USUAL, Asked, OutOfReach, Practice
+
+from posenc_conformance.claimed import subjects
+from posenc_conformance.implementations.reference import Reference
+from tests.judging import schemes
+
+
+@pytest.mark.parametrize("practice", [*USUAL, *LIBRARIES], ids=lambda each: each.name)
+def test_the_reference_is_accepted(practice: Practice) -> None:
+    asked = 0
+    for subject in subjects(Reference(), schemes()):
+        for dtype in set(subject.dtypes) & set(practice.dtypes):
+            try:
+                accepted = practice.accepts(Asked(subject, dtype))
+            except OutOfReach:
+                continue
+            assert accepted, f"{subject.call.name} {subject.label} in {dtype}"
+            asked += 1
+    assert asked
