@@ -39,6 +39,7 @@ class Run:
         options: Options,
         robust: bool,
         precision: bool,
+        junit: bool,
         report_file: Path | None,
         known_file: Path | None,
     ) -> None:
@@ -48,6 +49,7 @@ class Run:
         self.options = options
         self.robust = robust
         self.precision = precision
+        self.junit = junit
         self.report_file = report_file
         self.subjects = subjects(implementation.adapter, schemes)
         self.results: list[Result] = []
@@ -80,6 +82,7 @@ class Run:
             Options(examples, config.getoption("posenc_seed")),
             config.getoption("posenc_robust"),
             config.getoption("posenc_precision"),
+            bool(config.getoption("xmlpath", None)),
             _report_file(config),
             Path(file) if (file := config.getoption("posenc_known")) else None,
         )
@@ -126,8 +129,7 @@ class Run:
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         """Run a check as pytest runs a test, without the phases that would set up nothing.
 
-        They cost more than most checks. What listens to reports still gets the one of the call
-        and the one that ends the item.
+        They cost more than most checks. Only a JUnit file waits for the report that ends an item.
         """
         if not isinstance(item, CheckItem):
             return None
@@ -142,7 +144,8 @@ class Run:
         hook.pytest_runtest_logreport(report=found)
         if call.excinfo is not None and found.failed:
             hook.pytest_exception_interact(node=item, call=call, report=found)
-        hook.pytest_runtest_logreport(report=_ended(item))
+        if self.junit:
+            hook.pytest_runtest_logreport(report=_ended(item))
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
