@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from mkdocs.exceptions import PluginError
 
+import claims
 import posenc
+import references
 from markup import code, fenced, paragraph, prose, table
 from posenc_conformance import report, spec
 from posenc_conformance.arrays import UNIT_ROUNDOFF
@@ -308,8 +310,10 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "example:library": partial(example, "mylib.py", "mylib.py"),
     "example:torch": partial(example, "torch_adapter.py", "torch_adapter.py"),
     "list:checks": check_count,
+    "list:claims": claims.overview,
     "list:files": files,
     "list:desiderata": desiderata,
+    "list:references": references.bibliography,
     "list:schemes": scheme_list,
     "run:failure": failure,
     "run:report": sample_report,

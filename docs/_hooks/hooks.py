@@ -1,8 +1,8 @@
 """What MkDocs cannot do by itself, without any plugin: see CONTRIBUTING.md, 'The site'.
 
 Placeholders such as ``<!-- spec:goldens -->`` are filled from the spec, the kit and the reference;
-formulas become MathML; the navigation of folders follows what is in them. Whatever does not fit
-fails the build.
+formulas become MathML; claims, figures and references are looked up; the navigation of folders
+follows what is in them. Whatever does not fit fails the build.
 """
 
 import re
@@ -15,8 +15,11 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import claims
+import figures
 import formulas
 import general_blocks
+import references
 import scheme_blocks
 from posenc_conformance import report, spec
 
@@ -64,15 +67,22 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Fill the placeholders; any other comment is a placeholder misspelt."""
-    return COMMENT.sub(
-        lambda match: indent(_block(page.file.src_uri, match["name"]), match["indent"]), markdown
+    name = page.file.src_uri
+    badges, appendix = claims.on_page(name, markdown)
+    filled = COMMENT.sub(
+        lambda match: indent(_block(name, match["name"], badges), match["indent"]), markdown
     )
+    return references.cited(name, filled) + appendix
 
 
-def _block(page: str, name: str) -> str:
+def _block(page: str, name: str, badges: dict[str, str]) -> str:
     if name in general_blocks.BLOCKS:
         return general_blocks.BLOCKS[name]()
     kind, _, block = name.partition(":")
+    if kind == "claim":
+        return badges[block]
+    if kind == "figure":
+        return figures.mark(page, block)
     if kind == "spec" and block in scheme_blocks.BLOCKS:
         folder, _, file = page.rpartition("/")
         scheme = scheme_blocks.schemes().get(Path(file).stem)
@@ -80,9 +90,11 @@ def _block(page: str, name: str) -> str:
             raise PluginError(f"{page}: <!-- {name} --> belongs on the page of a scheme")
         return scheme_blocks.BLOCKS[block](scheme)
     known = [*general_blocks.BLOCKS, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
+    known += ["claim:‹name›", "figure:‹name›"]
     raise PluginError(f"{page}: unknown placeholder <!-- {name} -->; known are {', '.join(known)}")
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
-    """Turn formulas into MathML."""
-    return formulas.rendered(page.file.src_uri, ROLE.sub("", html))
+    """Turn formulas into MathML and draw the figures."""
+    name = page.file.src_uri
+    return figures.rendered(name, formulas.rendered(name, ROLE.sub("", html)))

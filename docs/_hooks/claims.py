@@ -1,0 +1,148 @@
+"""Claims: sentences of a page that are executed, each by the function that it names.
+
+``<!-- claim:first-rise -->`` at the end of a sentence stands for the function ``first_rise`` in the
+page's module under ``docs/claims``. Its docstring says what it verifies. It fails by an exception;
+texts that it returns are what the paragraph must print, so that no printed number can drift.
+"""
+
+import html
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from types import ModuleType
+
+from mkdocs.exceptions import PluginError
+
+from markup import fenced, heading, paragraph
+from pages import DOCS, module_of, pages_with
+
+MARK = re.compile(r"<!--\s*claim:(?P<id>[a-z0-9-]+)\s*-->")
+ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s", re.M)
+
+Check = Callable[[], str | tuple[str, ...] | None]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a page and what executes it."""
+
+    page: str
+    id: str
+    number: int
+    text: str
+    check: Check
+
+    @property
+    def test(self) -> str:
+        """Id of the test that runs it."""
+        return f"tests/test_claims.py::test_claim_holds[{self.page.removesuffix('.md')}::{self.id}]"
+
+    def verify(self) -> None:
+        """Run the check; raises AssertionError if it fails or the text prints something else."""
+        printed = self.check() or ()
+        said = " ".join(MARK.sub("", self.text).split())
+        for wanted in (printed,) if isinstance(printed, str) else printed:
+            assert wanted in said, f"{self.page} must print {wanted!r} where it says: {said}"
+
+
+def claims_of(page: str, markdown: str) -> list[Claim]:
+    """The claims of a page in their order.
+
+    Raises PluginError where a mark has no function, a function no mark, or a mark stands twice.
+    """
+    checks = _checks(module_of("claims", page))
+    marks = list(MARK.finditer(markdown))
+    names = [mark["id"] for mark in marks]
+    for name in dict.fromkeys([*names, *checks]):
+        if names.count(name) != 1 or name not in checks:
+            where = f"docs/claims/{page.replace('-', '_').removesuffix('.md')}.py"
+            raise PluginError(
+                f"{page}: the claim {name!r} stands {names.count(name)} times on the page and "
+                f"has {'a' if name in checks else 'no'} function in {where}; both must be once"
+            )
+        if not inspect.getdoc(checks[name]):
+            raise PluginError(f"{page}: the function of the claim {name!r} needs a docstring")
+    return [
+        Claim(page, mark["id"], number, _block(markdown, mark.start()), checks[mark["id"]])
+        for number, mark in enumerate(marks, 1)
+    ]
+
+
+def _checks(module: ModuleType | None) -> dict[str, Check]:
+    return {
+        name.replace("_", "-"): found
+        for name, found in vars(module or object).items()
+        if inspect.isfunction(found)
+        and found.__module__ == getattr(module, "__name__", None)
+        and not name.startswith("_")
+    }
+
+
+def all_claims() -> Iterator[Claim]:
+    """Every claim of every page."""
+    pages_with("claims")
+    for path in sorted(DOCS.rglob("*.md")):
+        page = path.relative_to(DOCS).as_posix()
+        yield from claims_of(page, path.read_text(encoding="utf-8"))
+
+
+def _block(markdown: str, place: int) -> str:
+    """The paragraph, list item or line of a table around a place."""
+    start = markdown.rfind("\n\n", 0, place) + 2 if "\n\n" in markdown[:place] else 0
+    end = markdown.find("\n\n", place)
+    block = markdown[start : end if end >= 0 else len(markdown)]
+    if block.lstrip().startswith("|"):
+        line = markdown.rfind("\n", 0, place) + 1
+        return markdown[line : markdown.find("\n", place) + 1 or None]
+    begins = [match.start() for match in ITEM.finditer(block)]
+    before = max((begin for begin in begins if begin <= place - start), default=0)
+    after = min((begin for begin in begins if begin > place - start), default=len(block))
+    return block[before:after]
+
+
+def badge(claim: Claim) -> str:
+    """The small number behind the sentence."""
+    said = html.escape(inspect.getdoc(claim.check) or "", quote=True)
+    return (
+        f'<a class="claim" id="claim-{claim.id}" href="#check-{claim.id}" title="{said}" '
+        f'aria-label="executed claim {claim.number}">{claim.number}</a>'
+    )
+
+
+def appendix(claims: list[Claim]) -> str:
+    """What stands at the end of the page: every check with its code and the way back."""
+    if not claims:
+        return ""
+    text = heading(2, "Executed on this page", "executed")
+    text += paragraph("Each numbered statement is run by the tests of this site. This is how.")
+    for claim in claims:
+        said = html.escape(inspect.getdoc(claim.check) or "", quote=False)
+        text += (
+            f'\n<details class="golden" id="check-{claim.id}" markdown>\n'
+            f"<summary>{claim.number}. {said}</summary>\n\n"
+            f'[Back to the statement](#claim-{claim.id}). Alone: `pytest "{claim.test}"`\n'
+            f"{fenced(inspect.getsource(claim.check), 'python')}</details>\n\n"
+        )
+    return text
+
+
+def on_page(page: str, markdown: str) -> tuple[dict[str, str], str]:
+    """Badges by id, and the appendix, of a page."""
+    found = claims_of(page, markdown)
+    return {claim.id: badge(claim) for claim in found}, appendix(found)
+
+
+def overview() -> str:
+    """Every claim by page."""
+    text, count = "", 0
+    for page, some in groupby(all_claims(), lambda claim: claim.page):
+        listed = list(some)
+        count += len(listed)
+        text += f"\n## [{page.removesuffix('.md')}]({page}#executed)\n\n"
+        text += "".join(
+            f"{n}. [{inspect.getdoc(each.check)}]({page}#claim-{each.id})\n"
+            for n, each in enumerate(listed, 1)
+        )
+    return f"\nThere are {count} of them.\n\n{text}\n"

@@ -1,0 +1,46 @@
+"""Python that stands beside a page: modules in folders that mirror the folders of pages."""
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from mkdocs.exceptions import PluginError
+
+DOCS = Path(__file__).parents[1]
+
+
+def module_of(kind: str, page: str) -> ModuleType | None:
+    """The module of a page, such as ``claims/theory/why_order.py`` of ``theory/why-order.md``."""
+    path = DOCS / kind / page.replace("-", "_").removesuffix(".md")
+    path = path.with_suffix(".py")
+    if not path.is_file():
+        return None
+    name = "_".join([kind, *path.relative_to(DOCS / kind).with_suffix("").parts])
+    if name not in sys.modules:
+        spec = spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
+
+
+def pages_with(kind: str) -> list[str]:
+    """Pages that have a module in a folder; raises PluginError for a module without a page."""
+    found = []
+    for path in sorted((DOCS / kind).rglob("*.py")):
+        if path.stem == "__init__":
+            continue
+        stem = path.relative_to(DOCS / kind).with_suffix("").as_posix()
+        names = [f"{stem}.md", f"{stem.replace('_', '-')}.md"]
+        page = next((name for name in names if (DOCS / name).is_file()), None)
+        if page is None:
+            raise PluginError(f"docs/{kind}/{stem}.py belongs to no page: there is no {names[-1]}")
+        found.append(page)
+    return found

@@ -1,0 +1,66 @@
+"""What the functions of figures use: one style for all, readable on light and on dark."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+INK = "#010203"
+"""Becomes the colour of the text around the figure."""
+
+COLOURS = ("#0a8f83", "#d9580d", "#7c6bd0", "#b8860b", "#c2417c", "#4b7fc4", "#5f8f2f", "#8a8a8a")
+"""Lines that differ: each at least 3:1 on white and on the dark theme."""
+
+SEQUENTIAL = "viridis"
+DIVERGING = "RdBu_r"
+
+SETTINGS: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "posenc",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "savefig.bbox": "tight",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    **dict.fromkeys(
+        (
+            "text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color",
+            "ytick.color", "grid.color", "lines.color", "patch.edgecolor", "hatch.color",
+        ),
+        INK,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure and its words.
+
+    The docstring of the function that draws it is its title. The description says to somebody who
+    does not see it what it shows, and the caption stands below it for everybody.
+    """
+
+    figure: Figure
+    description: str
+    caption: str
+
+
+def axes(width: float = 7.0, height: float = 3.2, **kwargs: Any) -> tuple[Figure, Axes]:
+    """A figure of some inches with one pair of axes in the style of the site."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot(**kwargs)
+
+
+def grid(
+    rows: int, columns: int, width: float = 7.0, height: float = 3.2, **kwargs: Any
+) -> tuple[Figure, Sequence[Sequence[Axes]]]:
+    """A figure with rows and columns of axes."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **kwargs)

@@ -1,0 +1,89 @@
+"""References: one file, cited by key as ``[@su2021]`` or ``[@su2021, section 3.2]``."""
+
+import html
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import yaml
+from mkdocs.exceptions import PluginError
+
+from markup import link
+from pages import DOCS
+
+FILE = DOCS / "references.yaml"
+PAGE = "bibliography.md"
+CITED = re.compile(r"\[@(?P<key>[a-z0-9-]+)(?:, (?P<where>[^\]]+))?\]")
+CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.S)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A paper, article or program."""
+
+    key: str
+    authors: str
+    year: int
+    title: str
+    where: str
+    url: str
+
+    @property
+    def short(self) -> str:
+        """As it is cited."""
+        return f"{self.authors} {self.year}"
+
+
+@lru_cache(maxsize=1)
+def references() -> dict[str, Reference]:
+    """All references by key; raises PluginError for an entry that is not one."""
+    found = {}
+    for key, raw in yaml.safe_load(FILE.read_text(encoding="utf-8")).items():
+        try:
+            found[key] = Reference(key, **raw)
+        except TypeError as error:
+            raise PluginError(f"{FILE.name}: {key}: {error}") from error
+    return found
+
+
+def cited(page: str, markdown: str) -> str:
+    """A page with its citations as links to the bibliography; code stays as it is."""
+    up = "../" * page.count("/")
+
+    def replaced(match: re.Match[str]) -> str:
+        known = references()
+        if match["key"] not in known:
+            raise PluginError(f"{page}: [@{match['key']}] is no key of {FILE.name}")
+        where = f", {match['where']}" if match["where"] else ""
+        return f"[{known[match['key']].short}{where}]({up}{PAGE}#{match['key']})"
+
+    parts = CODE.split(markdown)
+    return "".join(part if n % 2 else CITED.sub(replaced, part) for n, part in enumerate(parts))
+
+
+def citing() -> dict[str, list[str]]:
+    """Pages by the key that they cite."""
+    pages: dict[str, list[str]] = {}
+    for path in sorted(DOCS.rglob("*.md")):
+        text = CODE.sub("", path.read_text(encoding="utf-8"))
+        for key in dict.fromkeys(match["key"] for match in CITED.finditer(text)):
+            pages.setdefault(key, []).append(path.relative_to(DOCS).as_posix())
+    return pages
+
+
+def bibliography() -> str:
+    """Every reference with the pages that cite it; raises PluginError for one never cited."""
+    where = citing()
+    unused = sorted(set(references()) - set(where))
+    if unused:
+        raise PluginError(f"{FILE.name}: no page cites {', '.join(unused)}")
+    text = ""
+    for each in sorted(references().values(), key=lambda each: (each.authors.lower(), each.year)):
+        title = link(each.url, html.escape(each.title, quote=False))
+        pages = ", ".join(f"[{page.removesuffix('.md')}]({page})" for page in where[each.key])
+        place = f" {html.escape(each.where, quote=False)}." if each.where else ""
+        text += (
+            f'<span id="{each.key}"></span>{html.escape(each.authors, quote=False)} ({each.year}): '
+            f"{title}.{place} Cited on {pages}.\n\n"
+        )
+    return text

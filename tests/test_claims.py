@@ -1,0 +1,73 @@
+"""What the site says is executed: its claims, and the Python that its pages show."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from mkdocs.exceptions import PluginError
+
+CHECKOUT = Path(__file__).parents[1]
+DOCS = CHECKOUT / "docs"
+sys.path.insert(0, str(DOCS / "_hooks"))
+
+import claims  # noqa: E402
+
+CLAIMS = list(claims.all_claims())
+FENCE = re.compile(r"^( *)```(.*?)\n(.*?)^\1```$", re.S | re.M)
+PAGES = sorted(DOCS.rglob("*.md"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(DOCS).with_suffix("").as_posix()
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=[f"{c.page[:-3]}::{c.id}" for c in CLAIMS])
+def test_claim_holds(claim: claims.Claim) -> None:
+    claim.verify()
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    return [(kind, text) for _, kind, text in FENCE.findall(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text()], ids=name_of)
+def test_python_on_a_page_runs(
+    page: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Blocks run in order, in one namespace; a block of text after one is what it prints."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    printed = None
+    for kind, text in blocks(page):
+        if kind == "python":
+            exec(compile(text, str(page), "exec"), namespace)
+            printed = capsys.readouterr().out
+        elif kind == "text" and printed is not None:
+            assert printed.strip() == text.strip(), f"{page.name} shows other output"
+
+
+def test_claims_are_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong_number() -> str:
+        """It computes another number than the paragraph prints."""
+        return "43"
+
+    said = claims.Claim("page.md", "wrong-number", 1, "It rises at 44. ", wrong_number)
+    with pytest.raises(AssertionError, match="43"):
+        said.verify()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Nobody checks this. <!-- claim:nobody -->", "nobody"),
+        ("The checks of sinusoidal.md without their marks.", "longest-wavelength"),
+        ("A. <!-- claim:dot-product -->\n\nB. <!-- claim:dot-product -->", "2 times"),
+    ],
+)
+def test_claims_and_checks_belong_together(text: str, found: str) -> None:
+    with pytest.raises(PluginError, match=found):
+        claims.claims_of("schemes/sinusoidal.md", text)
