@@ -3,6 +3,7 @@
 import re
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from mkdocs.exceptions import PluginError
@@ -28,7 +29,8 @@ def test_claim_holds(claim: claims.Claim) -> None:
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:
-    return [(kind, text) for _, kind, text in FENCE.findall(path.read_text(encoding="utf-8"))]
+    found = FENCE.findall(path.read_text(encoding="utf-8"))
+    return [(kind, dedent(text)) for _, kind, text in found]
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text()], ids=name_of)
