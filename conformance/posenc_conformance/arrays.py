@@ -1,6 +1,8 @@
 """Arrays on their way to an implementation and back."""
 
+import math
 import sys
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -60,8 +62,14 @@ def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
 
     Element i in row-major order is ``((37 * (start + i) + 11) mod 63 - 31) / 32``.
     """
-    index = start + np.arange(int(np.prod(shape)), dtype=np.int64)
-    return (((37 * index + 11) % 63 - 31) / 32).reshape(shape)
+    return _lattice(math.prod(shape), start).reshape(shape).copy()
+
+
+@lru_cache(maxsize=256)
+def _lattice(count: int, start: int) -> npt.NDArray[np.float64]:
+    index = np.arange(start, start + count, dtype=np.int64)
+    values: npt.NDArray[np.float64] = ((37 * index + 11) % 63 - 31) / 32
+    return values
 
 
 def narrowed(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.float64]:

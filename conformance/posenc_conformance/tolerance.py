@@ -54,7 +54,7 @@ def bounds(case: Case, terms: ErrorTerms, *, angles: bool = True) -> Floats:
     allowed = terms.scale * accuracy.rounding * v
     if angles:
         allowed = allowed + terms.scale * accuracy.angle * u * terms.angle
-    return np.broadcast_to(allowed, case.shape)
+    return allowed if allowed.shape == case.shape else np.broadcast_to(allowed, case.shape)
 
 
 def informative(case: Case, terms: ErrorTerms, bound: Floats) -> npt.NDArray[np.bool_]:

@@ -98,8 +98,9 @@ def sum_last(a: Pair) -> Pair:
         half = count // 2
         added = two_sum(high[..., :half], high[..., half : 2 * half])
         rest = added.low + (low[..., :half] + low[..., half : 2 * half])
-        high = np.concatenate([added.high, high[..., 2 * half :]], axis=-1)
-        low = np.concatenate([rest, low[..., 2 * half :]], axis=-1)
+        odd = count % 2 == 1
+        high = np.concatenate([added.high, high[..., -1:]], axis=-1) if odd else added.high
+        low = np.concatenate([rest, low[..., -1:]], axis=-1) if odd else rest
     return two_sum(high[..., 0], low[..., 0])
 
 

@@ -127,14 +127,18 @@ def sincos_each(positions: Array, turns: Array, first: int = 0) -> SinCos:
 
 
 def _dropping_whole_turns(place: Pair, turns: Array) -> Pair:
-    coarse = two_product(place.high, turns[0])
-    fine = two_product(place.high, turns[1])
-    parts = [part - np.rint(part) for part in (coarse.high, coarse.low, fine.high)]
+    (coarse, fine), (coarse_low, fine_low) = two_product(place.high, _two_words(turns, place.high))
+    parts = [part - np.rint(part) for part in (coarse, coarse_low, fine)]
     first = two_sum(parts[0], parts[1])
     second = two_sum(first.high, parts[2])
-    rest = first.low + second.low + fine.low + place.high * turns[2] + place.low * turns[0]
+    rest = first.low + second.low + fine_low + place.high * turns[2] + place.low * turns[0]
     total = two_sum(second.high, rest)
     return Pair(total.high - np.rint(total.high), total.low)
+
+
+def _two_words(turns: Array, place: Array) -> Array:
+    """The first two words of each frequency, one behind the other on an axis before all others."""
+    return turns[:2].reshape(2, *[1] * (place.ndim - 1), -1)
 
 
 def _sincos_of_turns(turns: Pair) -> SinCos:

@@ -54,9 +54,9 @@ def turned(
     """
     rotated = 2 * cos.high.shape[-1]
     first, second = _split(values[..., :rotated].astype(np.float64), read)
-    parts = _combine(first, cos, second, sin, -1.0), _combine(second, cos, first, sin, 1.0)
+    both = _combine(np.stack([first, second]), cos, np.stack([-second, first]), sin)
     out = np.array(values)
-    out[..., :rotated] = _join(*parts, written).astype(values.dtype)
+    out[..., :rotated] = _join(both[0], both[1], written).astype(values.dtype)
     return out
 
 
@@ -73,9 +73,8 @@ def _join(first: Array, second: Array, layout: str) -> Array:
     return np.concatenate([first, second], axis=-1)
 
 
-def _combine(a: Array, cos: Pair, b: Array, sin: Pair, sign: float) -> Array:
-    """``a * cos + sign * b * sin``, rounded once."""
-    b = sign * b
+def _combine(a: Array, cos: Pair, b: Array, sin: Pair) -> Array:
+    """``a * cos + b * sin``, rounded once."""
     left, right = two_product(a, cos.high), two_product(b, sin.high)
     total = two_sum(left.high, right.high)
     return total.high + (total.low + left.low + right.low + a * cos.low + b * sin.low)

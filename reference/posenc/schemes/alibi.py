@@ -134,12 +134,11 @@ def _distances(q_len: int, k_len: int, form: str) -> Array:
         )
     key = np.arange(k_len, dtype=np.float64)
     query = np.arange(k_len - q_len, k_len, dtype=np.float64)[:, None]
-    return {
-        "causal": key - query,
-        "symmetric": -np.abs(key - query),
-        "first-key": key + 0 * query,
-        "last-key": key - (k_len - 1) + 0 * query,
-    }[form]
+    if form == "first-key":
+        return key + 0 * query
+    if form == "last-key":
+        return key - (k_len - 1) + 0 * query
+    return key - query if form == "causal" else -np.abs(key - query)
 
 
 @lru_cache(maxsize=64)
@@ -152,6 +151,10 @@ def _slopes(heads: int, head_rule: str) -> Pair:
 
 
 def _times(slopes: Pair, distance: Array) -> Array:
-    high, low = (part[:, None, None] for part in slopes)
-    product = two_product(high, distance)
-    return product.high + (product.low + low * distance)
+    """One exact product for each distance that occurs, put wherever it occurs."""
+    least = distance.min(initial=0)
+    each = np.arange(least, distance.max(initial=0) + 1)
+    high, low = (part[:, None] for part in slopes)
+    product = two_product(high, each)
+    known = product.high + (product.low + low * each)
+    return known[:, (distance - least).astype(np.int64)]
