@@ -247,6 +247,28 @@ def test_a_known_failure_that_passes_fails_the_run(judge, pytester) -> None:
     result.stdout.fnmatch_lines(["*passes, but is known to fail: the one pair is left alone*"])
 
 
+def test_a_known_failure_that_is_blocked_fails_the_run(judge, pytester) -> None:
+    Path(pytester.path, "known.yaml").write_text(KNOWN, encoding="utf-8")
+    result = judge(adapter("return None"), "--posenc-known=known.yaml", "-k", "half-d2")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.parseoutcomes()["failed"] == 1
+    result.stdout.fnmatch_lines(["*is blocked, but is known to fail: the one pair is left alone*"])
+
+
+def test_known_silence_is_known_with_and_without_robust(judge, pytester) -> None:
+    careless = adapter("return x.copy()")
+    silent = judge(careless, "--posenc-report=r.json", "-m", "robust")
+    assert silent.parseoutcomes()["silent"]
+    found = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))["checks"]
+    (id,) = [each["id"] for each in found if "odd-head-dim" in each["id"]]
+    text = f"posenc-known-failures: 1\nfailures:\n  - id: {id}\n    reason: it answers\n"
+    Path(pytester.path, "known.yaml").write_text(text, encoding="utf-8")
+    for options in ((), ("--posenc-robust",)):
+        some = judge(careless, "--posenc-known=known.yaml", "-k", "odd-head-dim", *options)
+        assert some.ret == pytest.ExitCode.OK
+        assert some.parseoutcomes()["known"] == 1
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

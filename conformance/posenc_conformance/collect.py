@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -20,6 +20,7 @@ from posenc_conformance.checks import (
 )
 from posenc_conformance.checks.smoke import require_smoke
 from posenc_conformance.errors import UserError
+from posenc_conformance.known import Known
 from posenc_conformance.plugin import RUN
 
 if TYPE_CHECKING:
@@ -83,25 +84,31 @@ class CheckItem(pytest.Item):
                 require_smoke(self.check)
                 outcome = self.check.run(run.options)
         except Blocked as blocked:
+            if known:
+                self._stale("is blocked", known)
             self._note("blocked", Outcome(), str(blocked))
             pytest.skip(f"blocked: {blocked}")
         except NotClaimed as reason:
             self._note("not_claimed", Outcome())
             pytest.skip(str(reason))
         except Wrong as wrong:
-            if isinstance(wrong, Silent) and not run.robust:
-                self._note("silent", wrong.outcome, wrong.text)
-                pytest.skip(wrong.text)
             if known:
                 self._note("known", wrong.outcome, f"{known}\n{wrong.text}")
                 pytest.skip(f"known to fail: {known}")
+            if isinstance(wrong, Silent) and not run.robust:
+                self._note("silent", wrong.outcome, wrong.text)
+                pytest.skip(wrong.text)
             self._note("failed", wrong.outcome, wrong.text)
             raise
         if known:
-            text = f"this passes, but is known to fail: {known}\ndrop it from the file"
-            self._note("failed", Outcome(), text)
-            raise Wrong(text)
+            self._stale("passes", known)
         self._note("passed", outcome)
+
+    def _stale(self, verdict: str, known: Known) -> NoReturn:
+        """Fail for an entry of known failures that is not needed."""
+        text = f"this {verdict}, but is known to fail: {known}\ndrop it from the file"
+        self._note("failed", Outcome(), text)
+        raise Wrong(text)
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
