@@ -20,7 +20,12 @@ REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embe
 	transformers-dynamic transformers-falcon transformers-gptj transformers-layers \
 	x-transformers docs/examples/torch_adapter.py
 
-.PHONY: conformance test lint types unit goldens real site clean
+# A browser of the system, for the tests of the site; CHROMIUM names another one.
+export CHROMIUM ?= chromium
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
+APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
+
+.PHONY: conformance test lint types unit goldens real chromium site clean
 
 # transformers-gptj needs what transformers needs.
 NEEDED := $(foreach name,torch $(EXTRAS),$(if $(filter $(name) $(name)-%,$(IMPL)),$(name)))
@@ -41,8 +46,16 @@ types: $(VENV)/dev
 goldens: $(VENV)/dev
 	$(BIN)/posenc goldens --check
 
-unit: $(VENV)/dev
+unit: $(VENV)/dev chromium
 	$(BIN)/pytest -n auto
+
+chromium:
+	@command -v "$(CHROMIUM)" >/dev/null \
+	|| { $(APT) update && $(APT) install -y --no-install-recommends chromium; } \
+	&& command -v "$(CHROMIUM)" >/dev/null \
+	|| { echo "The site is tested in Chromium. $(CHROMIUM) is not there and apt-get could not" \
+	"install it: install Chromium, or set CHROMIUM to the path of a browser built on it." >&2; \
+	exit 1; }
 
 define line
 

@@ -1,1 +1,24 @@
+import os
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from tests.building import CHECKOUT, built
+
 pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site, one for all workers of pytest-xdist: whoever comes first builds it."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "site"
+    with FileLock(shared / "site.lock"):
+        if not folder.exists():
+            done = built(CHECKOUT / "mkdocs.yml", shared / "unfinished-site")
+            assert done.returncode == 0, done.stdout + done.stderr
+            (shared / "unfinished-site").rename(folder)
+    return folder

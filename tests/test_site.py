@@ -2,11 +2,8 @@
 
 import hashlib
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,8 +13,8 @@ import pytest
 import yaml
 
 from posenc_conformance.spec import Scheme, load_all
+from tests.building import CHECKOUT, built
 
-CHECKOUT = Path(__file__).parents[1]
 SCHEMES = load_all()
 LOADED = {
     "audio": "src", "embed": "src", "iframe": "src", "img": "src", "input": "src", "object": "data",
@@ -74,32 +71,10 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site."""
-    folder = tmp_path_factory.mktemp("site")
-    done = _built(CHECKOUT / "mkdocs.yml", folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
-
-
-@pytest.fixture(scope="session")
 def pages(site: Path) -> list[Page]:
     found = [Page(path) for path in sorted(site.rglob("*.html"))]
     assert len(found) > len(SCHEMES), "no pages were built"
     return found
-
-
-def _built(configuration: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [
-            *(sys.executable, "-m", "mkdocs", "build", "--strict"),
-            *("--config-file", str(configuration), "--site-dir", str(folder)),
-        ],
-        cwd=CHECKOUT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-    )
 
 
 def _foreign(address: str) -> bool:
@@ -172,13 +147,13 @@ def test_every_formula_is_mathml(pages: list[Page], site: Path) -> None:
 
 
 def test_formula_that_cannot_be_converted_fails_the_build(tmp_path: Path) -> None:
-    done = _built(_copy_with(tmp_path, "index.md", r"\(\nosuchcommand{x}\)"), tmp_path / "site")
+    done = built(_copy_with(tmp_path, "index.md", r"\(\nosuchcommand{x}\)"), tmp_path / "site")
     assert done.returncode == 1
     assert re.search(r"index\.md: the formula .*nosuchcommand", done.stderr), done.stderr
 
 
 def test_unknown_placeholder_fails_the_build(tmp_path: Path) -> None:
-    done = _built(_copy_with(tmp_path, "index.md", "<!-- spec:nothing -->"), tmp_path / "site")
+    done = built(_copy_with(tmp_path, "index.md", "<!-- spec:nothing -->"), tmp_path / "site")
     assert done.returncode == 1
     assert "index.md: unknown placeholder <!-- spec:nothing -->" in done.stderr, done.stderr
 
@@ -186,7 +161,7 @@ def test_unknown_placeholder_fails_the_build(tmp_path: Path) -> None:
 def test_scheme_without_a_page_fails_the_build(tmp_path: Path) -> None:
     configuration = _copy_with(tmp_path, "schemes/rope.md", "")
     (tmp_path / "docs" / "schemes" / "rope.md").unlink()
-    done = _built(configuration, tmp_path / "site")
+    done = built(configuration, tmp_path / "site")
     assert done.returncode == 1
     assert "write docs/schemes/rope.md" in done.stderr, done.stderr
 

@@ -15,6 +15,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import accessible
 import claims
 import figures
 import formulas
@@ -98,3 +99,15 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
     """Turn formulas into MathML and draw the figures."""
     name = page.file.src_uri
     return figures.rendered(name, formulas.rendered(name, ROLE.sub("", html)))
+
+
+def on_post_page(output: str, page: Page, **_: Any) -> str:
+    """Name what the theme leaves without a name."""
+    return accessible.named(page.file.src_uri, output)
+
+
+def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
+    """The same for the page that a server shows instead of a missing one."""
+    if not template_name.endswith(".html"):
+        return output_content
+    return accessible.named(template_name, output_content)

@@ -322,7 +322,7 @@ def desiderata(scheme: Scheme) -> str:
         [wish.name, "yes" if wish.holds else "no", f"{prose(wish.why)} {_shown(scheme, wish)}"]
         for wish in scheme.desiderata
     ]
-    return table(["wish", "", "why"], rows)
+    return table(["wish", "holds", "why"], rows)
 
 
 def _shown(scheme: Scheme, wish: Desideratum) -> str:

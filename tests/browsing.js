@@ -1,0 +1,139 @@
+// What a page says about itself once it is shown. `look` returns one sentence for each finding.
+({
+  // Whatever a reader can unfold is unfolded, and nothing is caught half-way through a transition.
+  async unfold() {
+    const style = document.createElement("style")
+    style.textContent = `
+      *, *::before, *::after { transition: none !important; animation: none !important }
+      .tabbed-block { display: block !important }`
+    document.head.append(style)
+    for (const folded of document.querySelectorAll("details")) folded.open = true
+    for (const image of document.images) image.loading = "eager"
+    await document.fonts.ready
+    await this.drawn()
+  },
+
+  // Two frames: observers of sizes and of the colour scheme have answered by then.
+  drawn() {
+    return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))
+  },
+
+  look(scheme) {
+    return [
+      ...this.colours(scheme),
+      ...this.width(),
+      ...this.formulas(),
+      ...this.pictures(),
+    ]
+  },
+
+  colours(scheme) {
+    const [red, green, blue] = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g)
+    const light = 0.299 * red + 0.587 * green + 0.114 * blue > 127
+    return light === (scheme === "light") ? [] : [`the page is not ${scheme}`]
+  },
+
+  width() {
+    const found = []
+    const { scrollWidth, clientWidth } = document.documentElement
+    if (scrollWidth > clientWidth) {
+      const widest = [...document.body.querySelectorAll("*")]
+        .filter(each => each.checkVisibility())
+        .sort((a, b) => b.getBoundingClientRect().right - a.getBoundingClientRect().right)[0]
+      found.push(`the page scrolls sideways: ${scrollWidth} > ${clientWidth}: ${this.name(widest)}`)
+    }
+    for (const box of document.querySelectorAll("article *")) {
+      // A box of one pixel hides a text that only screen readers get.
+      if (box.scrollWidth <= box.clientWidth + 1 || box.clientWidth <= 1) continue
+      if (["hidden", "clip"].includes(getComputedStyle(box).overflowX) && !box.closest("svg, math"))
+        found.push(`cut off: ${box.scrollWidth} > ${box.clientWidth}: ${this.name(box)}`)
+    }
+    return found
+  },
+
+  formulas() {
+    const found = []
+    for (const formula of document.querySelectorAll("math")) {
+      if (formula.closest("[hidden]")) continue
+      const tokens = [...formula.querySelectorAll("mi, mn, mo, mtext")]
+      // Invisible operators such as "applied to" have no width.
+      const seen = tokens.filter(each => /[^\s\u2061-\u2064]/.test(each.textContent))
+      const empty = [formula, ...seen].find(each => {
+        const { width, height } = each.getBoundingClientRect()
+        return !(width > 0 && height > 0)
+      })
+      if (!(formula instanceof MathMLElement) || !seen.length || empty)
+        found.push(`formula not shown: ${this.name(empty ?? formula)}`)
+    }
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    while (texts.nextNode()) {
+      const { data, parentElement } = texts.currentNode
+      const raw = data.match(/\\[()[\]]|\\[a-z]{2,}|\$\$/)
+      if (raw && !parentElement.closest("code, pre, script, style, textarea, annotation"))
+        found.push(`raw TeX ${raw[0]} in: ${data.trim()}`)
+    }
+    return found
+  },
+
+  pictures() {
+    const found = []
+    for (const image of document.images) {
+      const decoration = image.closest("[aria-hidden=true], [role=presentation], [role=none]")
+      if (!decoration && !image.alt.trim()) found.push(`no alternative text: ${this.name(image)}`)
+      if (!(image.complete && image.naturalWidth)) found.push(`no picture: ${this.name(image)}`)
+    }
+    for (const drawing of document.querySelectorAll("svg[role=img], article svg")) {
+      // An icon in a link or a button is named by what it is in.
+      if (drawing.parentElement.closest("svg, a, button, label, summary, [aria-hidden=true]"))
+        continue
+      if (drawing.ariaHidden === "true") continue
+      const named = (drawing.getAttribute("aria-labelledby") ?? "").split(/\s+/)
+        .map(id => document.getElementById(id)?.textContent)
+      const title = drawing.querySelector(":scope > title")?.textContent
+      const text = [drawing.ariaLabel, title, ...named].join("").trim()
+      if (drawing.getAttribute("role") !== "img" || !text)
+        found.push(`no role=img with a name: ${this.name(drawing)}`)
+    }
+    return found
+  },
+
+  // Contrast is nine tenths of axe's time, and the same for texts whose ancestors have the same
+  // tags, classes and styles: the first visible one of each kind is marked, for all of them.
+  mark() {
+    const kinds = new Map([[document.documentElement, ""]])
+    const kind = element => {
+      if (!kinds.has(element)) {
+        const own = ["class", "style", "fill", "type", "role", "hidden"]
+          .map(name => element.getAttribute(name))
+        kinds.set(element, [kind(element.parentElement), element.tagName, ...own].join(" "))
+      }
+      return kinds.get(element)
+    }
+    const marked = new Set()
+    for (const element of document.body.querySelectorAll("*")) {
+      const text = [...element.childNodes].some(each => each.nodeType === 3 && each.data.trim())
+      if (!text && !element.matches("input, select, textarea")) continue
+      if (marked.has(kind(element)) || !element.checkVisibility()) continue
+      marked.add(kind(element))
+      element.setAttribute("data-first", "")
+    }
+  },
+
+  // Rules whose outcome depends on colours alone suffice for the second colour scheme of a page.
+  async violations(coloursOnly) {
+    this.mark()
+    axe.configure({ rules: [{ id: "color-contrast", selector: "[data-first]" }] })
+    const only = coloursOnly ? { runOnly: ["color-contrast", "link-in-text-block"] } : {}
+    const { violations } = await axe.run({ resultTypes: ["violations"], preload: false, ...only })
+    for (const marked of document.querySelectorAll("[data-first]"))
+      marked.removeAttribute("data-first")
+    return violations
+      .filter(({ impact }) => ["serious", "critical"].includes(impact))
+      .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) =>
+        `axe ${id}: ${target.join(" ").replaceAll('[data-first=""]', "")}: ${failureSummary.split("\n").slice(1).join(";")}`))
+  },
+
+  name(element) {
+    return element.outerHTML.slice(0, 120).replace(/\s+/g, " ")
+  },
+})

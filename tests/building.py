@@ -1,0 +1,22 @@
+"""Building the site."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[1]
+
+
+def built(configuration: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """What the strict build says that puts the site into a folder."""
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "mkdocs", "build", "--strict"),
+            *("--config-file", str(configuration), "--site-dir", str(folder)),
+        ],
+        cwd=CHECKOUT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+    )

@@ -1,0 +1,205 @@
+"""Every page of the site in a real browser: see ``tests/browsing.py`` for what is looked at."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browsing import DESK, PHONE, Visitor, chromium, served
+from tests.building import CHECKOUT
+
+
+def _addresses() -> list[str]:
+    """Where the pages of docs/ are found, without a build: pytest collects them often."""
+    docs = CHECKOUT / "docs"
+    sources = (path.relative_to(docs).with_suffix("") for path in docs.rglob("*.md"))
+    folders = (path.parent if path.name == "index" else path for path in sources)
+    return sorted("" if path == Path() else f"{path.as_posix()}/" for path in folders)
+
+
+ERROR_PAGE = "404.html"
+ADDRESSES = [*_addresses(), ERROR_PAGE]
+
+
+@pytest.fixture(scope="module")
+def visitor() -> Iterator[Visitor]:
+    with chromium() as browser:
+        yield Visitor(browser)
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    with served(site) as address:
+        yield address
+
+
+@pytest.mark.parametrize("page", ADDRESSES, ids=lambda page: page.strip("/") or "index")
+def test_page_as_a_reader_sees_it(page: str, visitor: Visitor, address: str) -> None:
+    findings = visitor.findings(address + page)
+    assert not findings, "\n".join([f"{len(findings)} findings on {page}:", *findings])
+
+
+def test_every_built_page_is_visited(site: Path) -> None:
+    built = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
+    visited = {page if page == ERROR_PAGE else f"{page}index.html" for page in ADDRESSES}
+    assert built == visited
+
+
+@pytest.fixture
+def below_a_folder(site: Path, tmp_path: Path) -> Iterator[str]:
+    """The site as project pages have it: not at the root of its host."""
+    (tmp_path / "posenc").symlink_to(site, target_is_directory=True)
+    with served(tmp_path) as address:
+        yield f"{address}posenc/"
+
+
+@pytest.mark.parametrize("page", ["", "schemes/sinusoidal/"])
+def test_page_below_a_folder(page: str, visitor: Visitor, below_a_folder: str) -> None:
+    assert visitor.findings(below_a_folder + page) == []
+
+
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_search_finds_a_page(width: int, visitor: Visitor, below_a_folder: str) -> None:
+    with visitor.page(width, "light") as (page, noticed):
+        page.goto(f"{below_a_folder}glossary/")
+        if width == PHONE:
+            page.locator("header > nav > label[for=__search]").click()
+        page.locator("[data-md-component=search-query]").fill("alibi")
+        found = page.locator(".md-search-result__link").filter(has_text="Attention with linear")
+        found.first.click()
+        page.wait_for_url(f"{below_a_folder}schemes/alibi/**")
+        assert "ALiBi" in page.locator("article").inner_text()
+        assert noticed == []
+
+
+PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+WORKER = "new Worker(URL.createObjectURL(new Blob([`fetch('https://example.org/')`])))"
+BROKEN = {
+    "console-error": ("<script>console.error('bad')</script>", "console: error: bad"),
+    "console-warning": ("<script>console.warn('bad')</script>", "console: warning: bad"),
+    "exception": ("<script>throw Error('bad')</script>", "error of a script: .*bad"),
+    "rejection": ("<script>Promise.reject(Error('bad'))</script>", "error of a script: .*bad"),
+    "missing-file": ("<script src='a.js'></script>", "failed request: .*/a.js: 404"),
+    "foreign-script": (
+        "<script src='https://example.org/a.js'></script>",
+        "request to another host: https://example.org/a.js",
+    ),
+    "foreign-style": (
+        "<p style='background: url(//example.org/a.png)'>Text",
+        "request to another host: http://example.org/a.png",
+    ),
+    "foreign-fetch": (
+        "<script>fetch('https://example.org/').catch(() => {})</script>",
+        "request to another host: https://example.org/",
+    ),
+    "foreign-worker": (
+        f"<script>{WORKER}</script>",
+        "request to another host: https://example.org/",
+    ),
+    "foreign-socket": (
+        "<script>new WebSocket('wss://example.org/')</script>",
+        "request to another host: wss://example.org/",
+    ),
+    "wide": ("<p style='width: 2000px'>Text", r"sideways: 2\d+ > 390.*\[dark 390, light 390\]"),
+    "wide-at-a-desk": ("<p style='width: 2000px'>Text", r"sideways: 2\d+ > 1280"),
+    "wide-and-hidden": (
+        "<style>html { overflow-x: hidden }</style><p style='width: 2000px'>Text",
+        r"sideways: 2\d+ > 390",
+    ),
+    "cut-off": (
+        "<article><div style='overflow: hidden'><p style='width: 600px'>Text</article>",
+        "cut off: 600 > 3",
+    ),
+    "unreachable": (
+        f"<div style='overflow-x: auto; white-space: nowrap'>{'Text ' * 20}</div>",
+        r"axe scrollable-region-focusable: .*\[dark 390\]",
+    ),
+    "image-without-text": (f"<img src='{PIXEL}'>", "no alternative text: <img"),
+    "image-with-empty-text": (f"<img src='{PIXEL}' alt=' '>", "no alternative text: <img"),
+    "image-that-is-none": ("<img src='data:image/png;base64,AA' alt='Text'>", "no picture: <img"),
+    "drawing-without-name": ("<svg role='img'></svg>", "no role=img with a name: <svg"),
+    "drawing-without-role": (
+        "<article><svg><title>Text</title></svg></article>",
+        "no role=img with a name: <svg",
+    ),
+    "pale": ("<p style='color: #888; background: #999'>Text", "axe color-contrast: p: .*light 390"),
+    "pale-in-the-dark": (
+        "<p style='color: #333'>Text",
+        r"axe color-contrast: p: .*\[dark 390, dark 1280\]",
+    ),
+    "pale-where-folded": (
+        "<details><summary>Text</summary><p style='color: #888'>Text</details>",
+        "axe color-contrast: p",
+    ),
+    "pale-second": (
+        "<p>Text</p><p style='color: #888; background: #999'>Text",
+        "axe color-contrast: p:nth-child",
+    ),
+    "link-like-text": (
+        "<p>Text that is long enough <a href='#' style='color: #333; text-decoration: none'>"
+        "linked</a> in its middle</p>",
+        "axe link-in-text-block",
+    ),
+    "button-without-name": ("<button></button>", "axe button-name: button"),
+    "always-light": (
+        "<style>body { background: white !important; color: black !important }</style>",
+        r"the page is not dark \[dark 390, dark 1280\]",
+    ),
+    "raw-formula": (r"<p>The angle \(p\omega\)", r"raw TeX \\\( in: The angle"),
+    "raw-command": (r"<p>The angle \omega", r"raw TeX \\omega in: The angle"),
+    "empty-formula": ("<math></math>", "formula not shown: <math"),
+    "empty-symbol": ("<math><mi>x</mi><mi style='font-size: 0'>y</mi></math>", "not shown: <mi st"),
+    "hidden-formula": ("<math style='display: none'><mi>x</mi></math>", "formula not shown: <math"),
+    "formula-of-no-namespace": (
+        "<script>document.currentScript.after(document.createElement('math'));"
+        "document.querySelector('math').textContent = 'x'</script>",
+        "formula not shown: <math>x",
+    ),
+}
+
+
+def _page(body: str) -> str:
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>'
+        '<meta name="viewport" content="width=device-width"><style>'
+        "body { background: white; color: black } @media (prefers-color-scheme: dark) {"
+        "body { background: black; color: white } }"
+        f"</style></head><body><main><h1>A page</h1>{body}</main></body></html>"
+    )
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("broken")
+    for name, (body, _) in BROKEN.items():
+        (folder / f"{name}.html").write_text(_page(body), encoding="utf-8")
+    (folder / "whole.html").write_text(_page(WHOLE), encoding="utf-8")
+    with served(folder) as address:
+        yield address
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_page_is_found(name: str, visitor: Visitor, broken: str) -> None:
+    findings = visitor.findings(f"{broken}{name}.html")
+    _, wanted = BROKEN[name]
+    assert any(re.search(wanted, finding) for finding in findings), findings
+
+
+WHOLE = f"""
+<p>Where <math><mi>x</mi><mo>&#x2061;</mo><mn>1</mn></math> is <code>\\(code\\)</code>.</p>
+<img src="{PIXEL}" alt="A pixel"><img src="{PIXEL}" alt="" aria-hidden="true">
+<article><svg role="img" aria-labelledby="name"><title id="name">A drawing</title></svg></article>
+<div style="overflow-x: auto" tabindex="0"><p style="width: 2000px">Text</p></div>
+<details><summary>More</summary><math display="block"><mi>y</mi></math></details>
+"""
+
+
+def test_whole_page_has_no_findings(visitor: Visitor, broken: str) -> None:
+    assert visitor.findings(f"{broken}whole.html") == []
+
+
+def test_missing_browser_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHROMIUM", "no-such-browser")
+    with pytest.raises(FileNotFoundError, match=r"no 'no-such-browser'.*make chromium"), chromium():
+        pass

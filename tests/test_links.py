@@ -1,0 +1,79 @@
+"""Every link inside the site leads somewhere, at whatever address the site is put."""
+
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ERROR_PAGE = "404.html"
+"""Shown in place of any missing page, so its links cannot be relative."""
+
+
+class Anchors(HTMLParser):
+    """Where a page links to, and where it can be linked to."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        names = ("href", "xlink:href", "src", "data", "action")
+        self.links += [given[name] for name in names if name in given]
+        self.ids |= {given["id"]} if "id" in given else set()
+
+
+def dead_links(site: Path) -> list[str]:
+    """Links to what is not there, and links that hold at one address of the site only."""
+    anchors = cache(Anchors)
+    found = []
+    for page in sorted(site.rglob("*.html")):
+        name = page.relative_to(site).as_posix()
+        for link in dict.fromkeys(anchors(page).links):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            if parts.path.startswith("/") and name != ERROR_PAGE:
+                found.append(f"{name}: {link} does not hold below a folder")
+                continue
+            folder = site if parts.path.startswith("/") else page.parent
+            target = (folder / unquote(parts.path).lstrip("/")).resolve() if parts.path else page
+            target = target / "index.html" if target.is_dir() else target
+            if not target.is_relative_to(site.resolve()) or not target.is_file():
+                found.append(f"{name}: {link} is not there")
+            elif parts.fragment and unquote(parts.fragment) not in anchors(target).ids:
+                found.append(f"{name}: {link} has no such place")
+    return found
+
+
+def test_links_inside_the_site_lead_somewhere(site: Path) -> None:
+    assert dead_links(site) == []
+
+
+@pytest.mark.parametrize(
+    ("link", "complaint"),
+    [
+        ("other/#there", ""),
+        ("other/index.html", ""),
+        ("#here", ""),
+        ("https://example.org/nowhere#none", ""),
+        ("mailto:nobody@example.org", ""),
+        ("nowhere/", "is not there"),
+        ("other/nothing.svg", "is not there"),
+        ("../outside.html", "is not there"),
+        ("#there", "has no such place"),
+        ("other/#here", "has no such place"),
+        ("/other/", "does not hold below a folder"),
+    ],
+)
+def test_dead_link_is_found(link: str, complaint: str, tmp_path: Path) -> None:
+    (tmp_path / "outside.html").write_text("")
+    site = tmp_path / "site"
+    (site / "other").mkdir(parents=True)
+    (site / "index.html").write_text(f'<h1 id="here"><a href="{link}">there</a></h1>')
+    (site / "other" / "index.html").write_text('<h1 id="there">Other</h1>')
+    assert dead_links(site) == ([f"index.html: {link} {complaint}"] if complaint else [])
