@@ -37,8 +37,10 @@
     const found = []
     const { scrollWidth, clientWidth } = document.documentElement
     if (scrollWidth > clientWidth) {
+      const scrolls = each => ["auto", "scroll"].includes(getComputedStyle(each).overflowX)
+      const inside = each => each === document.body || (!scrolls(each) && inside(each.parentElement))
       const widest = [...document.body.querySelectorAll("*")]
-        .filter(each => each.checkVisibility())
+        .filter(each => each.checkVisibility() && inside(each.parentElement))
         .sort((a, b) => b.getBoundingClientRect().right - a.getBoundingClientRect().right)[0]
       found.push(`the page scrolls sideways: ${scrollWidth} > ${clientWidth}: ${this.name(widest)}`)
     }
@@ -98,7 +100,8 @@
   },
 
   // Contrast is nine tenths of axe's time, and the same for texts whose ancestors have the same
-  // tags, classes and styles: the first visible one of each kind is marked, for all of them.
+  // tags, classes and styles: the first visible one of each kind is marked, for all of them. Colours
+  // must not depend on ids or on places among siblings, then; the theme's and ours do not.
   mark() {
     const kinds = new Map([[document.documentElement, ""]])
     const kind = element => {

@@ -17,6 +17,8 @@ ARITY = {
     "munderover": 3,
 }  # fmt: skip
 THIN = "0.167em"
+LONG = 25
+"""Characters in a line of text that may not fit on a telephone, in a table or a list above all."""
 RELATIONS = "⟸⟹⟺⇐⇒⇔"
 BARS = "|‖"
 
@@ -47,6 +49,8 @@ def mathml(tex: str, *, block: bool) -> str:
     for parent in list(root.iter()):
         _space(parent)
     root.set("alttext", tex)
+    if not block and len("".join(root.itertext())) > LONG:
+        root.set("class", "long")
     shown = ElementTree.tostring(root, encoding="unicode")
     return f'<div class="formula">{shown}</div>' if block else shown
 

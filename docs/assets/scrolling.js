@@ -1,7 +1,7 @@
 // Whatever scrolls by itself can be reached and scrolled with the keyboard, and nothing else stops
 // the tab key on its way. Browsers begin to do so by themselves; not all do.
 const scrolling =
-  ".wide, .formula, .md-typeset__scrollwrap, .md-typeset pre, .md-typeset pre > code"
+  ".wide, .formula, math.long, .md-typeset__scrollwrap, .md-typeset pre, .md-typeset pre > code"
 
 function mark(box) {
   const wide = box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto"
