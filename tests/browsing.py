@@ -8,20 +8,29 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    Request,
+    Response,
+    sync_playwright,
+)
 
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 PHONE, DESK = 390, 1280
-DEVICES = {
+DEVICES: dict[int, dict[str, Any]] = {
     PHONE: {"viewport": {"width": PHONE, "height": 844}, "is_mobile": True, "has_touch": True},
     DESK: {"viewport": {"width": DESK, "height": 800}},
 }
-FIRST = {PHONE: "dark", DESK: "light"}
+Scheme = Literal["light", "dark"]
+FIRST: dict[int, Scheme] = {PHONE: "dark", DESK: "light"}
 """The colour scheme in which a page is loaded; it then has to follow the other one by itself."""
-OTHER = {"dark": "light", "light": "dark"}
+OTHER: dict[Scheme, Scheme] = {"dark": "light", "light": "dark"}
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -36,8 +45,10 @@ def served(folder: Path) -> Iterator[str]:
     """The address below which a folder is served, on this machine alone."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
 
 
 @contextmanager
@@ -55,8 +66,10 @@ def chromium() -> Iterator[Browser]:
     options += ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=options)
-        yield browser
-        browser.close()
+        try:
+            yield browser
+        finally:
+            browser.close()
 
 
 class Visitor:
@@ -88,39 +101,39 @@ class Visitor:
         return [f"{finding} [{', '.join(places)}]" for finding, places in where.items()]
 
     @contextmanager
-    def page(self, width: int, scheme: str) -> Iterator[tuple[Page, list[str]]]:
+    def page(self, width: int, scheme: Scheme) -> Iterator[tuple[Page, list[str]]]:
         """An empty page, and what will be noticed of its console and of its requests."""
         page = self._contexts[width].new_page()
         page.emulate_media(color_scheme=scheme)
         noticed: list[str] = []
+        _listen(page, noticed)
+        try:
+            yield page, noticed
+        finally:
+            page.close()
 
-        def requested(address: str) -> None:
-            parts = urlsplit(address)
-            if parts.hostname not in (None, "127.0.0.1") and parts.scheme not in ("data", "blob"):
-                noticed.append(f"request to another host: {address}")
 
-        page.on("request", lambda request: requested(request.url))
-        page.on("websocket", lambda socket: requested(socket.url))
-        page.on(
-            "requestfailed",
-            lambda request: noticed.append(f"failed request: {request.url}: {request.failure}"),
-        )
-        page.on(
-            "response",
-            lambda response: (
-                response.ok
-                or response.status < 400
-                or noticed.append(f"failed request: {response.url}: {response.status}")
-            ),
-        )
-        page.on("pageerror", lambda error: noticed.append(f"error of a script: {error}"))
-        page.on("crash", lambda _: noticed.append("the page crashed"))
-        page.on(
-            "console",
-            lambda message: (
-                message.type in ("error", "warning", "assert")
-                and noticed.append(f"console: {message.type}: {message.text}")
-            ),
-        )
-        yield page, noticed
-        page.close()
+def _listen(page: Page, noticed: list[str]) -> None:
+    def requested(address: str) -> None:
+        parts = urlsplit(address)
+        if parts.hostname not in (None, "127.0.0.1") and parts.scheme not in ("data", "blob"):
+            noticed.append(f"request to another host: {address}")
+
+    def failed(request: Request) -> None:
+        noticed.append(f"failed request: {request.url}: {request.failure}")
+
+    def answered(response: Response) -> None:
+        if response.status >= 400:
+            noticed.append(f"failed request: {response.url}: {response.status}")
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning", "assert"):
+            noticed.append(f"console: {message.type}: {message.text}")
+
+    page.on("request", lambda request: requested(request.url))
+    page.on("websocket", lambda socket: requested(socket.url))
+    page.on("requestfailed", failed)
+    page.on("response", answered)
+    page.on("console", said)
+    page.on("pageerror", lambda error: noticed.append(f"error of a script: {error}"))
+    page.on("crash", lambda _: noticed.append("the page crashed"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from mkdocs.utils import yaml_load
+from mkdocs.utils.yaml import yaml_load
 
 from tests.building import CHECKOUT
 
