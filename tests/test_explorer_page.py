@@ -140,6 +140,10 @@ def test_bad_input_is_told_and_changes_nothing(page: Page) -> None:
     before = table(page)
     field(page, "dim").fill("7")
     expect(page.locator("#explorer-problem")).to_contain_text("dim is 7")
+    field(page, "dim").fill("1e12")
+    expect(page.locator("#explorer-problem")).to_contain_text("an axis of 1000000000000")
+    field(page, "dim").fill("many")
+    expect(page.locator("#explorer-problem")).to_contain_text("dim is many; it must be a number")
     assert table(page) == before
     field(page, "dim").fill("8")
     expect(page.locator("#explorer-problem")).to_be_empty()

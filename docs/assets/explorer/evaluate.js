@@ -1,8 +1,8 @@
 /** From a setting to the numbers that are shown. */
 import { axesOf } from "./settings.js";
 
-/** More numbers than this are slow to draw and of no use to look at. */
-const MOST = 1_000_000;
+/** What is more is slow to compute or to draw, and of no use to look at. */
+const MOST = { numbers: 1_000_000, side: 16_384, num_buckets: 1024 };
 
 /**
  * @typedef {{rows: number[][], rowAxis: string, columnAxis: string, rowNames: string[],
@@ -20,6 +20,7 @@ export function range(from, count) {
  */
 export function argumentsOf({ scheme, call, values }) {
   const { arguments: taken, parameters } = scheme.calls[call];
+  limited(values);
   const options = {};
   for (const axis of axesOf(scheme, call)) {
     const chosen = scheme.conventions[axis].values.find(({ value }) => String(value) === values[axis]);
@@ -40,18 +41,29 @@ export function argumentsOf({ scheme, call, values }) {
     factors: () => list("factors", values),
   };
   const positional = Object.keys(taken).map((name) => build[name]?.() ?? number(name, values));
-  if (cells(values) > MOST) {
-    throw new RangeError(`these would be ${cells(values)} numbers; the page shows at most ${MOST}`);
-  }
   return { positional, options };
 }
 
-/** How many numbers the result has, at most: rows or cells, times channels; heads, times pairs. */
-function cells(values) {
-  const size = (/** @type {string[]} */ names) =>
+/** Refuse what is too large to be shown, before it is computed. */
+function limited(values) {
+  const size = (/** @type {string[]} */ ...names) =>
     names.reduce((product, name) => product * Math.max(Number(values[name] ?? 1), 1), 1);
-  return size(["rows", "dim", "head_dim", "length", "height", "width", "heads", "q_len", "k_len"]
-    .filter((name) => !(name === "length" && "rotary_dim" in values)));
+  const length = "rotary_dim" in values ? 1 : size("length"); // there it is that of a sequence
+  const down = length * size("rows", "height", "width", "q_len");
+  const across = size("dim", "head_dim", "k_len");
+  const heads = size("heads");
+  for (const side of [down, across, heads, size("rotary_dim")]) {
+    if (side > MOST.side) {
+      throw new RangeError(`the result would have an axis of ${side}; the page shows ${MOST.side}`);
+    }
+  }
+  const all = down * across * heads;
+  if (all > MOST.numbers) {
+    throw new RangeError(`the result would have ${all} numbers; the page shows ${MOST.numbers}`);
+  }
+  if (size("num_buckets") > MOST.num_buckets) {
+    throw new RangeError(`num_buckets is ${values.num_buckets}; the page takes ${MOST.num_buckets}`);
+  }
 }
 
 function number(name, values) {
@@ -66,9 +78,6 @@ function count(name, values) {
   const value = number(name, values);
   if (!Number.isInteger(value) || value < 1) {
     throw new RangeError(`${name} is ${value}; it must be a whole number of at least 1`);
-  }
-  if (value > MOST) {
-    throw new RangeError(`${name} is ${value}; the page shows at most ${MOST} numbers`);
   }
   return value;
 }

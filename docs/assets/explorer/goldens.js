@@ -58,8 +58,14 @@ function materialised(raw) {
   }));
 }
 
-/** Element i in row-major order is ((37 (start + i) + 11) mod 63 - 31) / 32. */
-function lattice([length, ...rest], start) {
+/**
+ * Element i in row-major order is ((37 (start + i) + 11) mod 63 - 31) / 32.
+ * @param {number[]} shape
+ * @param {number} start
+ * @returns {any[]}
+ */
+function lattice(shape, start) {
+  const [length, ...rest] = shape;
   const size = rest.reduce((product, each) => product * each, 1);
   return range(0, length).map((i) =>
     rest.length ? lattice(rest, start + i * size) : (((37 * (start + i) + 11) % 63) - 31) / 32,

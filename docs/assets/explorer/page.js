@@ -126,13 +126,14 @@ function show() {
   }
   tell("problem", "");
   const [first] = views;
-  state.row = Math.min(state.row, first.rows.length - 1);
-  state.column = Math.min(state.column, first.rows[0].length - 1);
-  for (const [name, most] of [["row", first.rows.length], ["column", first.rows[0].length]]) {
-    const input = at(name);
-    input.max = most - 1;
-    if (Number(input.value) !== state[name]) {
-      input.value = state[name];
+  for (const [name, last] of Object.entries({
+    row: first.rows.length - 1,
+    column: first.rows[0].length - 1,
+  })) {
+    state[name] = Math.min(state[name], last);
+    at(name).max = last;
+    if (Number(at(name).value) !== state[name]) {
+      at(name).value = state[name];
     }
   }
   const within = ({ rows }) => ({
@@ -145,7 +146,7 @@ function show() {
   };
   const each = (make) => views.map((view, i) => {
     const title = titleOf(shownNames()[i]);
-    return element("section", { "aria-label": title },
+    return element("div", { role: "group", "aria-label": title },
       element("p", { className: "explorer-title" }, title), make(view, within(view)));
   });
   at("maps").replaceChildren(...each((view, selected) => heatMap(view, selected, select)));
@@ -167,7 +168,8 @@ function table(view, { row, column }) {
   const top = Math.min(row, Math.max(rows.length - TABLE.rows, 0));
   const left = Math.min(column, Math.max(rows[0].length - TABLE.columns, 0));
   const columns = columnNames.slice(left, left + TABLE.columns);
-  const head = element("tr", {}, element("th", { scope: "col" }, rowAxis ? `${rowAxis} \\ ${columnAxis}` : columnAxis),
+  const corner = rowAxis ? `${rowAxis} \\ ${columnAxis}` : columnAxis;
+  const head = element("tr", {}, element("th", { scope: "col" }, corner),
     ...columns.map((name) => element("th", { scope: "col" }, name)));
   const body = rows.slice(top, top + TABLE.rows).map((values, i) =>
     element("tr", {}, element("th", { scope: "row" }, rowNames[top + i]),
@@ -176,7 +178,7 @@ function table(view, { row, column }) {
         return element("td", { className: selected ? "explorer-selected" : "" },
           brief(values[left + j]));
       })));
-  return element("div", { className: "explorer-wide", tabIndex: 0, role: "region",
+  return element("div", { className: "explorer-wide", tabIndex: 0, role: "group",
     "aria-label": `numbers from ${placeOf(view, top, left)} on` },
     element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)));
 }
@@ -184,28 +186,27 @@ function table(view, { row, column }) {
 /** One channel over positions, or all numbers where there is a single row. */
 function curveOf(views, within) {
   const lines = views.map((view, i) => {
+    const title = titleOf(shownNames()[i]);
+    if (view.rows.length === 1) {
+      return { name: title, values: view.rows[0], names: view.columnNames };
+    }
     const { column } = within(view);
-    const single = view.rows.length === 1;
+    const { columnAxis, columnNames, rows, rowNames } = view;
     return {
-      name: titleOf(shownNames()[i]),
-      values: single ? view.rows[0] : view.rows.map((row) => row[column]),
-      names: single ? view.columnNames : view.rowNames,
+      name: `${title}, ${columnAxis} ${columnNames[column]}`,
+      values: rows.map((row) => row[column]),
+      names: rowNames,
     };
   });
-  const [view] = views;
-  const { column } = within(view);
-  const single = view.rows.length === 1;
-  return curves(lines, {
-    axis: single ? view.columnAxis : view.rowAxis,
-    title: single ? "All numbers" : `${view.columnAxis} ${view.columnNames[column]}`,
-  });
+  const [{ rows, rowAxis, columnAxis }] = views;
+  return curves(lines, rows.length === 1 ? columnAxis : rowAxis);
 }
 
 /** The numbers of the selected row, to be read or copied. */
 function numbers(view, { row }) {
   const digits = at("digits").value;
   const printed = view.rows[row].map((value) =>
-    Number.isFinite(value) && digits !== "all" ? value.toFixed(Number(digits)) : String(value));
+    value === -Infinity ? "-inf" : digits === "all" ? String(value) : value.toFixed(digits));
   const [first, last] = [0, view.rows[0].length - 1].map((column) => placeOf(view, row, column));
   return element("textarea", {
     readOnly: true,

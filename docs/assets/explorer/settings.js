@@ -154,7 +154,7 @@ export function combinationsOf({ scheme, call, values }) {
  * The setting in the page's address.
  * @param {Setting} setting
  * @param {string} prefix
- * @returns {[string, string][]}
+ * @returns {string[][]} names with values
  */
 export function toAddress({ scheme, call, values }, prefix) {
   const named = Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value]);
