@@ -38,7 +38,8 @@ export function heatMap(view, selected, select) {
     width,
     height,
     role: "img",
-    "aria-label": `${shown}; values from ${brief(least)} to ${brief(largest)}` +
+    "aria-label":
+      `${shown}; values from ${brief(least)} to ${brief(largest)}` +
       `${masked ? ", some masked" : ""}. The numbers follow below.`,
   });
   paint(canvas, rows, most);
@@ -54,18 +55,32 @@ export function heatMap(view, selected, select) {
   map.addEventListener("click", (event) => {
     const { left, top, width: wide, height: high } = canvas.getBoundingClientRect();
     const place = (part, count) => Math.min(Math.max(Math.floor(part * count), 0), count - 1);
-    select(place((event.clientY - top) / high, height), place((event.clientX - left) / wide, width));
+    select(
+      place((event.clientY - top) / high, height),
+      place((event.clientX - left) / wide, width),
+    );
   });
-  const legend = element("figcaption", {}, `${shown}. `,
-    element("span", { className: "explorer-scale" },
-      brief(-most), element("span", { className: "explorer-ramp" }), brief(most)),
-    masked ? ". Grey is masked: −∞." : "");
+  const legend = element(
+    "figcaption",
+    {},
+    `${shown}. `,
+    element(
+      "span",
+      { className: "explorer-scale" },
+      brief(-most),
+      element("span", { className: "explorer-ramp" }),
+      brief(most),
+    ),
+    masked ? ". Grey is masked: −∞." : "",
+  );
   return element("figure", { className: "explorer-figure" }, map, legend);
 }
 
 /** Zero has the colour of the page, the largest magnitude a full one. */
 function paint(canvas, rows, most) {
-  const page = getComputedStyle(document.body).backgroundColor.match(/\d+(\.\d+)?/g)?.map(Number);
+  const page = getComputedStyle(document.body)
+    .backgroundColor.match(/\d+(\.\d+)?/g)
+    ?.map(Number);
   const ground = page?.length === 3 ? page : [255, 255, 255];
   const context = canvas.getContext("2d");
   const image = context.createImageData(canvas.width, canvas.height);
@@ -124,18 +139,31 @@ export function curves(curves, axis) {
       d: `M${MARGIN.left},${MARGIN.top}V${bottom}H${WIDTH - MARGIN.right}`,
     }),
     ...(least < 0 && largest > 0
-      ? [shape("path", { class: "explorer-zero", d: `M${MARGIN.left},${y(0)}H${WIDTH - MARGIN.right}` })]
+      ? [
+          shape("path", {
+            class: "explorer-zero",
+            d: `M${MARGIN.left},${y(0)}H${WIDTH - MARGIN.right}`,
+          }),
+        ]
       : []),
     ...lines,
     text(brief(largest, 3), { x: MARGIN.left - 6, y: MARGIN.top + 10, "text-anchor": "end" }),
     text(brief(least, 3), { x: MARGIN.left - 6, y: bottom, "text-anchor": "end" }),
     text(names[0], { x: MARGIN.left, y: HEIGHT - 12 }),
-    text(names[names.length - 1], { x: WIDTH - MARGIN.right, y: HEIGHT - 12, "text-anchor": "end" }),
+    text(names[names.length - 1], {
+      x: WIDTH - MARGIN.right,
+      y: HEIGHT - 12,
+      "text-anchor": "end",
+    }),
     text(axis + scale, { x: (MARGIN.left + WIDTH) / 2, y: HEIGHT - 12, "text-anchor": "middle" }),
   );
   const key = curves.map(({ name }, which) =>
     element("span", { className: `explorer-key-${which}` }, name),
   );
-  return element("figure", { className: "explorer-figure" }, drawing,
-    element("figcaption", {}, ...key, `, ${range}${scale}.`));
+  return element(
+    "figure",
+    { className: "explorer-figure" },
+    drawing,
+    element("figcaption", {}, ...key, `, ${range}${scale}.`),
+  );
 }

@@ -23,7 +23,9 @@ export function argumentsOf({ scheme, call, values }) {
   limited(values);
   const options = {};
   for (const axis of axesOf(scheme, call)) {
-    const chosen = scheme.conventions[axis].values.find(({ value }) => String(value) === values[axis]);
+    const chosen = scheme.conventions[axis].values.find(
+      ({ value }) => String(value) === values[axis],
+    );
     if (chosen) {
       options[axis] = chosen.value;
     }
@@ -36,7 +38,8 @@ export function argumentsOf({ scheme, call, values }) {
   const build = {
     positions: () => range(number("from", values), count("rows", values)),
     relative_position: () => range(number("from", values), count("rows", values)),
-    x: () => Array(count("rows", values)).fill(filled(list("x", values), count("head_dim", values))),
+    x: () =>
+      Array(count("rows", values)).fill(filled(list("x", values), count("head_dim", values))),
     table: () => range(0, count("num_buckets", values)).map((bucket) => [bucket]),
     factors: () => list("factors", values),
   };
@@ -62,7 +65,9 @@ function limited(values) {
     throw new RangeError(`the result would have ${all} numbers; the page shows ${MOST.numbers}`);
   }
   if (size("num_buckets") > MOST.num_buckets) {
-    throw new RangeError(`num_buckets is ${values.num_buckets}; the page takes ${MOST.num_buckets}`);
+    throw new RangeError(
+      `num_buckets is ${values.num_buckets}; the page takes ${MOST.num_buckets}`,
+    );
   }
 }
 
@@ -83,7 +88,10 @@ function count(name, values) {
 }
 
 function list(name, values) {
-  const found = values[name].split(/[\s,;]+/).filter(Boolean).map(Number);
+  const found = values[name]
+    .split(/[\s,;]+/)
+    .filter(Boolean)
+    .map(Number);
   if (!found.length || found.some(Number.isNaN)) {
     throw new TypeError(`${name} must be one number or more, with spaces between`);
   }
@@ -136,8 +144,9 @@ function rowNames(kind, positional) {
       (cell) => `${cell} (row ${Math.floor(cell / width)}, column ${cell % width})`,
     );
   }
-  const positions = positional.find((argument, index) => Array.isArray(argument) &&
-    (index > 0 || !Array.isArray(argument[0])));
+  const positions = positional.find(
+    (argument, index) => Array.isArray(argument) && (index > 0 || !Array.isArray(argument[0])),
+  );
   return positions?.map(String);
 }
 
@@ -152,13 +161,15 @@ export function difference(a, b) {
     return { comparable: false, shapes };
   }
   let [largest, row, column, different] = [0, 0, 0, 0];
-  a.rows.forEach((values, i) => values.forEach((value, j) => {
-    const other = b.rows[i][j];
-    const apart = value === other ? 0 : Math.abs(value - other);
-    different += Number(apart > 0);
-    if (apart > largest) {
-      [largest, row, column] = [apart, i, j];
-    }
-  }));
+  a.rows.forEach((values, i) =>
+    values.forEach((value, j) => {
+      const other = b.rows[i][j];
+      const apart = value === other ? 0 : Math.abs(value - other);
+      different += Number(apart > 0);
+      if (apart > largest) {
+        [largest, row, column] = [apart, i, j];
+      }
+    }),
+  );
   return { comparable: true, shapes, largest, row, column, different };
 }

@@ -13,7 +13,10 @@ import { callsOf, combinationsOf, combined, fieldsOf, initialSetting } from "./s
 export function fillForm(fieldset, setting, schemes, calls, changed) {
   const { scheme, call, values } = setting;
   const prefix = fieldset.id;
-  const again = (/** @type {import("./settings.js").Setting} */ other, /** @type {string} */ name) => {
+  const again = (
+    /** @type {import("./settings.js").Setting} */ other,
+    /** @type {string} */ name,
+  ) => {
     fillForm(fieldset, other, schemes, calls, changed);
     /** @type {HTMLElement} */ (fieldset.querySelector(`[name="${name}"]`)).focus();
     changed(other);
@@ -26,28 +29,59 @@ export function fillForm(fieldset, setting, schemes, calls, changed) {
   const named = Object.entries(combinations).map(([name]) => [name, name]);
   const own = known.length ? [] : [["", "none of these"]];
   const parts = [
-    choose("scheme", "Scheme", schemes.map(({ id, title }) => [id, `${title} (${id})`]), scheme.id,
+    choose(
+      "scheme",
+      "Scheme",
+      schemes.map(({ id, title }) => [id, `${title} (${id})`]),
+      scheme.id,
       (id) => {
         const other = schemes.find((each) => each.id === id);
         again(initialSetting(other, callsOf(other, calls)[0]), "scheme");
-      }, scheme.summary),
+      },
+      scheme.summary,
+    ),
     ...(itsCalls.length > 1
-      ? [choose("call", "Call", itsCalls.map((name) => [name, name]), call,
-          (name) => again(initialSetting(scheme, name), "call"), "")]
+      ? [
+          choose(
+            "call",
+            "Call",
+            itsCalls.map((name) => [name, name]),
+            call,
+            (name) => again(initialSetting(scheme, name), "call"),
+            "",
+          ),
+        ]
       : []),
-    choose("combination", "Combination", [...own, ...named], known[0] ?? "",
+    choose(
+      "combination",
+      "Combination",
+      [...own, ...named],
+      known[0] ?? "",
       (name) => name && again(combined(setting, name), "combination"),
-      known.length ? `Used by: ${combinations[known[0]].used_by}.`
-        : "The specification has no name for these conventions together."),
+      known.length
+        ? `Used by: ${combinations[known[0]].used_by}.`
+        : "The specification has no name for these conventions together.",
+    ),
   ];
   for (const each of fieldsOf(scheme, call)) {
     const { name, kind, description, choices } = each;
-    const store = (/** @type {string} */ value) => ({ ...setting, values: { ...values, [name]: value } });
+    const store = (/** @type {string} */ value) => ({
+      ...setting,
+      values: { ...values, [name]: value },
+    });
     if (kind === "choice") {
       const shown = choices.map(({ value }) => [String(value), value === "" ? "—" : String(value)]);
       const meaning = choices.find(({ value }) => String(value) === values[name]);
-      parts.push(choose(name, name, shown, values[name], (value) => again(store(value), name),
-        `${description} ${meaning?.description ?? ""}`));
+      parts.push(
+        choose(
+          name,
+          name,
+          shown,
+          values[name],
+          (value) => again(store(value), name),
+          `${description} ${meaning?.description ?? ""}`,
+        ),
+      );
     } else {
       const input = element("input", {
         type: "text",
@@ -68,8 +102,11 @@ export function fillForm(fieldset, setting, schemes, calls, changed) {
 }
 
 function select(choices, chosen, act) {
-  const made = element("select", {},
-    ...choices.map(([value, shown]) => element("option", { value }, shown)));
+  const made = element(
+    "select",
+    {},
+    ...choices.map(([value, shown]) => element("option", { value }, shown)),
+  );
   made.value = chosen;
   made.addEventListener("change", () => act(made.value));
   return made;
@@ -84,6 +121,11 @@ export function field(prefix, name, label, control, description) {
     control.setAttribute("aria-describedby", words.id);
   }
   const wide = ["scheme", "call", "combination"].includes(name) ? " explorer-whole" : "";
-  return element("div", { className: `explorer-field${wide}` },
-    element("label", { htmlFor: id }, label), control, words);
+  return element(
+    "div",
+    { className: `explorer-field${wide}` },
+    element("label", { htmlFor: id }, label),
+    control,
+    words,
+  );
 }

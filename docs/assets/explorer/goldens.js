@@ -13,7 +13,10 @@ export function check(schemes, calls) {
   const all = schemes.flatMap((scheme) =>
     scheme.goldens
       .filter((golden) => golden.call in calls)
-      .map((golden) => ({ id: `${scheme.id}: ${golden.id}`, right: reproduced(scheme, golden, calls) })),
+      .map((golden) => ({
+        id: `${scheme.id}: ${golden.id}`,
+        right: reproduced(scheme, golden, calls),
+      })),
   );
   return { checked: all.length, wrong: all.filter(({ right }) => !right).map(({ id }) => id) };
 }
@@ -43,19 +46,24 @@ function reproduced(scheme, golden, calls) {
     if (given.positions) {
       index[index.length - 2] = given.positions.indexOf(index.at(-2));
     }
-    return near(index.reduce((part, i) => part[i], result), probe.at(-1));
+    return near(
+      index.reduce((part, i) => part[i], result),
+      probe.at(-1),
+    );
   });
 }
 
 /** Arguments of a golden: numbers and lists as they are, ranges and lattices as the format says. */
 function materialised(raw) {
-  return Object.fromEntries(Object.entries(raw).map(([name, value]) => {
-    if (value?.range) {
-      const [start, stop, step = 1] = value.range;
-      return [name, range(0, Math.ceil((stop - start) / step)).map((i) => start + i * step)];
-    }
-    return [name, value?.lattice ? lattice(value.lattice, value.start ?? 0) : value];
-  }));
+  return Object.fromEntries(
+    Object.entries(raw).map(([name, value]) => {
+      if (value?.range) {
+        const [start, stop, step = 1] = value.range;
+        return [name, range(0, Math.ceil((stop - start) / step)).map((i) => start + i * step)];
+      }
+      return [name, value?.lattice ? lattice(value.lattice, value.start ?? 0) : value];
+    }),
+  );
 }
 
 /**

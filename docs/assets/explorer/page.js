@@ -13,7 +13,8 @@ import { combinationsOf, fromAddress, toAddress } from "./settings.js";
 const TABLE = { rows: 8, columns: 8 };
 const PREFIX = { a: "", b: "b." };
 
-const at = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(`explorer-${id}`));
+const at = (/** @type {string} */ id) =>
+  /** @type {any} */ (document.getElementById(`explorer-${id}`));
 
 const answer = await fetch(new URL("schemes.json", import.meta.url));
 /** @type {{schemes: any[]}} */
@@ -26,7 +27,8 @@ start();
 
 function readAddress() {
   const address = new URLSearchParams(location.hash.slice(1));
-  const whole = (/** @type {string} */ name) => Math.max(Math.trunc(Number(address.get(name))) || 0, 0);
+  const whole = (/** @type {string} */ name) =>
+    Math.max(Math.trunc(Number(address.get(name))) || 0, 0);
   return {
     settings: {
       a: fromAddress(address, PREFIX.a, schemes, calls),
@@ -69,7 +71,8 @@ function start() {
   at("copy").addEventListener("click", copy);
   at("paste").addEventListener("input", tellPasted);
   window.addEventListener("hashchange", () => {
-    if (location.hash.includes("scheme=")) { // otherwise it is the anchor of a heading
+    if (location.hash.includes("scheme=")) {
+      // otherwise it is the anchor of a heading
       Object.assign(state, readAddress());
       fillForms();
       show();
@@ -144,11 +147,16 @@ function show() {
     Object.assign(state, { row, column });
     changed();
   };
-  const each = (make) => views.map((view, i) => {
-    const title = titleOf(shownNames()[i]);
-    return element("div", { role: "group", "aria-label": title },
-      element("p", { className: "explorer-title" }, title), make(view, within(view)));
-  });
+  const each = (make) =>
+    views.map((view, i) => {
+      const title = titleOf(shownNames()[i]);
+      return element(
+        "div",
+        { role: "group", "aria-label": title },
+        element("p", { className: "explorer-title" }, title),
+        make(view, within(view)),
+      );
+    });
   at("maps").replaceChildren(...each((view, selected) => heatMap(view, selected, select)));
   at("tables").replaceChildren(...each(table));
   at("curve").replaceChildren(curveOf(views, within));
@@ -169,18 +177,37 @@ function table(view, { row, column }) {
   const left = Math.min(column, Math.max(rows[0].length - TABLE.columns, 0));
   const columns = columnNames.slice(left, left + TABLE.columns);
   const corner = rowAxis ? `${rowAxis} \\ ${columnAxis}` : columnAxis;
-  const head = element("tr", {}, element("th", { scope: "col" }, corner),
-    ...columns.map((name) => element("th", { scope: "col" }, name)));
+  const head = element(
+    "tr",
+    {},
+    element("th", { scope: "col" }, corner),
+    ...columns.map((name) => element("th", { scope: "col" }, name)),
+  );
   const body = rows.slice(top, top + TABLE.rows).map((values, i) =>
-    element("tr", {}, element("th", { scope: "row" }, rowNames[top + i]),
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, rowNames[top + i]),
       ...columns.map((_, j) => {
         const selected = top + i === row && left + j === column;
-        return element("td", { className: selected ? "explorer-selected" : "" },
-          brief(values[left + j]));
-      })));
-  return element("div", { className: "explorer-wide", tabIndex: 0, role: "group",
-    "aria-label": `numbers from ${placeOf(view, top, left)} on` },
-    element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)));
+        return element(
+          "td",
+          { className: selected ? "explorer-selected" : "" },
+          brief(values[left + j]),
+        );
+      }),
+    ),
+  );
+  return element(
+    "div",
+    {
+      className: "explorer-wide",
+      tabIndex: 0,
+      role: "group",
+      "aria-label": `numbers from ${placeOf(view, top, left)} on`,
+    },
+    element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)),
+  );
 }
 
 /** One channel over positions, or all numbers where there is a single row. */
@@ -206,7 +233,8 @@ function curveOf(views, within) {
 function numbers(view, { row }) {
   const digits = at("digits").value;
   const printed = view.rows[row].map((value) =>
-    value === -Infinity ? "-inf" : digits === "all" ? String(value) : value.toFixed(digits));
+    value === -Infinity ? "-inf" : digits === "all" ? String(value) : value.toFixed(digits),
+  );
   const [first, last] = [0, view.rows[0].length - 1].map((column) => placeOf(view, row, column));
   return element("textarea", {
     readOnly: true,
@@ -241,8 +269,11 @@ function tellDifference(views) {
     tell("difference", `A and B are equal in all ${total} numbers.`);
   } else {
     const values = [a, b].map(({ rows }) => brief(rows[row][column]));
-    tell("difference", `A and B differ in ${different} of ${total} numbers. The largest difference ` +
-      `is ${brief(largest)}, at ${placeOf(a, row, column)}: ${values[0]} in A, ${values[1]} in B.`);
+    tell(
+      "difference",
+      `A and B differ in ${different} of ${total} numbers. The largest difference ` +
+        `is ${brief(largest)}, at ${placeOf(a, row, column)}: ${values[0]} in A, ${values[1]} in B.`,
+    );
   }
 }
 
@@ -258,21 +289,27 @@ function tellPasted() {
   const size = `${pasted.rows.length} × ${pasted.rows[0].length} numbers. `;
   if (matches.length) {
     const alike = matches.length > 1 ? "These calls all give them:" : "One call gives them:";
-    at("found").replaceChildren(element("p", {}, size + alike),
-      element("ul", {}, ...matches.map((match) => element("li", {}, ...described(match)))));
+    at("found").replaceChildren(
+      element("p", {}, size + alike),
+      element("ul", {}, ...matches.map((match) => element("li", {}, ...described(match)))),
+    );
     return;
   }
   const off = nearest
     ? ["The nearest is ", ...described(nearest), "."]
     : ["No call that is looked at gives rows of this shape."];
-  at("found").replaceChildren(element("p", {}, `${size}Nothing that this page knows gives them. `,
-    ...off));
+  at("found").replaceChildren(
+    element("p", {}, `${size}Nothing that this page knows gives them. `, ...off),
+  );
 }
 
 /** A match in words, with a link to the page of its scheme. */
 function described({ scheme, call, combination, where, mistake, residual, others }) {
-  const link = element("a", { href: new URL(`../../schemes/${scheme.id}/`, import.meta.url).href },
-    scheme.title);
+  const link = element(
+    "a",
+    { href: new URL(`../../schemes/${scheme.id}/`, import.meta.url).href },
+    scheme.title,
+  );
   return [
     link,
     `: ${call}, ${combination}, ${where}`,
@@ -284,11 +321,14 @@ function described({ scheme, call, combination, where, mistake, residual, others
 
 function tellGoldens() {
   const { checked, wrong } = check(schemes, calls);
-  tell("goldens", wrong.length
-    ? `Your browser computes ${wrong.length} of the specification's ${checked} goldens wrongly: ` +
-      `${wrong.join("; ")}.`
-    : `Your browser has just reproduced all ${checked} goldens that the specification has for the ` +
-      "calls on this page.");
+  tell(
+    "goldens",
+    wrong.length
+      ? `Your browser computes ${wrong.length} of the specification's ${checked} goldens wrongly: ` +
+          `${wrong.join("; ")}.`
+      : `Your browser has just reproduced all ${checked} goldens that the specification has for the ` +
+          "calls on this page.",
+  );
 }
 
 function tell(id, text) {

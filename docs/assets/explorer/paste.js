@@ -37,7 +37,8 @@ export function parse(text) {
   };
 }
 
-const ownUnit = (/** @type {string} */ text) => 10 ** (Number(text.split(/e/i)[1]) - decimals(text));
+const ownUnit = (/** @type {string} */ text) =>
+  10 ** (Number(text.split(/e/i)[1]) - decimals(text));
 
 const isPlain = (/** @type {string} */ text) => !/e/i.test(text);
 

@@ -114,8 +114,9 @@ function places({ rows, units, conventions, mistake, near, seen }) {
     const fits = (/** @type {number} */ place) => {
       const angle = moved(place);
       const lost = 2 ** -24 * (4 + (Number.isInteger(angle) ? 0 : 4 * Math.abs(angle)));
-      return channels.every((channel, which) =>
-        Math.abs(factor * waves[which](angle) - rows[0][channel]) <=
+      return channels.every(
+        (channel, which) =>
+          Math.abs(factor * waves[which](angle) - rows[0][channel]) <=
           1.0001 * units[0][channel] + lost,
       );
     };
@@ -135,9 +136,14 @@ function* grids({ rows, calls, scheme, call, conventions, near }) {
     if (rows.length > 1) {
       for (const height of range(1, rows.length).filter((each) => rows.length % each === 0)) {
         const width = rows.length / height;
-        yield candidate(`height ${height}, width ${width}, base ${base}`, () => make(height, width));
+        yield candidate(`height ${height}, width ${width}, base ${base}`, () =>
+          make(height, width),
+        );
       }
-    } else if (conventions.coordinates === "index" && (dim > 4 || conventions.denominator === "d/4")) {
+    } else if (
+      conventions.coordinates === "index" &&
+      (dim > 4 || conventions.denominator === "d/4")
+    ) {
       const grid = make(GRID, GRID);
       for (const [index, cell] of grid.entries()) {
         const [row, column] = [Math.floor(index / GRID), index % GRID];
@@ -203,7 +209,12 @@ function* buckets({ rows, calls, scheme, call, combination, conventions }) {
   if (rows.length > 1 || new Set(rows[0]).size < 3 || !rows[0].every(Number.isInteger)) {
     return;
   }
-  for (const { num_buckets, max_distance } of settings(scheme, call, combination, "relative_position")) {
+  for (const { num_buckets, max_distance } of settings(
+    scheme,
+    call,
+    combination,
+    "relative_position",
+  )) {
     const options = { ...conventions, num_buckets, max_distance };
     const all = calls[call](range(-DISTANCES, 2 * DISTANCES), options);
     for (const start of range(0, 2 * DISTANCES - rows[0].length)) {
@@ -221,14 +232,15 @@ function* frequencies({ rows, calls, scheme, call, combination, conventions }) {
   if (rows.length > 1) {
     return;
   }
-  const plain = call === "position_interpolation_frequencies"
-    ? bases(scheme, "base").map((base) => ({ base, factor: 1 }))
-    : [];
+  const plain =
+    call === "position_interpolation_frequencies"
+      ? bases(scheme, "base").map((base) => ({ base, factor: 1 }))
+      : [];
   for (const given of [...plain, ...settings(scheme, call, combination, "rotary_dim")]) {
-    const shown = Object.entries(given).map(([name, value]) => `${name} ${value}`).join(", ");
-    yield candidate(shown, () => [
-      calls[call](2 * rows[0].length, { ...given, ...conventions }),
-    ]);
+    const shown = Object.entries(given)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(", ");
+    yield candidate(shown, () => [calls[call](2 * rows[0].length, { ...given, ...conventions })]);
   }
 }
 

@@ -34,19 +34,24 @@ const ROWS = { name: "rows", kind: "whole", description: "How many rows, one apa
 const LISTS = {
   positions: [FROM, ROWS],
   relative_position: [FROM, ROWS],
-  x: [{
-    name: "x",
-    kind: "list",
-    initial: "1",
-    description: "The row that is turned, the same at each position; numbers are repeated to fill it.",
-  }],
+  x: [
+    {
+      name: "x",
+      kind: "list",
+      initial: "1",
+      description:
+        "The row that is turned, the same at each position; numbers are repeated to fill it.",
+    },
+  ],
   table: [], // row b holds b: what is shown is the bucket of each pair
-  factors: [{
-    name: "factors",
-    kind: "list",
-    initial: "1 1 1.25 1.5 2 3 5 8",
-    description: "By what each frequency is divided, a number for each pair.",
-  }],
+  factors: [
+    {
+      name: "factors",
+      kind: "list",
+      initial: "1 1 1.25 1.5 2 3 5 8",
+      description: "By what each frequency is divided, a number for each pair.",
+    },
+  ],
 };
 
 /**
@@ -88,9 +93,17 @@ export function fieldsOf(scheme, call) {
       description: optional ? `${description} Empty for all.` : description,
       initial: optional ? "" : initial,
     }));
-  const head = kind === "bias" && "heads" in taken
-    ? [{ name: "head", kind: "whole", description: "Whose bias is shown; heads count from 0.", initial: 0 }]
-    : [];
+  const head =
+    kind === "bias" && "heads" in taken
+      ? [
+          {
+            name: "head",
+            kind: "whole",
+            description: "Whose bias is shown; heads count from 0.",
+            initial: 0,
+          },
+        ]
+      : [];
   return [...conventions, ...numbers, ...head, ...lists].map((field) => ({
     ...field,
     initial: String(initialOf(call, field)),
@@ -120,7 +133,9 @@ function conventionField(scheme, axis) {
  * @returns {Setting}
  */
 export function initialSetting(scheme, call) {
-  const values = Object.fromEntries(fieldsOf(scheme, call).map((field) => [field.name, field.initial]));
+  const values = Object.fromEntries(
+    fieldsOf(scheme, call).map((field) => [field.name, field.initial]),
+  );
   const [first] = Object.keys(scheme.calls[call].combinations);
   return combined({ scheme, call, values }, first);
 }
@@ -171,8 +186,9 @@ export function toAddress({ scheme, call, values }, prefix) {
  */
 export function fromAddress(address, prefix, schemes, calls) {
   const given = (/** @type {string} */ name) => address.get(prefix + name);
-  const scheme = schemes.find(({ id }) => id === given("scheme"))
-    ?? schemes.find(({ id }) => id === "sinusoidal");
+  const scheme =
+    schemes.find(({ id }) => id === given("scheme")) ??
+    schemes.find(({ id }) => id === "sinusoidal");
   const known = callsOf(scheme, calls);
   const call = known.includes(given("call")) ? given("call") : known[0];
   const setting = initialSetting(scheme, call);

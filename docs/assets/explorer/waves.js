@@ -13,7 +13,7 @@ export function progression(base, step, count) {
 
 /** The sinusoid's factor on every value, for d channels. */
 export const SCALES = {
-  "1": () => 1,
+  1: () => 1,
   "d^-1/2": (/** @type {number} */ d) => 1 / Math.sqrt(d),
   "(2/d)^1/2": (/** @type {number} */ d) => Math.sqrt(2 / d),
 };

@@ -41,17 +41,20 @@ export function alibi_slopes(heads, { head_rule = "interpolated" } = {}) {
  * @param {object} [options]
  * @returns {number[][][]} [heads, q_len, k_len]
  */
-export function alibi_bias(heads, q_len, k_len, {
-  form = "causal",
-  head_rule = "interpolated",
-} = {}) {
+export function alibi_bias(
+  heads,
+  q_len,
+  k_len,
+  { form = "causal", head_rule = "interpolated" } = {},
+) {
   choice("form", form, Object.keys(FORMS));
   lengths(q_len, k_len);
   const distance = FORMS[form];
   return alibi_slopes(heads, { head_rule }).map((slope) =>
     Array.from({ length: q_len }, (_, query) =>
-      Array.from({ length: k_len }, (_, key) =>
-        slope * distance(key, k_len - q_len + query, k_len),
+      Array.from(
+        { length: k_len },
+        (_, key) => slope * distance(key, k_len - q_len + query, k_len),
       ),
     ),
   );

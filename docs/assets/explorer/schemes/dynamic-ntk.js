@@ -14,12 +14,10 @@ import { stretched } from "../waves.js";
  *   length: number}} options
  * @returns {number[]} radians per position of each pair
  */
-export function dynamic_ntk_frequencies(rotary_dim, {
-  base = 10000,
-  factor,
-  original_max_position_embeddings,
-  length,
-}) {
+export function dynamic_ntk_frequencies(
+  rotary_dim,
+  { base = 10000, factor, original_max_position_embeddings, length },
+) {
   even("rotary_dim", rotary_dim, 4);
   above("base", base);
   atLeast("factor", factor, 1);

@@ -14,13 +14,10 @@ import { clipped, rotaryFrequencies, turns } from "../waves.js";
  *   original_max_position_embeddings: number}} options
  * @returns {number[]} radians per position of each pair
  */
-export function llama3_frequencies(rotary_dim, {
-  base = 500000,
-  factor,
-  low_freq_factor,
-  high_freq_factor,
-  original_max_position_embeddings,
-}) {
+export function llama3_frequencies(
+  rotary_dim,
+  { base = 500000, factor, low_freq_factor, high_freq_factor, original_max_position_embeddings },
+) {
   even("rotary_dim", rotary_dim);
   above("base", base);
   atLeast("factor", factor, 1);

@@ -26,11 +26,11 @@ const LAYOUTS = {
  * @param {object} [options] rotary_dim is the number of leading channels that turn; null for all
  * @returns {any[]} like x
  */
-export function rope(x, positions, {
-  base = 10000,
-  layout = "interleaved",
-  rotary_dim = /** @type {number | null} */ (null),
-} = {}) {
+export function rope(
+  x,
+  positions,
+  { base = 10000, layout = "interleaved", rotary_dim = /** @type {number | null} */ (null) } = {},
+) {
   choice("layout", layout, Object.keys(LAYOUTS));
   above("base", base);
   rowOfPositions(positions);
@@ -50,7 +50,13 @@ export function rope(x, positions, {
     throw new RangeError(`rotary_dim is ${rotated}; x has ${head_dim} channels`);
   }
   const frequencies = rotaryFrequencies(rotated, base);
-  return x.map((row, i) => turned(row, frequencies.map((w) => positions[i] * w), layout));
+  return x.map((row, i) =>
+    turned(
+      row,
+      frequencies.map((w) => positions[i] * w),
+      layout,
+    ),
+  );
 }
 
 /** One row, each pair of its leading channels turned by its angle. */

@@ -15,13 +15,18 @@ import { progression, wave } from "../waves.js";
  * @param {object} [options]
  * @returns {number[][]} [height * width, dim]
  */
-export function sincos_2d(height, width, dim, {
-  base = 10000,
-  first_axis = "column",
-  layout = "sin-cos",
-  denominator = "d/4",
-  coordinates = "index",
-} = {}) {
+export function sincos_2d(
+  height,
+  width,
+  dim,
+  {
+    base = 10000,
+    first_axis = "column",
+    layout = "sin-cos",
+    denominator = "d/4",
+    coordinates = "index",
+  } = {},
+) {
   whole("height", height, 1);
   whole("width", width, 1);
   whole("dim", dim, 4);
@@ -39,7 +44,11 @@ export function sincos_2d(height, width, dim, {
     throw new RangeError(`dim is ${dim}: the exponent t/(d/4-1) divides by zero for one pair`);
   }
   const frequencies = progression(base, 1 / divisor, pairs);
-  const half = (place) => wave(frequencies.map((w) => place * w), layout);
+  const half = (place) =>
+    wave(
+      frequencies.map((w) => place * w),
+      layout,
+    );
   const ofRow = places(height, coordinates).map(half);
   const ofColumn = places(width, coordinates).map(half);
   return ofRow.flatMap((row) =>

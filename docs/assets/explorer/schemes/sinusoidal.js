@@ -13,15 +13,19 @@ import { progression, SCALES, wave } from "../waves.js";
  * @param {object} [options] conventions, named as in the specification
  * @returns {number[][]} [n, dim]
  */
-export function sinusoidal(positions, dim, {
-  base = 10000,
-  layout = "interleaved",
-  denominator = "d/2",
-  first_position = 0,
-  scale = "1",
-  single_pair = "unit",
-  odd_dim = "refuse",
-} = {}) {
+export function sinusoidal(
+  positions,
+  dim,
+  {
+    base = 10000,
+    layout = "interleaved",
+    denominator = "d/2",
+    first_position = 0,
+    scale = "1",
+    single_pair = "unit",
+    odd_dim = "refuse",
+  } = {},
+) {
   rowOfPositions(positions, { real: true });
   whole("dim", dim, 2);
   above("base", base);
@@ -41,7 +45,10 @@ export function sinusoidal(positions, dim, {
   const factor = SCALES[scale](dim);
   return positions.map((token) => {
     const position = token + first_position;
-    const row = wave(frequencies.map((w) => position * w), layout).map((y) => factor * y);
+    const row = wave(
+      frequencies.map((w) => position * w),
+      layout,
+    ).map((y) => factor * y);
     // An odd dim is one short of the pairs ("cut" and "uneven") or one more than they fill ("zero").
     return row.length < dim ? [...row, 0] : row.slice(0, dim);
   });

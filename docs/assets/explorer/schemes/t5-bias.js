@@ -12,11 +12,10 @@ import { choice, lengths, whole } from "../arguments.js";
  * @param {object} [options]
  * @returns {any} whole numbers in the same shape
  */
-export function t5_bucket(relative_position, {
-  direction = "bidirectional",
-  num_buckets = 32,
-  max_distance = 128,
-} = {}) {
+export function t5_bucket(
+  relative_position,
+  { direction = "bidirectional", num_buckets = 32, max_distance = 128 } = {},
+) {
   choice("direction", direction, ["bidirectional", "causal"]);
   const twoSided = direction === "bidirectional";
   whole("num_buckets", num_buckets, twoSided ? 4 : 2);
@@ -72,10 +71,12 @@ function firstDistances(side, max_distance) {
  * @param {object} [options]
  * @returns {number[][][]} [heads, q_len, k_len]
  */
-export function t5_bias(table, q_len, k_len, {
-  direction = "bidirectional",
-  max_distance = 128,
-} = {}) {
+export function t5_bias(
+  table,
+  q_len,
+  k_len,
+  { direction = "bidirectional", max_distance = 128 } = {},
+) {
   lengths(q_len, k_len);
   const relative = Array.from({ length: q_len }, (_, query) =>
     Array.from({ length: k_len }, (_, key) => key - (k_len - q_len + query)),

@@ -14,12 +14,11 @@ import { progression, wave } from "../waves.js";
  * @param {object} [options]
  * @returns {number[][]} [n, dim]
  */
-export function timestep(positions, dim, {
-  order = "sin-cos",
-  frequency_shift = 1,
-  max_period = 10000,
-  scale = 1,
-} = {}) {
+export function timestep(
+  positions,
+  dim,
+  { order = "sin-cos", frequency_shift = 1, max_period = 10000, scale = 1 } = {},
+) {
   rowOfPositions(positions, { real: true });
   whole("dim", dim, 2);
   choice("order", order, ["sin-cos", "cos-sin"]);
@@ -32,7 +31,10 @@ export function timestep(positions, dim, {
   }
   const frequencies = progression(max_period, 1 / (half - frequency_shift), half);
   return positions.map((position) => {
-    const row = wave(frequencies.map((w) => scale * position * w), order);
+    const row = wave(
+      frequencies.map((w) => scale * position * w),
+      order,
+    );
     return dim % 2 ? [...row, 0] : row;
   });
 }

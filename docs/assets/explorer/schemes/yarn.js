@@ -16,14 +16,17 @@ import { clipped, rotaryFrequencies, turns } from "../waves.js";
  *   beta_fast?: number, beta_slow?: number, ramp?: string}} options
  * @returns {number[]} radians per position of each pair
  */
-export function yarn_frequencies(rotary_dim, {
-  base = 10000,
-  factor,
-  original_max_position_embeddings,
-  beta_fast = 32,
-  beta_slow = 1,
-  ramp = "index",
-}) {
+export function yarn_frequencies(
+  rotary_dim,
+  {
+    base = 10000,
+    factor,
+    original_max_position_embeddings,
+    beta_fast = 32,
+    beta_slow = 1,
+    ramp = "index",
+  },
+) {
   even("rotary_dim", rotary_dim);
   above("base", base, 1);
   atLeast("factor", factor, 1);
