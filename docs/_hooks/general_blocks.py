@@ -17,6 +17,7 @@ import numpy as np
 from mkdocs.exceptions import PluginError
 
 import claims
+import explorer_data
 import posenc
 import references
 from markup import code, fenced, paragraph, prose, table
@@ -309,6 +310,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "example:adapter": partial(example, "mylib_adapter.py", "mylib_adapter.py"),
     "example:library": partial(example, "mylib.py", "mylib.py"),
     "example:torch": partial(example, "torch_adapter.py", "torch_adapter.py"),
+    "explorer:modules": explorer_data.module_list,
     "list:checks": check_count,
     "list:claims": claims.overview,
     "list:files": files,

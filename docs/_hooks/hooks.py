@@ -17,6 +17,7 @@ from mkdocs.structure.pages import Page
 
 import accessible
 import claims
+import explorer_data
 import figures
 import formulas
 import general_blocks
@@ -56,10 +57,12 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish the scheme files and schemas; every scheme must have its page."""
+    """Publish scheme files, schemas and the explorer's data; every scheme must have its page."""
     for path in (*spec.folder().iterdir(), Path(report.__file__).with_name("report.schema.json")):
         if path.suffix in (".yaml", ".json"):
             files.append(File.generated(config, f"spec/{path.name}", abs_src_path=str(path)))
+    explored = explorer_data.content()
+    files.append(File.generated(config, explorer_data.ADDRESS, content=explored))
     for scheme in scheme_blocks.schemes().values():
         if files.get_file_from_path(f"schemes/{scheme.id}.md") is None:
             raise PluginError(f"{scheme.path.name} has no page: write docs/schemes/{scheme.id}.md")

@@ -1,0 +1,97 @@
+"""What the explorer's page knows of the spec: schemes, conventions, parameters and goldens."""
+
+import json
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import posenc
+from posenc_conformance.failure import AXES
+from posenc_conformance.spec import Call, Golden, Parameter, Scheme, load_all
+
+FOLDER = "assets/explorer"
+ADDRESS = f"{FOLDER}/schemes.json"
+DOCS = Path(__file__).parents[1]
+
+
+def content() -> str:
+    """As JSON, of the schemes that have a module of JavaScript."""
+    found = [_scheme(scheme) for scheme in _explored()]
+    return json.dumps({"schemes": found}, separators=(",", ":"))
+
+
+def module_list() -> str:
+    """The modules of JavaScript, to be read."""
+    links = [f"[`{each.id}.js`]({FOLDER}/schemes/{each.id}.js)" for each in _explored()]
+    return ", ".join(links) + ".\n"
+
+
+def _explored() -> list[Scheme]:
+    modules = {path.stem for path in (DOCS / FOLDER / "schemes").glob("*.js")}
+    return [scheme for scheme in load_all() if scheme.id in modules]
+
+
+def _scheme(scheme: Scheme) -> dict[str, Any]:
+    return {
+        "id": scheme.id,
+        "title": scheme.title,
+        "summary": scheme.summary,
+        "accuracy": {"rounding": scheme.accuracy.rounding, "angle": scheme.accuracy.angle},
+        "conventions": {
+            name: {
+                "description": axis.description,
+                "default": axis.default,
+                "passed": axis.passed,
+                "values": [
+                    {"value": value, "description": words} for value, words in axis.values.items()
+                ],
+            }
+            for name, axis in scheme.conventions.items()
+        },
+        "calls": {name: _call(scheme, call) for name, call in scheme.calls.items()},
+        "goldens": [_golden(golden) for golden in scheme.goldens],
+    }
+
+
+def _call(scheme: Scheme, call: Call) -> dict[str, Any]:
+    return {
+        "kind": call.kind,
+        "axes": AXES.get(call.kind, ()),
+        "arguments": call.arguments,
+        "parameters": {
+            name: {
+                "type": parameter.type,
+                "description": parameter.description,
+                "passed": parameter.passed,
+                "optional": bool(parameter.when),
+                "initial": _initial(scheme, call, parameter),
+            }
+            for name, parameter in call.parameters.items()
+        },
+        "combinations": {
+            name: {"conventions": combination.conventions, "used_by": combination.used_by}
+            for name, combination in call.combinations.items()
+        },
+        "options": call.options,
+    }
+
+
+def _initial(scheme: Scheme, call: Call, parameter: Parameter) -> Any:
+    """The reference's default; else what the first golden that gives the parameter has."""
+    default = signature(getattr(posenc, call.name)).parameters.get(parameter.name)
+    if default is not None and isinstance(default.default, int | float):
+        return default.default
+    given = (g.arguments for g in scheme.goldens if g.call == call.name)
+    return next((each[parameter.name] for each in given if parameter.name in each), None)
+
+
+def _golden(golden: Golden) -> dict[str, Any]:
+    return {
+        "id": golden.id,
+        "call": golden.call,
+        "combination": golden.combination,
+        "options": golden.options,
+        "arguments": golden.arguments,
+        "values": golden.values,
+        "probes": golden.probes,
+    }

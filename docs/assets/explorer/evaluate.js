@@ -1,0 +1,175 @@
+/** From a setting to the numbers that are shown. */
+import { axesOf } from "./settings.js";
+
+/** What is more is slow to compute or to draw, and of no use to look at. */
+const MOST = { numbers: 1_000_000, side: 16_384, num_buckets: 1024 };
+
+/**
+ * @typedef {{rows: number[][], rowAxis: string, columnAxis: string, rowNames: string[],
+ *   columnNames: string[]}} View
+ */
+
+/** `count` numbers, one apart. */
+export function range(from, count) {
+  return Array.from({ length: count }, (_, index) => from + index);
+}
+
+/**
+ * The call that a setting makes: positional arguments, and conventions and parameters by name.
+ * @param {import("./settings.js").Setting} setting
+ */
+export function argumentsOf({ scheme, call, values }) {
+  const { arguments: taken, parameters } = scheme.calls[call];
+  limited(values);
+  const options = {};
+  for (const axis of axesOf(scheme, call)) {
+    const chosen = scheme.conventions[axis].values.find(
+      ({ value }) => String(value) === values[axis],
+    );
+    if (chosen) {
+      options[axis] = chosen.value;
+    }
+  }
+  for (const [name, { passed }] of Object.entries(parameters)) {
+    if (passed && values[name]?.trim()) {
+      options[name] = number(name, values);
+    }
+  }
+  const build = {
+    positions: () => range(number("from", values), count("rows", values)),
+    relative_position: () => range(number("from", values), count("rows", values)),
+    x: () =>
+      Array(count("rows", values)).fill(filled(list("x", values), count("head_dim", values))),
+    table: () => range(0, count("num_buckets", values)).map((bucket) => [bucket]),
+    factors: () => list("factors", values),
+  };
+  const positional = Object.keys(taken).map((name) => build[name]?.() ?? number(name, values));
+  return { positional, options };
+}
+
+/** Refuse what is too large to be shown, before it is computed. */
+function limited(values) {
+  const size = (/** @type {string[]} */ ...names) =>
+    names.reduce((product, name) => product * Math.max(Number(values[name] ?? 1), 1), 1);
+  const length = "rotary_dim" in values ? 1 : size("length"); // there it is that of a sequence
+  const down = length * size("rows", "height", "width", "q_len");
+  const across = size("dim", "head_dim", "k_len");
+  const heads = size("heads");
+  for (const side of [down, across, heads, size("rotary_dim")]) {
+    if (side > MOST.side) {
+      throw new RangeError(`the result would have an axis of ${side}; the page shows ${MOST.side}`);
+    }
+  }
+  const all = down * across * heads;
+  if (all > MOST.numbers) {
+    throw new RangeError(`the result would have ${all} numbers; the page shows ${MOST.numbers}`);
+  }
+  if (size("num_buckets") > MOST.num_buckets) {
+    throw new RangeError(
+      `num_buckets is ${values.num_buckets}; the page takes ${MOST.num_buckets}`,
+    );
+  }
+}
+
+function number(name, values) {
+  const value = Number(values[name]);
+  if (!values[name].trim() || Number.isNaN(value)) {
+    throw new TypeError(`${name} is ${values[name].trim() || "empty"}; it must be a number`);
+  }
+  return value;
+}
+
+function count(name, values) {
+  const value = number(name, values);
+  if (!Number.isInteger(value) || value < 1) {
+    throw new RangeError(`${name} is ${value}; it must be a whole number of at least 1`);
+  }
+  return value;
+}
+
+function list(name, values) {
+  const found = values[name]
+    .split(/[\s,;]+/)
+    .filter(Boolean)
+    .map(Number);
+  if (!found.length || found.some(Number.isNaN)) {
+    throw new TypeError(`${name} must be one number or more, with spaces between`);
+  }
+  return found;
+}
+
+function filled(numbers, length) {
+  return Array.from({ length }, (_, index) => numbers[index % numbers.length]);
+}
+
+/**
+ * The result of a setting's call, as rows and columns with names.
+ * @param {import("./settings.js").Setting} setting
+ * @param {Record<string, Function>} calls
+ * @returns {View}
+ */
+export function evaluate(setting, calls) {
+  const { positional, options } = argumentsOf(setting);
+  const result = calls[setting.call](...positional, options);
+  const { kind, axes, arguments: taken } = setting.scheme.calls[setting.call];
+  const [columnAxis] = axes.slice(-1);
+  if (kind === "bias") {
+    const head = "heads" in taken ? number("head", setting.values) : 0;
+    if (!(head in result)) {
+      throw new RangeError(`head is ${head}; there are heads 0 to ${result.length - 1}`);
+    }
+    return named(result[head], "query", "key");
+  }
+  if (axes.length === 1) {
+    const names = kind === "bucket" ? positional[0].map(String) : undefined;
+    return named([result], "", columnAxis, [""], names);
+  }
+  return named(result, axes[0], columnAxis, rowNames(kind, positional));
+}
+
+function named(rows, rowAxis, columnAxis, names, columns) {
+  return {
+    rows,
+    rowAxis,
+    columnAxis,
+    rowNames: names ?? range(0, rows.length).map(String),
+    columnNames: columns ?? range(0, rows[0].length).map(String),
+  };
+}
+
+function rowNames(kind, positional) {
+  if (kind === "grid") {
+    const [height, width] = positional;
+    return range(0, height * width).map(
+      (cell) => `${cell} (row ${Math.floor(cell / width)}, column ${cell % width})`,
+    );
+  }
+  const positions = positional.find(
+    (argument, index) => Array.isArray(argument) && (index > 0 || !Array.isArray(argument[0])),
+  );
+  return positions?.map(String);
+}
+
+/**
+ * The largest difference of two views and where it is, or why they cannot be compared.
+ * @param {View} a
+ * @param {View} b
+ */
+export function difference(a, b) {
+  const shapes = [a, b].map(({ rows }) => `${rows.length} × ${rows[0].length}`);
+  if (shapes[0] !== shapes[1]) {
+    return { comparable: false, shapes };
+  }
+  let [largest, row, column, different] = [0, 0, 0, 0];
+  a.rows.forEach((values, i) =>
+    values.forEach((value, j) => {
+      const other = b.rows[i][j];
+      const apart = value === other ? 0 : Math.abs(value - other);
+      different += Number(apart > 0);
+      if (apart > largest) {
+        [largest, row, column] = [apart, i, j];
+      }
+    }),
+  );
+  return { comparable: true, shapes, largest, row, column, different };
+}

@@ -1,0 +1,108 @@
+/**
+ * What pasted numbers are: which call of which scheme gives them. As `posenc identify` does it, but
+ * for numbers as they are printed, and for rows of any position.
+ */
+import { SEARCHES, SHIFTED } from "./searches.js";
+
+/** Numbers may have been computed in float32. */
+const ROUNDOFF = 2 ** -24;
+/** 1 + |ln w| of the least frequency that is met. */
+const LOGARITHM = 20;
+/** Kinds of calls whose values lie between -1 and 1; of others each value is its own scale. */
+const WAVES = ["sinusoidal", "timestep", "sincos_2d"];
+
+/**
+ * @typedef {import("./searches.js").Candidate & {scheme: any, call: string, combination: string,
+ *   mistake: string | null, residual: number, others: number}} Found
+ *   residual is the largest difference; others counts matches that differ in base or position alone
+ */
+
+/**
+ * @param {import("./paste.js").Pasted} pasted
+ * @param {any[]} schemes
+ * @param {Record<string, Function>} calls
+ * @returns {{matches: Found[], nearest: Found | null}} the best first; nearest if there is no match
+ */
+export function identify(pasted, schemes, calls) {
+  const context = { ...pasted, calls, seen: new Map() };
+  for (const mistake of [null, ...Object.keys(SHIFTED)]) {
+    const matches = [...found({ ...context, mistake, near: false }, schemes)];
+    if (matches.length) {
+      return { matches: simplest(matches), nearest: null };
+    }
+  }
+  const all = [...found({ ...context, mistake: null, near: true }, schemes)];
+  const nearest = all.reduce((a, b) => (a && a.residual <= b.residual ? a : b), null);
+  return { matches: [], nearest };
+}
+
+/** Candidates that are the pasted numbers as far as those are printed, or all if `near`. */
+function* found(context, schemes) {
+  for (const scheme of schemes) {
+    for (const [call, search] of Object.entries(SEARCHES)) {
+      const combinations = Object.entries(scheme.calls[call]?.combinations ?? {});
+      for (const [combination, { conventions }] of combinations) {
+        for (const candidate of search({ ...context, scheme, call, combination, conventions })) {
+          const residual = compared(candidate, { ...context, scheme, call });
+          if (residual !== null) {
+            const { mistake } = context;
+            yield { ...candidate, scheme, call, combination, mistake, residual, others: 0 };
+          }
+        }
+      }
+    }
+  }
+}
+
+/**
+ * The largest difference of a candidate's rows and those pasted. Null if they have another shape,
+ * if there is no such call, or, unless `near`, if a difference is more than printing explains.
+ */
+function compared({ place, result }, { rows, units, scheme, call, near }) {
+  const expected = resultOf(result);
+  if (expected?.length !== rows.length || expected[0].length !== rows[0].length) {
+    return null;
+  }
+  const { rounding, angle } = scheme.accuracy;
+  const wave = WAVES.includes(call);
+  let worst = 0;
+  for (let i = 0; i < rows.length; i++) {
+    for (let j = 0; j < rows[i].length; j++) {
+      const apart = rows[i][j] === expected[i][j] ? 0 : Math.abs(rows[i][j] - expected[i][j]);
+      const scale = wave ? 1 : Math.abs(expected[i][j]);
+      const lost = scale * ROUNDOFF * (rounding + angle * (wave ? place + i : LOGARITHM));
+      // A whole unit: some cut numbers off instead of rounding them, as 0.8414 for sin 1.
+      if (!near && !(apart <= 1.0001 * units[i][j] + lost)) {
+        return null;
+      }
+      worst = Math.max(worst, apart);
+    }
+  }
+  return worst;
+}
+
+function resultOf(result) {
+  try {
+    return result();
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof TypeError) {
+      return null; // the call refuses these arguments
+    }
+    throw error;
+  }
+}
+
+/** Of matches that differ in base, position or size alone, the simplest: the one tried first. */
+function simplest(matches) {
+  const kept = new Map();
+  for (const match of matches) {
+    const name = [match.call, match.combination, match.rule].join();
+    const first = kept.get(name);
+    if (first) {
+      first.others += 1;
+    } else {
+      kept.set(name, match);
+    }
+  }
+  return [...kept.values()].sort((a, b) => a.residual - b.residual);
+}

@@ -1,0 +1,91 @@
+"""The explorer's JavaScript, judged by the kit like any other implementation."""
+
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from posenc_conformance.spec import load_all
+from tests.explorer import CHECKOUT, MODULES, exported
+from tests.judging import diagnoses, failed, judge
+
+
+def example() -> ModuleType:
+    """The adapter, which is no module of a package."""
+    path = CHECKOUT / "docs" / "examples" / "explorer.py"
+    spec = importlib.util.spec_from_file_location("posenc_explorer_example", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+Explorer = example().Explorer
+
+
+def test_every_module_is_a_scheme_and_every_export_one_of_its_calls() -> None:
+    calls = {scheme.id: set(scheme.calls) for scheme in load_all()}
+    for scheme, names in exported().items():
+        assert names, scheme
+        assert names <= calls[scheme], scheme
+    index = (MODULES / "schemes" / "index.js").read_text("utf-8")
+    assert set(re.findall(r'"\./(.+)\.js"', index)) == set(exported())
+
+
+def test_the_whole_run_passes_and_claims_every_export_in_every_combination() -> None:
+    verdicts = judge(Explorer())
+    assert not failed(verdicts), [(each.id, each.text) for each in failed(verdicts)]
+    assert {each.verdict for each in verdicts} <= {"passed", "not_claimed"}
+    judged = {
+        (each.check.subject.call.name, each.check.subject.combination.name)
+        for each in verdicts
+        if each.verdict == "passed"
+    }
+    assert judged == {
+        (name, combination)
+        for scheme in load_all()
+        for name in exported().get(scheme.id, ())
+        for combination in scheme.calls[name].combinations
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "named"),
+    [
+        (
+            "waves.js",
+            "return angles.flatMap((_, t) => [sines[t], cosines[t]]);",
+            "return angles.flatMap((_, t) => [cosines[t], sines[t]]);",
+            "waves-swapped",
+        ),
+        ("schemes/sinusoidal.js", "1 / pairs;", "2 / pairs;", "exponent-doubled"),
+        (
+            "schemes/rope.js",
+            "half: [PAIR.half, PAIR.half]",
+            "half: [PAIR.interleaved, PAIR.interleaved]",
+            "layout-swapped",
+        ),
+        ("schemes/alibi.js", "-8 * (index + 1)", "-8 * index", "slopes-spread-wrongly"),
+        (
+            "schemes/yarn.js",
+            "1 - clipped((t - low)",
+            "clipped((t - low)",
+            "frequencies-ramp-inverted",
+        ),
+    ],
+)
+def test_one_broken_line_is_rejected_and_named(
+    tmp_path: Path, file: str, right: str, wrong: str, named: str
+) -> None:
+    folder = tmp_path / "explorer"
+    shutil.copytree(MODULES, folder)
+    text = (folder / file).read_text("utf-8")
+    assert text.count(right) == 1
+    (folder / file).write_text(text.replace(right, wrong), "utf-8")
+    verdicts = judge(Explorer(folder), levels=("smoke", "golden"))
+    assert failed(verdicts)
+    assert named in diagnoses(verdicts)

@@ -1,0 +1,188 @@
+"""What the explorer says of pasted numbers, asked through Node. The numbers are the reference's."""
+
+import json
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import posenc
+from posenc_conformance.spec import load_all
+from tests.explorer import CHECKOUT, MODULES, NODE
+
+SCRIPT = Path(__file__).with_name("explorer_identify.mjs")
+COMBINATIONS = {
+    name: dict(combination.conventions)
+    for scheme in load_all()
+    if scheme.id == "sinusoidal"
+    for name, combination in scheme.calls["sinusoidal"].combinations.items()
+}
+
+
+@pytest.fixture(scope="session")
+def schemes() -> list[Any]:
+    """What the build tells the page of the spec."""
+    hooks = str(CHECKOUT / "docs" / "_hooks")
+    code = f"import sys; sys.path.append({hooks!r}); import explorer_data as e; print(e.content())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found: list[Any] = json.loads(done.stdout)["schemes"]
+    return found
+
+
+def identified(schemes: list[Any], *texts: str) -> list[Any]:
+    question = json.dumps({"modules": str(MODULES), "schemes": schemes, "texts": texts})
+    done = subprocess.run(
+        [NODE, SCRIPT], input=question, capture_output=True, text=True, check=True
+    )
+    answers: list[Any] = json.loads(done.stdout)
+    return answers
+
+
+def printed(rows: Any, decimals: int, separator: str = ", ") -> str:
+    lines = (separator.join(f"{value:.{decimals}f}" for value in row) for row in rows)
+    return "\n".join(lines)
+
+
+def names(answer: Any, call: str) -> set[str]:
+    return {match["combination"] for match in answer["matches"] if match["call"] == call}
+
+
+def same_numbers(rows: Any, place: int, decimals: int) -> set[str]:
+    """Combinations that have a row with these numbers at the same place, by the reference."""
+    found = set()
+    for name, conventions in COMBINATIONS.items():
+        token = place - int(conventions["first_position"])
+        if token >= 0:
+            other = posenc.sinusoidal([token], rows.shape[1], **conventions)
+            if np.abs(other - rows).max() < 10.0**-decimals:
+                found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("decimals", [8, 4])
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_a_row_of_every_combination_is_named(schemes: list[Any], name: str, decimals: int) -> None:
+    conventions = COMBINATIONS[name]
+    cases = [(3, 16), (100, 64), (4095, 512)]
+    rows = [posenc.sinusoidal([token], dim, **conventions) for token, dim in cases]
+    answers = identified(schemes, *(printed(row, decimals) for row in rows))
+    for (token, _), row, answer in zip(cases, rows, answers, strict=True):
+        place = token + int(conventions["first_position"])
+        wanted = same_numbers(row, place, decimals)
+        assert name in wanted
+        assert names(answer, "sinusoidal") == wanted
+        (own,) = [
+            match
+            for match in answer["matches"]
+            if (match["call"], match["combination"]) == ("sinusoidal", name)
+        ]
+        assert own["where"].startswith(f"position {token},")
+        assert re.search(r"base 10000\b", own["where"])
+        assert own["mistake"] is None
+        assert own["residual"] <= 0.5000001 * 10.0**-decimals
+
+
+def test_combinations_with_different_numbers_are_told_apart(schemes: list[Any]) -> None:
+    row = posenc.sinusoidal([7], 64, layout="sin-cos")
+    (answer,) = identified(schemes, printed(row, 4))
+    assert names(answer, "sinusoidal") == {"concat"}
+
+
+def test_several_rows_another_base_and_an_odd_dim_are_named(schemes: list[Any]) -> None:
+    several = printed(posenc.sinusoidal(range(5, 9), 32), 6, "\t")
+    base = printed(posenc.sinusoidal([9], 64, base=500000.0), 6)
+    odd = printed(posenc.sinusoidal([9], 33, odd_dim="cut"), 6)
+    wheres = [answer["matches"][0]["where"] for answer in identified(schemes, several, base, odd)]
+    assert wheres == [
+        "positions 5 to 8, base 10000",
+        "position 9, base 500000",
+        "position 9, base 10000, odd_dim cut",
+    ]
+
+
+def test_numbers_that_were_cut_off_are_named(schemes: list[Any]) -> None:
+    row = posenc.sinusoidal([1], 16)
+    cut = " ".join(f"{math.trunc(value * 1e4) / 1e4:.4f}" for value in row[0])
+    (answer,) = identified(schemes, cut)
+    assert names(answer, "sinusoidal") == {"paper"}
+
+
+def test_the_prints_of_libraries_are_read(schemes: list[Any]) -> None:
+    table = posenc.sinusoidal(range(3), 24, dtype=np.float32)
+    rows = ",\n        ".join(f"[{', '.join(f'{v: .4f}' for v in row)}]" for row in table)
+    texts = [str(table), repr(table), f"tensor([{rows}], dtype=torch.float32)", str(table.tolist())]
+    for text, answer in zip(texts, identified(schemes, *texts), strict=True):
+        assert names(answer, "sinusoidal") == {"paper"}, text
+
+
+def test_other_schemes_are_named(schemes: list[Any]) -> None:
+    def line(values: Sequence[float]) -> str:
+        return " ".join(map(repr, np.asarray(values).tolist()))
+
+    bias = posenc.alibi_bias(8, 4, 6)[2]
+    texts = {
+        "alibi_slopes": line(posenc.alibi_slopes(12)),
+        "alibi_bias": "\n".join(map(line, bias)),
+        "t5_bucket": line(posenc.t5_bucket(np.arange(-20, 21))),
+        "binary": line(posenc.binary([13], 8)[0]),
+        "normalized": "\n".join(map(line, posenc.normalized(7, 2))),
+        "integer": "17 17 17",
+        "timestep": printed(posenc.timestep([999], 32, frequency_shift=0), 6),
+        "sincos_2d": printed(posenc.sincos_2d(4, 6, 32), 6),
+        "llama3_frequencies": line(
+            posenc.llama3_frequencies(
+                128,
+                factor=8.0,
+                low_freq_factor=1.0,
+                high_freq_factor=4.0,
+                original_max_position_embeddings=8192,
+                dtype=np.float32,
+            )
+        ),
+        "position_interpolation_frequencies": line(10000.0 ** -(np.arange(0, 64, 2) / 64)),
+    }
+    for call, answer in zip(texts, identified(schemes, *texts.values()), strict=True):
+        assert call in {match["call"] for match in answer["matches"]}, (call, answer)
+
+
+def test_noise_is_not_named_and_the_nearest_is_told(schemes: list[Any]) -> None:
+    noise = np.random.default_rng(0).uniform(-1, 1, size=(3, 1, 64))
+    for row, answer in zip(
+        noise, identified(schemes, *(printed(row, 4) for row in noise)), strict=True
+    ):
+        assert answer["matches"] == []
+        assert 0.3 < answer["nearest"]["residual"] < 2, row
+
+
+def test_one_wrong_number_is_not_overlooked(schemes: list[Any]) -> None:
+    row = posenc.sinusoidal([40], 64)
+    row[0, 20] += 0.001
+    (answer,) = identified(schemes, printed(row, 4))
+    assert answer["matches"] == []
+    nearest = answer["nearest"]
+    assert (nearest["call"], nearest["combination"]) == ("sinusoidal", "paper")
+    assert nearest["where"] == "position 40, base 10000"
+    assert nearest["residual"] == pytest.approx(0.001, abs=0.0001)
+
+
+def test_wrong_angles_are_what_they_are(schemes: list[Any]) -> None:
+    degrees = printed(posenc.sinusoidal(np.deg2rad([50.0]), 64), 6)
+    negative = printed(posenc.sinusoidal([-50], 64), 6)
+    answers = identified(schemes, degrees, negative)
+    for answer, mistake in zip(
+        answers, ("angles taken for degrees", "angles of the opposite sign"), strict=True
+    ):
+        assert names(answer, "sinusoidal") == {"paper"}
+        assert {match["mistake"] for match in answer["matches"]} == {mistake}
+        assert all(match["where"].startswith("position 50,") for match in answer["matches"])
+
+
+@pytest.mark.parametrize("text", ["", "no numbers", "[1, 2], [1, 2, 3]", "float32"])
+def test_text_that_is_no_table_is_none(schemes: list[Any], text: str) -> None:
+    assert identified(schemes, text) == [None]

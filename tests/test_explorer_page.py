@@ -1,0 +1,294 @@
+"""The explorer's page in a browser: what a reader does, and what must change then."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+import posenc
+from posenc_conformance.spec import load_all
+from tests.explorer import CHECKOUT, exported
+
+CHROMIUM = "/usr/bin/chromium"
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the page of the built site is served."""
+    folder = tmp_path_factory.mktemp("site")
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=CHECKOUT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        check=True,
+    )
+    handler = partial(_Quiet, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/explorer/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """The page, opened; an error of its scripts or a request elsewhere fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened = context.new_page()
+    wrong: list[str] = []
+    host = urlsplit(address).netloc
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    opened.on(
+        "request",
+        lambda sent: None if urlsplit(sent.url).netloc == host else wrong.append(sent.url),
+    )
+    visit(opened, address)
+    yield opened
+    assert not wrong, wrong
+    context.close()
+
+
+def visit(page: Page, address: str) -> None:
+    page.goto("about:blank")  # a new hash alone would not load the page again
+    page.goto(address)
+    expect(page.locator("#explorer-tool")).to_be_visible()
+
+
+def table(page: Page, which: int = 0) -> list[list[float]]:
+    """The numbers of a shown table."""
+    rows = page.locator("#explorer-tables table").nth(which).locator("tbody tr").all()
+    return [
+        [float(cell.replace("−", "-").replace("∞", "inf")) for cell in cells(row)] for row in rows
+    ]
+
+
+def cells(row: Locator) -> list[str]:
+    return row.locator("td").all_inner_texts()
+
+
+def field(page: Page, label: str, setting: str = "a") -> Locator:
+    return page.locator(f"#explorer-{setting}").get_by_label(label, exact=True)
+
+
+def test_the_page_begins_with_the_papers_table_and_checks_itself(page: Page) -> None:
+    expected = posenc.sinusoidal(range(8), 64)[:, :8]
+    np.testing.assert_allclose(table(page), expected, rtol=1e-5, atol=1e-6)
+    known = sum(
+        golden.call in exported().get(scheme.id, ())
+        for scheme in load_all()
+        for golden in scheme.goldens
+    )
+    expect(page.locator("#explorer-goldens")).to_contain_text(f"reproduced all {known} goldens")
+
+
+def test_another_scheme_changes_table_curve_numbers_and_picture(page: Page) -> None:
+    def shown() -> list[str]:
+        numbers = page.locator("#explorer-numbers textarea").input_value()
+        picture = page.locator("#explorer-maps canvas").evaluate("each => each.toDataURL()")
+        return [
+            str(table(page)),
+            page.locator("#explorer-curve svg").inner_html(),
+            numbers,
+            picture,
+        ]
+
+    page.get_by_label("Row", exact=True).fill("3")
+    before = shown()
+    field(page, "Scheme").select_option("rope")
+    assert all(a != b for a, b in zip(before, shown(), strict=True))
+    expected = posenc.rope(np.ones((64, 64)), np.arange(64))
+    np.testing.assert_allclose(table(page), expected[3:11, :8], rtol=1e-5, atol=1e-6)
+
+
+def test_a_combination_sets_conventions_and_a_convention_finds_its_combination(page: Page) -> None:
+    field(page, "Combination").select_option("mlx")
+    expect(field(page, "layout")).to_have_value("sin-cos")
+    expect(field(page, "scale")).to_have_value("(2/d)^1/2")
+    expect(page.locator("#explorer-a")).to_contain_text("mlx by default: rows of norm 1")
+    field(page, "scale").select_option("1")
+    expect(page.locator("#explorer-a")).to_contain_text("has no name for these conventions")
+    field(page, "odd_dim").select_option("refuse")
+    field(page, "single_pair").select_option("refuse")
+    expect(field(page, "Combination")).to_have_value("whisper")
+
+
+def test_bad_input_is_told_and_changes_nothing(page: Page) -> None:
+    before = table(page)
+    field(page, "dim").fill("7")
+    expect(page.locator("#explorer-problem")).to_contain_text("dim is 7")
+    field(page, "dim").fill("1e12")
+    expect(page.locator("#explorer-problem")).to_contain_text("an axis of 1000000000000")
+    field(page, "dim").fill("many")
+    expect(page.locator("#explorer-problem")).to_contain_text("dim is many; it must be a number")
+    assert table(page) == before
+    field(page, "dim").fill("8")
+    expect(page.locator("#explorer-problem")).to_be_empty()
+    expect(page.locator("#explorer-tables th[scope=col]").last).to_have_text("7")
+
+
+def test_two_conventions_are_compared(page: Page) -> None:
+    page.get_by_label("Compare with a second setting").check()
+    expect(page.locator("#explorer-difference")).to_have_text(
+        "A and B are equal in all 4096 numbers."
+    )
+    field(page, "layout", "b").select_option("sin-cos")
+    a, b = posenc.sinusoidal(range(64), 64), posenc.sinusoidal(range(64), 64, layout="sin-cos")
+    row, column = np.unravel_index(np.argmax(abs(a - b)), a.shape)
+    expect(page.locator("#explorer-difference")).to_contain_text(
+        f"{np.count_nonzero(a != b)} of 4096 numbers. The largest difference is "
+        f"{abs(a - b).max():.6g}, at position {row}, channel {column}"
+    )
+    np.testing.assert_allclose(table(page, 1), b[:8, :8], rtol=1e-5, atol=1e-6)
+    field(page, "dim", "b").fill("32")
+    expect(page.locator("#explorer-difference")).to_contain_text("cannot be compared")
+
+
+def test_a_view_can_be_linked(page: Page, browser: Browser) -> None:
+    page.get_by_label("Compare with a second setting").check()
+    field(page, "Scheme", "b").select_option("alibi")
+    field(page, "Call", "b").select_option("alibi_bias")
+    field(page, "form", "b").select_option("symmetric")
+    field(page, "base").fill("500000")
+    page.get_by_label("Row", exact=True).fill("4")
+    linked = page.url
+    other = browser.new_page()
+    visit(other, linked)
+    assert [table(other, which) for which in (0, 1)] == [table(page, which) for which in (0, 1)]
+    expect(field(other, "base")).to_have_value("500000")
+    expect(field(other, "form", "b")).to_have_value("symmetric")
+    assert table(other, 1)[0][0] == posenc.alibi_bias(8, 32, 32, form="symmetric")[0, 4, 0]
+    other.close()
+
+
+def test_an_address_of_nonsense_is_the_beginning(page: Page, address: str) -> None:
+    visit(page, f"{address}#scheme=nothing&layout=nowhere&row=-5&column=many&b.scheme=__proto__")
+    expected = posenc.sinusoidal(range(8), 64)[:, :8]
+    np.testing.assert_allclose(table(page), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_pasted_row_is_named(page: Page) -> None:
+    found = page.locator("#explorer-found")
+    paste = page.get_by_label("Paste a row")
+    row = posenc.sinusoidal([3], 32, layout="sin-cos", denominator="d/2-1", first_position=2)[0]
+    paste.fill(" ".join(f"{value:.4f}" for value in row))
+    expect(found).to_contain_text("sinusoidal, fairseq, position 3, counted from 2, base 10000")
+    expect(found).to_contain_text("sinusoidal, tensor2tensor, position 5, base 10000")
+    expect(found).not_to_contain_text("paper")
+    paste.fill(" ".join(f"{value:.4f}" for value in np.cos(row * 17)))
+    expect(found).to_contain_text("Nothing that this page knows gives them")
+    paste.fill("no numbers")
+    expect(found).to_contain_text("not two numbers or more")
+
+
+def test_the_numbers_of_the_selected_row_are_copied_and_known(page: Page) -> None:
+    field(page, "Combination").select_option("adm")
+    page.get_by_label("Row", exact=True).fill("5")
+    page.get_by_role("button", name="Copy the numbers").click()
+    expect(page.locator("#explorer-copied")).to_have_text("Copied.")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    expected = posenc.sinusoidal([5], 64, layout="cos-sin")[0]
+    np.testing.assert_allclose([float(each) for each in copied.split(",")], expected, atol=5.1e-9)
+    page.get_by_label("Paste a row").fill(copied)
+    expect(page.locator("#explorer-found")).to_contain_text("sinusoidal, adm, position 5")
+
+
+def test_a_click_on_the_picture_selects(page: Page) -> None:
+    canvas = page.locator("#explorer-maps canvas")
+    box = canvas.bounding_box()
+    assert box is not None
+    canvas.click(position={"x": box["width"] * 10.5 / 64, "y": box["height"] * 20.5 / 64})
+    expect(page.get_by_label("Row", exact=True)).to_have_value("20")
+    expect(page.get_by_label("Column", exact=True)).to_have_value("10")
+    expect(page.locator(".explorer-selected")).to_have_text(
+        f"{posenc.sinusoidal([20], 64)[0, 10]:.6g}".replace("-", "−")
+    )
+
+
+def test_every_scheme_and_call_is_shown(page: Page) -> None:
+    titles = set()
+    schemes = field(page, "Scheme").locator("option").evaluate_all("all => all.map(o => o.value)")
+    assert set(schemes) == set(exported())
+    for scheme in schemes:
+        field(page, "Scheme").select_option(scheme)
+        several = field(page, "Call").count() == 1
+        calls = field(page, "Call").locator("option").all_inner_texts() if several else [scheme]
+        for call in calls:
+            if several:
+                field(page, "Call").select_option(call)
+            expect(page.locator("#explorer-problem")).to_be_empty()
+            titles.add(page.locator("#explorer-tables .explorer-title").inner_text())
+            assert table(page)[0]
+    assert len(titles) == sum(map(len, exported().values()))
+
+
+def test_the_picture_follows_the_colours_of_the_page(page: Page) -> None:
+    def ground() -> list[int]:
+        # Position 0, channel 0: the sine of 0 has the colour of the page.
+        return page.locator("#explorer-maps canvas").evaluate(
+            "each => [...each.getContext('2d').getImageData(0, 0, 1, 1).data]"
+        )
+
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("document.body.dataset.mdColorScheme === 'slate'")
+    dark = ground()
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function("document.body.dataset.mdColorScheme === 'default'")
+    assert max(dark[:3]) < 100
+    assert min(ground()[:3]) > 200
+
+
+def test_a_telephone_scrolls_no_page_sideways(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_label("Compare with a second setting").check()
+    field(page, "Scheme", "b").select_option("t5-bias")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width == 390
+
+
+def test_every_control_has_a_name_and_is_reached_by_keyboard(page: Page) -> None:
+    page.get_by_label("Compare with a second setting").check()
+    controls = page.locator("#explorer-tool :is(input, select, textarea, button)")
+    names = controls.evaluate_all(
+        "all => all.filter(e => e.checkVisibility())"
+        ".map(e => e.labels?.[0]?.innerText || e.ariaLabel || e.innerText)"
+    )
+    assert len(names) > 25
+    assert all(name.strip() for name in names), names
+    field(page, "layout").focus()
+    page.keyboard.press("ArrowDown")
+    expect(field(page, "layout")).to_have_value("sin-cos")
+    expect(field(page, "layout")).to_be_focused()
+    expect(field(page, "Combination")).to_have_value("concat")
+
+
+def test_without_javascript_it_says_so(browser: Browser, address: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(address)
+    assert "The explorer needs JavaScript" in plain.inner_text("article")
+    assert plain.locator("#explorer-tool").is_hidden()
+    context.close()
