@@ -246,6 +246,14 @@ def example(name: str, shown: str) -> str:
     return fenced(text, "python", title=shown)
 
 
+def excerpt(name: str, first: str, end: str) -> str:
+    """Lines of a scheme file, from one that begins so to before the next that begins so."""
+    lines = (spec.folder() / name).read_text(encoding="utf-8").splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith(first))
+    stop = next(n for n, line in enumerate(lines) if n > start and line.startswith(end))
+    return fenced("\n".join(lines[start:stop]), "yaml", title=f"spec/{name}")
+
+
 def failure() -> str:
     """The first failure of the wrong story, as the terminal shows it."""
     output = _run("wrong")[0]
@@ -308,7 +316,12 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "api:reference": reference_api,
     "example:adapter": partial(example, "mylib_adapter.py", "mylib_adapter.py"),
     "example:library": partial(example, "mylib.py", "mylib.py"),
+    "example:jax": partial(example, "jax_adapter.py", "jax_adapter.py"),
     "example:torch": partial(example, "torch_adapter.py", "torch_adapter.py"),
+    "example:torch-module": partial(example, "torch_module.py", "torch_module.py"),
+    "example:triton": partial(example, "triton_adapter.py", "triton_adapter.py"),
+    "excerpt:integer-call": partial(excerpt, "integer.yaml", "calls:", "accuracy:"),
+    "excerpt:integer-golden": partial(excerpt, "integer.yaml", "goldens:", "    expect:"),
     "list:checks": check_count,
     "list:claims": claims.overview,
     "list:files": files,
