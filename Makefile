@@ -18,7 +18,9 @@ EXTRAS := $(NEED_TORCH) $(NEED_JAX) onnx
 REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embedding-torch \
 	rotary-embedding-torch-half torch torchscale torchtune torchtune-phi3 transformers \
 	transformers-dynamic transformers-falcon transformers-gptj transformers-layers \
-	x-transformers docs/examples/torch_adapter.py
+	x-transformers
+# What the tutorials show, judged by docs/examples/test_examples.py.
+EXAMPLES := jax triton
 
 # A browser of the system, for the tests of the site; CHROMIUM names another one.
 export CHROMIUM ?= chromium
@@ -62,8 +64,9 @@ define line
 
 endef
 
-real: $(patsubst %,$(VENV)/%,$(filter-out timm $(NEED_JAX),$(EXTRAS)))
+real: $(patsubst %,$(VENV)/%,$(filter-out timm $(NEED_JAX),$(EXTRAS)) $(EXAMPLES))
 	$(foreach name,$(REAL),$(call judge,$(name)) -q$(line)	)
+	$(BIN)/pytest -q docs/examples
 
 site: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -88,7 +91,7 @@ $(VENV)/torch: $(VENV)/python
 	$(PIP) install $(TORCH)
 	touch $@
 
-$(NEED_TORCH:%=$(VENV)/%): $(VENV)/torch
+$(NEED_TORCH:%=$(VENV)/%) $(VENV)/triton: $(VENV)/torch
 
 # torchscale pins old releases of libraries that what is judged of it does not import.
 $(VENV)/torchscale: $(VENV)/kit
@@ -101,6 +104,6 @@ $(VENV)/keras-hub: $(VENV)/kit
 	$(PIP) install --no-deps keras-hub
 	touch $@
 
-$(filter-out $(VENV)/torchscale $(VENV)/keras-hub,$(EXTRAS:%=$(VENV)/%)): $(VENV)/kit
+$(filter-out $(VENV)/torchscale $(VENV)/keras-hub,$(patsubst %,$(VENV)/%,$(EXTRAS) $(EXAMPLES))): $(VENV)/kit
 	$(INSTALL) -e '.[$(@F)]'
 	touch $@

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -28,12 +29,29 @@ from scheme_blocks import DESIDERATA, FAMILIES, by_family, check_ids, schemes
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 BFLOAT16_RESOLUTION = 2.0**-8
+
+
+@dataclass(frozen=True)
+class Story:
+    """A run of the kit that a page tells of."""
+
+    files: Mapping[str, str]
+    """Examples by the names that they have on the page; the last holds the adapter."""
+    fails: bool = False
+    options: tuple[str, ...] = ()
+
+    @property
+    def impl(self) -> str:
+        """The file with the adapter."""
+        return list(self.files)[-1]
+
+
 LIBRARY = {"mylib.py": "mylib.py"}
 STORIES = {
-    "wrong": LIBRARY | {"mylib_adapter.py": "mylib_adapter.py"},
-    "right": LIBRARY | {"mylib_adapter.py": "mylib_adapter_half.py"},
+    "wrong": Story(LIBRARY | {"mylib_adapter.py": "mylib_adapter.py"}, fails=True),
+    "right": Story(LIBRARY | {"mylib_adapter.py": "mylib_adapter_half.py"}),
+    "own": Story({"triangle.py": "triangle.py"}, fails=True, options=("-m", "invariant")),
 }
-"""Runs of the kit that pages tell of: files under the names that they have there."""
 
 
 def scheme_list() -> str:
@@ -247,6 +265,14 @@ def example(name: str, shown: str) -> str:
     return fenced(text, "python", title=shown)
 
 
+def excerpt(name: str, first: str, end: str) -> str:
+    """Lines of a scheme file, from one that begins so to before the next that begins so."""
+    lines = (spec.folder() / name).read_text(encoding="utf-8").splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith(first))
+    stop = next(n for n, line in enumerate(lines) if n > start and line.startswith(end))
+    return fenced("\n".join(lines[start:stop]), "yaml", title=f"spec/{name}")
+
+
 def failure() -> str:
     """The first failure of the wrong story, as the terminal shows it."""
     output = _run("wrong")[0]
@@ -265,7 +291,21 @@ def scorecard(story: str) -> str:
     body = card.partition("\nreport: ")[0]
     if "checks:" not in body:
         raise PluginError(f"the scorecard of the {story} example is not as expected:\n{card}")
-    return fenced(body.strip("\n"), title="pytest --impl=mylib_adapter.py", kind="card")
+    story_ = STORIES[story]
+    title = " ".join(("pytest", f"--impl={story_.impl}", *story_.options))
+    return fenced(body.strip("\n"), title=title, kind="card")
+
+
+def properties(story: str) -> str:
+    """Which invariants an implementation keeps, each with what the specification says of it."""
+    rows = []
+    for check in _run(story)[1]["checks"]:
+        if check["level"] == "invariant":
+            name = check["id"].split("::")[2].partition("[")[0]
+            known = {each.id: each for each in schemes()[check["scheme"]].invariants}
+            said = known[name].statement if name in known else "the definition itself"
+            rows.append([code(name), prose(said), check["verdict"]])
+    return table(["property", "what it says", "outcome"], rows)
 
 
 def sample_report() -> str:
@@ -282,13 +322,14 @@ def sample_report() -> str:
 @lru_cache(maxsize=len(STORIES))
 def _run(story: str) -> tuple[str, dict[str, Any]]:
     """Output and report of a run of the kit, as a user would start it."""
+    told = STORIES[story]
     with tempfile.TemporaryDirectory() as folder:
-        for name, source in STORIES[story].items():
+        for name, source in told.files.items():
             shutil.copy(EXAMPLES / source, Path(folder, name))
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "pytest", "--impl=mylib_adapter.py"),
+                *(sys.executable, "-m", "pytest", f"--impl={told.impl}", *told.options),
                 *("--posenc-report=report.json", "--color=no", "-p", "no:cacheprovider"),
             ],
             cwd=folder,
@@ -296,10 +337,9 @@ def _run(story: str) -> tuple[str, dict[str, Any]]:
             capture_output=True,
             text=True,
         )
-        wanted = {"wrong": 1, "right": 0}[story]
-        if done.returncode != wanted:
+        if done.returncode != told.fails:
             raise PluginError(
-                f"the {story} example ended with {done.returncode} instead of {wanted}:\n"
+                f"the {story} example ended with {done.returncode} instead of {told.fails:d}:\n"
                 f"{done.stdout}{done.stderr}"
             )
         return done.stdout, json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
@@ -309,8 +349,14 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "api:reference": reference_api,
     "example:adapter": partial(example, "mylib_adapter.py", "mylib_adapter.py"),
     "example:library": partial(example, "mylib.py", "mylib.py"),
+    "example:jax": partial(example, "jax_adapter.py", "jax_adapter.py"),
     "example:torch": partial(example, "torch_adapter.py", "torch_adapter.py"),
     "explorer:modules": explorer_data.module_list,
+    "example:torch-module": partial(example, "torch_module.py", "torch_module.py"),
+    "example:triangle": partial(example, "triangle.py", "triangle.py"),
+    "example:triton": partial(example, "triton_adapter.py", "triton_adapter.py"),
+    "excerpt:integer-call": partial(excerpt, "integer.yaml", "calls:", "accuracy:"),
+    "excerpt:integer-golden": partial(excerpt, "integer.yaml", "goldens:", "    expect:"),
     "list:checks": check_count,
     "list:claims": claims.overview,
     "list:files": files,
@@ -318,6 +364,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "list:references": references.bibliography,
     "list:schemes": scheme_list,
     "run:failure": failure,
+    "run:properties-own": partial(properties, "own"),
     "run:report": sample_report,
     "run:scorecard-right": partial(scorecard, "right"),
     "run:scorecard-wrong": partial(scorecard, "wrong"),
