@@ -1,0 +1,52 @@
+import numpy as np
+import sympy
+
+import posenc
+
+
+def shared_mistakes() -> None:
+    """Scores of 8 x 8 tokens: with all positions 5 higher, all negated, and the keys' negated."""
+    random = np.random.default_rng(0)
+    q, k = random.standard_normal((2, 8, 16))
+    here = np.arange(8)
+    right = posenc.rope(q, here) @ posenc.rope(k, here).T
+    later = posenc.rope(q, here + 5) @ posenc.rope(k, here + 5).T
+    assert np.allclose(right, later, atol=1e-12)
+    token = np.repeat(q[:1], 8, axis=0)
+    for sign in (1, -1):
+        both = posenc.rope(token, sign * here) @ posenc.rope(token, sign * here).T
+        assert np.allclose(both[1:, 1:], both[:-1, :-1], atol=1e-12)
+    one = posenc.rope(token, here) @ posenc.rope(token, -here).T
+    assert np.abs(one[1:, 1:] - one[:-1, :-1]).max() > 0.1
+    assert np.abs(right - posenc.rope(q, -here) @ posenc.rope(k, -here).T).max() > 0.1
+
+
+def third_layout() -> None:
+    """posenc's third layout is the interleaved one permuted, and gives its scores."""
+    random = np.random.default_rng(0)
+    q, k = random.standard_normal((2, 5, 8))
+    order = [0, 2, 4, 6, 1, 3, 5, 7]
+    third = [posenc.rope(x, np.arange(5), layout="interleaved-to-half") for x in (q, k)]
+    plain = [posenc.rope(x, np.arange(5)) for x in (q, k)]
+    assert np.array_equal(third[0], plain[0][:, order])
+    assert np.allclose(third[0] @ third[1].T, plain[0] @ plain[1].T, atol=1e-12)
+
+
+def partial() -> tuple[str, str]:
+    """Read off where posenc turns a unit vector of the sixteenth pair; and 10000^(-30/128)."""
+    unit = np.zeros((1, 128))
+    unit[0, 30] = 1
+    turned = posenc.rope(unit, [1], rotary_dim=32)[0]
+    right = float(np.arctan2(turned[31], turned[30]))
+    assert np.isclose(right, 10000.0 ** (-30 / 32), rtol=1e-12)
+    return f"{right:.6f} per position", f"turn by {10000.0 ** (-30 / 128):.3f}"
+
+
+def one_sign() -> None:
+    """SymPy: the score of a query turned by mw and a key turned by -nw is a function of m + n."""
+    m, n, c, w = sympy.symbols("m n c w", real=True)
+    q1, q2, k1, k2 = sympy.symbols("q1 q2 k1 k2", real=True)
+    query = (q1 + sympy.I * q2) * sympy.exp(sympy.I * (m + c) * w)
+    key = (k1 - sympy.I * k2) * sympy.exp(sympy.I * (n - c) * w)
+    assert sympy.simplify(sympy.diff(query * key, c)) == 0
+    assert sympy.simplify(sympy.diff(query * key, m)) != 0

@@ -1,0 +1,50 @@
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Arc
+
+import posenc
+from picture import COLOURS, INK, Picture, grid
+
+
+def _arrow(plot: Axes, tip: np.ndarray, colour: str, name: str) -> None:
+    style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0}
+    plot.annotate("", tip, (0, 0), arrowprops=style)
+    plot.annotate(name, 1.15 * tip, ha="center", va="center", color=colour)
+
+
+def arrows() -> Picture:
+    """One pair of a query and of a key, turned by their positions"""
+    figure, plots = grid(1, 3, height=2.7)
+    query, key = np.array([[1.0, 0.2]]), np.array([[0.45, -0.85]])
+    angle = np.degrees(np.arctan2(*query[0][::-1]) - np.arctan2(*key[0][::-1]))
+    for plot, places in zip(plots[0], (None, (2, 1), (6, 5)), strict=True):
+        q, k = query[0], key[0]
+        if places is None:
+            plot.set_title("without positions")
+        else:
+            q, k = (posenc.rope(x, [p])[0] for x, p in ((query, places[0]), (key, places[1])))
+            plot.set_title(f"query at {places[0]}, key at {places[1]}")
+        between = angle if places is None else angle + np.degrees(places[0] - places[1])
+        begin = np.degrees(np.arctan2(k[1], k[0]))
+        plot.add_patch(Arc((0, 0), 0.7, 0.7, theta1=begin, theta2=begin + between, color=INK))
+        middle = np.radians(begin + between / 2)
+        plot.annotate(
+            f"{between:.0f}°",
+            (0.55 * np.cos(middle), 0.55 * np.sin(middle)),
+            ha="center",
+            va="center",
+        )
+        _arrow(plot, q, COLOURS[0], "q")
+        _arrow(plot, k, COLOURS[1], "k")
+        plot.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xticks=[], yticks=[])
+        plot.spines[:].set_visible(False)
+    return Picture(
+        figure,
+        "Three drawings of two arrows in a plane, a query q and a key k. Without positions the "
+        "angle between them is 73 degrees. With the query at position 2 and the key at 1 both are "
+        "turned to other places, and the angle is 131 degrees. With the query at 6 and the key at "
+        "5 they point elsewhere again, and the angle is still 131 degrees.",
+        "One pair of frequency 1. Both arrows are turned by their positions and keep their "
+        "lengths. The angle between them grows by the difference of the positions, wherever they "
+        "stand.",
+    )
