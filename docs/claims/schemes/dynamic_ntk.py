@@ -1,0 +1,32 @@
+import math
+
+import numpy as np
+import sympy
+
+import posenc
+
+MODEL = {"factor": 4, "original_max_position_embeddings": 2048}
+
+
+def _stretch(length: int) -> float:
+    """What posenc divides the slowest of 64 pairs by."""
+    plain = posenc.position_interpolation_frequencies(128, factor=1)
+    return float(plain[-1] / posenc.dynamic_ntk_frequencies(128, length=length, **MODEL)[-1])
+
+
+def no_jump() -> None:
+    """SymPy: g(L) = 1; posenc's stretch at L and at L + 1 differs by s/L, and is 1 up to L."""
+    s, length, full = sympy.symbols("s L l", positive=True)
+    stretch = s * full / length - (s - 1)
+    assert sympy.simplify(stretch.subs(full, length)) == 1
+    assert _stretch(1) == _stretch(2048) == 1
+    assert math.isclose(_stretch(2049), 1 + 4 / 2048, rel_tol=1e-12)
+
+
+def two_stretches() -> str:
+    """At four times L posenc's stretch is 13; with the factor 1 it is the paper's l/L."""
+    found = _stretch(4 * 2048)
+    assert math.isclose(found, 4**2 - 4 + 1, rel_tol=1e-12)
+    paper = posenc.dynamic_ntk_frequencies(128, length=4 * 2048, **{**MODEL, "factor": 1})
+    assert np.allclose(paper, posenc.ntk_aware_frequencies(128, factor=4), rtol=1e-12)
+    return f"it is {found:.0f}"
