@@ -1,0 +1,108 @@
+import math
+
+import mpmath
+import numpy as np
+
+import posenc
+
+MODEL = {"factor": 16, "original_max_position_embeddings": 4096}
+
+
+def temperatures() -> tuple[str, ...]:
+    """Squared lengths of a unit vector turned by posenc.yarn, and of one without temperature."""
+    found = []
+    for factor in (4, 16, 32):
+        model = {**MODEL, "factor": factor}
+        turned = posenc.yarn([[1.0, 0.0]], [5], **model)[0]
+        found.append(float(turned @ turned))
+        assert math.isclose(found[-1], (math.log(factor) / 10 + 1) ** 2, rel_tol=1e-12)
+        plain = posenc.yarn([[1.0, 0.0]], [5], temperature="none", **model)[0]
+        assert math.isclose(plain @ plain, 1, rel_tol=1e-12)
+    return ("{:.2f}, {:.2f} and {:.2f}".format(*found),)
+
+
+def _row(pair: int) -> tuple[str, ...]:
+    """Turns and the paper's frequency by mpmath from the definition; the code's from posenc."""
+    with mpmath.workdps(30):
+        theta = mpmath.mpf(10000) ** (-mpmath.mpf(pair) / 64)
+        turns = 4096 * theta / (2 * mpmath.pi)
+        share = min(mpmath.mpf(1), max(mpmath.mpf(0), (turns - 1) / 31))
+        paper = float(share + (1 - share) / 16)
+        ends = [
+            64 * mpmath.log(4096 / (2 * mpmath.pi * beta)) / mpmath.log(10000) for beta in (32, 1)
+        ]
+        low, high = int(mpmath.floor(ends[0])), int(mpmath.ceil(ends[1]))
+        kept = min(1.0, max(0.0, (high - pair) / (high - low)))
+        code = kept + (1 - kept) / 16
+    assert (low, high) == (20, 46)
+    found = posenc.yarn_frequencies(128, **MODEL)[pair] / float(theta)
+    assert math.isclose(found, code, rel_tol=1e-12)
+    both = posenc.yarn_frequencies(128, ramp="rotations", **MODEL)[pair] / float(theta)
+    assert math.isclose(both, paper, rel_tol=1e-12)
+
+    def shown(number: float, places: int) -> str:
+        return "1" if math.isclose(number, 1) else f"{number:.{places}f}"
+
+    return (
+        f"| {pair} | {float(turns):.{2 if turns > 1.5 else 3}f} | {shown(paper, 4)} "
+        f"| {shown(code, 4)} | {shown(code / paper, 3)}",
+    )
+
+
+def pair_20() -> tuple[str, ...]:
+    """The row of the first pair of the ramp, where everything is kept by both."""
+    return _row(20)
+
+
+def pair_21() -> tuple[str, ...]:
+    """The row of the pair after it, where the code keeps less."""
+    return _row(21)
+
+
+def pair_30() -> tuple[str, ...]:
+    """The row of a pair inside the ramp."""
+    return _row(30)
+
+
+def pair_38() -> tuple[str, ...]:
+    """The row of the pair where the two are furthest apart."""
+    ratio = posenc.yarn_frequencies(128, **MODEL) / posenc.yarn_frequencies(
+        128, ramp="rotations", **MODEL
+    )
+    assert ratio.argmax() == 38
+    return _row(38)
+
+
+def pair_45() -> tuple[str, ...]:
+    """The row of the last pair that makes a turn."""
+    return _row(45)
+
+
+def pair_46() -> tuple[str, ...]:
+    """The row of the first pair that does not: both divide it by 16."""
+    return _row(46)
+
+
+def two_weights() -> None:
+    """Lengths of vectors turned by posenc.yarn with two weights, equal and not."""
+    for a, c in ((1.0, 1.0), (0.707, 0.707), (1.0, 0.5)):
+        turned = posenc.yarn([[1.0, 0.0]], [5], mscale=a, mscale_all_dim=c, **MODEL)[0]
+        wanted = (a * math.log(16) / 10 + 1) / (c * math.log(16) / 10 + 1)
+        assert math.isclose(math.hypot(*turned), wanted, rel_tol=1e-12)
+        assert (a == c) == math.isclose(wanted, 1)
+
+
+def furthest() -> tuple[str, ...]:
+    """The largest value on a fine grid, checked with mpmath's root of the derivative."""
+
+    def ratio(turns: mpmath.mpf) -> mpmath.mpf:
+        code = 1 + 15 * mpmath.log(turns) / mpmath.log(32)
+        return code / (1 + 15 * (turns - 1) / 31)
+
+    place = mpmath.findroot(lambda turns: mpmath.diff(ratio, turns), 3)
+    grid = np.linspace(1, 32, 31001)
+    assert max(float(ratio(turns)) for turns in grid[::10]) <= ratio(place)
+    limit = 31 / mpmath.log(32)
+    huge = (1 + 1e9 * mpmath.log(1.000001) / mpmath.log(32)) / (1 + 1e9 * mpmath.mpf(0.000001) / 31)
+    assert 0.9 * limit < huge < limit
+    return f"is {float(ratio(place)):.2f}, at {float(place):.2f}", f"about {float(limit):.2f}"
