@@ -1,0 +1,33 @@
+import numpy as np
+
+import posenc
+
+
+def additive() -> None:
+    """For random queries and keys on an 8 x 8 grid of offsets: exact for axial, not for mixed."""
+    random = np.random.default_rng(0)
+    row, column = np.divmod(np.arange(64), 8)
+    query, key = random.standard_normal((2, 1, 32))
+    frequencies = random.standard_normal((2, 1, 16))
+    keys = np.repeat(key, 64, axis=0)
+    for progression in ("shared", "split"):
+        turned = posenc.rope_2d(keys, [row, column], progression=progression)
+        scores = (turned @ query[0]).reshape(8, 8)
+        wanted = scores[:, :1] + scores[:1] - scores[0, 0]
+        assert np.allclose(scores, wanted, atol=1e-12)
+    turned = posenc.rope_2d_mixed(keys[None], [row, column], frequencies)[0]
+    scores = (turned @ query[0]).reshape(8, 8)
+    assert np.abs(scores - (scores[:, :1] + scores[:1] - scores[0, 0])).max() > 1
+
+
+def turns() -> tuple[str, str]:
+    """Counted among 16 frequencies that posenc.rope_2d turns unit pairs by."""
+    found = []
+    for t in range(16):
+        unit = np.zeros((1, 64))
+        unit[0, 2 * t] = 1
+        turned = posenc.rope_2d(unit, [[0], [1]], base=100.0)[0]
+        found.append(np.arctan2(turned[2 * t + 1], turned[2 * t]))
+    assert np.allclose(found, 100.0 ** (-np.arange(16) / 16), rtol=1e-12)
+    few, more = (int((size * np.array(found) >= 2 * np.pi).sum()) for size in (14, 28))
+    return f"turns: {few} pairs within 14", f"and {more} within 28"
