@@ -20,7 +20,7 @@ def frequencies() -> Picture:
         markersize=5,
         label="partial rotation, 16 of 64",
     )
-    plot.annotate("pairs 8 to 31 do not turn", (10, 3e-5), (10, 3e-5))
+    plot.annotate("pairs 8 to 31 turn in neither", (9.5, 4e-4), (9.5, 4e-4))
     plot.set_yscale("log")
     plot.set(xlabel="pair", ylabel="radians per position", xlim=(-0.5, 31.5))
     plot.legend()
