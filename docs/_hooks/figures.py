@@ -55,7 +55,7 @@ def _shown(page: str, name: str) -> str:
     body = body[body.index("<svg") :].strip()
     opening, _, rest = body.partition(">")
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', opening)[0]
-    rest = re.sub(r"<metadata>.*?</metadata>", "", rest, flags=re.S)
+    rest = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", rest, flags=re.S)
     rest = re.sub(r'\bid="', f'id="{name}-', rest)
     rest = re.sub(r'(href="|url\()#', rf"\g<1>#{name}-", rest)
     rest = rest.replace(INK, "currentColor")
