@@ -177,23 +177,3 @@ def two_generators() -> None:
         wanted = np.array(matrix.subs({**numbers, place: 300}).evalf(), dtype=float)
         found = posenc.xpos(np.eye(2), [300, 300], downscale=downscale).T
         assert np.allclose(found, wanted, rtol=1e-12)
-
-
-def equal_speeds() -> None:
-    """A unitary U commutes with exp(imw) times the identity, so no score notices it."""
-    random = np.random.default_rng(0)
-    unitary, _ = np.linalg.qr(random.standard_normal((2, 2)) + 1j * random.standard_normal((2, 2)))
-    q, k = random.standard_normal((2, 2)) + 1j * random.standard_normal((2, 2))
-
-    def score(one: Array, other: Array, distance: int, speeds: list[float]) -> float:
-        waves = np.exp(1j * distance * np.array(speeds))
-        return float((waves * one * other.conj()).sum().real)
-
-    for distance in (0, 1, 17):
-        equal = [0.3, 0.3]
-        assert math.isclose(
-            score(q, k, distance, equal), score(unitary @ q, unitary @ k, distance, equal)
-        )
-    assert not math.isclose(
-        score(q, k, 17, [0.3, 1]), score(unitary @ q, unitary @ k, 17, [0.3, 1])
-    )
