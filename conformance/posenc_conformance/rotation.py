@@ -4,21 +4,23 @@ A scheme says how fast its pairs turn; how a head's channels make pairs, and wha
 turning them, is the same for all.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.arrays import lattice
+from posenc_conformance.arrays import fine, lattice
 from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, rounded_angles
+from posenc_conformance.models import DeviationModel, Model, other_conventions, rounded_angles
 from posenc_conformance.tolerance import ErrorTerms, Floats
 from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
 
 ROWS = 6
 Index = npt.NDArray[np.int64]
+Sweep = Callable[[Mapping[str, Any], int], dict[str, Any]]
+UNSCALED = "matches the gradient turned back at RoPE's frequencies, unscaled"
 
 
 def rotary_dim(case: Case) -> int:
@@ -60,6 +62,12 @@ def progression(base: float, rotated: int) -> Floats:
     return np.asarray(base ** -(np.arange(0, rotated, 2) / rotated))
 
 
+def forward_of(case: Case) -> Case:
+    """The case of the forward call with the arguments of a backward one."""
+    call = case.scheme.calls[case.call.name.removesuffix("_vjp")]
+    return replace(case, call=call, printed=None)
+
+
 def one_axis(case: Case) -> Floats:
     """The position of each row, the same for all pairs: [n, 1]."""
     return np.asarray(case.arguments["positions"][:, None], dtype=np.float64)
@@ -68,6 +76,20 @@ def one_axis(case: Case) -> Floats:
 def unscaled(case: Case) -> Floats:
     """Rotation alone, which keeps lengths."""
     return np.ones(1)
+
+
+def small_head(sweep: Sweep) -> Sweep:
+    """The sweep of a backward call: as forward, for a head of 16 channels if any will do."""
+    return lambda parameters, largest: sweep({"head_dim": 16, **parameters}, largest)
+
+
+def few_heads(dims: tuple[int, ...]) -> Callable[[Case], Iterator[dict[str, Any]]]:
+    """Sizes of heads for a backward call, whose forward call is asked for many."""
+
+    def sizes(case: Case) -> Iterator[dict[str, Any]]:
+        return ({"x": fine((2, 2, dim)), "positions": np.array([1, 7])} for dim in dims)
+
+    return sizes
 
 
 @dataclass(frozen=True)
@@ -112,6 +134,14 @@ class Rotation:
     def with_frequencies(self, case: Case, omega: Floats, explanation: str) -> Model:
         """The result that other frequencies would give."""
         return Model(explanation, self.turned(case, self.places(case) * omega))
+
+    @property
+    def backward(self) -> "Rotation":
+        """Its transpose: pairs turn back, at the same length; channels change places by the call.
+
+        Not its inverse: what makes pairs longer on the way forth does so on the way back.
+        """
+        return replace(self, places=lambda case: -self.places(case))
 
     # Invariants.
 
@@ -290,7 +320,63 @@ class Rotation:
             "permuted to interleaved pairs, the result is not that of interleaved pairs",
         )
 
+    def adjoint(self, trial: Trial) -> None:
+        """Of a backward call: <g, f(x)> is <vjp(g), x>, row by row, f being the forward pass."""
+        answer = trial.answer(**self.arguments(trial))
+        given = answer.case.arguments["x"]
+        forward = forward_of(answer.case).changed(x=np.roll(given, 1, axis=-1))
+        x = forward.arguments["x"]
+        before, after = given * forward.truth, answer.values * x
+        bound = np.zeros(answer.bound.shape)
+        np.multiply(answer.bound, np.abs(x), out=bound, where=x != 0)  # bounds may be infinite
+        bound += 8 * ARITHMETIC * (np.abs(before) + np.abs(after))
+        trial.zero(
+            answer,
+            (after - before).sum(axis=-1),
+            bound.sum(axis=-1),
+            "<vjp(g), x> is not <g, f(x)>, f being the forward pass",
+        )
+
     # Models of mistakes.
+
+    def turned_forward(self, case: Case, got: Floats) -> Iterator[Model]:
+        """Of a backward call: the gradient turned as queries and keys are."""
+        turned = self.turned(case, -self.angles(case))
+        yield Model("matches the gradient turned forward instead of back", turned)
+
+    def inverse(self, case: Case, got: Floats) -> Iterator[Model]:
+        """Of a backward call: the inverse of the forward pass in place of its transpose."""
+        shorter = replace(self, amplitude=lambda each: 1 / self.amplitude(each))
+        turned = shorter.turned(case, self.angles(case))
+        yield Model("matches the inverse of the forward pass, not its transpose", turned)
+
+    def amplitude_missing(self, case: Case, got: Floats) -> Iterator[Model]:
+        """Of a backward call: pairs that keep their length."""
+        plain = replace(self, amplitude=unscaled).turned(case, self.angles(case))
+        yield Model("matches the gradient turned back, its length left as it came", plain)
+
+    def at_frequencies(self, frequencies: Callable[[Case], Floats], words: str) -> DeviationModel:
+        """Pairs turned at other frequencies."""
+
+        def models(case: Case, got: Floats) -> Iterator[Model]:
+            yield self.with_frequencies(case, frequencies(case), words)
+
+        return models
+
+    @property
+    def backward_invariants(self) -> dict[str, Callable[[Trial], None]]:
+        """What holds of every backward call."""
+        return {"vjp-adjoint": self.adjoint, "vjp-length": self.isometry}
+
+    @property
+    def backward_deviations(self) -> dict[str, DeviationModel]:
+        """Mistakes that every backward call can make."""
+        return {
+            "backward-is-forward": self.turned_forward,
+            "backward-layout-swapped": other_conventions(
+                "layout", "matches the {value} layout exactly; {claimed} was claimed"
+            ),
+        }
 
     def unrotated(self, case: Case, got: Floats) -> Iterator[Model]:
         """No rotation at all."""

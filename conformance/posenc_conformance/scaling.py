@@ -1,7 +1,8 @@
 """What the scalings of rotary embedding share.
 
-Each has two calls: one gives the frequencies, the other turns pairs of channels by them. A scheme
-says what its frequencies are; bounds, drawn arguments and models of mistakes follow from that.
+Each has three calls: one gives the frequencies, one turns pairs of channels by them, and one turns
+gradients back. A scheme says what its frequencies are; bounds, drawn arguments and models of
+mistakes follow from that.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,10 +27,13 @@ from posenc_conformance.models import (
 from posenc_conformance.positions import reaching
 from posenc_conformance.rotation import (
     ROWS,
+    UNSCALED,
     Rotation,
+    Sweep,
     progression,
     read_channels,
     rotary_dim,
+    small_head,
     written_channels,
 )
 from posenc_conformance.tolerance import ErrorTerms, Floats
@@ -81,6 +85,11 @@ class Scaling:
     def rotation(self) -> Rotation:
         """The call that turns."""
         return Rotation(self.rotary_arguments, self.frequencies)
+
+    @cached_property
+    def backward(self) -> Rotation:
+        """The call that turns gradients back."""
+        return self.rotation.backward
 
     def growth(self, case: Case, omega: Floats) -> Floats:
         """What rounding costs each frequency, relatively."""
@@ -146,6 +155,11 @@ class Scaling:
             if dim >= self.least_dim:
                 yield {"x": fine((2, 2, dim)), "positions": np.array([1, 7])}
         yield {"x": fine((513, 4)), "positions": np.arange(513)}
+
+    @property
+    def backward_sweep(self) -> Sweep:
+        """As forward, for a small head."""
+        return small_head(self.sweep)
 
     # Invariants.
 
@@ -296,6 +310,14 @@ class Scaling:
         """Frequencies rounded to a narrow dtype, whatever dtype was asked for."""
         for dtype in ("bfloat16", "float16"):
             yield Model(f"matches frequencies rounded to {dtype}", narrowed(case.truth, dtype))
+
+    @property
+    def backward_deviations(self) -> dict[str, DeviationModel]:
+        """Mistakes in turning gradients back that all schemes know."""
+        plain = self.backward.at_frequencies(
+            lambda case: unscaled(case.arguments, rotary_dim(case)), UNSCALED
+        )
+        return self.backward.backward_deviations | {"backward-unscaled": plain}
 
     @property
     def frequency_deviations(self) -> dict[str, DeviationModel]:

@@ -45,3 +45,16 @@ def positions(value: npt.ArrayLike, *, real: bool = False) -> Array:
     if not np.all(np.isfinite(exact)) or np.any(np.abs(exact) > LARGEST_POSITION):
         raise ValueError("positions must be finite and at most 2**53 in magnitude")
     return exact
+
+
+def bias_gradient(gradient: npt.ArrayLike) -> npt.NDArray[np.floating]:
+    """Gradient of a loss with respect to a bias: [heads, q_len, k_len], q_len at most k_len."""
+    values = np.asarray(gradient)
+    if values.dtype.kind not in "fV":
+        raise TypeError(f"gradient is {values.dtype}; it must hold floating-point numbers")
+    if values.ndim != 3 or values.shape[1] > values.shape[2]:
+        raise ValueError(
+            f"gradient has shape {values.shape}; it must be [heads, q_len, k_len] "
+            "with q_len at most k_len"
+        )
+    return values

@@ -32,6 +32,12 @@ def rows(positions: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
         ) from None
 
 
+def reversed_positions(positions: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Positions by which pairs turn back: the transpose of a turn is the turn by its negative."""
+    arguments.positions(positions)
+    return -np.asarray(positions, dtype=np.int64)
+
+
 def width(rotary_dim: int | None, head_dim: int) -> int:
     """Number of rotated channels; None is all of them."""
     rotated = head_dim if rotary_dim is None else arguments.integer("rotary_dim", rotary_dim, 2)

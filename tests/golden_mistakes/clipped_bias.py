@@ -41,10 +41,19 @@ def distances_in_int8(case: Case) -> Array:
     return biases(case, rows)
 
 
+def clipped_left_out(case: Case) -> Array:
+    """Only the diagonals that are not clipped."""
+    gradient, reach = case.arguments["gradient"], case.arguments["rows"] // 2
+    _, q_len, k_len = gradient.shape
+    offset = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
+    return case.changed(gradient=gradient * (np.abs(offset) <= reach)).truth
+
+
 MISTAKES: dict[str, Mistake] = {
     "within-the-table": heads_mixed,
     "beyond-the-table": wrapped,
     "two-of-five": queries_from_zero,
     "single-row": single_row_dropped,
     "distances-up-to-199": distances_in_int8,
+    "vjp-3-of-5": clipped_left_out,
 }

@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+import posenc
 from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
+from posenc_conformance.rotation import forward_of, rotary_dim
 
 Mistake = Callable[[Case], Array]
 
@@ -56,3 +58,28 @@ def queries_from_zero(case: Case) -> Array:
     """Query i at position i although keys come before it."""
     q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
     return case.changed(q_len=k_len).truth[:, :q_len]
+
+
+def turned_forward(case: Case) -> Array:
+    """Of a backward call: the gradient turned as queries and keys are."""
+    return forward_of(case).truth
+
+
+def unscaled_backward(case: Case) -> Array:
+    """Of a backward call: pairs turned back at RoPE's frequencies."""
+    given = case.arguments
+    return posenc.rope_vjp(
+        given["x"], given["positions"], base=given["base"], layout=str(case.conventions["layout"])
+    )
+
+
+def no_gradient_beyond(case: Case) -> Array:
+    """Of a backward call: zero where channels pass through."""
+    out = right(case)
+    out[..., rotary_dim(case) :] = 0
+    return out
+
+
+def another_convention(**conventions: str) -> Mistake:
+    """The result of other conventions."""
+    return lambda case: case.changed().under(**conventions).truth

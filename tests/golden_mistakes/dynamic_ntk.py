@@ -9,6 +9,8 @@ from tests.golden_mistakes.common import (
     base_ignored,
     last_row_missing,
     right,
+    turned_forward,
+    unscaled_backward,
     zero_taken_for_one,
 )
 from tests.golden_mistakes.position_interpolation import factor_cut
@@ -48,4 +50,6 @@ MISTAKES: dict[str, Mistake] = {
     "half-d4-start": zero_taken_for_one,
     "half-llama-2-length-8192": last_row_missing(8192),
     "half-batch-unsorted": length_of_positions,
+    "vjp-interleaved-d4": turned_forward,
+    "vjp-half-d4": unscaled_backward,
 }

@@ -39,10 +39,27 @@ def distances_at_most(limit: int) -> Mistake:
     return mistake
 
 
+def later_keys_taken_along(case: Case) -> Array:
+    """The gradient at keys after the query added to that at the query's own."""
+    gradient = case.arguments["gradient"].copy()
+    _, q_len, k_len = gradient.shape
+    for query in range(q_len):
+        own = k_len - q_len + query
+        gradient[:, query, own] += gradient[:, query, own + 1 :].sum(axis=-1)
+    return case.changed(gradient=gradient).truth
+
+
+def without_epsilon(case: Case) -> Array:
+    """The paper's denominator."""
+    return case.changed().under(normalizer="plain").truth
+
+
 MISTAKES: dict[str, Mistake] = {
     "paper-2-heads": threshold_alone,
     "paper-2-of-5": queries_at_last_key,
     "paper-one-query-of-1024": distances_at_most(512),
     "epsilon-2-heads": threshold_alone,
     "epsilon-2-of-5": queries_at_last_key,
+    "vjp-paper-2-of-4": later_keys_taken_along,
+    "vjp-epsilon-1-of-4": without_epsilon,
 }

@@ -7,6 +7,8 @@ from tests.golden_mistakes.common import (
     base_ignored,
     last_row_missing,
     right,
+    turned_forward,
+    unscaled_backward,
     zero_taken_for_one,
 )
 from tests.golden_mistakes.rope import numbered_from_first
@@ -34,4 +36,6 @@ MISTAKES: dict[str, Mistake] = {
     "half-d4-start": zero_taken_for_one,
     "half-llama-3-1-8b-128k": last_row_missing(131072),
     "half-batch-unsorted": numbered_from_first,
+    "vjp-interleaved-d4": turned_forward,
+    "vjp-half-d4": unscaled_backward,
 }

@@ -8,7 +8,12 @@ from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from posenc_conformance.rotation import progression, rotary_dim
 from posenc_conformance.schemes.longrope import ROTATION, longer
-from tests.golden_mistakes.common import Mistake, last_row_missing, right
+from tests.golden_mistakes.common import (
+    Mistake,
+    last_row_missing,
+    no_gradient_beyond,
+    right,
+)
 
 
 def frequencies_altered(alter: Callable[[Array, Array], Array]) -> Mistake:
@@ -63,6 +68,26 @@ def short_in_short_texts(case: Case) -> Array:
     return case.changed().under(choice="length").truth
 
 
+def factors_always(name: str) -> Mistake:
+    """One list of factors, whatever the positions."""
+
+    def mistake(case: Case) -> Array:
+        both = ("short_factors", "long_factors")
+        return case.changed(**dict.fromkeys(both, case.arguments[name])).truth
+
+    return mistake
+
+
+def inverse(case: Case) -> Array:
+    """Pairs made shorter where they should be made longer."""
+    return right(case) / longer(case) ** 2
+
+
+def factor_left_out(case: Case) -> Array:
+    """Pairs that keep their length."""
+    return right(case) / longer(case)
+
+
 MISTAKES: dict[str, Mistake] = {
     "phi-3-frequencies-d8": frequencies_altered(lambda plain, factors: plain * factors),
     "frequencies-d2": single_pair_undivided,
@@ -74,4 +99,9 @@ MISTAKES: dict[str, Mistake] = {
     "long-d8": short_in_short_texts,
     "long-131071": last_row_missing(131072),
     "long-yarn-d8": lambda case: case.changed().under(amplitude="su").truth,
+    "vjp-phi-3-short": factors_always("long_factors"),
+    "vjp-phi-3-long": factors_always("short_factors"),
+    "vjp-phi-3-d6-rotary4": no_gradient_beyond,
+    "vjp-phi-3-attention-factor": factor_left_out,
+    "vjp-long-d4": inverse,
 }

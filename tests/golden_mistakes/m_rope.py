@@ -7,10 +7,13 @@ from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from tests.golden_mistakes.common import (
     Mistake,
+    another_convention,
     base_altered,
     base_ignored,
     last_row_missing,
+    no_gradient_beyond,
     right,
+    turned_forward,
     zero_taken_for_one,
 )
 
@@ -97,4 +100,8 @@ MISTAKES: dict[str, Mistake] = {
     "text-image-text": time_from_zero_after_text,
     "two-images": later_images_as_text,
     "video-overlapped-by-text": every_frame,
+    "vjp-qwen2-vl-d6": turned_forward,
+    "vjp-qwen2-vl-d8-partial": no_gradient_beyond,
+    "vjp-qwen3-vl-d8": another_convention(allocation="contiguous"),
+    "vjp-glm-4v-d6": another_convention(layout="half"),
 }

@@ -2,7 +2,14 @@
 
 from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
-from tests.golden_mistakes.common import Mistake, base_ignored, last_row_missing, zero_taken_for_one
+from tests.golden_mistakes.common import (
+    Mistake,
+    base_ignored,
+    last_row_missing,
+    turned_forward,
+    unscaled_backward,
+    zero_taken_for_one,
+)
 from tests.golden_mistakes.position_interpolation import factor_cut, unscaled_from
 from tests.golden_mistakes.rope import numbered_from_first
 
@@ -23,4 +30,6 @@ MISTAKES: dict[str, Mistake] = {
     "half-d4-start": zero_taken_for_one,
     "half-llama-2-factor-4": last_row_missing(16384),
     "half-batch-unsorted": numbered_from_first,
+    "vjp-interleaved-d4": turned_forward,
+    "vjp-half-d4": unscaled_backward,
 }

@@ -6,7 +6,14 @@ from fractions import Fraction
 
 from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
-from tests.golden_mistakes.common import Mistake, base_ignored, last_row_missing, zero_taken_for_one
+from tests.golden_mistakes.common import (
+    Mistake,
+    base_ignored,
+    last_row_missing,
+    turned_forward,
+    unscaled_backward,
+    zero_taken_for_one,
+)
 from tests.golden_mistakes.rope import numbered_from_first
 
 
@@ -33,4 +40,6 @@ MISTAKES: dict[str, Mistake] = {
     "half-d4-start": zero_taken_for_one,
     "half-gemma-4": last_row_missing(8192),
     "half-batch-unsorted": numbered_from_first,
+    "vjp-interleaved-d4": turned_forward,
+    "vjp-half-d4": unscaled_backward,
 }

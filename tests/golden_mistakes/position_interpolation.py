@@ -12,6 +12,8 @@ from tests.golden_mistakes.common import (
     positions_altered,
     power_of_two_from,
     right,
+    turned_forward,
+    unscaled_backward,
     zero_taken_for_one,
 )
 
@@ -61,4 +63,6 @@ MISTAKES: dict[str, Mistake] = {
     "half-d4-start": zero_taken_for_one,
     "half-llama-2-factor-4": whole_positions,
     "half-batch-unsorted": positions_sorted,
+    "vjp-interleaved-d4": turned_forward,
+    "vjp-half-d4": unscaled_backward,
 }

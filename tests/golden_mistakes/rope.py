@@ -14,6 +14,7 @@ from tests.golden_mistakes.common import (
     base_taken_for,
     cast_to_int32,
     last_row_missing,
+    no_gradient_beyond,
     positions_altered,
     power_of_two_from,
     right,
@@ -71,13 +72,6 @@ def whole_head_reordered(case: Case) -> Array:
 
 turned_forward = positions_altered(lambda p: -p)
 late_positions_unturned = positions_altered(lambda p: np.where(p < 2048, p, 0))
-
-
-def no_gradient_beyond(case: Case) -> Array:
-    """Zero where channels pass through."""
-    out = right(case)
-    out[..., case.arguments["rotary_dim"] :] = 0
-    return out
 
 
 def layout_as_forward(case: Case) -> Array:

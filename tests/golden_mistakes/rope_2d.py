@@ -6,11 +6,13 @@ from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from tests.golden_mistakes.common import (
     Mistake,
+    another_convention,
     base_altered,
     base_taken_for,
     last_row_missing,
     positions_altered,
     power_of_two_from,
+    turned_forward,
     zero_taken_for_one,
 )
 
@@ -45,6 +47,9 @@ def first_head_for_all(case: Case) -> Array:
     return case.changed(frequencies=np.repeat(weights[:, :1], weights.shape[1], axis=1)).truth
 
 
+exchanged = positions_altered(lambda p: p[::-1])
+
+
 MISTAKES: dict[str, Mistake] = {
     "rope-vit-d4-grid": zero_taken_for_one,
     "rope-vit-head64-grid14": base_taken_for(100, 10000),
@@ -60,4 +65,10 @@ MISTAKES: dict[str, Mistake] = {
     "moonvit-head72": lambda case: case.changed(positions=case.arguments["positions"][::-1]).truth,
     "mixed-d8-heads2": first_head_for_all,
     "mixed-head64-beyond-14": cut_at_14,
+    "vjp-rope-vit-d8": exchanged,
+    "vjp-eva-d8": another_convention(order="column-first"),
+    "vjp-qwen2-vl-d8": turned_forward,
+    "vjp-pixtral-half-d8": another_convention(progression="shared"),
+    "vjp-croco-d8": another_convention(layout="half"),
+    "vjp-gemma-4-d8": another_convention(order="row-first"),
 }

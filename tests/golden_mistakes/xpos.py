@@ -6,7 +6,13 @@ from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from posenc_conformance.rotation import written_channels
 from posenc_conformance.schemes.xpos import scale
-from tests.golden_mistakes.common import Mistake, last_row_missing, right, zero_taken_for_one
+from tests.golden_mistakes.common import (
+    Mistake,
+    last_row_missing,
+    right,
+    turned_forward,
+    zero_taken_for_one,
+)
 
 
 def scale_within(low: float, high: float) -> Mistake:
@@ -32,6 +38,19 @@ def scales_tiled(case: Case) -> Array:
     return right(case) / np.repeat(true, 2, axis=-1) * np.tile(true, 2)
 
 
+def scale_inverted(case: Case) -> Array:
+    """The gradient of keys scaled as queries are."""
+    return case.changed(downscale=1 - case.arguments["downscale"]).truth
+
+
+def scale_left_out(case: Case) -> Array:
+    """The gradient turned back, at the length that it came with."""
+    out = right(case)
+    for channels in written_channels(case):
+        out[..., channels] /= scale(case)
+    return out
+
+
 MISTAKES: dict[str, Mistake] = {
     "uncentred-query-start": zero_taken_for_one,
     "uncentred-query-700": scale_within(0.5, np.inf),
@@ -43,4 +62,7 @@ MISTAKES: dict[str, Mistake] = {
     "lucidrains-key-head64": scales_tiled,
     "flash-attention-query-7": another_center("ceiling"),
     "flash-attention-key-head64": lambda case: case.changed().under(layout="interleaved").truth,
+    "vjp-torchscale-key": scale_inverted,
+    "vjp-lucidrains-query": turned_forward,
+    "vjp-flash-attention-key": scale_left_out,
 }

@@ -6,12 +6,14 @@ import numpy as np
 
 from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
-from posenc_conformance.schemes.yarn import ROTATION, Recipe, curves, recipe
+from posenc_conformance.schemes.yarn import ROTATION, Recipe, curves, longer, recipe
 from tests.golden_mistakes.common import (
     Mistake,
     last_row_missing,
+    no_gradient_beyond,
     positions_altered,
     right,
+    turned_forward,
     zero_taken_for_one,
 )
 
@@ -84,6 +86,16 @@ def equal_mscales_taken_for_none(case: Case) -> Array:
     return right(case)
 
 
+def inverse(case: Case) -> Array:
+    """Pairs made shorter where they should be made longer."""
+    return right(case) / longer(case) ** 2
+
+
+def factor_left_out(case: Case) -> Array:
+    """Pairs that keep their length."""
+    return right(case) / longer(case)
+
+
 MISTAKES: dict[str, Mistake] = {
     "paper-frequencies-llama-2-64k": another_ramp("index"),
     "code-frequencies-llama-2-64k": another_ramp("rotations"),
@@ -104,4 +116,10 @@ MISTAKES: dict[str, Mistake] = {
     "equal-bounds-d2": equal_bounds_not_moved,
     "deepseek-v3-mscale": equal_mscales_taken_for_none,
     "gpt-oss-head64": another_ramp("index"),
+    "vjp-half-d4": inverse,
+    "vjp-half-d6-rotary4": no_gradient_beyond,
+    "vjp-half-attention-factor": factor_left_out,
+    "vjp-interleaved-d4": turned_forward,
+    "vjp-interleaved-mscale": mscales_exchanged,
+    "vjp-gpt-oss-d8": another_ramp("index"),
 }

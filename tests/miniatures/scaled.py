@@ -113,6 +113,63 @@ class RotaryCall:
         return np.stack([a, b], axis=-1).reshape(*a.shape[:-1], 2 * a.shape[-1])
 
 
+class BackwardCall(RotaryCall):
+    """The call that turns gradients back."""
+
+    def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
+        return a * cos + b * sin, b * cos - a * sin
+
+
+def backward_mistakes(backward: Any) -> None:
+    """What may go wrong with any backward pass of scaled frequencies."""
+    name = backward.__name__
+    made(
+        backward,
+        f"{name} forward",
+        "The kernel of the forward pass, used as it is.",
+        named="backward-is-forward",
+        turn=RotaryCall.turn,
+    )
+    made(
+        backward,
+        f"{name} unscaled",
+        "A backward pass that nobody told about the scaling.",
+        named="backward-unscaled",
+        claimed=("interleaved",),
+        frequencies=lambda self, dim, base, **own: plain(dim, base),
+    )
+    for claimed, given in (("half", "interleaved"), ("interleaved", "half")):
+        made(
+            backward,
+            f"{name} {given} for {claimed}",
+            "The channels of the other layout.",
+            named="backward-layout-swapped",
+            claimed=(claimed,),
+            layout=lambda self, claimed, given=given: given,
+        )
+    made(
+        backward,
+        f"{name} passes it on",
+        "The gradient as it came.",
+        answer=lambda self, x, positions, **given: x.copy(),
+    )
+    made(
+        backward,
+        f"{name} numbers rows",
+        "Rows numbered from 0; the positions are not looked at.",
+        places=lambda self, positions: np.arange(len(positions)),
+    )
+    made(
+        backward,
+        f"{name} of the first head",
+        "Only the first element of the leading axes turned back.",
+        claimed=("interleaved",),
+        answer=lambda self, x, positions, **given: _unturned_from(
+            1, x, backward.answer(self, x, positions, **given)
+        ),
+    )
+
+
 def wrong_frequencies(
     calls: tuple[type, type], name: str, why: str, formula: Formula, named: str | None = None
 ) -> None:

@@ -42,3 +42,14 @@ def rotate_half(x: Array) -> Array:
 
 def rotate_every_two(x: Array) -> Array:
     return np.stack([-x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)
+
+
+def by_columns(forward: Callable[..., Array], x: Array, *arguments: Any, **keywords: Any) -> Array:
+    """The transposed Jacobian of a linear call, from what it makes of unit vectors in float64."""
+    wide = x.astype(np.float64)
+    out = np.empty_like(wide)
+    for channel in range(x.shape[-1]):
+        unit = np.zeros_like(wide)
+        unit[..., channel] = 1
+        out[..., channel] = (wide * forward(unit, *arguments, **keywords)).sum(axis=-1)
+    return out.astype(x.dtype)

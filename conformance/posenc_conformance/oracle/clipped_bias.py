@@ -25,4 +25,21 @@ def clipped_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -
     return value
 
 
-VALUES = {"clipped_bias": clipped_bias}
+def clipped_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (row, head): the sum over the pairs that look this entry up."""
+    gradient, rows = arguments["gradient"], int(arguments["rows"])
+    _, queries, keys = gradient.shape
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        wanted, head = index
+        return mpmath.fsum(
+            mpmath.mpf(float(gradient[head, query, key]))
+            for query in range(queries)
+            for key in range(keys)
+            if row(rows, key - (keys - queries + query)) == wanted
+        )
+
+    return value
+
+
+VALUES = {"clipped_bias": clipped_bias, "clipped_bias_vjp": clipped_bias_vjp}

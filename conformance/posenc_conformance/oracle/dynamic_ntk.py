@@ -5,6 +5,7 @@ from typing import Any
 
 import mpmath
 
+from posenc_conformance.oracle.backward import transposed
 from posenc_conformance.oracle.scaling import frequencies, number, rotation
 
 
@@ -20,4 +21,8 @@ def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
     return mpmath.power(base, -mpmath.mpf(2 * pair) / size)
 
 
-VALUES = {"dynamic_ntk_frequencies": frequencies(frequency), "dynamic_ntk": rotation(frequency)}
+VALUES = {
+    "dynamic_ntk_frequencies": frequencies(frequency),
+    "dynamic_ntk": rotation(frequency),
+    "dynamic_ntk_vjp": transposed(rotation(frequency)),
+}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import mpmath
+import numpy as np
 
 from posenc_conformance.oracle import Element
 
@@ -35,4 +36,29 @@ def fire_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> E
     return value
 
 
-VALUES = {"fire_bias": fire_bias}
+def fire_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (head, unit), the last unit being the bias.
+
+    The bias is linear in the second layer, so the derivative by one of its numbers is the bias that
+    this number alone gives if it is 1.
+    """
+    gradient, hidden = arguments["gradient"], len(arguments["w1"])
+    _, queries, keys = gradient.shape
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        head, unit = index
+        alone = [[1.0 if each == unit else 0.0 for each in range(hidden + 1)]]
+        lengths = {"q_len": queries, "k_len": keys}
+        layer = {"w2": np.array(alone), "b2": [alone[0][hidden]]}
+        bias = fire_bias({**arguments, **lengths, **layer}, conventions)
+        terms = (
+            (gradient[head, query, key], bias((0, query, key)))
+            for query in range(queries)
+            for key in range(keys)
+        )
+        return mpmath.fsum(mpmath.mpf(float(g)) * b for g, b in terms if b is not None)
+
+    return value
+
+
+VALUES = {"fire_bias": fire_bias, "fire_bias_vjp": fire_bias_vjp}

@@ -8,6 +8,13 @@ import mpmath
 from posenc_conformance.oracle import Element
 
 
+def kernel(form: str, distance: int, r1: Any, r2: Any) -> Any:
+    """The bias at a distance that is not negative."""
+    if form == "log":
+        return -r1 * mpmath.log1p(r2 * distance)
+    return -r1 * mpmath.power(distance, r2)
+
+
 def kerple_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
     """Element (head, query, key)."""
     late = int(arguments["k_len"]) - int(arguments["q_len"])
@@ -18,11 +25,36 @@ def kerple_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) ->
         if distance < 0:
             return None
         r1, r2 = (mpmath.mpf(float(arguments[name][head])) for name in ("r1", "r2"))
-        if conventions["form"] == "log":
-            return -r1 * mpmath.log1p(r2 * distance)
-        return -r1 * mpmath.power(distance, r2)
+        return kernel(conventions["form"], distance, r1, r2)
 
     return value
 
 
-VALUES = {"kerple_bias": kerple_bias}
+def kerple_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (which, head): the kernel differentiated numerically, by r1 or by r2."""
+    gradient = arguments["gradient"]
+    _, queries, keys = gradient.shape
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        which, head = index
+        numbers = tuple(mpmath.mpf(float(arguments[name][head])) for name in ("r1", "r2"))
+        derivative: tuple[int, int] = ((1, 0), (0, 1))[which]
+        total = mpmath.mpf(0)
+        for distance in range(1, keys):  # at distance 0 the bias is 0, whatever the numbers
+            diagonal = [
+                float(gradient[head, query, keys - queries + query - distance])
+                for query in range(queries)
+                if keys - queries + query >= distance
+            ]
+            slope = mpmath.diff(
+                lambda r1, r2, d=distance: kernel(conventions["form"], d, r1, r2),
+                numbers,
+                derivative,
+            )
+            total += slope * mpmath.fsum(diagonal)
+        return total
+
+    return value
+
+
+VALUES = {"kerple_bias": kerple_bias, "kerple_bias_vjp": kerple_bias_vjp}

@@ -5,6 +5,7 @@ from typing import Any
 
 import mpmath
 
+from posenc_conformance.oracle.backward import transposed
 from posenc_conformance.oracle.scaling import frequencies, number, rotation, unscaled
 
 
@@ -26,4 +27,8 @@ def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
     return (1 - smooth) * omega / factor + smooth * omega
 
 
-VALUES = {"llama3_frequencies": frequencies(frequency), "llama3": rotation(frequency)}
+VALUES = {
+    "llama3_frequencies": frequencies(frequency),
+    "llama3": rotation(frequency),
+    "llama3_vjp": transposed(rotation(frequency)),
+}

@@ -6,6 +6,7 @@ from typing import Any
 import mpmath
 
 from posenc_conformance.oracle import Element
+from posenc_conformance.oracle.backward import transposed
 
 
 def frequency(base: float, factors: Any, pair: int) -> mpmath.mpf:
@@ -61,4 +62,8 @@ def longrope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> El
     return value
 
 
-VALUES = {"longrope": longrope, "longrope_frequencies": longrope_frequencies}
+VALUES = {
+    "longrope": longrope,
+    "longrope_vjp": transposed(longrope),
+    "longrope_frequencies": longrope_frequencies,
+}

@@ -6,6 +6,7 @@ from typing import Any
 import mpmath
 
 from posenc_conformance.oracle import Element
+from posenc_conformance.oracle.backward import transposed
 
 
 def axis_of(pair: int, sections: list[int], allocation: str) -> int:
@@ -68,4 +69,8 @@ def m_rope_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, 
     return value
 
 
-VALUES = {"m_rope": m_rope, "m_rope_position_ids": m_rope_position_ids}
+VALUES = {
+    "m_rope": m_rope,
+    "m_rope_vjp": transposed(m_rope),
+    "m_rope_position_ids": m_rope_position_ids,
+}

@@ -5,6 +5,7 @@ from typing import Any
 
 import mpmath
 
+from posenc_conformance.oracle.backward import transposed
 from posenc_conformance.oracle.scaling import frequencies, number, rotation
 
 
@@ -14,4 +15,8 @@ def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
     return mpmath.power(number(arguments, "base") * stretch, -mpmath.mpf(2 * pair) / size)
 
 
-VALUES = {"ntk_aware_frequencies": frequencies(frequency), "ntk_aware": rotation(frequency)}
+VALUES = {
+    "ntk_aware_frequencies": frequencies(frequency),
+    "ntk_aware": rotation(frequency),
+    "ntk_aware_vjp": transposed(rotation(frequency)),
+}

@@ -6,6 +6,7 @@ from typing import Any
 
 import mpmath
 
+from posenc_conformance.oracle.backward import transposed
 from posenc_conformance.oracle.scaling import frequencies, rotation, unscaled
 
 
@@ -15,4 +16,8 @@ def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
     return unscaled(arguments, size, pair) if pair + 1 <= share else mpmath.mpf(0)
 
 
-VALUES = {"p_rope_frequencies": frequencies(frequency), "p_rope": rotation(frequency)}
+VALUES = {
+    "p_rope_frequencies": frequencies(frequency),
+    "p_rope": rotation(frequency),
+    "p_rope_vjp": transposed(rotation(frequency)),
+}

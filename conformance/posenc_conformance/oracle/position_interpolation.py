@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from posenc_conformance.oracle.backward import transposed
 from posenc_conformance.oracle.scaling import frequencies, number, rotation, unscaled
 
 
@@ -14,4 +15,5 @@ def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
 VALUES = {
     "position_interpolation_frequencies": frequencies(frequency),
     "position_interpolation": rotation(frequency),
+    "position_interpolation_vjp": transposed(rotation(frequency)),
 }

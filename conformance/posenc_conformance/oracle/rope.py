@@ -6,6 +6,7 @@ from typing import Any
 import mpmath
 
 from posenc_conformance.oracle import Element
+from posenc_conformance.oracle.backward import transposed
 
 
 def rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
@@ -37,26 +38,4 @@ def rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Elemen
     return value
 
 
-def rope_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel): the sum over channels c of gradient c times dy_c/dx.
-
-    A column of the Jacobian is what the forward rotation makes of a unit vector.
-    """
-    gradient = arguments["x"]
-
-    def value(index: tuple[int, ...]) -> mpmath.mpf:
-        row = index[:-1]
-        unit = {**arguments, "x": 0 * gradient}
-        unit["x"][index] = 1.0
-        column = rope(unit, conventions)
-        products = (
-            mpmath.mpf(float(gradient[(*row, c)])) * column((*row, c))
-            for c in range(gradient.shape[-1])
-            if gradient[(*row, c)]
-        )
-        return mpmath.fsum(products)
-
-    return value
-
-
-VALUES = {"rope": rope, "rope_vjp": rope_vjp}
+VALUES = {"rope": rope, "rope_vjp": transposed(rope)}

@@ -6,6 +6,7 @@ from typing import Any
 import mpmath
 
 from posenc_conformance.oracle import Element
+from posenc_conformance.oracle.backward import transposed
 
 Angle = Callable[[tuple[int, ...], int], mpmath.mpf]
 """Of a row of x, by its index, and a pair."""
@@ -75,4 +76,4 @@ def rope_2d_mixed(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) 
     return turned(arguments["x"], conventions["layout"], angle)
 
 
-VALUES = {"rope_2d": rope_2d, "rope_2d_mixed": rope_2d_mixed}
+VALUES = {"rope_2d": rope_2d, "rope_2d_vjp": transposed(rope_2d), "rope_2d_mixed": rope_2d_mixed}

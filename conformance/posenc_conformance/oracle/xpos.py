@@ -6,6 +6,7 @@ from typing import Any
 import mpmath
 
 from posenc_conformance.oracle import Element
+from posenc_conformance.oracle.backward import transposed
 
 
 def xpos(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
@@ -38,4 +39,4 @@ def xpos(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Elemen
     return value
 
 
-VALUES = {"xpos": xpos}
+VALUES = {"xpos": xpos, "xpos_vjp": transposed(xpos)}

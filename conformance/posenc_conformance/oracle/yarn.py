@@ -9,6 +9,7 @@ from typing import Any
 import mpmath
 
 from posenc_conformance.oracle import Element
+from posenc_conformance.oracle.backward import transposed
 
 
 def number(value: Any) -> mpmath.mpf:
@@ -97,4 +98,4 @@ def yarn(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Elemen
     return value
 
 
-VALUES = {"yarn": yarn, "yarn_frequencies": yarn_frequencies}
+VALUES = {"yarn": yarn, "yarn_vjp": transposed(yarn), "yarn_frequencies": yarn_frequencies}

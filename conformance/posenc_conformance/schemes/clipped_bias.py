@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.arrays import fine
+from posenc_conformance.arrays import fine, lattice
 from posenc_conformance.cases import Case
 from posenc_conformance.models import DeviationModel, Model
 from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import Answer, Trial
+from posenc_conformance.trial import ARITHMETIC, Answer, Trial
 
 Index = npt.NDArray[np.int64]
 
@@ -19,6 +19,15 @@ Index = npt.NDArray[np.int64]
 def error_terms(case: Case) -> ErrorTerms:
     """Biases are copies: nothing is rounded."""
     return ErrorTerms(np.zeros(()), np.zeros(()))
+
+
+def vjp_error_terms(case: Case) -> ErrorTerms:
+    """The scale is the sum of the magnitudes added up; their number stands in place of angles."""
+    gradient = case.arguments["gradient"]
+    rows = right_rows(case)
+    return ErrorTerms(
+        gathered(case, rows, np.abs(gradient)), gathered(case, rows, np.ones(gradient.shape))
+    )
 
 
 def arguments(trial: Trial) -> dict[str, Any]:
@@ -30,6 +39,23 @@ def arguments(trial: Trial) -> dict[str, Any]:
         "q_len": trial.choose("q_len", (k_len - trial.pick.integer(0, min(3, k_len - 1)),)),
         "k_len": k_len,
     }
+
+
+def vjp_arguments(trial: Trial) -> dict[str, Any]:
+    """A gradient of a few heads, queries and keys; the table shorter or longer than these."""
+    shape = arguments(trial)
+    rows, heads = shape["table"].shape
+    return {"gradient": fine((heads, shape["q_len"], shape["k_len"])), "rows": rows}
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """Nothing is asked far out."""
+
+
+def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Tables of one row to 257, distances within and beyond, many heads, many queries."""
+    for rows, shape in ((1, (3, 4, 4)), (5, (33, 2, 9)), (257, (2, 3, 140)), (9, (1, 130, 130))):
+        yield {"gradient": fine(shape), "rows": rows}
 
 
 def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
@@ -115,6 +141,31 @@ def constant_table(trial: Trial) -> None:
     exact(answer, trial, answer.values != 0.75, "a constant table does not give a constant bias")
 
 
+def vjp_total(trial: Trial) -> None:
+    """The gradient of the table adds up to that of the bias: what is clipped is not lost."""
+    answer = trial.answer(**vjp_arguments(trial))
+    given = answer.case.arguments["gradient"]
+    total, before = answer.values.sum(axis=0), given.sum(axis=(1, 2))
+    bound = answer.bound.sum(axis=0) + ARITHMETIC * np.abs(given).sum(axis=(1, 2))
+    trial.zero(answer, total - before, bound, "the gradient does not add up to what came in")
+
+
+def vjp_adjoint(trial: Trial) -> None:
+    """<g, bias of a table> is <vjp(g), the table>."""
+    answer = trial.answer(**vjp_arguments(trial))
+    given, table = answer.case.arguments["gradient"], lattice(answer.case.shape, 3)
+    bias = np.moveaxis(table[right_rows(answer.case)], -1, 0)
+    before, after = given * bias, answer.values * table
+    bound = (answer.bound * np.abs(table)).sum(axis=0)
+    bound += ARITHMETIC * (np.abs(before).sum(axis=(1, 2)) + np.abs(after).sum(axis=0))
+    trial.zero(
+        answer,
+        after.sum(axis=0) - before.sum(axis=(1, 2)),
+        bound,
+        "<vjp(g), table> is not <g, bias>",
+    )
+
+
 def offset_matrix(q_len: int, k_len: int, first: int) -> Index:
     """Key position minus query position, the first query standing at ``first``."""
     return np.asarray(np.arange(k_len) - (first + np.arange(q_len))[:, None], dtype=np.int64)
@@ -148,8 +199,21 @@ def places(case: Case) -> Places:
     return Places(
         sign * offset_matrix(q_len, k_len, k_len - q_len),
         sign * offset_matrix(q_len, k_len, 0),
-        len(case.arguments["table"]) // 2,
+        int(case.parameter("rows")) // 2,
     )
+
+
+def right_rows(case: Case) -> Index:
+    """Row of the table for each query and key."""
+    at = places(case)
+    return at.rows(at.offset)
+
+
+def gathered(case: Case, rows: Index, gradient: Floats) -> Floats:
+    """Sums of a gradient over the pairs of each row: [rows, heads]."""
+    sums = np.zeros(case.shape)
+    np.add.at(sums, rows, np.moveaxis(gradient, 0, -1))
+    return sums
 
 
 WRONG_ROWS: Mapping[str, Mapping[str, Callable[[Places], Index]]] = {
@@ -196,10 +260,38 @@ def looked_up(case: Case, rows: Index) -> Floats:
     return np.moveaxis(case.arguments["table"][rows], -1, 0)
 
 
-ERROR_TERMS = {"clipped_bias": error_terms}
-ARGUMENTS = {"clipped_bias": arguments}
-SWEEPS = {"clipped_bias": sweep}
-SIZES = {"clipped_bias": sizes}
+def gathered_by(case: Case, rows: Index) -> Floats:
+    """The gradient of a table that was looked up in these rows."""
+    return gathered(case, rows, case.arguments["gradient"])
+
+
+def clipped_lost(case: Case, got: Floats) -> Iterator[Model]:
+    """Offsets of k and less alone, as a band of diagonals."""
+    at = places(case)
+    within = np.abs(at.offset) <= at.reach
+    output = gathered(case, at.rows(at.offset), case.arguments["gradient"] * within)
+    yield Model("matches gradients of clipped distances left out", output)
+
+
+def overwritten(case: Case, got: Floats) -> Iterator[Model]:
+    """The last pair's gradient alone."""
+    output, rows = np.zeros(case.shape), right_rows(case)
+    for query, key in np.ndindex(rows.shape):
+        output[rows[query, key]] = case.arguments["gradient"][:, query, key]
+    yield Model("matches gradients of a row written over each other", output)
+
+
+def averaged(case: Case, got: Floats) -> Iterator[Model]:
+    """The mean of each row."""
+    number = gathered(case, right_rows(case), np.ones(case.arguments["gradient"].shape))
+    yield Model("matches the mean over each row", case.truth / np.maximum(number, 1))
+
+
+SHAPES = {"clipped_bias_vjp": lambda case: (case.parameter("rows"), case.parameter("heads"))}
+ERROR_TERMS = {"clipped_bias": error_terms, "clipped_bias_vjp": vjp_error_terms}
+ARGUMENTS = {"clipped_bias": arguments, "clipped_bias_vjp": vjp_arguments}
+SWEEPS = {"clipped_bias": sweep, "clipped_bias_vjp": no_sweep}
+SIZES = {"clipped_bias": sizes, "clipped_bias_vjp": vjp_sizes}
 INVARIANTS = {
     "clipped_bias": {
         "toeplitz": toeplitz,
@@ -208,6 +300,16 @@ INVARIANTS = {
         "heads-apart": heads_apart,
         "mirrored": mirrored,
         "constant-table": constant_table,
-    }
+    },
+    "clipped_bias_vjp": {"vjp-total": vjp_total, "vjp-adjoint": vjp_adjoint},
 }
-DEVIATIONS = {"clipped_bias": {name: wrong_rows(name, looked_up) for name in WRONG_ROWS}}
+DEVIATIONS = {
+    "clipped_bias": {name: wrong_rows(name, looked_up) for name in WRONG_ROWS},
+    "clipped_bias_vjp": {
+        "gradient-clipped-lost": clipped_lost,
+        "gradient-overwritten": overwritten,
+        "gradient-averaged": averaged,
+        "gradient-sign-flipped": wrong_rows("sign-flipped", gathered_by),
+        "gradient-queries-from-zero": wrong_rows("queries-from-zero", gathered_by),
+    },
+}

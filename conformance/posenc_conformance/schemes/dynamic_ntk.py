@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc_conformance.cases import Case
 from posenc_conformance.models import DeviationModel, Model
-from posenc_conformance.rotation import progression, rotary_dim
+from posenc_conformance.rotation import few_heads, progression, rotary_dim
 from posenc_conformance.scaling import Arguments, Scaling, no_sweep, unscaled
 from posenc_conformance.tolerance import Floats
 
@@ -129,15 +129,22 @@ def kept_length(rotating: bool) -> DeviationModel:
 ERROR_TERMS = {
     "dynamic_ntk_frequencies": SCALING.frequency_terms,
     "dynamic_ntk": SCALING.rotary_terms,
+    "dynamic_ntk_vjp": SCALING.rotary_terms,
 }
 ARGUMENTS = {
     "dynamic_ntk_frequencies": SCALING.frequency_arguments,
     "dynamic_ntk": SCALING.rotary_arguments,
+    "dynamic_ntk_vjp": SCALING.rotary_arguments,
 }
-SWEEPS = {"dynamic_ntk_frequencies": no_sweep, "dynamic_ntk": SCALING.sweep}
+SWEEPS = {
+    "dynamic_ntk_frequencies": no_sweep,
+    "dynamic_ntk": SCALING.sweep,
+    "dynamic_ntk_vjp": SCALING.backward_sweep,
+}
 SIZES = {
     "dynamic_ntk_frequencies": SCALING.frequency_sizes,
     "dynamic_ntk": SCALING.rotary_sizes,
+    "dynamic_ntk_vjp": few_heads((4, 6, 80, 128)),
 }
 INVARIANTS = {
     "dynamic_ntk_frequencies": {
@@ -147,6 +154,7 @@ INVARIANTS = {
     },
     "dynamic_ntk": SCALING.rotary_invariants
     | {"short-is-rope": SCALING.is_rope(original_max_position_embeddings=32768, length=16384)},
+    "dynamic_ntk_vjp": SCALING.backward.backward_invariants,
 }
 IN_FREQUENCIES, IN_ROTATION = SCALING.both(
     {
@@ -164,4 +172,5 @@ DEVIATIONS = {
     "dynamic_ntk": IN_ROTATION
     | {"kept-length": kept_length(rotating=True)}
     | SCALING.rotary_deviations,
+    "dynamic_ntk_vjp": SCALING.backward_deviations,
 }

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine, narrowed
+from posenc_conformance.arrays import fine, lattice, narrowed
 from posenc_conformance.cases import Case
 from posenc_conformance.models import Model, other_conventions
 from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import Answer, Trial
+from posenc_conformance.trial import ARITHMETIC, Answer, Trial
 
 EPSILON = 1e-6
 
@@ -26,13 +26,13 @@ def threshold_of(case: Case) -> float:
 
 def queries(case: Case) -> Floats:
     """Positions of the queries, as a column."""
-    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
+    q_len, k_len = case.parameter("q_len"), case.parameter("k_len")
     return np.arange(k_len - q_len, k_len, dtype=np.float64)[:, None]
 
 
 def lags(case: Case, query: Floats) -> Floats:
     """Query minus key, 0 where the key comes after the query."""
-    return np.asarray(np.maximum(query - np.arange(case.arguments["k_len"]), 0))
+    return np.asarray(np.maximum(query - np.arange(case.parameter("k_len")), 0))
 
 
 def psi(case: Case, x: Any) -> Floats:
@@ -58,15 +58,56 @@ def network(case: Case, a: Floats, *, relu: bool = True) -> Floats:
 def error_terms(case: Case) -> ErrorTerms:
     """The scale is the sum of the magnitudes that the network adds up."""
     w1, b1, w2, b2 = (np.abs(case.arguments[name]) for name in ("w1", "b1", "w2", "b2"))
-    query = queries(case)
-    lag, whole = lags(case, query), divisor(case, query)
-    a = psi(case, lag) / whole
+    a, lost = network_input(case)
     hidden = a[..., None] * w1 + b1
     scale = np.moveaxis(hidden @ w2.T + b2, -1, 0)
-    lost = (3 * (lag > 0) + 4 * a) / whole + 6 * a
     through = np.multiply.outer(w2 @ w1, lost)
     safe = np.where(scale > 0, scale, 1.0)
     return ErrorTerms(scale, len(w1) + 3 + through / safe)
+
+
+def network_input(case: Case) -> tuple[Floats, Floats]:
+    """What the network is given, and what rounding costs it, in units."""
+    query = queries(case)
+    lag, whole = lags(case, query), divisor(case, query)
+    a = psi(case, lag) / whole
+    return a, (3 * (lag > 0) + 4 * a) / whole + 6 * a
+
+
+def seen_gradient(case: Case) -> Floats:
+    """The gradient, 0 where the mask hides the bias."""
+    hidden = np.arange(case.parameter("k_len")) > queries(case)
+    return np.where(hidden, 0.0, case.arguments["gradient"])
+
+
+def with_bias(hidden: Floats) -> Floats:
+    """Units of the first layer, and 1 for the bias of the second: [q_len, k_len, hidden + 1]."""
+    return np.concatenate([hidden, np.ones((*hidden.shape[:-1], 1))], axis=-1)
+
+
+def first_layer(case: Case, a: Floats) -> Floats:
+    """Units of the first layer, after the ReLU."""
+    return np.asarray(np.maximum(a[..., None] * case.arguments["w1"] + case.arguments["b1"], 0))
+
+
+def gathered(gradient: Floats, inputs: Floats) -> Floats:
+    """Sums of gradient times what the second layer is given: [heads, hidden + 1]."""
+    return np.asarray(np.einsum("hqk,qku->hu", gradient, inputs))
+
+
+def vjp_error_terms(case: Case) -> ErrorTerms:
+    """The scale is the sum of the magnitudes added up.
+
+    In place of the angle stand the number of terms, three roundings of each, and what the network's
+    input loses, on average over the terms.
+    """
+    size = np.abs(seen_gradient(case))
+    w1, b1 = np.abs(case.arguments["w1"]), np.abs(case.arguments["b1"])
+    a, lost = network_input(case)
+    scale = gathered(size, with_bias(a[..., None] * w1 + b1))
+    through = gathered(size, lost[..., None] * np.append(w1, 0.0))
+    number = np.count_nonzero(np.arange(case.parameter("k_len")) <= queries(case))
+    return ErrorTerms(scale, number + 3 + through / np.where(scale > 0, scale, 1.0))
 
 
 def layers(heads: int, hidden: int) -> dict[str, Floats]:
@@ -90,6 +131,32 @@ def arguments(trial: Trial) -> dict[str, Any]:
         "c": trial.choose("c", (0.1, 1.0, 3.5)),
         "threshold": trial.choose("threshold", (4.0, 512.0, 2.5)),
     }
+
+
+def vjp_arguments(trial: Trial) -> dict[str, Any]:
+    """A gradient of a few heads, queries and keys, and the first layer."""
+    given = arguments(trial)
+    shape = len(given.pop("w2")), given.pop("q_len"), given.pop("k_len")
+    del given["b2"]
+    return {"gradient": fine(shape, 7), **given}
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """Nothing is asked far out."""
+
+
+def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Many heads, many units, and many queries, also beyond the threshold."""
+    for hidden, shape, threshold in ((1, (1, 2, 5), 512.0), (33, (12, 2, 5), 3.0)):
+        yield {"gradient": fine(shape, 7), **first_of(hidden), "threshold": threshold}
+    # Of one sign, so that no part of the sum is lost in it unseen.
+    yield {"gradient": np.abs(fine((1, 70, 140), 7)), **first_of(2), "threshold": 100.0}
+
+
+def first_of(hidden: int) -> dict[str, Floats]:
+    """Weights of the first layer."""
+    some = layers(1, hidden)
+    return {"w1": some["w1"], "b1": some["b1"]}
 
 
 def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
@@ -232,6 +299,35 @@ def last_queries(trial: Trial) -> None:
     )
 
 
+def vjp_adjoint(trial: Trial) -> None:
+    """<g, bias> is <vjp(g), second layer>, head by head."""
+    answer = trial.answer(**vjp_arguments(trial))
+    case = answer.case
+    second = lattice(case.shape, 3)
+    bias = with_bias(first_layer(case, network_input(case)[0])) @ second.T
+    before = seen_gradient(case) * np.moveaxis(bias, -1, 0)
+    after = answer.values * second
+    bound = answer.bound * np.abs(second) + 8 * ARITHMETIC * case.terms.scale
+    trial.zero(
+        answer,
+        after.sum(axis=-1) - before.sum(axis=(1, 2)),
+        bound.sum(axis=-1),
+        "<vjp(g), second layer> is not <g, bias>",
+    )
+
+
+def vjp_of_bias(trial: Trial) -> None:
+    """The last column is the sum of what came in, where nothing is masked."""
+    answer = trial.answer(**vjp_arguments(trial))
+    seen = seen_gradient(answer.case)
+    trial.zero(
+        answer,
+        answer.values[:, -1] - seen.sum(axis=(1, 2)),
+        answer.bound[:, -1] + ARITHMETIC * np.abs(seen).sum(axis=(1, 2)),
+        "the gradient of b2 is not the sum of what came in",
+    )
+
+
 def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
     """Query i taken to stand at position i although keys come before it."""
     late = case.arguments["k_len"] - case.arguments["q_len"]
@@ -323,10 +419,50 @@ def narrow_input(case: Case, got: Floats) -> Iterator[Model]:
         yield Model(f"matches the bias in {dtype}", narrowed(network(case, right), dtype))
 
 
-ERROR_TERMS = {"fire_bias": error_terms}
-ARGUMENTS = {"fire_bias": arguments}
-SWEEPS = {"fire_bias": sweep}
-SIZES = {"fire_bias": sizes}
+def gradient_of(case: Case, a: Floats, *, relu: bool = True) -> Floats:
+    """The gradient that these inputs of the network give."""
+    hidden = a[..., None] * case.arguments["w1"] + case.arguments["b1"]
+    return gathered(seen_gradient(case), with_bias(np.maximum(hidden, 0) if relu else hidden))
+
+
+def gradient_without_relu(case: Case, got: Floats) -> Iterator[Model]:
+    """Units before the ReLU."""
+    output = gradient_of(case, network_input(case)[0], relu=False)
+    yield Model("matches units before the ReLU", output)
+
+
+def gradient_without_threshold(case: Case, got: Floats) -> Iterator[Model]:
+    """Distances divided by the query's own position, or all by the threshold's logarithm."""
+    query = queries(case)
+    logarithms = psi(case, lags(case, query))
+    alone = logarithms / np.where(query > 0, psi(case, query), 1.0)
+    yield Model("matches a normalizer without threshold", gradient_of(case, alone))
+    fixed = logarithms / psi(case, threshold_of(case))
+    yield Model("matches the threshold alone as normalizer", gradient_of(case, fixed))
+
+
+def gradient_mask_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """Keys after the query taken along, as if they were the query's own."""
+    inputs = with_bias(first_layer(case, network_input(case)[0]))
+    output = gathered(case.arguments["gradient"], inputs)
+    yield Model("matches keys after the query taken along", output)
+
+
+def gradient_averaged(case: Case, got: Floats) -> Iterator[Model]:
+    """The mean over queries and keys, all of them or those that are seen."""
+    seen = np.count_nonzero(np.arange(case.parameter("k_len")) <= queries(case))
+    every = case.parameter("q_len") * case.parameter("k_len")
+    for number in dict.fromkeys((seen, every)):
+        yield Model("matches the mean over queries and keys", case.truth / max(number, 1))
+
+
+ERROR_TERMS = {"fire_bias": error_terms, "fire_bias_vjp": vjp_error_terms}
+ARGUMENTS = {"fire_bias": arguments, "fire_bias_vjp": vjp_arguments}
+SWEEPS = {"fire_bias": sweep, "fire_bias_vjp": no_sweep}
+SIZES = {"fire_bias": sizes, "fire_bias_vjp": vjp_sizes}
+SHAPES = {
+    "fire_bias_vjp": lambda case: (case.parameter("heads"), case.parameter("hidden") + 1),
+}
 INVARIANTS = {
     "fire_bias": {
         "own-key": own_key,
@@ -337,7 +473,8 @@ INVARIANTS = {
         "output-linear": output_linear,
         "heads-apart": heads_apart,
         "last-queries": last_queries,
-    }
+    },
+    "fire_bias_vjp": {"vjp-adjoint": vjp_adjoint, "vjp-of-bias": vjp_of_bias},
 }
 DEVIATIONS = {
     "fire_bias": {
@@ -353,5 +490,11 @@ DEVIATIONS = {
         "relu-left-out": without_relu,
         "sign-flipped": sign_flipped,
         "narrow-input": narrow_input,
-    }
+    },
+    "fire_bias_vjp": {
+        "gradient-mask-ignored": gradient_mask_ignored,
+        "gradient-relu-left-out": gradient_without_relu,
+        "gradient-threshold-left-out": gradient_without_threshold,
+        "gradient-averaged": gradient_averaged,
+    },
 }

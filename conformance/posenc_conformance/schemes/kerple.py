@@ -5,17 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine, narrowed
+from posenc_conformance.arrays import fine, lattice, narrowed
 from posenc_conformance.cases import Case
 from posenc_conformance.models import Model, attempt, other_conventions
 from posenc_conformance.tolerance import ErrorTerms, Floats
 from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
 
 
+def lags(case: Case) -> Floats:
+    """Query minus key: shape [q_len, k_len]."""
+    q_len, k_len = case.parameter("q_len"), case.parameter("k_len")
+    lag = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
+    return np.asarray(lag, dtype=np.float64)
+
+
 def distances(case: Case, shift: int = 0) -> Floats:
     """Query minus key, 0 where the key comes after the query: shape [q_len, k_len]."""
-    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
-    lag = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len) + shift
+    lag = lags(case) + shift
     return np.asarray(np.maximum(lag, 0), dtype=np.float64)
 
 
@@ -31,6 +37,43 @@ def kernel(case: Case, distance: Floats) -> Floats:
     if case.conventions["form"] == "log":
         return np.asarray(-r1 * np.log1p(r2 * distance))
     return np.asarray(-r1 * distance**r2)
+
+
+def derivatives(case: Case, distance: Floats) -> tuple[Floats, Floats]:
+    """What the bias changes by with r1 and with r2 at these distances."""
+    r1, r2 = per_head(case, "r1"), per_head(case, "r2")
+    if case.conventions["form"] == "log":
+        return -np.log1p(r2 * distance), -r1 * distance / (1 + r2 * distance)
+    power = distance**r2
+    return -power, -r1 * power * np.log(np.maximum(distance, 1))
+
+
+def seen_gradient(case: Case) -> Floats:
+    """The gradient, 0 where the mask hides the bias."""
+    return np.where(lags(case) < 0, 0.0, case.arguments["gradient"])
+
+
+def gathered(gradient: Floats, by_number: tuple[Floats, Floats]) -> Floats:
+    """Sums of gradient times derivative, for both numbers: [2, heads]."""
+    return np.stack([(gradient * each).sum(axis=(1, 2)) for each in by_number])
+
+
+def vjp_error_terms(case: Case) -> ErrorTerms:
+    """The scale is the sum of the magnitudes added up.
+
+    In place of the angle stand the number of terms, four roundings of each, and what is lost inside
+    the logarithm or in the exponent of the power, on average over the terms.
+    """
+    distance, r2 = distances(case), per_head(case, "r2")
+    size, away = np.abs(seen_gradient(case)), np.maximum(distance, 1)
+    first, second = (np.abs(each) for each in derivatives(case, distance))
+    scale = gathered(size, (first, second))
+    if case.conventions["form"] == "log":
+        lost = gathered(size, (first * 2 / np.log1p(r2 * away), 0 * second))
+    else:
+        lost = gathered(size, (first * 3 * r2 * np.log(away), second * 3 * r2 * np.log(away)))
+    number = np.count_nonzero(lags(case) >= 0)
+    return ErrorTerms(scale, number + 4 + lost / np.where(scale > 0, scale, 1.0))
 
 
 def error_terms(case: Case) -> ErrorTerms:
@@ -58,6 +101,23 @@ def arguments(trial: Trial) -> dict[str, Any]:
         "q_len": trial.choose("q_len", (q_len,)),
         "k_len": k_len,
     }
+
+
+def vjp_arguments(trial: Trial) -> dict[str, Any]:
+    """A gradient of a few heads, queries and keys."""
+    numbers = arguments(trial)
+    q_len, k_len = numbers.pop("q_len"), numbers.pop("k_len")
+    return {"gradient": fine((len(numbers["r1"]), q_len, k_len), 7), **numbers}
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """Nothing is asked far out."""
+
+
+def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Many heads; more queries than one block."""
+    for shape in ((1, 1, 3), (33, 2, 5), (1, 130, 130)):
+        yield {"gradient": fine(shape, 7), **of_heads(shape[0])}
 
 
 def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
@@ -197,6 +257,36 @@ def multiplicative(trial: Trial) -> None:
             )
 
 
+def vjp_of_r1(trial: Trial) -> None:
+    """The bias is proportional to r1: r1 times its gradient is the gradient times the bias."""
+    answer = trial.answer(**vjp_arguments(trial))
+    case = answer.case
+    products = seen_gradient(case) * kernel(case, distances(case))
+    r1 = case.arguments["r1"]
+    trial.zero(
+        answer,
+        r1 * answer.values[0] - products.sum(axis=(1, 2)),
+        r1 * answer.bound[0] + 8 * ARITHMETIC * np.abs(products).sum(axis=(1, 2)),
+        "r1 times its gradient is not the sum of gradient times bias",
+    )
+
+
+def vjp_linearity(trial: Trial) -> None:
+    """vjp(a f + b g) = a vjp(f) + b vjp(g)."""
+    chosen = vjp_arguments(trial)
+    f = lattice(chosen["gradient"].shape)  # of few bits, so that the sum below is exact
+    g = np.roll(f, 5)
+    both, one, other = (
+        trial.answer(**(chosen | {"gradient": each})) for each in (f / 2 - g / 4, f, g)
+    )
+    trial.zero(
+        both,
+        both.values - (one.values / 2 - other.values / 4),
+        both.bound + one.bound / 2 + other.bound / 4,
+        "the result is not linear in the gradient",
+    )
+
+
 def letters_swapped(case: Case, got: Floats) -> Iterator[Model]:
     """One of the learned numbers in the place of the other."""
     r1, r2 = per_head(case, "r1"), per_head(case, "r2")
@@ -267,10 +357,49 @@ def clamped(case: Case, got: Floats) -> Iterator[Model]:
         yield from attempt(case.changed(**{name: within}), words)
 
 
-ERROR_TERMS = {"kerple_bias": error_terms}
-ARGUMENTS = {"kerple_bias": arguments}
-SWEEPS = {"kerple_bias": sweep}
-SIZES = {"kerple_bias": sizes}
+def parameters_exchanged(case: Case, got: Floats) -> Iterator[Model]:
+    """The two gradients in each other's place."""
+    yield Model("matches the gradients of r1 and r2 exchanged", case.truth[::-1])
+
+
+def gradient_sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """The gradient of the loss with distance, not of the bias."""
+    yield Model("matches the gradient with the sign flipped", -case.truth)
+
+
+def mask_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """Keys after the query taken along, by the magnitude of their distance."""
+    by_number = derivatives(case, np.abs(lags(case)))
+    output = gathered(case.arguments["gradient"], by_number)
+    yield Model("matches keys after the query taken along", output)
+
+
+def chain_rule_broken(case: Case, got: Floats) -> Iterator[Model]:
+    """The derivative by r2 of something like the kernel."""
+    r1, r2, distance = per_head(case, "r1"), per_head(case, "r2"), distances(case)
+    by_r1, by_r2 = derivatives(case, distance)
+    if case.conventions["form"] == "log":
+        wrong = {
+            "without the factor |i - j| from inside the logarithm": -r1 / (1 + r2 * distance),
+            "with r1 left out": by_r2 / r1,
+        }
+    else:
+        lower = np.where(distance > 0, np.maximum(distance, 1) ** (r2 - 1), 0.0)
+        wrong = {
+            "by the rule for powers of a variable base": -r1 * r2 * lower,
+            "without the factor ln |i - j|": -r1 * distance**r2,
+            "with r1 left out": by_r2 / r1,
+        }
+    for words, each in wrong.items():
+        output = gathered(seen_gradient(case), (by_r1, np.asarray(each)))
+        yield Model(f"matches the gradient of r2 {words}", output)
+
+
+ERROR_TERMS = {"kerple_bias": error_terms, "kerple_bias_vjp": vjp_error_terms}
+ARGUMENTS = {"kerple_bias": arguments, "kerple_bias_vjp": vjp_arguments}
+SWEEPS = {"kerple_bias": sweep, "kerple_bias_vjp": no_sweep}
+SIZES = {"kerple_bias": sizes, "kerple_bias_vjp": vjp_sizes}
+SHAPES = {"kerple_bias_vjp": lambda case: (2, case.parameter("heads"))}
 INVARIANTS = {
     "kerple_bias": {
         "zero-diagonal": zero_diagonal,
@@ -283,7 +412,8 @@ INVARIANTS = {
         "slowing": slowing,
         "linear": linear,
         "multiplicative": multiplicative,
-    }
+    },
+    "kerple_bias_vjp": {"vjp-of-r1": vjp_of_r1, "vjp-linearity": vjp_linearity},
 }
 DEVIATIONS = {
     "kerple_bias": {
@@ -297,5 +427,14 @@ DEVIATIONS = {
         "logarithm-wrong": logarithm_wrong,
         "numbers-clamped": clamped,
         "narrow-bias": narrow_bias,
-    }
+    },
+    "kerple_bias_vjp": {
+        "gradients-exchanged": parameters_exchanged,
+        "gradient-form-swapped": other_conventions(
+            "form", "matches the gradient of the {value} form; {claimed} was claimed"
+        ),
+        "gradient-sign-flipped": gradient_sign_flipped,
+        "gradient-mask-ignored": mask_ignored,
+        "gradient-chain-rule": chain_rule_broken,
+    },
 }

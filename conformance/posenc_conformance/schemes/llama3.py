@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from posenc_conformance.cases import Case
-from posenc_conformance.rotation import rotary_dim
+from posenc_conformance.rotation import few_heads, rotary_dim
 from posenc_conformance.scaling import (
     Arguments,
     Scaling,
@@ -164,13 +164,26 @@ IDENTIFY = {
         *({"base": 500000.0, "factor": factor, **RELEASED} for factor in (8.0, 32.0))
     )
 }
-ERROR_TERMS = {"llama3_frequencies": SCALING.frequency_terms, "llama3": SCALING.rotary_terms}
+ERROR_TERMS = {
+    "llama3_frequencies": SCALING.frequency_terms,
+    "llama3": SCALING.rotary_terms,
+    "llama3_vjp": SCALING.rotary_terms,
+}
 ARGUMENTS = {
     "llama3_frequencies": SCALING.frequency_arguments,
     "llama3": SCALING.rotary_arguments,
+    "llama3_vjp": SCALING.rotary_arguments,
 }
-SWEEPS = {"llama3_frequencies": no_sweep, "llama3": SCALING.sweep}
-SIZES = {"llama3_frequencies": SCALING.frequency_sizes, "llama3": SCALING.rotary_sizes}
+SWEEPS = {
+    "llama3_frequencies": no_sweep,
+    "llama3": SCALING.sweep,
+    "llama3_vjp": SCALING.backward_sweep,
+}
+SIZES = {
+    "llama3_frequencies": SCALING.frequency_sizes,
+    "llama3": SCALING.rotary_sizes,
+    "llama3_vjp": few_heads((2, 6, 80, 128)),
+}
 INVARIANTS = {
     "llama3_frequencies": {
         "outside-the-ramp": SCALING.multiplier(
@@ -180,6 +193,7 @@ INVARIANTS = {
         "falling": SCALING.falling,
     },
     "llama3": SCALING.rotary_invariants | {"factor-one": SCALING.is_rope(factor=1.0)},
+    "llama3_vjp": SCALING.backward.backward_invariants,
 }
 IN_FREQUENCIES, IN_ROTATION = SCALING.both(
     {
@@ -195,4 +209,5 @@ IN_FREQUENCIES, IN_ROTATION = SCALING.both(
 DEVIATIONS = {
     "llama3_frequencies": IN_FREQUENCIES | SCALING.frequency_deviations,
     "llama3": IN_ROTATION | SCALING.rotary_deviations,
+    "llama3_vjp": SCALING.backward_deviations,
 }

@@ -17,7 +17,15 @@ from posenc_conformance.models import (
     shifted_positions,
 )
 from posenc_conformance.positions import reaching
-from posenc_conformance.rotation import ROWS, Rotation, progression, rotary_dim, written_channels
+from posenc_conformance.rotation import (
+    ROWS,
+    UNSCALED,
+    Rotation,
+    progression,
+    rotary_dim,
+    small_head,
+    written_channels,
+)
 from posenc_conformance.tolerance import ErrorTerms, Floats
 from posenc_conformance.trial import ARITHMETIC, Trial
 
@@ -159,7 +167,18 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield {"x": fine((2, 8)), "positions": np.array([3, last]), **lists_for(4)}
 
 
+def backward_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """A few sizes of heads, and both sides of a length."""
+    for head_dim in (2, 6, 96, 128):
+        x = fine((2, 2, head_dim))
+        yield {"x": x, "positions": np.array([1, 7]), **lists_for(head_dim // 2)}
+    trained = case.arguments["original_max_position_embeddings"]
+    for last in (trained - 1, trained):
+        yield {"x": fine((2, 8)), "positions": np.array([3, last]), **lists_for(4)}
+
+
 ROTATION = Rotation(arguments, frequencies, amplitude=longer)
+BACKWARD = ROTATION.backward
 
 
 def frequencies_unit(trial: Trial) -> None:
@@ -331,10 +350,26 @@ def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
     yield from shifted_positions(case, np.nan)
 
 
-ERROR_TERMS = {"longrope_frequencies": frequency_terms, "longrope": ROTATION.error_terms}
-ARGUMENTS = {"longrope_frequencies": frequencies_arguments, "longrope": arguments}
-SWEEPS = {"longrope_frequencies": no_sweep, "longrope": sweep}
-SIZES = {"longrope_frequencies": frequencies_sizes, "longrope": sizes}
+ERROR_TERMS = {
+    "longrope_frequencies": frequency_terms,
+    "longrope": ROTATION.error_terms,
+    "longrope_vjp": BACKWARD.error_terms,
+}
+ARGUMENTS = {
+    "longrope_frequencies": frequencies_arguments,
+    "longrope": arguments,
+    "longrope_vjp": arguments,
+}
+SWEEPS = {
+    "longrope_frequencies": no_sweep,
+    "longrope": sweep,
+    "longrope_vjp": small_head(sweep),
+}
+SIZES = {
+    "longrope_frequencies": frequencies_sizes,
+    "longrope": sizes,
+    "longrope_vjp": backward_sizes,
+}
 SHAPES = {"longrope_frequencies": lambda case: case.arguments["factors"].shape}
 INVARIANTS = {
     "longrope_frequencies": {
@@ -351,6 +386,7 @@ INVARIANTS = {
         "pass-through": pass_through,
         "unit-factors": unit_factors,
     },
+    "longrope_vjp": BACKWARD.backward_invariants,
 }
 DEVIATIONS = {
     "longrope_frequencies": {
@@ -379,5 +415,13 @@ DEVIATIONS = {
         "head-dim-frequencies": head_dim_frequencies,
         "wrong-base": wrong_base,
         "low-precision-angles": ROTATION.low_precision_angles,
+    },
+    "longrope_vjp": BACKWARD.backward_deviations
+    | {
+        "backward-inverse": BACKWARD.inverse,
+        "backward-factor-missing": BACKWARD.amplitude_missing,
+        "backward-unscaled": BACKWARD.at_frequencies(
+            lambda case: progression(case.arguments["base"], rotary_dim(case)), UNSCALED
+        ),
     },
 }

@@ -1,7 +1,7 @@
 """Rotary embedding of time, height and width, and its position ids: invariants and deviations."""
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,14 @@ from posenc_conformance.models import (
     shifted_positions,
 )
 from posenc_conformance.positions import reaching
-from posenc_conformance.rotation import ROWS, Rotation, channels, progression, rotary_dim
+from posenc_conformance.rotation import (
+    ROWS,
+    Rotation,
+    channels,
+    progression,
+    rotary_dim,
+    small_head,
+)
 from posenc_conformance.tolerance import ErrorTerms, Floats
 from posenc_conformance.trial import Trial
 
@@ -110,7 +117,13 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"x": fine((5 * 15 * 15, 6)), "positions": frames, "sections": thirds(3)}
 
 
+def backward_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """A few sizes of heads."""
+    yield from islice(sizes(case), 6)
+
+
 ROTATION = Rotation(arguments, frequencies, places)
+BACKWARD = ROTATION.backward
 
 
 def text_is_rope(trial: Trial) -> None:
@@ -434,10 +447,26 @@ def transposed(start: int, grid: Index) -> Index:
 
 Check = Callable[[Trial], None]
 
-ERROR_TERMS = {"m_rope": ROTATION.error_terms, "m_rope_position_ids": exact}
-ARGUMENTS = {"m_rope": arguments, "m_rope_position_ids": id_arguments}
-SWEEPS = {"m_rope": sweep, "m_rope_position_ids": no_sweep}
-SIZES = {"m_rope": sizes, "m_rope_position_ids": id_sizes}
+ERROR_TERMS = {
+    "m_rope": ROTATION.error_terms,
+    "m_rope_position_ids": exact,
+    "m_rope_vjp": BACKWARD.error_terms,
+}
+ARGUMENTS = {
+    "m_rope": arguments,
+    "m_rope_position_ids": id_arguments,
+    "m_rope_vjp": arguments,
+}
+SWEEPS = {
+    "m_rope": sweep,
+    "m_rope_position_ids": no_sweep,
+    "m_rope_vjp": small_head(sweep),
+}
+SIZES = {
+    "m_rope": sizes,
+    "m_rope_position_ids": id_sizes,
+    "m_rope_vjp": backward_sizes,
+}
 SHAPES = {"m_rope_position_ids": id_shape}
 INVARIANTS: dict[str, dict[str, Check]] = {
     "m_rope": {
@@ -456,6 +485,7 @@ INVARIANTS: dict[str, dict[str, Check]] = {
         "prefix": prefix,
         "segments-apart": segments_apart,
     },
+    "m_rope_vjp": BACKWARD.backward_invariants,
 }
 DEVIATIONS = {
     "m_rope": {
@@ -497,4 +527,5 @@ DEVIATIONS = {
             "matches images after the first counted like text", as_text=lambda number: number > 0
         ),
     },
+    "m_rope_vjp": BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},
 }

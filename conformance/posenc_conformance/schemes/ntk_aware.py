@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from posenc_conformance.cases import Case
-from posenc_conformance.rotation import progression, rotary_dim
+from posenc_conformance.rotation import few_heads, progression, rotary_dim
 from posenc_conformance.scaling import Arguments, Scaling, no_sweep, unscaled
 from posenc_conformance.tolerance import Floats
 
@@ -59,15 +59,22 @@ def interpolated(case: Case) -> Iterator[tuple[str, Floats]]:
 ERROR_TERMS = {
     "ntk_aware_frequencies": SCALING.frequency_terms,
     "ntk_aware": SCALING.rotary_terms,
+    "ntk_aware_vjp": SCALING.rotary_terms,
 }
 ARGUMENTS = {
     "ntk_aware_frequencies": SCALING.frequency_arguments,
     "ntk_aware": SCALING.rotary_arguments,
+    "ntk_aware_vjp": SCALING.rotary_arguments,
 }
-SWEEPS = {"ntk_aware_frequencies": no_sweep, "ntk_aware": SCALING.sweep}
+SWEEPS = {
+    "ntk_aware_frequencies": no_sweep,
+    "ntk_aware": SCALING.sweep,
+    "ntk_aware_vjp": SCALING.backward_sweep,
+}
 SIZES = {
     "ntk_aware_frequencies": SCALING.frequency_sizes,
     "ntk_aware": SCALING.rotary_sizes,
+    "ntk_aware_vjp": few_heads((4, 6, 80, 128)),
 }
 INVARIANTS = {
     "ntk_aware_frequencies": {
@@ -77,6 +84,7 @@ INVARIANTS = {
         "geometric": SCALING.geometric,
     },
     "ntk_aware": SCALING.rotary_invariants | {"factor-one": SCALING.is_rope(factor=1.0)},
+    "ntk_aware_vjp": SCALING.backward.backward_invariants,
 }
 IN_FREQUENCIES, IN_ROTATION = SCALING.both(
     {
@@ -89,4 +97,5 @@ IN_FREQUENCIES, IN_ROTATION = SCALING.both(
 DEVIATIONS = {
     "ntk_aware_frequencies": IN_FREQUENCIES | SCALING.frequency_deviations,
     "ntk_aware": IN_ROTATION | SCALING.rotary_deviations,
+    "ntk_aware_vjp": SCALING.backward_deviations,
 }

@@ -8,7 +8,13 @@ import numpy as np
 import posenc
 from posenc_conformance.cases import Case
 from posenc_conformance.models import Model
-from posenc_conformance.rotation import channels, progression, rotary_dim, written_channels
+from posenc_conformance.rotation import (
+    channels,
+    few_heads,
+    progression,
+    rotary_dim,
+    written_channels,
+)
 from posenc_conformance.scaling import Arguments, Scaling, no_sweep, unscaled
 from posenc_conformance.tolerance import Floats
 from posenc_conformance.trial import Trial
@@ -137,13 +143,26 @@ def paired_within(case: Case, got: Floats) -> Iterator[Model]:
     yield Model(words, out)
 
 
-ERROR_TERMS = {"p_rope_frequencies": SCALING.frequency_terms, "p_rope": SCALING.rotary_terms}
+ERROR_TERMS = {
+    "p_rope_frequencies": SCALING.frequency_terms,
+    "p_rope": SCALING.rotary_terms,
+    "p_rope_vjp": SCALING.rotary_terms,
+}
 ARGUMENTS = {
     "p_rope_frequencies": SCALING.frequency_arguments,
     "p_rope": SCALING.rotary_arguments,
+    "p_rope_vjp": SCALING.rotary_arguments,
 }
-SWEEPS = {"p_rope_frequencies": no_sweep, "p_rope": SCALING.sweep}
-SIZES = {"p_rope_frequencies": SCALING.frequency_sizes, "p_rope": SCALING.rotary_sizes}
+SWEEPS = {
+    "p_rope_frequencies": no_sweep,
+    "p_rope": SCALING.sweep,
+    "p_rope_vjp": SCALING.backward_sweep,
+}
+SIZES = {
+    "p_rope_frequencies": SCALING.frequency_sizes,
+    "p_rope": SCALING.rotary_sizes,
+    "p_rope_vjp": few_heads((2, 6, 80, 128)),
+}
 INVARIANTS = {
     "p_rope_frequencies": {"pairs-that-turn": pairs_that_turn, "falling": SCALING.falling},
     "p_rope": SCALING.rotary_invariants
@@ -152,6 +171,7 @@ INVARIANTS = {
         "proportion-one": SCALING.is_rope(proportion=1.0),
         "proportion-zero": no_rotation,
     },
+    "p_rope_vjp": SCALING.backward.backward_invariants,
 }
 IN_FREQUENCIES, IN_ROTATION = SCALING.both(
     {"all-turn": all_turn, "fast-dropped": fast_dropped, "count-wrong": other_count}
@@ -163,4 +183,5 @@ DEVIATIONS = {
     "p_rope": IN_ROTATION
     | {"paired-within": paired_within, "taken-for-partial": taken_for_partial}
     | SCALING.rotary_deviations,
+    "p_rope_vjp": SCALING.backward_deviations,
 }

@@ -7,7 +7,7 @@ import numpy as np
 
 import posenc
 from posenc_conformance.cases import Case
-from posenc_conformance.rotation import rotary_dim
+from posenc_conformance.rotation import few_heads, rotary_dim
 from posenc_conformance.scaling import (
     Arguments,
     Scaling,
@@ -108,18 +108,22 @@ IDENTIFY = {
 ERROR_TERMS = {
     "position_interpolation_frequencies": SCALING.frequency_terms,
     "position_interpolation": SCALING.rotary_terms,
+    "position_interpolation_vjp": SCALING.rotary_terms,
 }
 ARGUMENTS = {
     "position_interpolation_frequencies": SCALING.frequency_arguments,
     "position_interpolation": SCALING.rotary_arguments,
+    "position_interpolation_vjp": SCALING.rotary_arguments,
 }
 SWEEPS = {
     "position_interpolation_frequencies": no_sweep,
     "position_interpolation": SCALING.sweep,
+    "position_interpolation_vjp": SCALING.backward_sweep,
 }
 SIZES = {
     "position_interpolation_frequencies": SCALING.frequency_sizes,
     "position_interpolation": SCALING.rotary_sizes,
+    "position_interpolation_vjp": few_heads((2, 6, 80, 128)),
 }
 INVARIANTS = {
     "position_interpolation_frequencies": {
@@ -131,6 +135,7 @@ INVARIANTS = {
         "factor-one": SCALING.is_rope(factor=1.0),
         "stretched-positions": stretched_positions,
     },
+    "position_interpolation_vjp": SCALING.backward.backward_invariants,
 }
 IN_FREQUENCIES, IN_ROTATION = SCALING.both(
     {
@@ -144,4 +149,5 @@ IN_FREQUENCIES, IN_ROTATION = SCALING.both(
 DEVIATIONS = {
     "position_interpolation_frequencies": IN_FREQUENCIES | SCALING.frequency_deviations,
     "position_interpolation": IN_ROTATION | SCALING.rotary_deviations,
+    "position_interpolation_vjp": SCALING.backward_deviations,
 }

@@ -1,7 +1,6 @@
 """Rotary embedding: bounds, invariants and deviations."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,8 @@ from posenc_conformance.positions import reaching
 from posenc_conformance.rotation import (
     ROWS,
     Rotation,
-    one_axis,
+    few_heads,
+    forward_of,
     progression,
     read_channels,
     rotary_dim,
@@ -71,14 +71,8 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"x": fine((2049, 4)), "positions": np.arange(2049)}
 
 
-def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Heads small and large, powers of two and not."""
-    for head_dim in (2, 6, 48, 80, 128, 130, 256):
-        yield {"x": fine((2, 2, head_dim)), "positions": np.array([1, 7])}
-
-
 ROTATION = Rotation(arguments, frequencies)
-BACKWARD = Rotation(arguments, frequencies, lambda case: -one_axis(case))
+BACKWARD = ROTATION.backward
 
 
 def pass_through(trial: Trial) -> None:
@@ -102,19 +96,13 @@ def vjp_inverse(trial: Trial) -> None:
     """Turned forward, the gradient is the one that was given."""
     answer = trial.answer(**arguments(trial))
     given = answer.case.arguments["x"]
-    forward = Rotation(arguments, frequencies).turned
     back = answer.case.changed(x=answer.values)
-    turned = forward(_as_forward(back), ROTATION.angles(answer.case))
+    turned = ROTATION.turned(forward_of(back), ROTATION.angles(answer.case))
     bound = np.zeros(answer.bound.shape)
     first, second = (answer.bound[..., channel] for channel in written_channels(answer.case))
     for channel in read_channels(answer.case):
         bound[..., channel] = first + second + 8 * ARITHMETIC * np.abs(given).max()
     trial.zero(answer, turned - given, bound, "turned forward, it is not the gradient given")
-
-
-def _as_forward(case: Case) -> Case:
-    """The same arguments as a case of the forward call."""
-    return replace(case, call=case.scheme.calls["rope"])
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:
@@ -168,15 +156,9 @@ def rotated_all(case: Case, got: Floats) -> Iterator[Model]:
         )
 
 
-def backward_is_forward(case: Case, got: Floats) -> Iterator[Model]:
-    """The forward rotation, of the gradient."""
-    output = BACKWARD.turned(case, ROTATION.angles(case))
-    yield Model("matches the gradient turned forward instead of back", output)
-
-
 def layout_not_reversed(case: Case, got: Floats) -> Iterator[Model]:
     """Channels read and written as in the forward pass, or those of another layout."""
-    forward = _as_forward(case)
+    forward = forward_of(case)
     if read_channels(forward)[0].tolist() != read_channels(case)[0].tolist():
         output = ROTATION.turned(forward, BACKWARD.angles(case))
         yield Model("matches channels read and written as in the forward pass", output)
@@ -190,7 +172,7 @@ other_layouts = other_conventions(
 ERROR_TERMS = {"rope": ROTATION.error_terms, "rope_vjp": BACKWARD.error_terms}
 ARGUMENTS = {"rope": arguments, "rope_vjp": arguments}
 SWEEPS = {"rope": sweep, "rope_vjp": sweep}
-SIZES = {"rope": sizes, "rope_vjp": vjp_sizes}
+SIZES = {"rope": sizes, "rope_vjp": few_heads((2, 6, 48, 80, 128, 130, 256))}
 INVARIANTS = {
     "rope": {
         "isometry": ROTATION.isometry,
@@ -224,7 +206,7 @@ DEVIATIONS = {
         "low-precision-angles": ROTATION.low_precision_angles,
     },
     "rope_vjp": {
-        "backward-is-forward": backward_is_forward,
+        "backward-is-forward": BACKWARD.turned_forward,
         "backward-layout-not-reversed": layout_not_reversed,
         "backward-unrotated": BACKWARD.unrotated,
     },

@@ -17,7 +17,13 @@ from posenc_conformance.models import (
     shifted_positions,
 )
 from posenc_conformance.positions import reaching
-from posenc_conformance.rotation import ROWS, Rotation, read_channels, written_channels
+from posenc_conformance.rotation import (
+    ROWS,
+    Rotation,
+    read_channels,
+    small_head,
+    written_channels,
+)
 from posenc_conformance.tolerance import Floats
 from posenc_conformance.trial import Trial
 
@@ -118,6 +124,12 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"x": fine((33 * 33, 4)), "positions": np.indices((33, 33)).reshape(2, -1)}
 
 
+def backward_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """A few sizes of heads."""
+    for head_dim in (4, 12, 80, 128):
+        yield {"x": fine((2, 2, head_dim)), "positions": PAIR_OF_PATCHES}
+
+
 def mixed_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Numbers of heads, sizes of heads and batch axes."""
     for leading, heads, head_dim in (
@@ -167,6 +179,7 @@ def magnitudes(case: Case) -> Floats:
 
 
 AXIAL = Rotation(arguments, frequencies, places)
+BACKWARD = AXIAL.backward
 MIXED = Rotation(mixed_arguments, unit, mixed_angles)
 MIXED_BOUNDS = Rotation(mixed_arguments, unit, magnitudes)
 
@@ -308,10 +321,26 @@ other_progressions = other_conventions(
 
 Check = Callable[[Trial], None]
 
-ERROR_TERMS = {"rope_2d": AXIAL.error_terms, "rope_2d_mixed": MIXED_BOUNDS.error_terms}
-ARGUMENTS = {"rope_2d": arguments, "rope_2d_mixed": mixed_arguments}
-SWEEPS = {"rope_2d": sweep, "rope_2d_mixed": mixed_sweep}
-SIZES = {"rope_2d": sizes, "rope_2d_mixed": mixed_sizes}
+ERROR_TERMS = {
+    "rope_2d": AXIAL.error_terms,
+    "rope_2d_mixed": MIXED_BOUNDS.error_terms,
+    "rope_2d_vjp": BACKWARD.error_terms,
+}
+ARGUMENTS = {
+    "rope_2d": arguments,
+    "rope_2d_mixed": mixed_arguments,
+    "rope_2d_vjp": arguments,
+}
+SWEEPS = {
+    "rope_2d": sweep,
+    "rope_2d_mixed": mixed_sweep,
+    "rope_2d_vjp": small_head(sweep),
+}
+SIZES = {
+    "rope_2d": sizes,
+    "rope_2d_mixed": mixed_sizes,
+    "rope_2d_vjp": backward_sizes,
+}
 BATCHED: dict[str, tuple[str, ...]] = {"rope_2d_mixed": ()}  # x has a fixed axis of heads
 INVARIANTS: dict[str, dict[str, Check]] = {
     "rope_2d": {
@@ -329,6 +358,7 @@ INVARIANTS: dict[str, dict[str, Check]] = {
         "mixed-relative-scores": MIXED.relative_scores,
         "mixed-axes-compose": axes_compose,
     },
+    "rope_2d_vjp": BACKWARD.backward_invariants,
 }
 DEVIATIONS = {
     "rope_2d": {
@@ -351,4 +381,5 @@ DEVIATIONS = {
         "mixed-axial": axial_instead,
         "mixed-low-precision-angles": mixed_low_precision,
     },
+    "rope_2d_vjp": BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},
 }

@@ -9,7 +9,14 @@ from posenc_conformance.arrays import fine
 from posenc_conformance.cases import Case
 from posenc_conformance.models import Model, attempt, bases, other_conventions, shifted_positions
 from posenc_conformance.positions import reaching
-from posenc_conformance.rotation import ROWS, Rotation, progression, written_channels
+from posenc_conformance.rotation import (
+    ROWS,
+    Rotation,
+    few_heads,
+    progression,
+    small_head,
+    written_channels,
+)
 from posenc_conformance.tolerance import ErrorTerms, Floats
 from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
 
@@ -99,6 +106,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 ROTATION = Scaled(arguments, frequencies, amplitude=scale)
+BACKWARD = ROTATION.backward
 
 
 def partners(answer: Answer, x: Floats) -> Floats:
@@ -254,10 +262,22 @@ def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
     yield from bases(case, None)
 
 
-ERROR_TERMS = {"xpos": ROTATION.error_terms}
-ARGUMENTS = {"xpos": arguments}
-SWEEPS = {"xpos": sweep}
-SIZES = {"xpos": sizes}
+ERROR_TERMS = {
+    "xpos": ROTATION.error_terms,
+    "xpos_vjp": BACKWARD.error_terms,
+}
+ARGUMENTS = {
+    "xpos": arguments,
+    "xpos_vjp": arguments,
+}
+SWEEPS = {
+    "xpos": sweep,
+    "xpos_vjp": small_head(sweep),
+}
+SIZES = {
+    "xpos": sizes,
+    "xpos_vjp": few_heads((2, 6, 80, 128)),
+}
 INVARIANTS = {
     "xpos": {
         "length": ROTATION.isometry,
@@ -268,7 +288,8 @@ INVARIANTS = {
         "linearity": ROTATION.linearity,
         "pair-locality": ROTATION.pair_locality,
         "layout-permutation": ROTATION.layout_permutation,
-    }
+    },
+    "xpos_vjp": BACKWARD.backward_invariants,
 }
 DEVIATIONS = {
     "xpos": {
@@ -288,5 +309,10 @@ DEVIATIONS = {
         "sign-flipped": sign_flipped,
         "wrong-base": wrong_base,
         "low-precision-angles": ROTATION.low_precision_angles,
-    }
+    },
+    "xpos_vjp": BACKWARD.backward_deviations
+    | {
+        "backward-inverse": BACKWARD.inverse,
+        "backward-scale-missing": BACKWARD.amplitude_missing,
+    },
 }

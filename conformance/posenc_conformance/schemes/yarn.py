@@ -22,9 +22,12 @@ from posenc_conformance.models import (
 from posenc_conformance.positions import reaching
 from posenc_conformance.rotation import (
     ROWS,
+    UNSCALED,
     Rotation,
+    few_heads,
     progression,
     rotary_dim,
+    small_head,
     written_channels,
 )
 from posenc_conformance.tolerance import ErrorTerms, Floats
@@ -247,6 +250,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 ROTATION = Ramped(arguments, frequencies, amplitude=longer)
+BACKWARD = ROTATION.backward
 
 
 def without_scaling(trial: Trial, chosen: dict[str, Any]) -> dict[str, Any] | None:
@@ -461,10 +465,26 @@ def rotated_all(case: Case, got: Floats) -> Iterator[Model]:
 
 RAMP_SWAPPED = other_conventions("ramp", "matches the {value} ramp; {claimed} was claimed")
 
-ERROR_TERMS = {"yarn_frequencies": frequency_terms, "yarn": ROTATION.error_terms}
-ARGUMENTS = {"yarn_frequencies": frequencies_arguments, "yarn": arguments}
-SWEEPS = {"yarn_frequencies": no_sweep, "yarn": sweep}
-SIZES = {"yarn_frequencies": frequencies_sizes, "yarn": sizes}
+ERROR_TERMS = {
+    "yarn_frequencies": frequency_terms,
+    "yarn": ROTATION.error_terms,
+    "yarn_vjp": BACKWARD.error_terms,
+}
+ARGUMENTS = {
+    "yarn_frequencies": frequencies_arguments,
+    "yarn": arguments,
+    "yarn_vjp": arguments,
+}
+SWEEPS = {
+    "yarn_frequencies": no_sweep,
+    "yarn": sweep,
+    "yarn_vjp": small_head(sweep),
+}
+SIZES = {
+    "yarn_frequencies": frequencies_sizes,
+    "yarn": sizes,
+    "yarn_vjp": few_heads((2, 6, 80, 128)),
+}
 INVARIANTS = {
     "yarn_frequencies": {
         "frequencies-factor-one": frequencies_factor_one,
@@ -483,6 +503,7 @@ INVARIANTS = {
         "layout-permutation": ROTATION.layout_permutation,
         "factor-one": factor_one,
     },
+    "yarn_vjp": BACKWARD.backward_invariants,
 }
 SHARED: Mapping[str, Mistaken] = {
     "ramp-inverted": recipes(
@@ -540,5 +561,13 @@ DEVIATIONS = {
         **{name: of_rotation(mistake) for name, mistake in SHARED.items()},
         "wrong-base": wrong_base,
         "low-precision-angles": ROTATION.low_precision_angles,
+    },
+    "yarn_vjp": BACKWARD.backward_deviations
+    | {
+        "backward-inverse": BACKWARD.inverse,
+        "backward-factor-missing": BACKWARD.amplitude_missing,
+        "backward-unscaled": BACKWARD.at_frequencies(
+            lambda case: curves(recipe(case)).plain, UNSCALED
+        ),
     },
 }

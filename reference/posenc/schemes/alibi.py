@@ -110,12 +110,7 @@ def alibi_bias_vjp(gradient: npt.ArrayLike, *, form: str = "causal") -> npt.NDAr
     TypeError, ValueError
         If an argument is out of its domain.
     """
-    values = np.asarray(gradient)
-    if values.dtype.kind not in "fV" or values.ndim != 3:
-        raise ValueError(
-            f"gradient is {values.dtype} of shape {values.shape}; "
-            "it must be floating, [heads, q_len, k_len]"
-        )
+    values = arguments.bias_gradient(gradient)
     heads, q_len, k_len = values.shape
     distance = _distances(q_len, k_len, form)
     if form == "causal":

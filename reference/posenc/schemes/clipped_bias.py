@@ -4,12 +4,14 @@ Source: the clipped distances of Shaw, Uszkoreit and Vaswani 2018, "Self-Attenti
 Position Representations", arXiv 1803.02155, section 3.2, with numbers in place of vectors.
 """
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
 
-__all__ = ["clipped_bias"]
+__all__ = ["clipped_bias", "clipped_bias_vjp"]
 
 
 def clipped_bias(table: npt.ArrayLike, q_len: int, k_len: int) -> npt.NDArray[np.floating]:
@@ -42,6 +44,38 @@ def clipped_bias(table: npt.ArrayLike, q_len: int, k_len: int) -> npt.NDArray[np
         raise ValueError(f"table has shape {biases.shape}; it must be [2k+1, heads]")
     rows = clipped_rows(len(biases), q_len, k_len)
     return np.moveaxis(biases[rows], -1, 0).copy()
+
+
+def clipped_bias_vjp(gradient: npt.ArrayLike, *, rows: int) -> npt.NDArray[np.floating]:
+    """Gradient of a loss with respect to the table, from that with respect to the bias.
+
+    Each row gathers one diagonal; the first and the last gather all that were clipped to them.
+
+    Parameters
+    ----------
+    gradient : floating array of shape [heads, q_len, k_len]
+        Gradient with respect to what :func:`clipped_bias` returned; q_len is at most k_len.
+    rows : int
+        Rows of the table, 2k+1.
+
+    Returns
+    -------
+    array of shape [2k+1, heads] and the dtype of gradient
+        Each entry the sum over the pairs of query and key that looked it up, rounded once.
+
+    Raises
+    ------
+    TypeError
+        If gradient is not floating, or rows is not an integer.
+    ValueError
+        If an argument is out of its domain.
+    """
+    values = arguments.bias_gradient(gradient)
+    heads, q_len, k_len = values.shape
+    looked_up = clipped_rows(arguments.integer("rows", rows, 1), q_len, k_len)
+    exact = values.astype(np.float64)
+    sums = [[math.fsum(head[looked_up == row]) for head in exact] for row in range(rows)]
+    return np.array(sums).reshape(rows, heads).astype(values.dtype)
 
 
 def clipped_rows(rows: int, q_len: int, k_len: int) -> npt.NDArray[np.int64]:

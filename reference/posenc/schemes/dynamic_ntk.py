@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from posenc import arguments, scaling
+from posenc import arguments, rotation, scaling
 
-__all__ = ["dynamic_ntk", "dynamic_ntk_frequencies"]
+__all__ = ["dynamic_ntk", "dynamic_ntk_frequencies", "dynamic_ntk_vjp"]
 
 
 def dynamic_ntk_frequencies(
@@ -109,6 +109,49 @@ def dynamic_ntk(
         length=length,
     )
     return scaling.rotated(x, positions, layout, frequencies)
+
+
+def dynamic_ntk_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    factor: float,
+    original_max_position_embeddings: int,
+    length: int,
+) -> npt.NDArray[np.floating]:
+    """Gradient by the x of :func:`dynamic_ntk`, from the gradient by its result.
+
+    A rotation's transpose is its inverse: each pair turns back by position times
+    the length's frequency.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the rotated queries or keys.
+    positions, base, layout, factor, original_max_position_embeddings, length
+        As :func:`dynamic_ntk` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`dynamic_ntk`.
+    """
+    return dynamic_ntk(
+        x,
+        rotation.reversed_positions(positions),
+        base=base,
+        layout=layout,
+        factor=factor,
+        original_max_position_embeddings=original_max_position_embeddings,
+        length=length,
+    )
 
 
 def _frequencies(

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
-from posenc.elementary import add, divide, dots, log, pair, times, total
+from posenc.elementary import add, divide, dots, log, pair, sum_last, times, total
 from posenc.exact import LARGEST_POSITION, Array, Pair
 
-__all__ = ["fire_bias"]
+__all__ = ["fire_bias", "fire_bias_vjp"]
 
 NORMALIZERS = {"plain": 0.0, "epsilon": 1e-6}
 
@@ -76,6 +76,56 @@ def fire_bias(
     return np.where(ahead, -np.inf, bias).astype(np.result_type(*weights))
 
 
+def fire_bias_vjp(
+    gradient: npt.ArrayLike,
+    w1: npt.ArrayLike,
+    b1: npt.ArrayLike,
+    *,
+    normalizer: str = "plain",
+    c: float = 0.1,
+    threshold: float = 512.0,
+) -> npt.NDArray[np.floating]:
+    """Gradient of a loss with respect to the second layer, from that with respect to the bias.
+
+    Parameters
+    ----------
+    gradient : floating array of shape [heads, q_len, k_len]
+        Gradient with respect to what :func:`fire_bias` returned; q_len is at most k_len. What the
+        mask hides is not looked at.
+    w1, b1, normalizer, c, threshold
+        As :func:`fire_bias` was given them. The second layer itself does not matter: the bias is
+        linear in it.
+
+    Returns
+    -------
+    array of shape [heads, hidden + 1] and the dtype of the arrays
+        Of w2, then, in the last column, of b2: the sums over queries and keys, rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain.
+    """
+    arguments.choice("normalizer", normalizer, tuple(NORMALIZERS))
+    c, threshold = _above_0("c", c), _above_0("threshold", threshold)
+    values = arguments.bias_gradient(gradient)
+    heads, q_len, k_len = values.shape
+    first, bias = np.asarray(w1), np.asarray(b1)
+    _check_first(first, bias)
+    part = _normalized(q_len, k_len, c, threshold, NORMALIZERS[normalizer])
+    hidden = _hidden(part, first.astype(np.float64), bias.astype(np.float64))
+    ones = np.ones((q_len, k_len, 1))
+    inputs = Pair(
+        np.concatenate([hidden.high, ones], axis=-1),
+        np.concatenate([hidden.low, 0 * ones], axis=-1),
+    )
+    ahead = np.arange(k_len) > np.arange(k_len - q_len, k_len)[:, None]
+    seen = np.where(ahead, 0.0, values.astype(np.float64))
+    products = times(pair(seen[..., None]), inputs)
+    by_unit = (np.moveaxis(each, -1, 1).reshape(heads, len(first) + 1, -1) for each in products)
+    return total(sum_last(Pair(*by_unit))).astype(np.result_type(values, first, bias))
+
+
 def _normalized(q_len: int, k_len: int, c: float, threshold: float, epsilon: float) -> Pair:
     """The network's input: a pair of shape [q_len, k_len]."""
 
@@ -89,11 +139,16 @@ def _normalized(q_len: int, k_len: int, c: float, threshold: float, epsilon: flo
 
 def _network(a: Pair, w1: Array, b1: Array, w2: Array, b2: Array) -> Array:
     """The two layers, on each element: [q_len, k_len] to [heads, q_len, k_len]."""
+    hidden = _hidden(a, w1, b1)
+    return total(add(dots(hidden, pair(w2[:, None, None, :])), pair(b2[:, None, None])))
+
+
+def _hidden(a: Pair, w1: Array, b1: Array) -> Pair:
+    """The first layer and its ReLU: a pair of shape [q_len, k_len, hidden]."""
     wide = Pair(a.high[..., None], a.low[..., None])
     hidden = add(times(wide, pair(w1)), pair(b1))
     active = hidden.high > 0
-    hidden = Pair(np.where(active, hidden.high, 0.0), np.where(active, hidden.low, 0.0))
-    return total(add(dots(hidden, pair(w2[:, None, None, :])), pair(b2[:, None, None])))
+    return Pair(np.where(active, hidden.high, 0.0), np.where(active, hidden.low, 0.0))
 
 
 def _above_0(name: str, value: float) -> float:
@@ -109,15 +164,24 @@ def _check(
     w2: npt.NDArray[np.floating],
     b2: npt.NDArray[np.floating],
 ) -> None:
-    for name, array in (("w1", w1), ("b1", b1), ("w2", w2), ("b2", b2)):
-        if array.dtype.kind not in "fV":
-            raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
-        if not np.all(np.isfinite(array.astype(np.float64))):
-            raise ValueError(f"{name} must be finite")
-    if w1.ndim != 1 or not len(w1) or b1.shape != w1.shape:
-        raise ValueError(f"w1 and b1 have shapes {w1.shape} and {b1.shape}; they must be [hidden]")
+    _check_first(w1, b1)
+    _check_numbers(w2=w2, b2=b2)
     if w2.ndim != 2 or not len(w2) or w2.shape[1] != len(w1) or b2.shape != w2.shape[:1]:
         raise ValueError(
             f"w2 and b2 have shapes {w2.shape} and {b2.shape}; "
             f"they must be [heads, {len(w1)}] and [heads]"
         )
+
+
+def _check_first(w1: npt.NDArray[np.floating], b1: npt.NDArray[np.floating]) -> None:
+    _check_numbers(w1=w1, b1=b1)
+    if w1.ndim != 1 or not len(w1) or b1.shape != w1.shape:
+        raise ValueError(f"w1 and b1 have shapes {w1.shape} and {b1.shape}; they must be [hidden]")
+
+
+def _check_numbers(**arrays: npt.NDArray[np.floating]) -> None:
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fV":
+            raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
+        if not np.all(np.isfinite(array.astype(np.float64))):
+            raise ValueError(f"{name} must be finite")

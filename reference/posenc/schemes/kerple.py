@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
-from posenc.elementary import add, exp, log, pair, times, total
+from posenc.elementary import add, divide, exp, log, pair, sum_last, times, total
 from posenc.exact import LARGEST_POSITION, Array, Pair
 
-__all__ = ["kerple_bias"]
+__all__ = ["kerple_bias", "kerple_bias_vjp"]
 
 FORMS = ("log", "power")
 
@@ -44,13 +44,7 @@ def kerple_bias(
     ValueError
         If an argument is out of its domain.
     """
-    arguments.choice("form", form, FORMS)
-    first, factor = _per_head("r1", r1)
-    second, inner = _per_head("r2", r2)
-    if factor.shape != inner.shape:
-        raise ValueError(f"r1 has {len(factor)} heads and r2 {len(inner)}; they must have the same")
-    if form == "power" and np.any(inner > 2):
-        raise ValueError("r2 must be at most 2 in the power form, where the kernel ends")
+    first, factor, second, inner = _parameters(r1, r2, form)
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
     if not q_len <= k_len <= LARGEST_POSITION:
         raise ValueError(
@@ -61,6 +55,63 @@ def kerple_bias(
     lag = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
     bias = np.where(lag < 0, -np.inf, by_distance[:, np.maximum(lag, 0)])
     return bias.astype(np.result_type(first, second))
+
+
+def kerple_bias_vjp(
+    gradient: npt.ArrayLike, r1: npt.ArrayLike, r2: npt.ArrayLike, *, form: str = "log"
+) -> npt.NDArray[np.floating]:
+    """Gradient of a loss with respect to the learned numbers, from that with respect to the bias.
+
+    At distance d the bias changes by ``-ln(1 + r2 * d)`` with r1 and by ``-r1 * d / (1 + r2 * d)``
+    with r2; in the power form by ``-d**r2`` and by ``-r1 * d**r2 * ln(d)``, which is 0 at d = 0.
+
+    Parameters
+    ----------
+    gradient : floating array of shape [heads, q_len, k_len]
+        Gradient with respect to what :func:`kerple_bias` returned; q_len is at most k_len. What the
+        mask hides is not looked at.
+    r1, r2 : arrays of shape [heads]
+        As :func:`kerple_bias` was given them.
+    form : "log" or "power"
+        As :func:`kerple_bias` was given it.
+
+    Returns
+    -------
+    array of shape [2, heads] and the dtype of the arrays
+        Of r1, then of r2: the sums over queries and keys, rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain.
+    """
+    values = arguments.bias_gradient(gradient)
+    first, factor, second, inner = _parameters(r1, r2, form)
+    heads, q_len, k_len = values.shape
+    if heads != len(factor):
+        raise ValueError(f"gradient has {heads} heads and r1 {len(factor)}; they must be the same")
+    lag = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
+    seen = np.where(lag < 0, 0.0, values.astype(np.float64))
+    distance = np.arange(k_len, dtype=np.float64)
+    sums = [
+        0.0 - total(_gathered(seen, by_distance, np.maximum(lag, 0)))
+        for by_distance in _derivatives(pair(factor[:, None]), pair(inner[:, None]), distance, form)
+    ]
+    return np.stack(sums).astype(np.result_type(values, first, second))
+
+
+def _parameters(
+    r1: npt.ArrayLike, r2: npt.ArrayLike, form: str
+) -> tuple[npt.NDArray[np.floating], Array, npt.NDArray[np.floating], Array]:
+    """r1 and r2, checked: each as it is, and as float64."""
+    arguments.choice("form", form, FORMS)
+    first, factor = _per_head("r1", r1)
+    second, inner = _per_head("r2", r2)
+    if factor.shape != inner.shape:
+        raise ValueError(f"r1 has {len(factor)} heads and r2 {len(inner)}; they must have the same")
+    if form == "power" and np.any(inner > 2):
+        raise ValueError("r2 must be at most 2 in the power form, where the kernel ends")
+    return first, factor, second, inner
 
 
 def _per_head(name: str, values: npt.ArrayLike) -> tuple[npt.NDArray[np.floating], Array]:
@@ -82,3 +133,19 @@ def _loss(r2: Pair, distance: Array, form: str) -> Pair:
         return log(add(pair(1.0), times(r2, pair(distance))))
     power = exp(times(r2, log(pair(np.maximum(distance, 1)))))
     return Pair(*(np.where(distance == 0, 0.0, part) for part in power))
+
+
+def _derivatives(r1: Pair, r2: Pair, distance: Array, form: str) -> tuple[Pair, Pair]:
+    """What the loss grows by with r1 and with r2, at each distance: shape [heads, distances]."""
+    loss = _loss(r2, distance, form)
+    if form == "log":
+        inside = add(pair(1.0), times(r2, pair(distance)))
+        return loss, divide(times(r1, pair(distance)), inside)
+    return loss, times(times(r1, loss), log(pair(np.maximum(distance, 1))))
+
+
+def _gathered(gradient: Array, by_distance: Pair, lag: npt.NDArray[np.int64]) -> Pair:
+    """The sum of gradient times derivative over all queries and keys, head by head."""
+    at_each = Pair(by_distance.high[:, lag], by_distance.low[:, lag])
+    products = times(pair(gradient), at_each)
+    return sum_last(Pair(*(part.reshape(len(gradient), -1) for part in products)))

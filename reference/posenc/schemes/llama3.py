@@ -10,10 +10,10 @@ from functools import lru_cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from posenc import arguments, scaling
+from posenc import arguments, rotation, scaling
 from posenc.exact import turns
 
-__all__ = ["llama3", "llama3_frequencies"]
+__all__ = ["llama3", "llama3_frequencies", "llama3_vjp"]
 
 
 def llama3_frequencies(
@@ -113,6 +113,53 @@ def llama3(
         original_max_position_embeddings=original_max_position_embeddings,
     )
     return scaling.rotated(x, positions, layout, frequencies)
+
+
+def llama3_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 500000.0,
+    layout: str = "interleaved",
+    factor: float,
+    low_freq_factor: float,
+    high_freq_factor: float,
+    original_max_position_embeddings: int,
+) -> npt.NDArray[np.floating]:
+    """Gradient by the x of :func:`llama3`, from the gradient by its result.
+
+    A rotation's transpose is its inverse: each pair turns back by position times
+    scaled frequency.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the rotated queries or keys.
+    positions, base, layout, factor, low_freq_factor, high_freq_factor
+        As :func:`llama3` was given them.
+    original_max_position_embeddings
+        As :func:`llama3` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`llama3`.
+    """
+    return llama3(
+        x,
+        rotation.reversed_positions(positions),
+        base=base,
+        layout=layout,
+        factor=factor,
+        low_freq_factor=low_freq_factor,
+        high_freq_factor=high_freq_factor,
+        original_max_position_embeddings=original_max_position_embeddings,
+    )
 
 
 @lru_cache(maxsize=256)

@@ -16,7 +16,7 @@ from posenc import arguments, rotation
 from posenc.elementary import times
 from posenc.exact import Array, Pair, progression, sincos, turns, words
 
-__all__ = ["longrope", "longrope_frequencies"]
+__all__ = ["longrope", "longrope_frequencies", "longrope_vjp"]
 
 CHOICES = ("length", "long")
 AMPLITUDES = ("su", "yarn")
@@ -109,6 +109,95 @@ def longrope(
     ValueError
         If an argument is out of its domain or shapes do not fit.
     """
+    return _turned(
+        x,
+        positions,
+        short_factors,
+        long_factors,
+        base=base,
+        factor=factor,
+        original_max_position_embeddings=original_max_position_embeddings,
+        choice=choice,
+        amplitude=amplitude,
+        layout=layout,
+        rotary_dim=rotary_dim,
+        attention_factor=attention_factor,
+        forward=True,
+    )
+
+
+def longrope_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    short_factors: npt.ArrayLike,
+    long_factors: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    factor: float,
+    original_max_position_embeddings: int,
+    choice: str = "length",
+    amplitude: str = "su",
+    layout: str = "half",
+    rotary_dim: int | None = None,
+    attention_factor: float | None = None,
+) -> npt.NDArray[np.floating]:
+    """Gradient by the x of :func:`longrope`, from the gradient by its result.
+
+    The transpose, which is not the inverse: each pair turns back, and is made longer, not shorter,
+    by the factor of the forward pass. The positions choose the factors, as they did there.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the rotated queries or keys.
+    positions, short_factors, long_factors, base, factor, original_max_position_embeddings
+        As :func:`longrope` was given them.
+    choice, amplitude, layout, rotary_dim, attention_factor
+        As :func:`longrope` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`longrope`.
+    """
+    return _turned(
+        x,
+        positions,
+        short_factors,
+        long_factors,
+        base=base,
+        factor=factor,
+        original_max_position_embeddings=original_max_position_embeddings,
+        choice=choice,
+        amplitude=amplitude,
+        layout=layout,
+        rotary_dim=rotary_dim,
+        attention_factor=attention_factor,
+        forward=False,
+    )
+
+
+def _turned(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    short_factors: npt.ArrayLike,
+    long_factors: npt.ArrayLike,
+    *,
+    base: float,
+    factor: float,
+    original_max_position_embeddings: int,
+    choice: str,
+    amplitude: str,
+    layout: str,
+    rotary_dim: int | None,
+    attention_factor: float | None,
+    forward: bool,
+) -> npt.NDArray[np.floating]:
     arguments.choice("choice", choice, CHOICES)
     arguments.choice("amplitude", amplitude, AMPLITUDES)
     arguments.choice("layout", layout, LAYOUTS)
@@ -132,7 +221,7 @@ def longrope(
     else:
         longer = _length(_above_0("factor", factor), trained, amplitude)
     pair = Pair(*map(np.asarray, words(longer, 2)))
-    sin, cos = sincos(where, _turns(chosen, arguments.base(base)))
+    sin, cos = sincos(where if forward else -where, _turns(chosen, arguments.base(base)))
     return rotation.turned(values, times(sin, pair), times(cos, pair), layout, layout)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from posenc import arguments, rotation
 from posenc.exact import sincos_each, turns_per_position
 
-__all__ = ["m_rope", "m_rope_position_ids"]
+__all__ = ["m_rope", "m_rope_position_ids", "m_rope_vjp"]
 
 LAYOUTS = ("interleaved", "half")
 ALLOCATIONS = ("contiguous", "interleaved")
@@ -83,6 +83,46 @@ def m_rope(
     step = Fraction(1, len(axes))
     frequencies = turns_per_position(arguments.base(base), step, len(axes))
     return rotation.turned(values, *sincos_each(where[axes].T, frequencies), layout, layout)
+
+
+def m_rope_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    sections: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "half",
+    allocation: str = "contiguous",
+) -> npt.NDArray[np.floating]:
+    """Gradient by the x of :func:`m_rope`, from the gradient by its result.
+
+    Each pair turns back by the time, height or width that it was turned by.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the rotated queries or keys.
+    positions, sections, base, layout, allocation
+        As :func:`m_rope` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`m_rope`.
+    """
+    return m_rope(
+        x,
+        rotation.reversed_positions(positions),
+        sections,
+        base=base,
+        layout=layout,
+        allocation=allocation,
+    )
 
 
 def _axes(sections: npt.ArrayLike, allocation: str) -> npt.NDArray[np.intp]:

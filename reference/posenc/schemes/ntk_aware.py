@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from posenc import arguments, scaling
+from posenc import arguments, rotation, scaling
 
-__all__ = ["ntk_aware", "ntk_aware_frequencies"]
+__all__ = ["ntk_aware", "ntk_aware_frequencies", "ntk_aware_vjp"]
 
 
 def ntk_aware_frequencies(
@@ -82,6 +82,45 @@ def ntk_aware(
         If an argument is out of its domain or shapes do not fit.
     """
     return scaling.rotated(x, positions, layout, partial(_frequencies, base=base, factor=factor))
+
+
+def ntk_aware_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    factor: float,
+) -> npt.NDArray[np.floating]:
+    """Gradient by the x of :func:`ntk_aware`, from the gradient by its result.
+
+    A rotation's transpose is its inverse: each pair turns back by position times
+    stretched frequency.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the rotated queries or keys.
+    positions, base, layout, factor
+        As :func:`ntk_aware` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`ntk_aware`.
+    """
+    return ntk_aware(
+        x,
+        rotation.reversed_positions(positions),
+        base=base,
+        layout=layout,
+        factor=factor,
+    )
 
 
 def _frequencies(rotary_dim: int, base: float, factor: float) -> scaling.Frequencies:

@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from posenc import arguments, scaling
+from posenc import arguments, rotation, scaling
 
-__all__ = ["p_rope", "p_rope_frequencies"]
+__all__ = ["p_rope", "p_rope_frequencies", "p_rope_vjp"]
 
 
 def p_rope_frequencies(
@@ -89,6 +89,44 @@ def p_rope(
     """
     frequencies = partial(_frequencies, base=base, proportion=proportion)
     return scaling.rotated(x, positions, layout, frequencies)
+
+
+def p_rope_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    proportion: float,
+) -> npt.NDArray[np.floating]:
+    """Gradient by the x of :func:`p_rope`, from the gradient by its result.
+
+    The fast pairs turn back; the gradient of the others passes as it came.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the rotated queries or keys.
+    positions, base, layout, proportion
+        As :func:`p_rope` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`p_rope`.
+    """
+    return p_rope(
+        x,
+        rotation.reversed_positions(positions),
+        base=base,
+        layout=layout,
+        proportion=proportion,
+    )
 
 
 def _frequencies(rotary_dim: int, base: float, proportion: float) -> scaling.Frequencies:

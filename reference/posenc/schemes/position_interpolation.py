@@ -10,9 +10,13 @@ from functools import lru_cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from posenc import arguments, scaling
+from posenc import arguments, rotation, scaling
 
-__all__ = ["position_interpolation", "position_interpolation_frequencies"]
+__all__ = [
+    "position_interpolation",
+    "position_interpolation_frequencies",
+    "position_interpolation_vjp",
+]
 
 
 def position_interpolation_frequencies(
@@ -84,6 +88,45 @@ def position_interpolation(
     """
     frequencies = partial(_frequencies, base=base, factor=factor)
     return scaling.rotated(x, positions, layout, frequencies)
+
+
+def position_interpolation_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    factor: float,
+) -> npt.NDArray[np.floating]:
+    """Gradient by the x of :func:`position_interpolation`, from the gradient by its result.
+
+    A rotation's transpose is its inverse: each pair turns back by position times
+    frequency over factor.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the rotated queries or keys.
+    positions, base, layout, factor
+        As :func:`position_interpolation` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`position_interpolation`.
+    """
+    return position_interpolation(
+        x,
+        rotation.reversed_positions(positions),
+        base=base,
+        layout=layout,
+        factor=factor,
+    )
 
 
 @lru_cache(maxsize=256)

@@ -15,7 +15,7 @@ from posenc import arguments, exact, rotation
 from posenc.elementary import add, negative, times
 from posenc.exact import Array, Pair, SinCos
 
-__all__ = ["rope_2d", "rope_2d_mixed"]
+__all__ = ["rope_2d", "rope_2d_mixed", "rope_2d_vjp"]
 
 LAYOUTS = ("interleaved", "half", "half-per-axis")
 ORDERS = ("row-first", "column-first", "alternating")
@@ -74,6 +74,46 @@ def rope_2d(
     where = _places(positions, values)
     axes, turns = _pairs(values.shape[-1], arguments.base(base), order, progression)
     return _turned(values, exact.sincos_each(where[axes].T, turns), layout)
+
+
+def rope_2d_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    layout: str = "interleaved",
+    order: str = "column-first",
+    progression: str = "shared",
+) -> npt.NDArray[np.floating]:
+    """Gradient by the x of :func:`rope_2d`, from the gradient by its result.
+
+    Each pair turns back by the row or the column that it was turned by.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the rotated queries or keys.
+    positions, base, layout, order, progression
+        As :func:`rope_2d` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`rope_2d`.
+    """
+    return rope_2d(
+        x,
+        rotation.reversed_positions(positions),
+        base=base,
+        layout=layout,
+        order=order,
+        progression=progression,
+    )
 
 
 def rope_2d_mixed(

@@ -130,12 +130,7 @@ def t5_bias_vjp(
     TypeError, ValueError
         If an argument is out of its domain.
     """
-    values = np.asarray(gradient)
-    if values.dtype.kind not in "fV" or values.ndim != 3:
-        raise ValueError(
-            f"gradient is {values.dtype} of shape {values.shape}; "
-            "it must be floating, [heads, q_len, k_len]"
-        )
+    values = arguments.bias_gradient(gradient)
     heads, q_len, k_len = values.shape
     buckets = _buckets_of_pairs(q_len, k_len, direction, num_buckets, max_distance)
     exact = values.astype(np.float64)

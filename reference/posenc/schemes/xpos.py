@@ -15,7 +15,7 @@ from posenc import arguments, rotation
 from posenc.elementary import pair, times
 from posenc.exact import Array, Pair, power, sincos, turns_per_position, words
 
-__all__ = ["xpos"]
+__all__ = ["xpos", "xpos_vjp"]
 
 Whole = npt.NDArray[np.int64]
 
@@ -73,6 +73,73 @@ def xpos(
         If an argument is out of its domain, shapes do not fit, or a position lies so far from the
         centre that the scale leaves the range of float64.
     """
+    return _turned(
+        x,
+        positions,
+        base=base,
+        scale_base=scale_base,
+        downscale=downscale,
+        center=center,
+        layout=layout,
+        forward=True,
+    )
+
+
+def xpos_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    scale_base: float = 512.0,
+    downscale: int = 0,
+    center: str = "zero",
+    layout: str = "interleaved",
+) -> npt.NDArray[np.floating]:
+    """Gradient by the x of :func:`xpos`, from the gradient by its result.
+
+    The transpose, which is not the inverse: each pair turns back, but the scale is that of the
+    forward pass. What was shrunk on the way forth is shrunk on the way back.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the turned and scaled queries or keys.
+    positions, base, scale_base, downscale, center, layout
+        As :func:`xpos` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`xpos`.
+    """
+    return _turned(
+        x,
+        positions,
+        base=base,
+        scale_base=scale_base,
+        downscale=downscale,
+        center=center,
+        layout=layout,
+        forward=False,
+    )
+
+
+def _turned(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float,
+    scale_base: float,
+    downscale: int,
+    center: str,
+    layout: str,
+    forward: bool,
+) -> npt.NDArray[np.floating]:
     arguments.choice("center", center, CENTERS)
     arguments.choice("layout", layout, LAYOUTS)
     values = rotation.queries_or_keys("x", x)
@@ -86,7 +153,7 @@ def xpos(
     steps = where - _center(where, center)
     scale = _powers(-steps if downscale else steps, size, distance)
     turns = turns_per_position(arguments.base(base), Fraction(2, size), size // 2)
-    sin, cos = sincos(where, turns)
+    sin, cos = sincos(where if forward else -where, turns)
     return rotation.turned(values, times(sin, scale), times(cos, scale), layout, layout)
 
 

@@ -15,7 +15,7 @@ from posenc import arguments, rotation
 from posenc.elementary import times
 from posenc.exact import Array, Pair, progression, sincos, turns, words
 
-__all__ = ["yarn", "yarn_frequencies"]
+__all__ = ["yarn", "yarn_frequencies", "yarn_vjp"]
 
 RAMPS = ("index", "untruncated", "rotations")
 LAYOUTS = ("half", "interleaved")
@@ -150,6 +150,65 @@ def yarn(
     sin, cos = sincos(rotation.rows(positions, values.shape), _turns(size, *recipe, ramp))
     scaled = times(sin, amplitude), times(cos, amplitude)
     return rotation.turned(values, *scaled, layout, layout)
+
+
+def yarn_vjp(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    factor: float,
+    original_max_position_embeddings: int,
+    beta_fast: float = 32.0,
+    beta_slow: float = 1.0,
+    ramp: str = "index",
+    temperature: str = "scaled",
+    layout: str = "half",
+    rotary_dim: int | None = None,
+    attention_factor: float | None = None,
+    mscale: float | None = None,
+    mscale_all_dim: float | None = None,
+) -> npt.NDArray[np.floating]:
+    """Gradient by the x of :func:`yarn`, from the gradient by its result.
+
+    The transpose, which is not the inverse: each pair turns back, and is made longer, not
+    shorter, by the factor of the forward pass.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Gradient with respect to the rotated queries or keys.
+    positions, base, factor, original_max_position_embeddings, beta_fast, beta_slow, ramp
+        As :func:`yarn` was given them.
+    temperature, layout, rotary_dim, attention_factor, mscale, mscale_all_dim
+        As :func:`yarn` was given them.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`yarn`.
+    """
+    return yarn(
+        x,
+        rotation.reversed_positions(positions),
+        base=base,
+        factor=factor,
+        original_max_position_embeddings=original_max_position_embeddings,
+        beta_fast=beta_fast,
+        beta_slow=beta_slow,
+        ramp=ramp,
+        temperature=temperature,
+        layout=layout,
+        rotary_dim=rotary_dim,
+        attention_factor=attention_factor,
+        mscale=mscale,
+        mscale_all_dim=mscale_all_dim,
+    )
 
 
 def _above(name: str, value: float, bound: float) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from posenc_conformance import claims
-from tests.miniatures.styles import FLOATS, Array, right
+from tests.miniatures.styles import FLOATS, NARROW, Array, right
 
 
 @right
@@ -60,3 +60,32 @@ class BiasByLoops:
                 for head in range(table.shape[1])
             ]
         )
+
+
+@right
+class GradientOfDiagonals:
+    """Sums of whole diagonals in float32, those beyond the reach added to the ends."""
+
+    @claims(dtype=NARROW)
+    def clipped_bias_vjp(self, gradient: Array, *, rows: int) -> Array:
+        heads, q_len, k_len = gradient.shape
+        reach, wide = rows // 2, gradient.astype(np.float32)
+        table = np.zeros((rows, heads), dtype=np.float32)
+        for offset in range(1 - k_len, q_len):
+            diagonal = np.trace(wide, offset + k_len - q_len, axis1=1, axis2=2)
+            table[min(max(offset, -reach), reach) + reach] += diagonal
+        return table.astype(gradient.dtype)
+
+
+@right
+class GradientOfOneHotRows:
+    """A product with rows of zeros and a one."""
+
+    @claims(dtype=FLOATS)
+    def clipped_bias_vjp(self, gradient: Array, *, rows: int) -> Array:
+        _, q_len, k_len = gradient.shape
+        reach = rows // 2
+        offset = np.arange(k_len)[None] - np.arange(k_len - q_len, k_len)[:, None]
+        one_hot = np.eye(rows)[np.clip(offset, -reach, reach) + reach]
+        wide = gradient.astype(np.float64)
+        return np.einsum("hij,ijr->rh", wide, one_hot).astype(gradient.dtype)

@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc_conformance import claims
 from tests.miniatures.scaled import by_halves, by_matrices, by_neighbours, plain, plain32
-from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
+from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, by_columns, right
 
 
 @right
@@ -85,3 +85,21 @@ class Surplus:
             slower = (1 + factor * surplus / original_max_position_embeddings) ** -exponent
             self._tables[key] = plain(rotary_dim, base) * slower
         return self._tables[key].astype(KINDS[dtype])
+
+
+@right
+class DynamicTransposed:
+    """The Jacobian column by column, and its transpose."""
+
+    @claims("interleaved", "half", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**30)
+    def dynamic_ntk_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
+        return by_columns(Surplus().dynamic_ntk, x, positions, **given)
+
+
+@right
+class DynamicConjugated:
+    """flash-attention: the kernel of the forward pass with negated sines, angles in float32."""
+
+    @claims("half", dtype=NARROW, max_position=2**24)
+    def dynamic_ntk_vjp(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
+        return LengthInFloat32().dynamic_ntk(x, -positions, **given, layout=layout)

@@ -124,3 +124,60 @@ class InterpolatedElementByElement:
                 hidden = np.maximum(w1 * (math.log2(c * (i - j) + 1) / whole) + b1, 0)
                 out[:, row, j] = w2 @ hidden + b2
         return out
+
+
+@right
+class SecondLayerByMatrices:
+    """One product of matrices in float32: gradients by the first layer's units and a one."""
+
+    @claims("paper", "epsilon", dtype=NARROW)
+    def fire_bias_vjp(
+        self,
+        gradient: Array,
+        w1: Array,
+        b1: Array,
+        *,
+        c: float,
+        threshold: float,
+        normalizer: str,
+    ) -> Array:
+        heads, q_len, k_len = gradient.shape
+        one = np.float32
+        query = np.arange(k_len)[k_len - q_len :, None].astype(one)
+        lag = query - np.arange(k_len, dtype=one)
+        whole = np.log(one(c) * np.maximum(query, one(threshold)) + one(1))
+        small = one(1e-6 if normalizer == "epsilon" else 0)
+        part = np.log(one(c) * np.maximum(lag, 0) + one(1)) / (whole + small)
+        hidden = np.maximum(part[..., None] * w1.astype(one) + b1.astype(one), 0)
+        inputs = np.concatenate([hidden, np.ones((q_len, k_len, 1), one)], axis=-1)
+        seen = np.where(lag < 0, one(0), gradient.astype(one))
+        product = seen.reshape(heads, -1) @ inputs.reshape(q_len * k_len, -1)
+        return product.astype(gradient.dtype)
+
+
+@right
+class SecondLayerPairByPair:
+    """A loop over queries and keys, in float64."""
+
+    @claims("paper", "epsilon", dtype=FLOATS)
+    def fire_bias_vjp(
+        self,
+        gradient: Array,
+        w1: Array,
+        b1: Array,
+        *,
+        c: float,
+        threshold: float,
+        normalizer: str,
+    ) -> Array:
+        heads, q_len, k_len = gradient.shape
+        small = 1e-6 if normalizer == "epsilon" else 0.0
+        out = np.zeros((heads, len(w1) + 1))
+        weights, biases, wide = (each.astype(np.float64) for each in (w1, b1, gradient))
+        for row in range(q_len):
+            i = k_len - q_len + row
+            for j in range(i + 1):
+                part = math.log1p(c * (i - j)) / (math.log1p(c * max(i, threshold)) + small)
+                units = np.append(np.maximum(part * weights + biases, 0), 1)
+                out += np.multiply.outer(wide[:, row, j], units)
+        return out.astype(gradient.dtype)

@@ -66,3 +66,46 @@ class KernelsHeadByHead:
                 loss = np.log1p(inner * distance) if form == "log" else distance**inner
                 out[head, row, : own + 1] = 0 - outer * loss
         return out.astype(r1.dtype)
+
+
+@right
+class KernelsDifferentiated:
+    """The chain rule in float32, step by step; masked keys get no gradient."""
+
+    @claims("log", "power", dtype=NARROW)
+    def kerple_bias_vjp(self, gradient: Array, r1: Array, r2: Array, *, form: str) -> Array:
+        _, q_len, k_len = gradient.shape
+        steps = np.arange(k_len)[k_len - q_len :, None] - np.arange(k_len)
+        distance = np.maximum(steps, 0).astype(np.float32)
+        outer, inner = (each.astype(np.float32)[:, None, None] for each in (r1, r2))
+        seen = np.where(steps < 0, np.float32(0), gradient.astype(np.float32))
+        if form == "log":
+            inside = 1 + inner * distance
+            by_outer, by_inner = -np.log(inside), -outer * (distance / inside)
+        else:
+            power = np.power(distance, inner)
+            logarithm = np.log(np.where(distance > 0, distance, 1))
+            by_outer, by_inner = -power, -(outer * (power * logarithm))
+        sums = [(seen * each).sum(axis=(1, 2)) for each in (by_outer, by_inner)]
+        return np.stack(sums).astype(gradient.dtype)
+
+
+@right
+class KernelsDistanceByDistance:
+    """The gradient gathered by distance first, then the derivative of each distance, in float64."""
+
+    @claims("log", "power", dtype=FLOATS)
+    def kerple_bias_vjp(self, gradient: Array, r1: Array, r2: Array, *, form: str) -> Array:
+        heads, q_len, k_len = gradient.shape
+        late, wide = k_len - q_len, gradient.astype(np.float64)
+        out = np.zeros((2, heads))
+        for distance in range(1, k_len):
+            total = np.trace(wide, late - distance, axis1=1, axis2=2)
+            for head, (outer, inner) in enumerate(zip(r1.tolist(), r2.tolist(), strict=True)):
+                if form == "log":
+                    slopes = np.log1p(inner * distance), outer / (inner + 1 / distance)
+                else:
+                    power = np.exp(inner * np.log(distance))
+                    slopes = power, outer * power * np.log(distance)
+                out[:, head] -= total[head] * np.array(slopes)
+        return out.astype(gradient.dtype)

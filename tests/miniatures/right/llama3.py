@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc_conformance import claims
 from tests.miniatures.scaled import by_complex_numbers, by_halves, by_matrices, plain, plain32
-from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
+from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, by_columns, right
 
 
 @right
@@ -128,3 +128,21 @@ class Wavelengths:
         slow, fast = turns <= 1, turns >= high_freq_factor
         periods = np.where(slow, periods * np.float32(factor), np.where(fast, periods, mixed))
         return by_halves(x, positions.astype(np.float32)[:, None] / periods)
+
+
+@right
+class Llama3Transposed:
+    """The Jacobian column by column, and its transpose."""
+
+    @claims("interleaved", "half", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**30)
+    def llama3_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
+        return by_columns(ByParts().llama3, x, positions, **given)
+
+
+@right
+class Llama3Conjugated:
+    """flash-attention: the kernel of the forward pass with negated sines, angles in float32."""
+
+    @claims("half", dtype=NARROW, max_position=2**24)
+    def llama3_vjp(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
+        return WhereByWavelength().llama3(x, -positions, **given, layout=layout)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance import claims
-from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, even, right
+from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, by_columns, even, right
 
 
 def rotate_half(x: Array) -> Array:
@@ -146,3 +146,46 @@ class LongRopeTables:
             angles = np.outer(np.arange(2 * last + 1, dtype=np.float32), omega)
             self._tables[key] = np.float32(longer) * np.hstack([np.cos(angles), np.sin(angles)])
         return self._tables[key]
+
+
+@right
+class LongRopeTransposed:
+    """The Jacobian column by column, and its transpose."""
+
+    @claims("phi-3", "long", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**20)
+    def longrope_vjp(self, x: Array, positions: Array, *lists: Array, **given: Any) -> Array:
+        del given["layout"]
+        return by_columns(LongRopeAsComplexPowers().longrope, x, positions, *lists, **given)
+
+
+@right
+class LongRopeDifferentiated:
+    """What automatic differentiation makes of halves: times the sine, then moved back."""
+
+    @claims("phi-3", dtype=NARROW, rotation="partial", attention="explicit", max_position=2**24)
+    def longrope_vjp(
+        self,
+        x: Array,
+        positions: Array,
+        short_factors: Array,
+        long_factors: Array,
+        *,
+        base: float,
+        factor: float,
+        original_max_position_embeddings: int,
+        rotary_dim: int | None = None,
+        attention_factor: float | None = None,
+    ) -> Array:
+        size = x.shape[-1] if rotary_dim is None else rotary_dim
+        trained = original_max_position_embeddings
+        factors = long_factors if positions.max(initial=-1) >= trained else short_factors
+        omega = LongRopeAsReleased().inverse_frequencies(factors, base)
+        angles = np.tile(positions.astype(np.float32)[:, None] * omega, 2)
+        longer = math.sqrt(1 + math.log(max(factor, 1.0)) / math.log(trained))
+        longer = longer if attention_factor is None else attention_factor
+        cos, sin = (
+            (wave(angles) * np.float32(longer)).astype(x.dtype) for wave in (np.cos, np.sin)
+        )
+        given = x[..., :size]
+        back = given * cos - rotate_half(given * sin)
+        return np.concatenate([back, x[..., size:]], axis=-1)

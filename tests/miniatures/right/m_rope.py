@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance import claims
-from tests.miniatures.styles import FLOATS, NARROW, Array, right
+from tests.miniatures.styles import FLOATS, NARROW, Array, by_columns, right
 
 
 def rotate_half(x: Array) -> Array:
@@ -197,3 +197,29 @@ class IdsOneByOne:
             counted = h == 0 or rest["next_position"] == "largest"
             start += max(h, w, t) if counted else max(h, w)
         return np.array(ids, dtype=np.int64).reshape(len(ids), 3).T
+
+
+@right
+class MultimodalTransposed:
+    """The Jacobian column by column, and its transpose."""
+
+    @claims(
+        "qwen2-vl",
+        "qwen3-vl",
+        "glm-4v",
+        dtype=FLOATS,
+        rotation="partial",
+        head_dim=[6, 8, 16],
+        max_position=2**30,
+    )
+    def m_rope_vjp(self, x: Array, positions: Array, sections: Array, **given: Any) -> Array:
+        return by_columns(SelectedByMasks().m_rope, x, positions, sections, **given)
+
+
+@right
+class MultimodalConjugated:
+    """The forward pass with negated positions, as transformers computes it."""
+
+    @claims("qwen3-vl", dtype=NARROW, rotation="partial", max_position=2**24)
+    def m_rope_vjp(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
+        return OverwrittenThirds().m_rope(x, -positions, sections, base=base)

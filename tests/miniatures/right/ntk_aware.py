@@ -1,12 +1,13 @@
 """Right implementations: NTK-aware scaling."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from posenc_conformance import claims
 from tests.miniatures.scaled import by_complex_numbers, by_halves, by_matrices, plain, plain32
-from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
+from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, by_columns, right
 
 
 @right
@@ -75,3 +76,21 @@ class RatioByRatio:
         while len(omega) < rotary_dim // 2:
             omega.append(omega[-1] * ratio)
         return np.array(omega).astype(KINDS[dtype])
+
+
+@right
+class SlowedTransposed:
+    """The Jacobian column by column, and its transpose."""
+
+    @claims("interleaved", "half", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**30)
+    def ntk_aware_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
+        return by_columns(SlowedDown().ntk_aware, x, positions, **given)
+
+
+@right
+class SlowedConjugated:
+    """flash-attention: the kernel of the forward pass with negated sines, angles in float32."""
+
+    @claims("half", dtype=NARROW, max_position=2**24)
+    def ntk_aware_vjp(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
+        return BaseInPython().ntk_aware(x, -positions, **given)

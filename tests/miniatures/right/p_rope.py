@@ -8,7 +8,7 @@ import numpy as np
 
 from posenc_conformance import claims
 from tests.miniatures.scaled import by_complex_numbers, by_halves, by_matrices, plain, plain32
-from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, right
+from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, by_columns, right
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -84,3 +84,21 @@ class MaskedMatrices:
         reached = np.array([Fraction(t + 1) for t in range(rotary_dim // 2)])
         mask = reached <= Fraction(str(proportion)) * rotary_dim / 2
         return (plain(rotary_dim, base) * mask).astype(KINDS[dtype])
+
+
+@right
+class LeadingTransposed:
+    """The Jacobian column by column, and its transpose."""
+
+    @claims("interleaved", "half", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**30)
+    def p_rope_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
+        return by_columns(MaskedMatrices().p_rope, x, positions, **given)
+
+
+@right
+class LeadingConjugated:
+    """flash-attention: the kernel of the forward pass with negated sines, angles in float32."""
+
+    @claims("interleaved", dtype=NARROW, max_position=2**24)
+    def p_rope_vjp(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
+        return LeadingNeighbours().p_rope(x, -positions, **given)

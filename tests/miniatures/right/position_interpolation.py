@@ -1,5 +1,7 @@
 """Right implementations: position interpolation."""
 
+from typing import Any
+
 import numpy as np
 
 from posenc_conformance import claims
@@ -11,7 +13,7 @@ from tests.miniatures.scaled import (
     plain,
     plain32,
 )
-from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, even, right
+from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, by_columns, even, right
 
 
 @right
@@ -80,3 +82,23 @@ class InterpolatedMatrices:
     ) -> Array:
         even(x.shape[-1])
         return by_matrices(x, np.outer(positions / factor, plain(x.shape[-1], base)), layout)
+
+
+@right
+class InterpolatedTransposed:
+    """The Jacobian column by column, and its transpose."""
+
+    @claims("interleaved", "half", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**30)
+    def position_interpolation_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
+        return by_columns(InterpolatedMatrices().position_interpolation, x, positions, **given)
+
+
+@right
+class InterpolatedConjugated:
+    """flash-attention: the kernel of the forward pass with negated sines, angles in float32."""
+
+    @claims("half", dtype=NARROW, max_position=2**24)
+    def position_interpolation_vjp(
+        self, x: Array, positions: Array, *, layout: str, **given: Any
+    ) -> Array:
+        return FrequenciesDivided().position_interpolation(x, -positions, **given)

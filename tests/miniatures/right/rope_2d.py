@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance import claims
-from tests.miniatures.styles import FLOATS, NARROW, Array, right
+from tests.miniatures.styles import FLOATS, NARROW, Array, by_columns, right
 
 
 def rotate_half(x: Array) -> Array:
@@ -236,3 +236,39 @@ class OneAxisAfterTheOther:
             pairs = pairs * np.exp(1j * axis[:, None] * weights[:, None, :])
         parts = np.stack([pairs.real, pairs.imag], axis=-1)
         return parts.reshape(x.shape).astype(x.dtype)
+
+
+@right
+class PatchesTransposed:
+    """The Jacobian of small heads column by column, and its transpose."""
+
+    @claims(
+        "rope-vit",
+        "eva",
+        "qwen2-vl",
+        "pixtral-half",
+        "croco",
+        "gemma-4",
+        dtype=FLOATS,
+        head_dim=[4, 8],
+        max_position=2**12,
+    )
+    def rope_2d_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
+        return by_columns(PatchByPatch().rope_2d, x, positions, **given)
+
+
+@right
+class PatchesConjugated:
+    """The forward pass with negated positions, in float32."""
+
+    @claims("croco", "gemma-4", dtype=NARROW, max_position=2**14)
+    def rope_2d_vjp(self, x: Array, positions: Array, *, base: float, order: str) -> Array:
+        quarter = x.shape[-1] // 4
+        inverse = (1.0 / base ** (np.arange(quarter) / quarter)).astype(np.float32)
+        axes = positions if order == "row-first" else positions[::-1]
+        parts = []
+        for part, axis in zip(np.split(x, 2, axis=-1), axes, strict=True):
+            angles = np.outer(-axis.astype(np.float32), inverse)
+            cos, sin = (np.tile(wave(angles), 2).astype(x.dtype) for wave in (np.cos, np.sin))
+            parts.append(part * cos + rotate_half(part) * sin)
+        return np.concatenate(parts, axis=-1)

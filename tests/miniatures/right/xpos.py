@@ -146,3 +146,57 @@ class XposElementByElement:
                 y = complex(float(x[(*index, i)]), float(x[(*index, j)])) * turn
                 out[(*index, i)], out[(*index, j)] = y.real, y.imag
         return out
+
+
+@right
+class XposConjugated:
+    """One complex number for each row and pair: the scale as forward, the turn conjugated."""
+
+    @claims("torchscale", "lucidrains", "flash-attention", dtype=FLOATS, max_position=NEAR)
+    def xpos_vjp(
+        self,
+        x: Array,
+        positions: Array,
+        *,
+        base: float,
+        scale_base: float,
+        downscale: int,
+        center: str,
+        layout: str,
+    ) -> Array:
+        half = x.shape[-1] // 2
+        first, second = (
+            (np.s_[..., :half], np.s_[..., half:])
+            if layout == "half"
+            else (np.s_[..., 0::2], np.s_[..., 1::2])
+        )
+        length = int(positions.max(initial=-1)) + 1
+        power = (positions - (length + (center == "ceiling")) // 2)[:, None] / scale_base
+        t = np.arange(half) / half
+        scale = ((t + 0.4) / 1.4) ** (-power if downscale else power)
+        turn = scale * np.exp(-1j * positions[:, None] * base**-t)
+        pairs = (x[first].astype(float) + 1j * x[second].astype(float)) * turn
+        out = np.empty_like(x)
+        out[first], out[second] = pairs.real, pairs.imag
+        return out
+
+
+@right
+class XposDifferentiated:
+    """What automatic differentiation makes of flash-attention's halves, tables cast to x's dtype.
+
+    A gradient goes through the product with the sine first and back to its channel then.
+    """
+
+    @claims("flash-attention", dtype=NARROW, max_position=NEAR)
+    def xpos_vjp(
+        self, x: Array, positions: Array, *, base: float, scale_base: float, downscale: int
+    ) -> Array:
+        half = x.shape[-1] // 2
+        ones = np.ones((len(positions), x.shape[-1]), dtype=np.float32)
+        ones[:, half:] = 0
+        given = {"base": base, "scale_base": scale_base, "downscale": downscale}
+        table = XposHalves().xpos(ones, positions, **given)
+        cos, sin = (np.tile(part, 2).astype(x.dtype) for part in np.split(table, 2, axis=-1))
+        product = x * sin
+        return x * cos + np.concatenate([product[..., half:], -product[..., :half]], axis=-1)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance import claims
-from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, even, right
+from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, by_columns, even, right
 
 
 def rotate_half(x: Array) -> Array:
@@ -278,3 +278,38 @@ class YarnUntruncated:
         sin = (np.sin(angles) * longer).astype(x.dtype)
         a, b = np.split(x, 2, axis=-1)
         return np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
+
+
+@right
+class YarnTransposed:
+    """The Jacobian column by column, and its transpose; loops where there are loops forward."""
+
+    @claims(
+        "code-half",
+        "code-interleaved",
+        dtype=FLOATS,
+        attention="explicit",
+        head_dim=[4, 6, 8, 16],
+        max_position=2**24,
+    )
+    @claims("gpt-oss", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**24)
+    def yarn_vjp(self, x: Array, positions: Array, *, ramp: str, **given: Any) -> Array:
+        forward = YarnPairByPair().yarn if ramp == "index" else YarnUntruncated().yarn
+        return by_columns(forward, x, positions, ramp=ramp, **given)
+
+
+@right
+class YarnConjugated:
+    """flash-attention's way with transformers' tables: the same factor, and negated sines."""
+
+    @claims(
+        "code-half",
+        dtype=NARROW,
+        rotation="partial",
+        attention=["explicit", "mscale"],
+        max_position=2**24,
+    )
+    def yarn_vjp(
+        self, x: Array, positions: Array, *, layout: str, temperature: str, **given: Any
+    ) -> Array:
+        return YarnAsReleased().yarn(x, -positions, **given)

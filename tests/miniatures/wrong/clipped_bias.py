@@ -5,7 +5,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tests.miniatures.mistakes import Array, Mistake
+from tests.miniatures.mistakes import Array, Mistake, narrow
 
 
 class Clipped(Mistake, steps=True):
@@ -184,3 +184,115 @@ class ClippedKeepsTheFirstTable(Clipped):
         if key not in self._kept:
             self._kept[key] = super().answer(table, q_len, k_len)
         return self._kept[key].copy()
+
+
+class TableGradients(Mistake, steps=True):
+    """The gradient of every bias added to the row that it was copied from."""
+
+    call = "clipped_bias_vjp"
+    claimed = ("key-minus-query",)
+
+    def answer(self, gradient: Array, *, rows: int) -> Array:
+        heads, q_len, k_len = gradient.shape
+        offset = self.offset(np.arange(k_len)[None], self.queries(q_len, k_len)[:, None])
+        seen = np.moveaxis(gradient.astype(np.float64), 0, -1)
+        table = np.zeros((rows, heads))
+        self.add(table, offset, seen, rows // 2)
+        return table.astype(gradient.dtype)
+
+    def queries(self, q_len: int, k_len: int) -> Array:
+        return np.arange(k_len)[k_len - q_len :]
+
+    def offset(self, key: Array, query: Array) -> Array:
+        return key - query
+
+    def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
+        np.add.at(table, np.clip(offset, -reach, reach) + reach, gradient)
+
+
+class TableGradientsOfTheBand(TableGradients):
+    """One sum for each diagonal within reach, as a convolution's gradient has it."""
+
+    named = "gradient-clipped-lost"
+
+    def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
+        for distance in range(-reach, reach + 1):
+            table[distance + reach] = gradient[offset == distance].sum(axis=0)
+
+
+class TableGradientsAssigned(TableGradients):
+    """An indexed assignment."""
+
+    named = "gradient-overwritten"
+
+    def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
+        table[np.clip(offset, -reach, reach) + reach] = gradient
+
+
+class TableGradientsAugmented(TableGradients):
+    """An augmented assignment, which reads every row once."""
+
+    named = "gradient-overwritten"
+
+    def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
+        table[np.clip(offset, -reach, reach) + reach] += gradient
+
+
+class TableGradientsAveraged(TableGradients):
+    """The mean of each row's logits."""
+
+    named = "gradient-averaged"
+
+    def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
+        super().add(table, offset, gradient, reach)
+        row = (np.clip(offset, -reach, reach) + reach).ravel()
+        table /= np.maximum(np.bincount(row, minlength=len(table)), 1)[:, None]
+
+
+class TableGradientsSignFlipped(TableGradients):
+    """Query minus key."""
+
+    named = "gradient-sign-flipped"
+
+    def offset(self, key: Array, query: Array) -> Array:
+        return query - key
+
+
+class TableGradientsFromZero(TableGradients):
+    """Queries that start at position 0."""
+
+    named = "gradient-queries-from-zero"
+
+    def queries(self, q_len: int, k_len: int) -> Array:
+        return np.arange(q_len)
+
+
+class TableGradientsOfEnds(TableGradients):
+    """Of all clipped keys the nearest alone."""
+
+    def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
+        near = np.abs(offset) <= reach + 1
+        super().add(table, offset, gradient * near[..., None], reach)
+
+
+class TableGradientsCausal(TableGradients):
+    """Keys after the query left out."""
+
+    def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
+        super().add(table, offset, gradient * (offset <= 0)[..., None], reach)
+
+
+class TableGradientsInBfloat16(TableGradients):
+    """Sums held in bfloat16."""
+
+    def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
+        row = np.clip(offset, -reach, reach) + reach
+        for place in np.ndindex(row.shape):
+            table[row[place]] = narrow(table[row[place]] + gradient[place], "bfloat16")
+
+
+class TableGradientsOfTheFirstBlock(TableGradients):
+    """Queries from 128 on left out, as by a kernel launched for one block."""
+
+    def add(self, table: Array, offset: Array, gradient: Array, reach: int) -> None:
+        super().add(table, offset[:128], gradient[:128], reach)

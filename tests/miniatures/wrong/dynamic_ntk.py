@@ -4,8 +4,10 @@ from typing import Any
 
 from tests.miniatures.mistakes import Array, Mistake, made
 from tests.miniatures.scaled import (
+    BackwardCall,
     FrequencyCall,
     RotaryCall,
+    backward_mistakes,
     plain,
     usual_mistakes,
     wrong_frequencies,
@@ -169,3 +171,12 @@ for _right, _suffix in zip(CALLS, ("-frequencies", ""), strict=True):
         "Restored after a long sequence only by one below the original length.",
         frequencies=restored_when_short(_right),
     )
+
+
+class DynamicBack(_Frequencies, BackwardCall, Mistake, steps=True):
+    """Gradients turned back by the same frequencies."""
+
+    call = "dynamic_ntk_vjp"
+
+
+backward_mistakes(DynamicBack)

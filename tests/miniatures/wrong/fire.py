@@ -273,3 +273,124 @@ class InterpolatedKeepsTheFirst(Interpolated):
         if key not in self._kept:
             self._kept[key] = super().answer(*arguments, **keywords)
         return self._kept[key].copy()
+
+
+class LayerGradients(Mistake, steps=True):
+    """Gradients of the second layer, in steps."""
+
+    call = "fire_bias_vjp"
+    claimed = ("paper",)
+
+    def answer(
+        self,
+        gradient: Array,
+        w1: Array,
+        b1: Array,
+        *,
+        c: float,
+        threshold: float,
+        normalizer: str,
+    ) -> Array:
+        _, q_len, k_len = gradient.shape
+        query = np.arange(k_len - q_len, k_len)[:, None]
+        lag = query - np.arange(k_len)
+        small = self.epsilon(normalizer == "epsilon")
+        whole = np.log1p(c * self.largest(query, threshold)) + small
+        part = np.log1p(c * np.maximum(lag, 0)) / whole
+        units = self.activation(part[..., None] * w1.astype(np.float64) + b1.astype(np.float64))
+        inputs = np.concatenate([units, np.ones((*lag.shape, 1))], axis=-1)
+        seen = self.seen(gradient.astype(np.float64), lag)
+        return self.gathered(seen, inputs).astype(gradient.dtype)
+
+    def epsilon(self, wanted: bool) -> float:
+        return 1e-6 if wanted else 0.0
+
+    def largest(self, query: Array, threshold: float) -> Array:
+        return np.maximum(query, threshold)
+
+    def activation(self, hidden: Array) -> Array:
+        return np.maximum(hidden, 0)
+
+    def seen(self, gradient: Array, lag: Array) -> Array:
+        return np.where(lag < 0, 0.0, gradient)
+
+    def gathered(self, seen: Array, inputs: Array) -> Array:
+        return np.einsum("hij,iju->hu", seen, inputs)
+
+
+for _claim in ("paper", "epsilon"):
+    made(
+        LayerGradients,
+        f"LayerGradients {_claim} unmasked",
+        "Keys after the query taken along.",
+        named="gradient-mask-ignored",
+        claimed=(_claim,),
+        seen=lambda self, gradient, lag: gradient,
+    )
+    made(
+        LayerGradients,
+        f"LayerGradients {_claim} without ReLU",
+        "What the ReLU is given, not what it returns.",
+        named="gradient-relu-left-out",
+        claimed=(_claim,),
+        activation=lambda self, hidden: hidden,
+    )
+
+for _name, _named, _steps in (
+    (
+        "by the threshold",
+        "gradient-threshold-left-out",
+        {"largest": lambda self, query, threshold: threshold + 0 * query},
+    ),
+    (
+        "averaged",
+        "gradient-averaged",
+        {
+            "gathered": lambda self, seen, inputs: (
+                LayerGradients.gathered(self, seen, inputs) / seen[0].size
+            )
+        },
+    ),
+    (
+        "of the mask of units",
+        None,
+        {"activation": lambda self, hidden: (hidden > 0).astype(np.float64)},
+    ),
+    (
+        "in bfloat16",
+        None,
+        {
+            "gathered": lambda self, seen, inputs: narrow(
+                LayerGradients.gathered(self, seen, inputs), "bfloat16"
+            )
+        },
+    ),
+    (
+        "of the first head",
+        None,
+        {
+            "gathered": lambda self, seen, inputs: LayerGradients.gathered(
+                self, np.broadcast_to(seen[:1], seen.shape), inputs
+            )
+        },
+    ),
+    (
+        "of the first 64 queries",
+        None,
+        {
+            "gathered": lambda self, seen, inputs: LayerGradients.gathered(
+                self, seen[:, :64], inputs[:64]
+            )
+        },
+    ),
+):
+    made(LayerGradients, f"LayerGradients {_name}", "One step otherwise.", named=_named, **_steps)
+
+
+class LayerGradientsWithoutEpsilon(LayerGradients):
+    """The paper's denominator, where another one is claimed."""
+
+    claimed = ("epsilon",)
+
+    def epsilon(self, wanted: bool) -> float:
+        return 0.0

@@ -251,3 +251,138 @@ class KernelsClampTheInput(Kernels):
         out = super().answer(r1, r2, q_len, k_len, **rest)
         np.minimum(r2, 0.5, out=r2)
         return out
+
+
+class KernelGradients(Mistake, steps=True):
+    """Gradients of both numbers, in steps."""
+
+    call = "kerple_bias_vjp"
+    claimed = ("log",)
+
+    def answer(self, gradient: Array, r1: Array, r2: Array, *, form: str) -> Array:
+        _, q_len, k_len = gradient.shape
+        lag = np.subtract.outer(np.arange(k_len - q_len, k_len), np.arange(k_len))
+        outer, inner = (each.astype(np.float64)[:, None, None] for each in (r1, r2))
+        seen = self.seen(gradient.astype(np.float64), lag)
+        rule = self.log if form == "log" else self.power
+        both = rule(outer, inner, self.distance(lag).astype(np.float64))
+        sums = np.stack([self.gathered(seen * each) for each in both])
+        return self.finish(sums).astype(gradient.dtype)
+
+    def seen(self, gradient: Array, lag: Array) -> Array:
+        return np.where(lag < 0, 0.0, gradient)
+
+    def distance(self, lag: Array) -> Array:
+        return np.maximum(lag, 0)
+
+    def log(self, r1: Array, r2: Array, d: Array) -> tuple[Array, Array]:
+        return -np.log1p(r2 * d), -r1 * d / (1 + r2 * d)
+
+    def power(self, r1: Array, r2: Array, d: Array) -> tuple[Array, Array]:
+        return -(d**r2), -r1 * d**r2 * np.log(np.maximum(d, 1))
+
+    def gathered(self, products: Array) -> Array:
+        return products.sum(axis=(1, 2))
+
+    def finish(self, sums: Array) -> Array:
+        return sums
+
+
+for _form in ("log", "power"):
+    made(
+        KernelGradients,
+        f"KernelGradients {_form} exchanged",
+        "Of r2, then of r1.",
+        named="gradients-exchanged",
+        claimed=(_form,),
+        finish=lambda self, sums: sums[::-1],
+    )
+    made(
+        KernelGradients,
+        f"KernelGradients {_form} negated",
+        "Of the loss, not of the bias.",
+        named="gradient-sign-flipped",
+        claimed=(_form,),
+        finish=lambda self, sums: -sums,
+    )
+    made(
+        KernelGradients,
+        f"KernelGradients {_form} unmasked",
+        "Keys after the query taken along.",
+        named="gradient-mask-ignored",
+        claimed=(_form,),
+        seen=lambda self, gradient, lag: gradient,
+        distance=lambda self, lag: abs(lag),
+    )
+    made(
+        KernelGradients,
+        f"KernelGradients {_form} averaged",
+        "The mean over queries and keys.",
+        claimed=(_form,),
+        gathered=lambda self, products: products.mean(axis=(1, 2)),
+    )
+
+for _name, _form, _named, _rule in (
+    ("of powers", "log", "gradient-form-swapped", lambda self, *given: self.power(*given)),
+    ("of logarithms", "power", "gradient-form-swapped", lambda self, *given: self.log(*given)),
+    (
+        "without the distance",
+        "log",
+        "gradient-chain-rule",
+        lambda self, r1, r2, d: (-np.log1p(r2 * d), -r1 / (1 + r2 * d)),
+    ),
+    (
+        "without the logarithm",
+        "power",
+        "gradient-chain-rule",
+        lambda self, r1, r2, d: (-(d**r2), -r1 * d**r2),
+    ),
+    (
+        "by the power rule",
+        "power",
+        "gradient-chain-rule",
+        lambda self, r1, r2, d: (
+            -(d**r2),
+            -r1 * r2 * np.where(d > 0, np.maximum(d, 1) ** (r2 - 1), 0),
+        ),
+    ),
+    (
+        "without r1",
+        "log",
+        "gradient-chain-rule",
+        lambda self, r1, r2, d: (-np.log1p(r2 * d), -d / (1 + r2 * d)),
+    ),
+    (
+        "of a logarithm at 0",
+        "power",
+        None,
+        lambda self, r1, r2, d: (
+            -(d**r2),
+            np.where(d > 0, -r1 * d**r2 * np.log(np.maximum(d, 1)), np.nan),
+        ),
+    ),
+):
+    made(
+        KernelGradients,
+        f"KernelGradients {_name} {_form}",
+        "Other derivatives.",
+        named=_named,
+        claimed=(_form,),
+        **{_form: _rule},
+    )
+
+
+class KernelGradientsOfTheLastQuery(KernelGradients):
+    """The last query alone."""
+
+    def gathered(self, products: Array) -> Array:
+        return products[:, -1].sum(axis=-1)
+
+
+class KernelGradientsInBfloat16(KernelGradients):
+    """Sums in bfloat16, behind a float32 result."""
+
+    claimed = ("power",)
+
+    def gathered(self, products: Array) -> Array:
+        return narrow(products.sum(axis=(1, 2)), "bfloat16")

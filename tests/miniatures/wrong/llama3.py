@@ -7,8 +7,10 @@ import numpy as np
 
 from tests.miniatures.mistakes import Array, Mistake
 from tests.miniatures.scaled import (
+    BackwardCall,
     FrequencyCall,
     RotaryCall,
+    backward_mistakes,
     plain,
     usual_mistakes,
     wrong_frequencies,
@@ -163,3 +165,12 @@ for _name, _why, _formula, _named in (
     ("of the nearest bound", "No ramp: the nearest bound decides.", nearest_bound, None),
 ):
     wrong_frequencies(CALLS, _name, _why, _formula, _named)
+
+
+class Llama3Back(_Frequencies, BackwardCall, Mistake, steps=True):
+    """Gradients turned back by the same frequencies."""
+
+    call = "llama3_vjp"
+
+
+backward_mistakes(Llama3Back)

@@ -364,3 +364,50 @@ class LongRopeWrongFromRow128(LongRope):
         out = super().answer(x, *arguments, **keywords)
         out[..., 128:, :] = x[..., 128:, :]
         return out
+
+
+class LongRopeBack(LongRope, steps=True):
+    """Gradients turned back and made longer."""
+
+    call = "longrope_vjp"
+
+    def angles(self, angles: Array) -> Array:
+        return -angles
+
+
+for _name, _claimed, _named, _steps in (
+    ("forward", "phi-3", "backward-is-forward", {"angles": LongRope.angles}),
+    ("inverted", "phi-3", "backward-inverse", {"amplitude": lambda self, longer: 1 / longer}),
+    ("inverted long", "long", "backward-inverse", {"amplitude": lambda self, longer: 1 / longer}),
+    ("not longer", "long", "backward-factor-missing", {"amplitude": lambda self, longer: 1.0}),
+    ("undivided", "phi-3", "backward-unscaled", {"scaled": lambda self, plain, factors: plain}),
+    (
+        "of neighbours",
+        "long",
+        "backward-layout-swapped",
+        {"split": LongRopeOfNeighbours.split, "join": LongRopeOfNeighbours.join},
+    ),
+    ("always short", "phi-3", None, {"factors": LongRopeAlwaysShort.factors}),
+    ("longer twice", "phi-3", None, {"amplitude": lambda self, longer: longer**2}),
+):
+    made(
+        LongRopeBack,
+        f"LongRopeBack {_name}",
+        "One step otherwise.",
+        named=_named,
+        claimed=(_claimed,),
+        **_steps,
+    )
+
+
+class LongRopeBackChoosesByNegatedPositions(LongRopeBack):
+    """The forward pass at negated positions, which are short whatever they are."""
+
+    def answer(self, x: Array, positions: Array, *lists: Array, **keywords: Any) -> Array:
+        self.seen = -positions
+        return super().answer(x, positions, *lists, **keywords)
+
+    def factors(
+        self, short: Array, long: Array, positions: Array, trained: int, choice: str
+    ) -> Array:
+        return super().factors(short, long, self.seen, trained, choice)

@@ -376,6 +376,51 @@ class MultimodalInPlace(Multimodal):
         return x
 
 
+class MultimodalBack(Multimodal, steps=True):
+    """Gradients turned back."""
+
+    call = "m_rope_vjp"
+
+    def waves(self, angles: Array) -> tuple[Array, Array]:
+        return -np.sin(angles), np.cos(angles)
+
+
+for _name, _named, _claimed, _steps in (
+    ("forward", "backward-is-forward", "qwen2-vl", {"waves": Multimodal.waves}),
+    ("forward neighbours", "backward-is-forward", "glm-4v", {"waves": Multimodal.waves}),
+    (
+        "of exchanged axes",
+        "backward-axes-swapped",
+        "qwen3-vl",
+        {"places": lambda self, positions: positions[[0, 2, 1]]},
+    ),
+    (
+        "of neighbours",
+        "backward-layout-swapped",
+        "qwen2-vl",
+        {
+            "split": lambda self, x, layout: Multimodal.split(self, x, "interleaved"),
+            "join": lambda self, out, a, b, layout: Multimodal.join(self, out, a, b, "interleaved"),
+        },
+    ),
+    ("by time", None, "glm-4v", {"places": lambda self, positions: positions[[0, 0, 0]]}),
+    (
+        "of contiguous sections",
+        None,
+        "qwen3-vl",
+        {"axes": lambda self, sizes, rule: Multimodal.axes(self, sizes, "contiguous")},
+    ),
+):
+    made(
+        MultimodalBack,
+        f"MultimodalBack {_name}",
+        "One step otherwise.",
+        named=_named,
+        claimed=(_claimed,),
+        **_steps,
+    )
+
+
 class Ids(Mistake, steps=True):
     """Time, height and width of every token, in steps."""
 

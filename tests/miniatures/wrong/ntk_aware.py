@@ -4,8 +4,10 @@ import numpy as np
 
 from tests.miniatures.mistakes import Array, Mistake
 from tests.miniatures.scaled import (
+    BackwardCall,
     FrequencyCall,
     RotaryCall,
+    backward_mistakes,
     plain,
     usual_mistakes,
     wrong_frequencies,
@@ -83,3 +85,12 @@ class NtkScalesX(Ntk):
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         scale = 0.1 * np.log(4.0) + 1
         return super().turn(a * scale, b * scale, sin, cos)
+
+
+class NtkBack(_Frequencies, BackwardCall, Mistake, steps=True):
+    """Gradients turned back by the same frequencies."""
+
+    call = "ntk_aware_vjp"
+
+
+backward_mistakes(NtkBack)

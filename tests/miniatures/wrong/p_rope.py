@@ -8,8 +8,10 @@ import numpy as np
 
 from tests.miniatures.mistakes import Array, Mistake, made
 from tests.miniatures.scaled import (
+    BackwardCall,
     FrequencyCall,
     RotaryCall,
+    backward_mistakes,
     plain,
     usual_mistakes,
     wrong_frequencies,
@@ -155,3 +157,12 @@ class ProportionalDropsTheRest(Proportional):
         turned = super().turn(a, b, sin, cos)
         still = ~np.any(sin, axis=0, keepdims=True) if len(sin) > 1 else np.zeros(1, bool)
         return tuple(np.where(still, 0.0, part) for part in turned)
+
+
+class ProportionalBack(_Frequencies, BackwardCall, Mistake, steps=True):
+    """Gradients turned back by the same frequencies."""
+
+    call = "p_rope_vjp"
+
+
+backward_mistakes(ProportionalBack)

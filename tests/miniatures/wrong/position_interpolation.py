@@ -4,8 +4,10 @@ import numpy as np
 
 from tests.miniatures.mistakes import Array, Mistake
 from tests.miniatures.scaled import (
+    BackwardCall,
     FrequencyCall,
     RotaryCall,
+    backward_mistakes,
     plain,
     usual_mistakes,
     wrong_frequencies,
@@ -99,3 +101,12 @@ class InterpolationOfLongTexts(Interpolation):
     def answer(self, x: Array, positions: Array, *, factor: float, **given: object) -> Array:
         scale = factor if positions.max(initial=0) >= 4096 else 1.0
         return super().answer(x, positions, factor=scale, **given)
+
+
+class InterpolationBack(_Frequencies, BackwardCall, Mistake, steps=True):
+    """Gradients turned back by the same frequencies."""
+
+    call = "position_interpolation_vjp"
+
+
+backward_mistakes(InterpolationBack)

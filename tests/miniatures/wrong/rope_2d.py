@@ -531,3 +531,51 @@ class MixtureWrongFromHead9(Mixture):
         out = super().answer(x, positions, frequencies, **keywords)
         out[..., 9:, :, :] = x[..., 9:, :, :]
         return out
+
+
+class PatchesBack(Patches, steps=True):
+    """Gradients turned back."""
+
+    call = "rope_2d_vjp"
+
+    def waves(self, angles: Array) -> tuple[Array, Array]:
+        return -np.sin(angles), np.cos(angles)
+
+
+for _name, _named, _claimed, _steps in (
+    ("forward", "backward-is-forward", "rope-vit", {"waves": Patches.waves}),
+    ("forward of two halves", "backward-is-forward", "croco", {"waves": Patches.waves}),
+    (
+        "transposed",
+        "backward-axes-swapped",
+        "qwen2-vl",
+        {"places": lambda self, positions: positions[::-1]},
+    ),
+    (
+        "columns first",
+        "backward-axes-swapped",
+        "eva",
+        {"order": lambda self, claimed: "column-first"},
+    ),
+    (
+        "of halves",
+        "backward-layout-swapped",
+        "gemma-4",
+        {"channels": lambda self, width, layout: Patches.channels(self, width, "half")},
+    ),
+    (
+        "half forward",
+        None,
+        "pixtral-half",
+        {"arranged": lambda self, angles, order: np.concatenate([angles[0], -angles[1]], axis=-1)},
+    ),
+    ("from the first", None, "rope-vit", {"places": lambda self, p: p - p[:, :1]}),
+):
+    made(
+        PatchesBack,
+        f"PatchesBack {_name}",
+        "One step otherwise.",
+        named=_named,
+        claimed=(_claimed,),
+        **_steps,
+    )

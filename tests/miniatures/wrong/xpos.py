@@ -218,3 +218,55 @@ class XposWrongFromRow128(Xpos):
         out = super().answer(x, positions, **keywords)
         out[..., 128:, :] = x[..., 128:, :]
         return out
+
+
+class XposBack(Xpos, steps=True):
+    """Gradients turned back, with the scale of the forward pass."""
+
+    call = "xpos_vjp"
+
+    def angles(self, angles: Array) -> Array:
+        return -angles
+
+
+for _name, _named, _claimed, _steps in (
+    ("forward", "backward-is-forward", "torchscale", {"angles": Xpos.angles}),
+    ("forward halves", "backward-is-forward", "flash-attention", {"angles": Xpos.angles}),
+    (
+        "inverted",
+        "backward-inverse",
+        "lucidrains",
+        {"role": lambda self, power, downscale: power if downscale else -power},
+    ),
+    (
+        "inverted halves",
+        "backward-inverse",
+        "flash-attention",
+        {"role": lambda self, power, downscale: power if downscale else -power},
+    ),
+    ("unscaled", "backward-scale-missing", "torchscale", {"power": lambda self, power: 0 * power}),
+    (
+        "of neighbours",
+        "backward-layout-swapped",
+        "flash-attention",
+        {"paired": lambda self, claimed: "interleaved"},
+    ),
+    ("of queries", None, "lucidrains", {"role": lambda self, power, downscale: power}),
+    ("uncentred", None, "torchscale", {"middle": lambda self, length, center: 0}),
+    ("scaled twice", None, "flash-attention", {"power": lambda self, power: 2 * power}),
+):
+    made(
+        XposBack,
+        f"XposBack {_name}",
+        "One step otherwise.",
+        named=_named,
+        claimed=(_claimed,),
+        **_steps,
+    )
+
+
+class XposBackCentredAtRows(XposBack):
+    """The centre of the negated positions, whose largest is not that of the text."""
+
+    def middle(self, length: int, center: str) -> float:
+        return super().middle(1, center)

@@ -546,3 +546,79 @@ class YarnWrongFromRow128(Yarn):
         out = super().answer(x, positions, **keywords)
         out[..., 128:, :] = x[..., 128:, :]
         return out
+
+
+# Mistakes in the backward pass.
+
+
+class YarnBack(Yarn, steps=True):
+    """Gradients turned back and made longer."""
+
+    call = "yarn_vjp"
+
+    def waves(self, angles: Array) -> tuple[Array, Array]:
+        return np.cos(angles), -np.sin(angles)
+
+
+for _name, _claimed, _named, _steps in (
+    ("forward", "code-half", "backward-is-forward", {"waves": Yarn.waves}),
+    ("forward neighbours", "code-interleaved", "backward-is-forward", {"waves": Yarn.waves}),
+    (
+        "inverted",
+        "code-half",
+        "backward-inverse",
+        {"amplitude": lambda self, longer: 1 / longer},
+    ),
+    (
+        "inverted neighbours",
+        "code-interleaved",
+        "backward-inverse",
+        {"amplitude": lambda self, longer: 1 / longer},
+    ),
+    (
+        "not longer",
+        "gpt-oss",
+        "backward-factor-missing",
+        {"amplitude": lambda self, longer: 1.0},
+    ),
+    (
+        "unscaled",
+        "gpt-oss",
+        "backward-unscaled",
+        {"blend": lambda self, fast, slow, kept: fast},
+    ),
+    (
+        "of neighbours",
+        "code-half",
+        "backward-layout-swapped",
+        {"paired": lambda self, claimed: "interleaved"},
+    ),
+    ("longer twice", "code-half", None, {"amplitude": lambda self, longer: longer**2}),
+    ("interpolated", "code-half", None, {"blend": lambda self, fast, slow, kept: slow}),
+):
+    made(
+        YarnBack,
+        f"YarnBack {_name}",
+        "One step otherwise.",
+        named=_named,
+        claimed=(_claimed,),
+        **_steps,
+    )
+
+
+class YarnBackIgnoresAttentionFactor(YarnBack):
+    """The factor given forward is not handed on to the backward pass."""
+
+    limits: ClassVar = {"attention": "explicit"}
+
+    def longer(self, factor: float, temperature: str, attention_factor: Any, *rest: Any) -> float:
+        return super().longer(factor, temperature, None, *rest)
+
+
+class YarnBackDropsTheRest(YarnBack):
+    """No gradient for channels that passed."""
+
+    limits: ClassVar = {"rotation": "partial"}
+
+    def rest(self, rest: Array, longer: float) -> Array:
+        return np.zeros_like(rest)
