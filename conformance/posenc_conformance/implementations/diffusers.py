@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import gradient
+from posenc_conformance.implementations.torch_tools import as_tensor, backward, gradient
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -138,7 +138,14 @@ class DiffusersAdapter:
         self, x: Array, positions: Positions, *, base: float, factor: float, layout: str
     ) -> Tensor:
         """The ``linear_factor``."""
-        return self._turned(to_torch(x), positions, layout, None, theta=base, linear_factor=factor)
+        return self._turned(as_tensor(x), positions, layout, None, theta=base, linear_factor=factor)
+
+    @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
+    def position_interpolation_vjp(
+        self, x: Array, positions: Positions, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.position_interpolation, x, positions, **parameters)
 
     def _turned(
         self,

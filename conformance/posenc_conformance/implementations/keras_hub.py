@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -15,6 +16,7 @@ from posenc_conformance import claims
 
 Array = npt.NDArray[Any]
 Positions = npt.NDArray[np.int64]
+Method = Callable[..., Any]
 FLOATS = ("float32", "bfloat16", "float16")
 EXACT = 2**24
 """Positions are cast to float32, which holds every integer up to here."""
@@ -40,6 +42,13 @@ class KerasHub:
         heads = self.jax.numpy.reshape(x, (1, math.prod(x.shape[:-2]), rows, head_dim))
         turned = layer(heads.swapaxes(1, 2), positions=positions)
         return turned.swapaxes(1, 2).reshape(x.shape)
+
+    def _backward(self, method: Method, x: Array, positions: Positions, **parameters: Any) -> Any:
+        """What ``jax.vjp`` makes of a method that is linear in x, for x the gradient."""
+        _result, pull_back = self.jax.vjp(
+            lambda each: method(each, positions, **parameters), np.zeros_like(x)
+        )
+        return pull_back(self.jax.numpy.asarray(x))[0]
 
     def _make_rotary(self, kind: str = "layers", **parameters: Any) -> Any:
         if kind == "layers":
@@ -74,10 +83,7 @@ class KerasHubAdapter(KerasHub):
     @claims("half", dtype=FLOATS, max_position=EXACT)
     def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> Any:
         """What ``jax.vjp`` makes of the layer."""
-        _result, pull_back = self.jax.vjp(
-            lambda each: self._turned(each, positions, max_wavelength=base), np.zeros_like(x)
-        )
-        return pull_back(self.jax.numpy.asarray(x))[0]
+        return self._backward(self.rope, x, positions, base=base)
 
     @claims("half", dtype=FLOATS, max_position=EXACT)
     def position_interpolation(
@@ -85,6 +91,13 @@ class KerasHubAdapter(KerasHub):
     ) -> Any:
         """The rope_type linear."""
         return self._turned(x, positions, max_wavelength=base, scaling_factor=factor)
+
+    @claims("half", dtype=FLOATS, max_position=EXACT)
+    def position_interpolation_vjp(
+        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
+    ) -> Any:
+        """What ``jax.vjp`` makes of it."""
+        return self._backward(self.position_interpolation, x, positions, **parameters)
 
     @claims("code-half", "gpt-oss", dtype=FLOATS, max_position=EXACT)
     def yarn(
@@ -112,6 +125,13 @@ class KerasHubAdapter(KerasHub):
             truncate=ramp == "index",
         )
 
+    @claims("code-half", "gpt-oss", dtype=FLOATS, max_position=EXACT)
+    def yarn_vjp(
+        self, x: Array, positions: Positions, *, layout: str, temperature: str, **parameters: Any
+    ) -> Any:
+        """What ``jax.vjp`` makes of it."""
+        return self._backward(self.yarn, x, positions, **parameters)
+
     @claims("half", dtype=FLOATS, max_position=EXACT)
     def llama3(
         self,
@@ -135,6 +155,11 @@ class KerasHubAdapter(KerasHub):
             high_freq_factor=high_freq_factor,
             pretraining_sequence_length=original_max_position_embeddings,
         )
+
+    @claims("half", dtype=FLOATS, max_position=EXACT)
+    def llama3_vjp(self, x: Array, positions: Positions, *, layout: str, **parameters: Any) -> Any:
+        """What ``jax.vjp`` makes of it."""
+        return self._backward(self.llama3, x, positions, **parameters)
 
     @claims("paper", dtype=FLOATS, odd_dim="uneven", max_position=EXACT)
     def sinusoidal(self, positions: Positions, dim: int, *, base: float, dtype: str) -> Any:

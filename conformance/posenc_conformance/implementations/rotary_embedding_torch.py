@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import gradient
+from posenc_conformance.implementations.torch_tools import as_tensor, backward, gradient
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -66,7 +66,14 @@ class RotaryEmbeddingTorchAdapter:
     ) -> Tensor:
         """The ``interpolate_factor``."""
         module = self._module(dim=x.shape[-1], theta=base, interpolate_factor=factor)
-        return self.turned(module, to_torch(x), positions)
+        return self.turned(module, as_tensor(x), positions)
+
+    @claims("interleaved", head_dim=HEAD_DIMS, max_position=EXACT)
+    def position_interpolation_vjp(
+        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.position_interpolation, x, positions, **parameters)
 
     @claims()
     def ntk_aware_frequencies(self, rotary_dim: int, *, base: float, factor: float) -> Tensor:
@@ -77,17 +84,24 @@ class RotaryEmbeddingTorchAdapter:
     def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> Tensor:
         """The ``theta_rescale_factor``."""
         module = self._module(dim=x.shape[-1], theta=base, theta_rescale_factor=factor)
-        return self.turned(module, to_torch(x), positions)
+        return self.turned(module, as_tensor(x), positions)
+
+    @claims("interleaved", max_position=EXACT)
+    def ntk_aware_vjp(
+        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.ntk_aware, x, positions, **parameters)
 
     @claims("lucidrains", head_dim=HEAD_DIMS, max_position=4095)
     def xpos(
         self, x: Array, positions: Positions, *, base: float, scale_base: float, downscale: int
     ) -> Tensor:
         """The first or second result of ``rotate_queries_and_keys``."""
-        values = to_torch(x)
+        values = as_tensor(x)
         *batch, rows, head_dim = values.shape
         length = int(positions.max()) + 1 if rows else 0
-        turned = self.torch.empty_like(values)
+        turned = values.clone()
         for row, position in enumerate(positions):
             every = values.new_zeros(*batch, length, head_dim)
             every[..., position, :] = values[..., row, :]
@@ -95,6 +109,13 @@ class RotaryEmbeddingTorchAdapter:
             both = module.rotate_queries_and_keys(every, every)
             turned[..., row, :] = both[downscale][..., position, :]
         return turned
+
+    @claims("lucidrains", head_dim=HEAD_DIMS, max_position=1023)
+    def xpos_vjp(
+        self, x: Array, positions: Positions, *, center: str, layout: str, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.xpos, x, positions, **parameters)
 
     def turned(self, module: Any, values: Tensor, positions: Positions) -> Tensor:
         """Rows turned together if their positions follow each other, else one by one."""

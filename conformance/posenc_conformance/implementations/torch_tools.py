@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from posenc_conformance import to_torch
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -43,3 +45,15 @@ def gradient(function: Callable[[Tensor], Tensor], cotangent: Tensor) -> Tensor:
     at = torch.zeros_like(cotangent, requires_grad=True)
     (result,) = torch.autograd.grad(function(at), at, cotangent)
     return result
+
+
+def as_tensor(values: Any) -> Tensor:
+    """A tensor as it is, which may be one that is differentiated; an array as a tensor."""
+    import torch
+
+    return values if isinstance(values, torch.Tensor) else to_torch(values)
+
+
+def backward(method: Callable[..., Tensor], x: Any, *arguments: Any, **parameters: Any) -> Tensor:
+    """What autograd makes of an adapter's method that is linear in x, for x the gradient."""
+    return gradient(lambda each: method(each, *arguments, **parameters), to_torch(x))

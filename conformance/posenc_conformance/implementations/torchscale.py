@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
+from posenc_conformance.implementations.torch_tools import as_tensor, backward
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,17 +47,31 @@ class TorchscaleAdapter:
         downscale: int,
     ) -> Tensor:
         """``XPOS`` on x of shape [heads, length, head_dim]."""
-        values = to_torch(x)
+        values = as_tensor(x)
         *batch, rows, head_dim = values.shape
         length = int(positions.max()) + 1 if rows else 0
         module = self._xpos(head_dim, scale_base)
-        turned = self.torch.empty_like(values)
+        turned = values.clone()
         for row, position in enumerate(positions):
             every = values.new_zeros(math.prod(batch), length, head_dim)
             every[:, position] = values[..., row, :].reshape(-1, head_dim)
             whole = module(every, downscale=bool(downscale))
             turned[..., row, :] = whole[:, position].reshape(*batch, head_dim)
         return turned
+
+    @claims("torchscale", base=10000.0, max_position=4095)
+    def xpos_vjp(
+        self,
+        x: npt.NDArray[Any],
+        positions: npt.NDArray[np.int64],
+        *,
+        base: float,
+        center: str,
+        layout: str,
+        **parameters: Any,
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.xpos, x, positions, **parameters)
 
     @claims("bidirectional", "causal")
     def t5_bucket(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import gradient
+from posenc_conformance.implementations.torch_tools import as_tensor, backward, gradient
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -85,7 +85,14 @@ class TorchtuneAdapter:
             high_freq_factor=high_freq_factor,
             old_context_len=original_max_position_embeddings,
         )
-        return turned(module, to_torch(x), positions)
+        return turned(module, as_tensor(x), positions)
+
+    @claims("interleaved", dtype=FLOATS, max_position=131_071)
+    def llama3_vjp(
+        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.llama3, x, positions, **parameters)
 
     def _make_module(self, name: str, head_dim: int, length: int, **parameters: Any) -> Any:
         return self._modules[name](dim=head_dim, max_seq_len=length, **parameters)

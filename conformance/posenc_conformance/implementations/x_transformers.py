@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import gradient
+from posenc_conformance.implementations.torch_tools import as_tensor, backward, gradient
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -67,8 +67,15 @@ class XTransformersAdapter:
     ) -> Tensor:
         """The ``interpolation_factor``."""
         return self._turned(
-            to_torch(x), positions, dim=x.shape[-1], base=base, interpolation_factor=factor
+            as_tensor(x), positions, dim=x.shape[-1], base=base, interpolation_factor=factor
         )
+
+    @claims("interleaved", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
+    def position_interpolation_vjp(
+        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.position_interpolation, x, positions, **parameters)
 
     @claims()
     def ntk_aware_frequencies(self, rotary_dim: int, *, base: float, factor: float) -> Tensor:
@@ -80,8 +87,15 @@ class XTransformersAdapter:
     def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> Tensor:
         """The ``base_rescale_factor``."""
         return self._turned(
-            to_torch(x), positions, dim=x.shape[-1], base=base, base_rescale_factor=factor
+            as_tensor(x), positions, dim=x.shape[-1], base=base, base_rescale_factor=factor
         )
+
+    @claims("interleaved", dtype=FLOATS, max_position=EXACT)
+    def ntk_aware_vjp(
+        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.ntk_aware, x, positions, **parameters)
 
     @claims("lucidrains", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
     def xpos(
@@ -89,7 +103,7 @@ class XTransformersAdapter:
     ) -> Tensor:
         """The scale, and its inverse for keys."""
         return self._turned(
-            to_torch(x),
+            as_tensor(x),
             positions,
             power=-1 if downscale else 1,
             dim=x.shape[-1],
@@ -97,6 +111,13 @@ class XTransformersAdapter:
             use_xpos=True,
             scale_base=scale_base,
         )
+
+    @claims("lucidrains", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
+    def xpos_vjp(
+        self, x: Array, positions: Positions, *, center: str, layout: str, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.xpos, x, positions, **parameters)
 
     def _turned(
         self, values: Tensor, positions: Positions, power: int | None = None, **parameters: Any

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
+from posenc_conformance.implementations.torch_tools import as_tensor, backward
 from posenc_conformance.implementations.transformers.base import (
     EXACT,
     FLOATS,
@@ -81,10 +82,18 @@ class Axes(Transformers):
         else:
             code = self.code["qwen2_vl"]
             module = code.Qwen2VLRotaryEmbedding(auto.Qwen2VLTextConfig(**config))
-        heads = headed(to_torch(x))
+        heads = headed(as_tensor(x))
         cos, sin = module(heads, to_torch(positions)[:, None])
         query, _key = code.apply_rotary_pos_emb(heads, heads, cos, sin)
         return query.reshape(x.shape)
+
+    @claims("qwen2-vl", dtype=FLOATS, max_position=EXACT)
+    @claims("qwen3-vl", "glm-4v", dtype=FLOATS, rotation="partial", max_position=EXACT)
+    def m_rope_vjp(
+        self, x: Array, positions: Positions, sections: npt.NDArray[np.int64], **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.m_rope, x, positions, sections, **parameters)
 
     @claims("spatial")
     def m_rope_position_ids(self, segments: npt.NDArray[np.int64], *, merge_size: int) -> Tensor:
@@ -129,7 +138,7 @@ class Axes(Transformers):
         progression: str,
     ) -> Tensor:
         """The vision tower's rotary module, then its function."""
-        values, places, auto = headed(to_torch(x)), to_torch(positions).T, self.transformers
+        values, places, auto = headed(as_tensor(x)), to_torch(positions).T, self.transformers
         head_dim = x.shape[-1]
         if order == "column-first":
             places = places.flip(-1)
@@ -170,3 +179,8 @@ class Axes(Transformers):
             turned, _key = code.apply_rotary_pos_emb_vision(rows, rows, *module(rows, places))
             turned = turned.transpose(0, 1)
         return turned.reshape(x.shape)
+
+    @claims("rope-vit", "qwen2-vl", "pixtral-half", "gemma-4", dtype=FLOATS, max_position=EXACT)
+    def rope_2d_vjp(self, x: Array, positions: Positions, **parameters: Any) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.rope_2d, x, positions, **parameters)

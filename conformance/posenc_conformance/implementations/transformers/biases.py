@@ -107,13 +107,26 @@ class Biases(Transformers):
     def clipped_bias(self, table: npt.NDArray[Any], q_len: int, k_len: int) -> Tensor:
         """``EsmFoldRelativePosition``, the rows of the last residues."""
         weights = to_torch(table)
-        config = self.transformers.EsmConfig(vocab_size=33)
-        config.position_bins, config.pairwise_state_dim = len(weights) // 2, weights.shape[1]
-        module = import_module("transformers.models.esm.modeling_esmfold").EsmFoldRelativePosition(
-            config
-        )
-        module.to(weights.dtype)
+        module = self._esmfold(*weights.shape).to(weights.dtype)
         masked = self.torch.zeros(1, weights.shape[1], dtype=weights.dtype)
         module.load_state_dict({"embedding.weight": self.torch.cat([masked, weights])})
+        return self._pairs(module, q_len, k_len)
+
+    @claims(dtype=ALL_FLOATS)
+    def clipped_bias_vjp(self, gradient: npt.NDArray[Any], *, rows: int) -> Tensor:
+        """What autograd makes of it, for the rows of the table that serve pairs."""
+        heads, q_len, k_len = gradient.shape
+        cotangent = to_torch(gradient)
+        module = self._esmfold(rows, heads).to(cotangent.dtype)
+        bias = self._pairs(module, q_len, k_len)
+        return self.torch.autograd.grad(bias, module.embedding.weight, cotangent)[0][1:]
+
+    def _esmfold(self, rows: int, heads: int) -> Any:
+        config = self.transformers.EsmConfig(vocab_size=33)
+        config.position_bins, config.pairwise_state_dim = rows // 2, heads
+        code = import_module("transformers.models.esm.modeling_esmfold")
+        return code.EsmFoldRelativePosition(config)
+
+    def _pairs(self, module: Any, q_len: int, k_len: int) -> Tensor:
         pairs = module(self.torch.arange(k_len)[None])[0, k_len - q_len :]
         return pairs.permute(2, 0, 1)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import gradient
+from posenc_conformance.implementations.torch_tools import as_tensor, backward, gradient
 from posenc_conformance.implementations.transformers.base import (
     EXACT,
     FLOATS,
@@ -96,6 +96,13 @@ class Rotary(Transformers):
             x, positions, layout, rope_type="linear", rope_theta=base, factor=factor
         )
 
+    @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
+    def position_interpolation_vjp(
+        self, x: Array, positions: Positions, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.position_interpolation, x, positions, **parameters)
+
     @claims()
     def dynamic_ntk_frequencies(
         self,
@@ -139,6 +146,11 @@ class Rotary(Transformers):
             factor=factor,
         )
 
+    @claims("interleaved", "half", dtype=FLOATS, max_position=LARGEST_LENGTH - 1)
+    def dynamic_ntk_vjp(self, x: Array, positions: Positions, **parameters: Any) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.dynamic_ntk, x, positions, **parameters)
+
     def dynamic(
         self,
         x: Array,
@@ -160,7 +172,7 @@ class Rotary(Transformers):
             rope_type="dynamic",
             **rope,
         )
-        values = self.torch.nn.functional.pad(to_torch(x), (0, 0, 0, 1))
+        values = self.torch.nn.functional.pad(as_tensor(x), (0, 0, 0, 1))
         if seen:
             module(values, self.torch.tensor([[seen - 1]]))
         return _turned(module, rotate, values, np.append(positions, length - 1))[..., :-1, :]
@@ -213,6 +225,11 @@ class Rotary(Transformers):
             original_max_position_embeddings=original_max_position_embeddings,
         )
 
+    @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
+    def llama3_vjp(self, x: Array, positions: Positions, **parameters: Any) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.llama3, x, positions, **parameters)
+
     @claims()
     def p_rope_frequencies(self, rotary_dim: int, *, base: float, proportion: float) -> Tensor:
         """The inverse frequencies of rope_type proportional."""
@@ -234,6 +251,13 @@ class Rotary(Transformers):
             rope_theta=base,
             partial_rotary_factor=proportion,
         )
+
+    @claims("half", dtype=FLOATS, max_position=EXACT)
+    def p_rope_vjp(
+        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.p_rope, x, positions, **parameters)
 
     @claims("code", "gpt-oss")
     def yarn_frequencies(
@@ -303,6 +327,21 @@ class Rotary(Transformers):
             mscale_all_dim=mscale_all_dim,
         )
 
+    @claims(
+        "code-half",
+        "code-interleaved",
+        dtype=FLOATS,
+        rotation="partial",
+        attention=("explicit", "mscale"),
+        max_position=EXACT,
+    )
+    @claims("gpt-oss", dtype=FLOATS, attention=("explicit", "mscale"), max_position=EXACT)
+    def yarn_vjp(
+        self, x: Array, positions: Positions, *, temperature: str, **parameters: Any
+    ) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.yarn, x, positions, **parameters)
+
     @claims()
     def longrope_frequencies(self, factors: Array, *, base: float) -> Tensor:
         """The inverse frequencies of rope_type longrope in long texts."""
@@ -347,9 +386,26 @@ class Rotary(Transformers):
             attention_factor=attention_factor,
         )
 
+    @claims("phi-3", dtype=FLOATS, rotation="partial", attention="explicit", max_position=EXACT)
+    def longrope_vjp(
+        self,
+        x: Array,
+        positions: Positions,
+        short_factors: Array,
+        long_factors: Array,
+        *,
+        choice: str,
+        amplitude: str,
+        layout: str,
+        **parameters: Any,
+    ) -> Tensor:
+        """What autograd makes of it."""
+        lists = short_factors, long_factors
+        return backward(self.longrope, x, positions, *lists, **parameters)
+
     def _scaled(self, x: Array, positions: Positions, layout: str, **rope: Any) -> Tensor:
         module, rotate = self._rotary(layout, x.shape[-1], **rope)
-        return _turned(module, rotate, to_torch(x), positions)
+        return _turned(module, rotate, as_tensor(x), positions)
 
     def _frequencies(
         self,
