@@ -15,7 +15,7 @@ from posenc_conformance.checks import (
     checks_of,
     invariant,
 )
-from posenc_conformance.checks.behaviour import plainly_right
+from posenc_conformance.checks.behaviour import plainly_right, taken_in_turn
 from posenc_conformance.checks.smoke import first_answer, require_smoke
 from posenc_conformance.claimed import subjects
 from posenc_conformance.diagnosis import Diagnosis
@@ -83,6 +83,7 @@ def forget() -> None:
     """Let go of implementations that have been judged: the kit remembers their first answers."""
     first_answer.cache_clear()
     plainly_right.cache_clear()
+    taken_in_turn.cache_clear()
 
 
 @contextmanager

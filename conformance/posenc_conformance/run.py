@@ -1,7 +1,7 @@
 """One run of the kit: what is judged, what came out, and telling it."""
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -118,9 +118,15 @@ class Run:
             claimed=self.claimed_ids,
         )
 
-    def pytest_collection_finish(self) -> None:
-        """Checks and schemes stay until the end: keep the garbage collector from visiting them."""
-        gc.freeze()
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        """What is collected stays until the end: keep the garbage collector from visiting it."""
+        gc.disable()
+        try:
+            return (yield)
+        finally:
+            gc.freeze()
+            gc.enable()
 
     def pytest_report_header(self) -> str:
         """What is judged."""

@@ -92,6 +92,11 @@ class Subject:
         Raises Misbehaviour if there is none, or its shape, dtype or values are out of the question.
         """
         output = self.invoke(case, case.inputs)
+        self.demand_form(case, output)
+        return output
+
+    def demand_form(self, case: Case, output: Array) -> None:
+        """Raise Misbehaviour unless a result has the shape and dtype asked for and is finite."""
         if output.shape != case.shape:
             raise Misbehaviour(
                 f"{self.call.name}() returned shape {output.shape}; "
@@ -103,15 +108,14 @@ class Subject:
                 raise Misbehaviour(f"{self.call.name}() returned {name}; expected {case.dtype}s")
         elif name != case.dtype:
             raise Misbehaviour(f"{self.call.name}() returned {name}; expected {case.dtype}")
-        bad = case.shown & ~np.isfinite(output.astype(np.float64))
-        if bad.any():
+        finite = np.isfinite(output.astype(np.float64))
+        if not finite.all() and (bad := case.shown & ~finite).any():
             index = tuple(int(i) for i in np.argwhere(bad)[0])
             raise Misbehaviour(
                 f"{self.call.name}() returned {output[index]} at index {index}, and "
                 f"{int(bad.sum())} of {bad.size} values that are not finite; "
                 f"expected {case.truth[index]:.9g} there"
             )
-        return output
 
     def invoke(self, case: Case, inputs: Mapping[str, Any]) -> Array:
         """Call the method with these inputs and give back whatever array it returns.

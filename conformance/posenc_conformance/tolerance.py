@@ -78,8 +78,12 @@ def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:
         expected=float(case.truth[index]),
         bound=float(bound[index]),
         wrong=int(np.count_nonzero(ratio > 1)),
-        judged=int(np.count_nonzero(np.broadcast_to(judged, ratio.shape))),
+        judged=ratio.size if judged.all() else _count(judged, ratio.shape),
     )
+
+
+def _count(judged: npt.NDArray[np.bool_], shape: tuple[int, ...]) -> int:
+    return int(np.count_nonzero(np.broadcast_to(judged, shape)))
 
 
 def exact_angles(case: Case, output: Array, terms: ErrorTerms) -> bool:
@@ -102,7 +106,11 @@ def error_ratio(error: Floats, bound: Floats) -> Floats:
 
     So is one that is no number.
     """
-    exact = np.where(error > 0, np.inf, 0.0)
-    ratio: Any = np.divide(error, bound, out=exact, where=bound > 0)
-    ratio[np.isnan(ratio)] = np.inf
+    if bound.min(initial=1) > 0:
+        ratio: Any = error / bound
+    else:
+        ratio = np.where(error > 0, np.inf, 0.0)
+        np.divide(error, bound, out=ratio, where=bound > 0)
+    if np.isnan(ratio).any():
+        ratio = np.where(np.isnan(ratio), np.inf, ratio)
     return np.asarray(ratio)

@@ -1,6 +1,7 @@
 """Behaviour: what goldens miss, because it shows only between calls or in unusual arrays."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -40,8 +41,7 @@ class Bench:
 
         Raises Blocked if the plain call is wrong already: then this would say nothing new.
         """
-        if not plainly_right(self.subject, case.dtype):
-            raise Blocked("the plain call is wrong already")
+        _demand_plainly_right(self.subject, case.dtype)
         if not self.subject.covers(case, {}):
             return
         output = self.run(case) if inputs is None else self.invoke(case, inputs)
@@ -75,6 +75,11 @@ def checks(subject: Subject) -> Iterator[Check]:
             return Outcome()
 
         yield Check("behaviour", f"{name}[{variant(subject)}]", subject, None, run)
+
+
+def _demand_plainly_right(subject: Subject, dtype: str) -> None:
+    if not plainly_right(subject, dtype):
+        raise Blocked("the plain call is wrong already")
 
 
 @cache
@@ -166,26 +171,65 @@ def no_alias(bench: Bench, case: Case) -> None:
 
 def results_last(bench: Bench, case: Case) -> None:
     """A result stays as it is while others are computed."""
-    first = bench.run(case)
-    kept = first.copy()
-    for other in _others(bench.subject, case):
-        bench.invoke(other, other.inputs)
-        _same(kept, first, "computing another result changed an earlier one (a shared buffer)")
+    _demand(bench, case, "results-last")
 
 
 def no_leak(bench: Bench, case: Case) -> None:
     """Calls with other lengths, parameters and dtypes in between change nothing."""
-    first = bench.run(case).copy()
-    for other in _others(bench.subject, case):
-        bench.invoke(other, other.inputs)
-        _same(first, bench.run(case), "a call with other arguments in between changed the result")
+    _demand(bench, case, "no-leak")
 
 
 def after_others(bench: Bench, case: Case) -> None:
     """Other lengths, parameters and dtypes are right although another call came first."""
-    for other in _others(bench.subject, case):
-        bench.run(case)
-        bench.right(other, "after a call with other arguments")
+    _demand(bench, case, "after-others")
+
+
+def _demand(bench: Bench, case: Case, name: str) -> None:
+    turns = taken_in_turn(bench.subject, case.dtype)
+    bench.asked += turns.asked
+    if name in turns.problems:
+        raise turns.problems[name]
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What the smallest call and others, made in turn, had to do with each other."""
+
+    asked: int
+    problems: Mapping[str, Exception]
+    """The first problem that each check has with it."""
+
+
+@cache
+def taken_in_turn(subject: Subject, dtype: str) -> Turns:
+    """Make the smallest call before, between and after others. Done once, for three checks."""
+    case = smallest_case(subject, dtype)
+    problems: dict[str, Exception] = {}
+    first = subject.run(case)
+    kept, others = first.copy(), list(_others(subject, case))
+    for other in others:
+        with _noting(problems, "results-last", "no-leak", "after-others"):
+            output = subject.invoke(other, other.inputs)
+            with _noting(problems, "results-last"):
+                _same(kept, first, "computing another result changed an earlier one")
+            if "after-others" not in problems:  # what it looks like is asked once
+                with _noting(problems, "after-others"):
+                    _demand_plainly_right(subject, dtype)
+                    subject.demand_form(other, output)
+                    compared(other, output.astype(np.float64), "after a call with other arguments")
+            with _noting(problems, "no-leak"):
+                again = subject.run(case)
+                _same(kept, again, "a call with other arguments in between changed the result")
+    return Turns(len(others), problems)
+
+
+@contextmanager
+def _noting(problems: dict[str, Exception], *names: str) -> Iterator[None]:
+    try:
+        yield
+    except (Wrong, Misbehaviour, Blocked) as problem:
+        for name in names:
+            problems.setdefault(name, problem)
 
 
 def _others(subject: Subject, case: Case) -> Iterator[Case]:
