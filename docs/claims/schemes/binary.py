@@ -1,3 +1,4 @@
+import ml_dtypes
 import numpy as np
 
 import posenc
@@ -44,3 +45,14 @@ def thermometer() -> None:
     rows = np.arange(size)[:, None] > np.arange(size - 1)
     distances = (rows[:, None] != rows).sum(axis=-1)
     assert (distances == np.abs(np.subtract.outer(np.arange(size), np.arange(size)))).all()
+
+
+def divided_digits() -> str:
+    """The first position whose lowest digit is wrong when the position is rounded first."""
+    first = []
+    for dtype, near in ((np.float32, 2**24), (ml_dtypes.bfloat16, 2**8)):
+        tried = np.arange(near - 20, near + 20)
+        digits = tried.astype(dtype).astype(np.float64) % 2
+        first.append(int(tried[digits != posenc.binary(tried, 26)[:, 0]][0]))
+    assert first[0] == 2**24 + 1
+    return f"from {first[1]} on"

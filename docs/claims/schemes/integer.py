@@ -61,3 +61,21 @@ def small_steps() -> tuple[str, str]:
     assert lost.min() >= 0.25
     assert lost.min() < 0.26
     return f"{gap:.5f}", f"from {int(lost.min() * 100) / 100} on"
+
+
+def whole_numbers() -> tuple[str, str]:
+    """The largest whole number up to which every dtype holds all; 256 and 257 in bfloat16."""
+    ends = []
+    for dtype, near in ((np.float32, 2**24), (np.float16, 2**11), (ml_dtypes.bfloat16, 2**8)):
+        tried = np.arange(near - 20, near + 20)
+        wrong = tried[tried.astype(dtype).astype(np.float64) != tried]
+        ends.append(int(wrong[0]) - 1)
+    assert ends[0] == 2**24
+    rows = posenc.integer([256, 257], 3, dtype=ml_dtypes.bfloat16)
+    assert (rows[0] == rows[1]).all()
+    return f"float16 up to {ends[1]:,}", f"bfloat16 up to {ends[2]}"
+
+
+def largest() -> str:
+    """The largest finite number of float16."""
+    return f"{np.finfo(np.float16).max:,.0f}"

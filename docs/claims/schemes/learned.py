@@ -61,3 +61,14 @@ def stretched_table() -> None:
     small = np.arange(4.0).repeat(4)[:, None]
     grid = posenc.learned_grid(small, 8, 4, resampling="linear-corners", class_tokens=0)
     assert np.abs(grid[::4, 0] - np.arange(8) * 3 / 7).max() < 1e-15
+
+
+def tenth() -> None:
+    """In new cells, row y of h moves by (y + 1/2)/10/(h + 1/10), which stays below 1/10."""
+    for height in range(2, 60):
+        for y in range(height):
+            centre = sympy.Rational(2 * y + 1, 2)
+            moved = centre / height - centre / (height + sympy.Rational(1, 10))
+            assert 0 < moved * height < sympy.Rational(1, 10)
+    last = (sympy.Rational(2 * 59 - 1, 2) / 10) / (59 + sympy.Rational(1, 10))
+    assert last > sympy.Rational(98, 1000)

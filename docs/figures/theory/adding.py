@@ -120,6 +120,7 @@ def loudness() -> Picture:
     plot.axvline(16, color=PLACE)
     plot.text(17.5, 2.3, "encoding: 16", va="center")
     plot.set_xscale("log")
+    plot.set_xticks([1, 10, 100], ["1", "10", "100"])
     plot.set_yticks(range(3), names)
     plot.set(ylim=(-0.5, 2.6), xlabel="length of a row (logarithmic)")
     return Picture(
