@@ -105,3 +105,28 @@ def printed_exponent() -> tuple[str, str]:
     right = posenc.sinusoidal([23], 6)[0, 2]
     assert math.isclose(printed, posenc.sinusoidal([23], 6, base=1e8)[0, 2], rel_tol=1e-12)
     return f"{printed:.6f}", f"{right:.6f}"
+
+
+def transpose() -> None:
+    """Exchanging sine and cosine turns R(k) into its transpose, which is RoPE's rotation."""
+    k = 3
+    sine, cosine = math.sin(k), math.cos(k)
+    turn = np.array([[cosine, sine], [-sine, cosine]])
+    rows = posenc.sinusoidal([5, 5 + k], 2)
+    assert np.abs(turn @ rows[0] - rows[1]).max() < 1e-14
+    assert np.abs(turn.T @ rows[0, ::-1] - rows[1, ::-1]).max() < 1e-14
+    assert np.abs(turn.T @ rows[0] - rows[1]).max() > 0.1
+    query = np.array([[0.5, -2.0]])
+    assert np.abs(posenc.rope(query, [k]) - query @ turn).max() < 1e-14
+
+
+def other_denominator() -> tuple[str, str]:
+    """Largest differences of a channel between d/2 and d/2-1, positions below 100."""
+
+    def largest(dim: int) -> float:
+        paper, other = (
+            posenc.sinusoidal(range(100), dim, denominator=by) for by in ("d/2", "d/2-1")
+        )
+        return float(np.abs(paper - other).max())
+
+    return f"{largest(512):.3f} for 512", f"{largest(8):.3f} for 8"
