@@ -130,3 +130,10 @@ def other_denominator() -> tuple[str, str]:
         return float(np.abs(paper - other).max())
 
     return f"{largest(512):.3f} for 512", f"{largest(8):.3f} for 8"
+
+
+def signs() -> tuple[str, str]:
+    """The frequency of channel 2 of 64 and half its wavelength."""
+    frequency = math.asin(posenc.sinusoidal([1], 64)[0, 2])
+    assert math.isclose(frequency, 10000 ** (-1 / 32), rel_tol=1e-12)
+    return f"= {frequency:.2f}", f"for {math.pi / frequency:.2f} positions"

@@ -41,6 +41,16 @@ def digits_jump() -> tuple[str, ...]:
     return f"14 and 15 share {shared[0]}", f"15 and 16 share {shared[1]}"
 
 
+def factor() -> str:
+    """Frequencies of neighbouring pairs, from the angles of position 1."""
+    row = posenc.sinusoidal([1], 512)[0].reshape(256, 2)
+    angles = np.arctan2(row[:, 0], row[:, 1])
+    ratios = angles[:-1] / angles[1:]
+    assert np.ptp(ratios) < 1e-9
+    assert 9000 < 1 / angles[-1] < 10000
+    return f"it is {ratios[0]:.3f}"
+
+
 def real_periods() -> tuple[str, ...]:
     """With 50 digits, rows come back after these periods, and after none of their parts."""
     said = []

@@ -1,52 +1,28 @@
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import Circle, FancyBboxPatch
 
 import posenc
-from picture import COLOURS, INK, Picture, axes
+from picture import COLOURS, INK, Picture, arrow, axes, blank, box, plus
 
 CONTENT, PLACE = COLOURS[0], COLOURS[1]
-
-
-def _box(plot: Axes, x: float, y: float, text: str, colour: str = INK, width: float = 2.0) -> None:
-    low = (x - width / 2, y - 0.36)
-    plot.add_patch(
-        FancyBboxPatch(low, width, 0.72, boxstyle="round,pad=0.06", fill=False, edgecolor=colour)
-    )
-    plot.text(x, y, text, ha="center", va="center", fontsize=9.5)
-
-
-def _plus(plot: Axes, x: float, y: float) -> None:
-    plot.add_patch(Circle((x, y), 0.28, fill=False))
-    plot.text(x, y, "+", ha="center", va="center", fontsize=13)
-
-
-def _arrow(plot: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    plot.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": INK, "linewidth": 1.2})
-
-
-def _blank(plot: Axes, right: float, top: float) -> None:
-    plot.set(xlim=(0, right), ylim=(0, top), aspect="equal")
-    plot.axis("off")
 
 
 def pipeline() -> Picture:
     """From words to the first layer"""
     figure, plot = axes(7.4, 2.2)
-    _blank(plot, 13.4, 4.0)
-    _box(plot, 1.2, 3.2, "word")
-    _box(plot, 4.2, 3.2, "embedding", CONTENT, 2.3)
-    _box(plot, 6.9, 3.2, "× √d", CONTENT, 1.5)
-    _plus(plot, 8.6, 3.2)
-    _box(plot, 10.2, 3.2, "dropout", width=1.5)
-    _box(plot, 12.3, 3.2, "layers", width=1.3)
-    _box(plot, 1.2, 0.8, "position")
-    _box(plot, 4.9, 0.8, "encoding PE", PLACE, 2.6)
+    blank(plot, 13.4, 4.0)
+    box(plot, 1.2, 3.2, "word")
+    box(plot, 4.2, 3.2, "embedding", CONTENT, 2.3)
+    box(plot, 6.9, 3.2, "× √d", CONTENT, 1.5)
+    plus(plot, 8.6, 3.2)
+    box(plot, 10.2, 3.2, "dropout", width=1.5)
+    box(plot, 12.3, 3.2, "layers", width=1.3)
+    box(plot, 1.2, 0.8, "position")
+    box(plot, 4.9, 0.8, "encoding PE", PLACE, 2.6)
     for start, end in ((2.3, 2.95), (5.45, 6.05), (7.75, 8.28), (8.92, 9.35), (11.05, 11.55)):
-        _arrow(plot, (start, 3.2), (end, 3.2))
-    _arrow(plot, (2.3, 0.8), (3.5, 0.8))
+        arrow(plot, (start, 3.2), (end, 3.2))
+    arrow(plot, (2.3, 0.8), (3.5, 0.8))
     plot.plot([6.3, 8.6], [0.8, 0.8], color=INK, linewidth=1.2)
-    _arrow(plot, (8.6, 0.8), (8.6, 2.88))
+    arrow(plot, (8.6, 0.8), (8.6, 2.88))
     plot.text(8.8, 1.7, "added, not concatenated", fontsize=9.5)
     return Picture(
         figure,
@@ -59,23 +35,23 @@ def pipeline() -> Picture:
 def residual() -> Picture:
     """Where the encoding enters, and how it may travel"""
     figure, plot = axes(7.4, 2.2)
-    _blank(plot, 13.4, 4.0)
-    _box(plot, 0.9, 1.2, "√d x", CONTENT, 1.3)
-    _plus(plot, 2.5, 1.2)
-    _box(plot, 2.5, 3.2, "PE", PLACE, 0.9)
-    _arrow(plot, (2.5, 2.78), (2.5, 1.5))
-    _arrow(plot, (1.6, 1.2), (2.2, 1.2))
+    blank(plot, 13.4, 4.0)
+    box(plot, 0.9, 1.2, "√d x", CONTENT, 1.3)
+    plus(plot, 2.5, 1.2)
+    box(plot, 2.5, 3.2, "PE", PLACE, 0.9)
+    arrow(plot, (2.5, 2.78), (2.5, 1.5))
+    arrow(plot, (1.6, 1.2), (2.2, 1.2))
     last = 2.5
     for number, x in enumerate((5.6, 8.7, 11.8)):
-        _box(plot, x - 1.2, 3.2, f"layer {number}", width=1.3)
-        _plus(plot, x, 1.2)
-        _arrow(plot, (last + 0.3, 1.2), (x - 0.3, 1.2))
+        box(plot, x - 1.2, 3.2, f"layer {number}", width=1.3)
+        plus(plot, x, 1.2)
+        arrow(plot, (last + 0.3, 1.2), (x - 0.3, 1.2))
         plot.plot([x - 2.3, x - 2.3], [1.2, 3.2], color=INK, linewidth=1.2)
-        _arrow(plot, (x - 2.3, 3.2), (x - 1.91, 3.2))
+        arrow(plot, (x - 2.3, 3.2), (x - 1.91, 3.2))
         plot.plot([x - 0.49, x], [3.2, 3.2], color=INK, linewidth=1.2)
-        _arrow(plot, (x, 3.2), (x, 1.5))
+        arrow(plot, (x, 3.2), (x, 1.5))
         last = x
-    _arrow(plot, (12.1, 1.2), (13.2, 1.2))
+    arrow(plot, (12.1, 1.2), (13.2, 1.2))
     plot.text(6.6, 0.45, "residual connection", ha="center", fontsize=9.5)
     return Picture(
         figure,
