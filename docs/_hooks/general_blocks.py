@@ -78,9 +78,9 @@ def desiderata() -> str:
         said = {wish.name: wish.holds for wish in scheme.desiderata}
         if said:
             cells = [{True: "yes", False: "no", None: ""}[said.get(name)] for name in names]
-            rows.append([f'<a href="{scheme.id}/#desiderata">{scheme.title}</a>', *cells])
-    meanings = [[name, prose(text)] for name, text in DESIDERATA.items()]
-    return table(["wish", "meaning"], meanings) + table(["scheme", *names], rows)
+            where = f"../../schemes/{scheme.id}/#desiderata"
+            rows.append([f'<a href="{where}">{scheme.title}</a>', *cells])
+    return table(["scheme", *names], rows)
 
 
 def files() -> str:

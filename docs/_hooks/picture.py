@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle, FancyBboxPatch
 
 INK = "#010203"
 """Becomes the colour of the text around the figure."""
@@ -64,3 +65,28 @@ def grid(
     """A figure with rows and columns of axes."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **kwargs)
+
+
+def blank(plot: Axes, right: float, top: float) -> None:
+    """Make axes a sheet for a diagram, from (0, 0) to (right, top)."""
+    plot.set(xlim=(0, right), ylim=(0, top), aspect="equal")
+    plot.axis("off")
+
+
+def box(plot: Axes, x: float, y: float, text: str, colour: str = INK, width: float = 2.0) -> None:
+    """A box of a diagram with a text in it, around a point."""
+    low = (x - width / 2, y - 0.36)
+    style = "round,pad=0.06"
+    plot.add_patch(FancyBboxPatch(low, width, 0.72, boxstyle=style, fill=False, edgecolor=colour))
+    plot.text(x, y, text, ha="center", va="center", fontsize=9.5)
+
+
+def plus(plot: Axes, x: float, y: float) -> None:
+    """An addition in a diagram."""
+    plot.add_patch(Circle((x, y), 0.28, fill=False))
+    plot.text(x, y, "+", ha="center", va="center", fontsize=13)
+
+
+def arrow(plot: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """An arrow of a diagram."""
+    plot.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": INK, "linewidth": 1.2})

@@ -54,3 +54,86 @@ def first_rise() -> tuple[str, str]:
         return int(np.argmax(np.diff(rows @ rows[0]) > 0)) + 1
 
     return f"offset {rise(512)} for 512 channels", f"offset {rise(64)} for 64"
+
+
+def clockwise() -> None:
+    """In the plane (sine, cosine) each step turns right; in (cosine, sine) left."""
+    rows = posenc.sinusoidal(np.arange(20), 512).reshape(20, 256, 2)
+    right, up = rows[..., 0], rows[..., 1]
+    assert (right[0] == 0).all()
+    assert (up[0] == 1).all()
+    assert ((right[:-1] * up[1:] - up[:-1] * right[1:]) < 0).all()
+    assert ((up[:-1] * right[1:] - right[:-1] * up[1:]) > 0).all()
+
+
+def position_one() -> tuple[str, str]:
+    """The first and the last pairs of position 1, with 50 digits and by the reference."""
+    with mpmath.workdps(50):
+        slow = mpmath.mpf(10000) ** (-mpmath.mpf(255) / 256)
+        fast = mpmath.mpf(10000) ** (-mpmath.mpf(1) / 256)
+        values = [f(angle) for angle in (1, fast, slow) for f in (mpmath.sin, mpmath.cos)]
+    row = posenc.sinusoidal([1], 512)[0, [0, 1, 2, 3, 510, 511]]
+    assert np.abs(row - np.array(values, dtype=float)).max() < 1e-15
+    printed = [f"{float(value):.4f}" for value in values]
+    return ", ".join(printed[:4]), ", ".join(printed[4:])
+
+
+def still_channels() -> tuple[str, str]:
+    """The angle at position 127 of the pair at channel 400, the largest from there on."""
+    angles = 127 * 10000.0 ** (-np.arange(256) / 256)
+    assert (np.diff(angles) < 0).all()
+    rows = posenc.sinusoidal([127], 512)[0]
+    assert math.isclose(math.atan2(rows[400], rows[401]), angles[200], rel_tol=1e-12)
+    return f"more than {math.ceil(angles[200] * 10) / 10} radians", f"these {512 - 400}"
+
+
+def generator() -> None:
+    """SymPy: f' = G f; and R' = G R with R(0) = I, which e^(kG) alone fulfils."""
+    p, k, w = sympy.symbols("p k w", real=True)
+    point = sympy.Matrix([sympy.sin(p * w), sympy.cos(p * w)])
+    g = w * sympy.Matrix([[0, 1], [-1, 0]])
+    assert point.diff(p) == g * point
+    sine, cosine = sympy.sin(k * w), sympy.cos(k * w)
+    turn = sympy.Matrix([[cosine, sine], [-sine, cosine]])
+    assert turn.diff(k) == g * turn
+    assert turn.subs(k, 0) == sympy.eye(2)
+
+
+def printed_exponent() -> tuple[str, str]:
+    """The printed formula is the reference with base 10^8; both at position 23, channel 2 of 6."""
+    printed = math.sin(23 / 10000 ** (2 * 2 / 6))
+    right = posenc.sinusoidal([23], 6)[0, 2]
+    assert math.isclose(printed, posenc.sinusoidal([23], 6, base=1e8)[0, 2], rel_tol=1e-12)
+    return f"{printed:.6f}", f"{right:.6f}"
+
+
+def transpose() -> None:
+    """Exchanging sine and cosine turns R(k) into its transpose, which is RoPE's rotation."""
+    k = 3
+    sine, cosine = math.sin(k), math.cos(k)
+    turn = np.array([[cosine, sine], [-sine, cosine]])
+    rows = posenc.sinusoidal([5, 5 + k], 2)
+    assert np.abs(turn @ rows[0] - rows[1]).max() < 1e-14
+    assert np.abs(turn.T @ rows[0, ::-1] - rows[1, ::-1]).max() < 1e-14
+    assert np.abs(turn.T @ rows[0] - rows[1]).max() > 0.1
+    query = np.array([[0.5, -2.0]])
+    assert np.abs(posenc.rope(query, [k]) - query @ turn).max() < 1e-14
+
+
+def other_denominator() -> tuple[str, str]:
+    """Largest differences of a channel between d/2 and d/2-1, positions below 100."""
+
+    def largest(dim: int) -> float:
+        paper, other = (
+            posenc.sinusoidal(range(100), dim, denominator=by) for by in ("d/2", "d/2-1")
+        )
+        return float(np.abs(paper - other).max())
+
+    return f"{largest(512):.3f} for 512", f"{largest(8):.3f} for 8"
+
+
+def signs() -> tuple[str, str]:
+    """The frequency of channel 2 of 64 and half its wavelength."""
+    frequency = math.asin(posenc.sinusoidal([1], 64)[0, 2])
+    assert math.isclose(frequency, 10000 ** (-1 / 32), rel_tol=1e-12)
+    return f"= {frequency:.2f}", f"for {math.pi / frequency:.2f} positions"

@@ -1,0 +1,130 @@
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import sympy
+
+import posenc
+
+
+def tied() -> None:
+    """SymPy: (W W)(x; p) = W(x + p) for a matrix of symbols, and no single W gives other blocks."""
+    matrix, x, p = sympy.MatrixSymbol("W", 3, 2), sympy.Matrix([1, 2]), sympy.Matrix([5, 7])
+    w = sympy.Matrix(matrix)
+    assert (w.row_join(w) * x.col_join(p) - w * (x + p)).expand() == sympy.zeros(3, 1)
+    other = sympy.Matrix([[1, 0]]).row_join(sympy.Matrix([[0, 1]]))
+    one, two = sympy.Matrix([1, 0, 0, 0]), sympy.Matrix([0, 0, 1, 0])
+    assert one[:2, :] + one[2:, :] == two[:2, :] + two[2:, :]
+    assert other * one != other * two
+
+
+def parameters() -> tuple[str, ...]:
+    """Entries of three matrices, what 64 more channels add, and factors of square matrices."""
+    d, e = 512, 64
+    growth = [(d + wide) ** 2 / d**2 for wide in (e, d)]
+    return f"{3 * d * e:,}", f"{3 * d * d:,}", f"by {growth[0]:.2f}", f"by {growth[1]:.0f} for 512"
+
+
+def collision() -> None:
+    """Two words at two places have one row, exactly and by the reference."""
+    one = sympy.sin(1), sympy.cos(1) - 1
+    assert [one[0] + sympy.sin(0), one[1] + sympy.cos(0)] == [sympy.sin(1), sympy.cos(1)]
+    first = posenc.sinusoidal([0], 2)[0] + np.array(one, dtype=float)
+    assert np.abs(first - posenc.sinusoidal([1], 2)).max() < 1e-15
+
+
+def directions() -> tuple[str, ...]:
+    """How many principal directions hold 99 % of the squared length of the table."""
+
+    def count(positions: int) -> int:
+        rows = posenc.sinusoidal(np.arange(positions), 512)
+        values = np.linalg.eigvalsh(rows.T @ rows)[::-1]
+        held = np.cumsum(values) / np.sum(values)
+        return int(np.argmax(held >= 0.99)) + 1
+
+    return f"{count(128)} directions", f"are {count(512)} such", f"are {count(2048)}"
+
+
+def _lengths(spread: float) -> tuple[float, float, float]:
+    plain = spread * 512**0.5
+    encoding = float(np.linalg.norm(posenc.sinusoidal([17], 512)))
+    return plain, plain * 512**0.5, encoding
+
+
+def small_spread() -> tuple[str, ...]:
+    """Lengths for the standard deviation 0.02."""
+    plain, scaled, encoding = _lengths(0.02)
+    return f"{plain:.2f}", f"{scaled:.1f}", f"{encoding:.0f}", f"{encoding / plain:.0f} times"
+
+
+def unit_spread() -> tuple[str, ...]:
+    """Lengths for the standard deviation 1/sqrt(512)."""
+    plain, scaled, encoding = _lengths(512**-0.5)
+    return f"{512**-0.5:.3f}", f"{plain:.1f}", f"{scaled:.1f}", f"{scaled / encoding:.1f} times"
+
+
+def wide_spread() -> tuple[str, ...]:
+    """Lengths for the standard deviation 1."""
+    plain, scaled, encoding = _lengths(1)
+    return f"{plain:.1f}", f"{scaled:.0f}", f"{scaled / encoding:.0f} times"
+
+
+def dropout() -> str:
+    """Expectations over all masks of rows of three numbers, in fractions, with r = 1/10."""
+    rate, x, y = Fraction(1, 10), (3, -1, 2), (1, 4, 5)
+
+    def masks() -> list[tuple[Fraction, list[Fraction]]]:
+        found = []
+        for kept in product((0, 1), repeat=3):
+            weight = (1 - rate) ** sum(kept) * rate ** (3 - sum(kept))
+            found.append((weight, [k / (1 - rate) for k in kept]))
+        return found
+
+    def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
+        return sum(m * n for m, n in zip(a, b, strict=True))
+
+    def dropped(row: tuple[int, ...], by: list[Fraction]) -> list[Fraction]:
+        return [m * n for m, n in zip(row, by, strict=True)]
+
+    mean = [sum(w * dropped(x, by)[i] for w, by in masks()) for i in range(3)]
+    assert mean == list(x)
+    other = sum(
+        w * v * dot(dropped(x, by), dropped(y, too)) for w, by in masks() for v, too in masks()
+    )
+    assert other == dot(x, y)
+    own = sum(w * dot(dropped(x, by), dropped(x, by)) for w, by in masks())
+    assert own == dot(x, x) / (1 - rate)
+    return "1/(1 - r)"
+
+
+def telescope() -> None:
+    """Five layers of the form h + f(LN h): the last input is the first and the sum of all f."""
+    layers = [(k * np.arange(16).reshape(4, 4) % 7 - 3) / 4 for k in (2, 3, 5, 6, 11)]
+    h0 = posenc.sinusoidal([3], 4)[0] + [0.5, -0.25, 1.0, 0.75]
+    h, added = h0, np.zeros(4)
+    for layer in layers:
+        normal = (h - h.mean()) / h.std()
+        added = added + layer @ normal
+        h = h + layer @ normal
+    assert np.abs(h - (h0 + added)).max() < 1e-14
+
+
+def cancelled() -> None:
+    """With f(h) = -h every row becomes 0, whatever its position."""
+    rows = posenc.sinusoidal(np.arange(5), 4)
+    assert not (rows + -rows).any()
+
+
+def four_terms() -> None:
+    """SymPy: the product of the sums has four terms with M; side by side, one block for each."""
+    m = sympy.Matrix(2, 2, sympy.symbols("m:4"))
+    x, p, y, q = (sympy.Matrix(sympy.symbols(f"{name}:2")) for name in "xpyq")
+
+    def term(a: sympy.Matrix, b: sympy.Matrix) -> sympy.Expr:
+        return (a.T * m * b)[0]
+
+    terms = term(x, y) + term(x, q) + term(p, y) + term(p, q)
+    assert sympy.expand(term(x + p, y + q) - terms) == 0
+    wide = sympy.Matrix(sympy.BlockMatrix([[m, m], [m, m]]))
+    beside = (x.col_join(p).T * wide * y.col_join(q))[0]
+    assert sympy.expand(beside - terms) == 0
