@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 INK = "#010203"
@@ -64,3 +66,18 @@ def grid(
     """A figure with rows and columns of axes."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **kwargs)
+
+
+def shade(plot: Axes, mask: Any, colour: str = COLOURS[0], **kwargs: Any) -> None:
+    """Fill the cells of a boolean matrix; row 0 is on top. Cells drawn before stay visible."""
+    image = np.zeros((*np.shape(mask), 4))
+    image[np.asarray(mask, dtype=bool)] = to_rgba(colour)
+    plot.imshow(image, interpolation="none", **kwargs)
+
+
+def plain(plot: Axes, title: str = "") -> None:
+    """Leave ticks out and draw a whole frame, as around a matrix."""
+    plot.set_xticks([])
+    plot.set_yticks([])
+    plot.spines[:].set_visible(True)
+    plot.set_title(title, fontsize=10)
