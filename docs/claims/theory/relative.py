@@ -169,10 +169,7 @@ def row_rope() -> None:
 
 
 def toeplitz() -> str:
-    """Entries along a diagonal are compared with those one row up, and FIRE has a counter-example.
-
-    So they are constant in four schemes; FIRE's are, up to its threshold, and not beyond.
-    """
+    """Entries are compared along diagonals; those of FIRE agree up to its threshold only."""
     n = 64
 
     def constant(matrix: Array) -> bool:
