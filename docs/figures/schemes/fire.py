@@ -10,7 +10,10 @@ def inputs() -> Picture:
     figure, plot = axes(7.0, 3.2)
     for query, colour in zip((256, 512, 2048, 8192), COLOURS, strict=False):
         row = posenc.fire_bias(one, none, one[None], none, 1, query + 1)[0, 0, ::-1]
-        plot.plot(np.arange(query + 1), row, color=colour, label=f"query at {query:,}")
+        width = 5 if query == 256 else 1.6  # below the curve of 512, which it is a part of
+        plot.plot(
+            np.arange(query + 1), row, color=colour, linewidth=width, label=f"query at {query:,}"
+        )
     plot.set(xlabel="distance", ylabel="input", ylim=(0, 1.05))
     plot.set_xscale("symlog", linthresh=1, base=10)
     plot.set_xticks([0, 1, 10, 100, 1000, 8192], ["0", "1", "10", "100", "1,000", "8,192"])
