@@ -2,6 +2,7 @@ import math
 from fractions import Fraction
 
 import ml_dtypes
+import mpmath
 import numpy as np
 import sympy
 
@@ -39,6 +40,36 @@ def conditionally_positive() -> None:
         assert least(-(distance**r2)) > -1e-12
     for r2 in (2.1, 2.5, 3.0):
         assert least(-(distance**r2)) < -1e-6
+
+
+def powers_from_cosines() -> None:
+    """Both integrals by mpmath, for three exponents and two distances."""
+
+    def integral(x: float, r: float) -> mpmath.mpf:
+        # 1 - cos as a square, which does not cancel near 0
+        near = mpmath.quad(lambda t: 2 * mpmath.sin(t * x / 2) ** 2 / t ** (1 + r), [0, 0.5, 1])
+        waves = mpmath.quadosc(lambda t: mpmath.cos(t * x) / t ** (1 + r), [1, mpmath.inf], omega=x)
+        return near + 1 / mpmath.mpf(r) - waves
+
+    for r in (0.5, 1.0, 1.5):
+        for x in (0.7, 3.0):
+            assert mpmath.almosteq(integral(x, r), mpmath.mpf(x) ** r * integral(1, r), 1e-9)
+
+
+def logarithm_from_cosines() -> None:
+    """Both integrals by mpmath, for several distances."""
+    for s, x in ((0.5, 1.0), (2.0, 3.0)):
+        half = mpmath.quadosc(
+            lambda t, s=s, x=x: s * mpmath.cos(t * x) / (mpmath.pi * (s**2 + t**2)),
+            [0, mpmath.inf],
+            omega=x,
+        )
+        assert mpmath.almosteq(2 * half, mpmath.exp(-s * x), 1e-9)
+    for y in (0.01, 1.0, 50.0):
+        found = mpmath.quad(
+            lambda s, y=y: -mpmath.expm1(-s * y) * mpmath.exp(-s) / s, [0, 0.1, 1, 10, mpmath.inf]
+        )
+        assert mpmath.almosteq(found, mpmath.log(1 + y), 1e-9)
 
 
 def special_powers() -> None:
