@@ -18,6 +18,7 @@ from pages import module_of
 from picture import INK, SETTINGS, Picture
 
 MARK = re.compile(r'<div class="figure-here" id="(?P<id>[a-z0-9-]+)"></div>')
+IMAGE_ID = re.compile(r'(<image\b[^>]*?) id="[^"]*"')
 
 
 def mark(page: str, name: str) -> str:
@@ -56,6 +57,7 @@ def _shown(page: str, name: str) -> str:
     opening, _, rest = body.partition(">")
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', opening)[0]
     rest = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", rest, flags=re.S)
+    rest = IMAGE_ID.sub(r"\1", rest)  # made from its pixels, so two equal images would share it
     rest = re.sub(r'\bid="', f'id="{name}-', rest)
     rest = re.sub(r'(href="|url\()#', rf"\g<1>#{name}-", rest)
     rest = rest.replace(INK, "currentColor")

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 
@@ -90,3 +92,18 @@ def plus(plot: Axes, x: float, y: float) -> None:
 def arrow(plot: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
     """An arrow of a diagram."""
     plot.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": INK, "linewidth": 1.2})
+
+
+def shade(plot: Axes, mask: Any, colour: str = COLOURS[0], **kwargs: Any) -> None:
+    """Fill the cells of a boolean matrix; row 0 is on top. Cells drawn before stay visible."""
+    image = np.zeros((*np.shape(mask), 4))
+    image[np.asarray(mask, dtype=bool)] = to_rgba(colour)
+    plot.imshow(image, interpolation="none", **kwargs)
+
+
+def plain(plot: Axes, title: str = "") -> None:
+    """Leave ticks out and draw a whole frame, as around a matrix."""
+    plot.set_xticks([])
+    plot.set_yticks([])
+    plot.spines[:].set_visible(True)
+    plot.set_title(title, fontsize=10)

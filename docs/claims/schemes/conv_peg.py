@@ -1,0 +1,60 @@
+from typing import Any
+
+import numpy as np
+
+import posenc
+
+Array = np.ndarray[Any, Any]
+RANDOM = np.random.default_rng(20)
+
+
+def _layer(picture: Array, weight: Array, bias: Array) -> Array:
+    height, width, dim = picture.shape
+    out = posenc.conv_peg(picture.reshape(-1, dim), weight, bias, height, width)
+    return np.asarray(out).reshape(picture.shape)
+
+
+def moves_along() -> None:
+    """A picture moved by one patch: the interior moves along, the column at the edge does not."""
+    wide, weight, bias = (RANDOM.standard_normal(shape) for shape in ((6, 9, 3), (3, 3, 3), (3,)))
+    first, second = (_layer(part, weight, bias) for part in (wide[:, 1:], wide[:, :-1]))
+    assert np.array_equal(first[:, 1:-2], second[:, 2:-1])
+    assert not np.array_equal(first[:, :1], second[:, 1:2])
+
+
+def nine_six_four() -> None:
+    """Equal patches, weights of one and no bias: the gain counts the weights that meet a patch."""
+    gain = _layer(np.ones((5, 7, 1)), np.ones((1, 3, 3)), np.zeros(1))[..., 0] - 1
+    assert gain[0, 0] == gain[0, -1] == gain[-1, 0] == gain[-1, -1] == 4
+    assert set(gain[1:-1, 0]) == set(gain[0, 1:-1]) == {6}
+    assert set(gain[1:-1, 1:-1].ravel()) == {9}
+
+
+def circular() -> None:
+    """Equal patches continued from the opposite side are equal after ten layers."""
+    picture = np.ones((5, 7, 1))
+    weight = RANDOM.standard_normal((3, 3)) / 9
+    for _ in range(10):
+        gained = sum(
+            weight[s + 1, t + 1] * np.roll(picture, (-s, -t), axis=(0, 1))
+            for s in (-1, 0, 1)
+            for t in (-1, 0, 1)
+        )
+        picture = picture + gained
+    assert len(np.unique(picture)) == 1
+
+
+def kinds_of_patches() -> tuple[str, str]:
+    """Different values among 14 by 14 equal patches, layer by layer."""
+    picture = np.ones((14, 14, 1))
+    weight, kinds = RANDOM.standard_normal((1, 3, 3)) / 9, []
+    while not kinds or kinds[-1] < 196:
+        picture = _layer(picture, weight, np.zeros(1))
+        kinds.append(len(np.unique(picture.round(9))))
+    assert kinds[:-1] == [(2 * layers + 1) ** 2 for layers in range(1, len(kinds))]
+    return f"After one layer {kinds[0]}:", f"it takes {len(kinds)} layers"
+
+
+def parameters() -> tuple[str, str]:
+    """Products of the sizes."""
+    return f"= {9 * 768 + 768}\\) numbers", f"= {14 * 14 * 768}\\)"
