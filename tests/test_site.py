@@ -19,8 +19,8 @@ from tests.building import CHECKOUT, built
 
 sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
 
-import findings  # noqa: E402
-from references import arxiv_id, references  # noqa: E402
+import findings
+from references import arxiv_id, references
 
 SCHEMES = load_all()
 LOADED = {
