@@ -313,7 +313,7 @@ def e41() -> tuple[str, str]:
 
 def e43() -> None:
     """Weights of linear attention whose numerator alone is rotated, for elu + 1 features."""
-    q, k = np.exp(np.minimum(X, 0)), np.exp(np.minimum(X[::-1], 0)) + np.maximum(X[::-1], 0)
+    q, k = (np.exp(np.minimum(x, 0)) + np.maximum(x, 0) for x in (X, X[::-1]))
     turned = posenc.rope(q, np.arange(0, 50, 10)) @ posenc.rope(k, np.arange(0, 50, 10)).T
     weights = turned / (q @ k.T).sum(axis=1, keepdims=True)
     assert np.abs(weights.sum(axis=1) - 1).max() > 0.1
@@ -416,6 +416,26 @@ def e64() -> None:
 def e07() -> str:
     """The longest wavelength of 8 channels, in units of 2 pi."""
     return f"{1 / math.asin(posenc.sinusoidal([1], 8)[0, 6]):,.0f} times"
+
+
+def yarn_ramp() -> str:
+    """Frequencies of both ramps, 128 channels, base 10,000, 4,096 positions, factor 16."""
+    code, paper = (
+        posenc.yarn_frequencies(128, factor=16.0, original_max_position_embeddings=4096, ramp=ramp)
+        for ramp in ("index", "rotations")
+    )
+    return f"turns {(code / paper).max():.2f} times"
+
+
+def deberta_distance() -> None:
+    """Scores of the reference with both distances, for the same tables."""
+    q, k = RANDOM.normal(size=(2, 1, 5, 4))
+    q_r, k_r = RANDOM.normal(size=(2, 1, 6, 4))
+    both = [
+        posenc.deberta_scores(q, k, q_r, k_r, p2c_index=index)
+        for index in ("query-minus-key", "key-minus-query")
+    ]
+    assert np.abs(both[0] - both[1]).max() > 0.1
 
 
 def longrope_first() -> None:
