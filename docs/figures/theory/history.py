@@ -1,8 +1,5 @@
 import calendar
 
-import numpy as np
-
-import posenc
 from picture import COLOURS, Picture, axes
 from references import references
 
@@ -73,33 +70,4 @@ def timeline() -> Picture:
         "rotation from 2021 on, methods for longer contexts in 2023 and 2024, and encodings by "
         "content, or none at all, from 2022 on. Convolutions and patterns run beside them.",
         "Months are from the papers' numbers at arXiv.",
-    )
-
-
-def factors() -> Picture:
-    """By how much each pair is slowed down for a context four times as long"""
-    figure, plot = axes(height=3.0)
-    plain = 10000.0 ** -(np.arange(64) / 64)
-    length = {"original_max_position_embeddings": 4096}
-    shown = {
-        "interpolation": posenc.position_interpolation_frequencies(128, factor=4.0),
-        "NTK-aware": posenc.ntk_aware_frequencies(128, factor=4.0),
-        "YaRN": posenc.yarn_frequencies(128, factor=4.0, **length),
-        "Llama 3.1": posenc.llama3_frequencies(
-            128, base=1e4, factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, **length
-        ),
-    }
-    for (name, frequencies), colour in zip(shown.items(), COLOURS, strict=False):
-        plot.plot(np.arange(64), plain / frequencies, color=colour, label=name)
-    plot.set(
-        xlabel="pair, from the fastest to the slowest", ylabel="slowed down by", ylim=(0.8, 4.2)
-    )
-    plot.legend(fontsize=9, loc="lower right", bbox_to_anchor=(1, 0.1))
-    return Picture(
-        figure,
-        "Four curves over the 64 pairs. Interpolation is 4 everywhere. The NTK-aware curve rises "
-        "slowly from 1 to 4. YaRN and Llama 3.1 stay at 1 for the fast pairs, rise on a ramp in "
-        "the middle and stay at 4 for the slow ones; Llama's ramp begins later and is steeper.",
-        "128 channels, base 10,000, trained on 4,096 positions, extended by a factor of 4; YaRN as "
-        "it was released.",
     )
