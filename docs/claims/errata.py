@@ -418,6 +418,32 @@ def e07() -> str:
     return f"{1 / math.asin(posenc.sinusoidal([1], 8)[0, 6]):,.0f} times"
 
 
+def channel_for_pair() -> tuple[str, ...]:
+    """Rows of 512 channels whose exponents are 2c/d for channel c, at 200 positions."""
+    channels = np.arange(512)
+    angles = np.arange(200)[:, None] / 10000.0 ** (2 * channels / 512)
+    table = np.where(channels % 2, np.cos(angles), np.sin(angles))
+    lengths = np.linalg.norm(table, axis=1)
+    assert np.ptp([table[m] @ table[m + 10] for m in range(190)]) > 0.5
+    return f"{lengths.min():.2f} and {lengths.max():.2f}", "should be 16"
+
+
+def floor_division() -> tuple[str, ...]:
+    """The step as written, for widths from 6 to 1,024, and the frequencies of 256 channels."""
+    steps = {-math.log(10000.0) / width // 2 for width in range(6, 1025, 2)}
+    assert steps == {-1.0}
+    frequencies = np.exp(np.arange(0, 128, 2) * -1.0)
+    small = int((frequencies < 1e-7).sum())
+    return "−1.0", f"of {len(frequencies)} frequencies {small} are below"
+
+
+def base_and_exponent() -> str:
+    """Numbers from 0 to 1 in 128 steps, raised to the power of 1e-4."""
+    exponents = np.arange(128) / 128
+    near = np.abs(exponents**1e-4 - 1) < 5e-4
+    return f"{near.sum()} of {len(near)} even steps"
+
+
 def yarn_ramp() -> str:
     """Frequencies of both ramps, 128 channels, base 10,000, 4,096 positions, factor 16."""
     code, paper = (
