@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import shutil
+import sys
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,9 +12,15 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from mkdocs.exceptions import PluginError
 
 from posenc_conformance.spec import Scheme, load_all
 from tests.building import CHECKOUT, built
+
+sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
+
+import findings
+from references import arxiv_id, references
 
 SCHEMES = load_all()
 LOADED = {
@@ -169,6 +176,7 @@ def test_scheme_without_a_page_fails_the_build(tmp_path: Path) -> None:
 def _copy_with(folder: Path, page: str, text: str) -> Path:
     """A copy of the documentation in which one page consists of other text."""
     shutil.copytree(CHECKOUT / "docs", folder / "docs")
+    (folder / "tests").symlink_to(CHECKOUT / "tests")
     (folder / "docs" / page).write_text(text, encoding="utf-8")
     configuration = (CHECKOUT / "mkdocs.yml").read_text(encoding="utf-8")
     paths = f"paths: [{CHECKOUT / 'reference'}, {CHECKOUT / 'conformance'}]"
@@ -187,3 +195,64 @@ def test_provenance_is_hashed_as_the_page_on_the_format_says(scheme: Scheme) -> 
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(text.encode()).hexdigest()
         assert golden["provenance"]["sha256"] == digest, golden["id"]
+
+
+PAPERS = [
+    (scheme, source, arxiv)
+    for scheme in SCHEMES
+    for source in scheme.sources.values()
+    if (arxiv := arxiv_id(source.get("url", "")))
+]
+
+
+def _mistold(title: str, arxiv: str) -> str:
+    """What a source's title says of its paper that the bibliography does not; nothing if all."""
+    entry = next((each for each in references().values() if each.arxiv == arxiv), None)
+    if entry is None:
+        return f"arXiv {arxiv} has no entry in references.yaml"
+    said = re.match(r"([\w-]+).*? (\d{4}), ", title)
+    wanted = (re.split(r"[ ,]", entry.authors)[0], str(entry.year))
+    return "" if said is None or said.groups() == wanted else f"{title!r} is not of {wanted}"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "source", "arxiv"), PAPERS, ids=[f"{s.id}-{arxiv}" for s, _, arxiv in PAPERS]
+)
+def test_papers_of_schemes_are_in_the_bibliography(
+    scheme: Scheme, source: dict[str, str], arxiv: str
+) -> None:
+    assert not _mistold(source["title"], arxiv), scheme.path.name
+
+
+@pytest.mark.parametrize(
+    ("title", "arxiv", "found"),
+    [
+        ("Nobody 2017, A paper", "1706.00000", "no entry"),
+        ("Vaswani et al. 2018, Attention Is All You Need", "1706.03762", "2017"),
+        ("Shazeer 2017, Attention Is All You Need", "1706.03762", "Vaswani"),
+    ],
+)
+def test_a_mistold_paper_is_found(title: str, arxiv: str, found: str) -> None:
+    assert found in _mistold(title, arxiv)
+
+
+def test_bibliography_leads_to_pages_of_schemes(site: Path) -> None:
+    text = (site / "bibliography" / "index.html").read_text(encoding="utf-8")
+    for scheme, _, arxiv in PAPERS:
+        entry = next(each for each in references().values() if each.arxiv == arxiv)
+        block = text.partition(f'<span id="{entry.key}">')[2].partition("</p>")[0]
+        assert f"schemes/{scheme.id}/" in block, (scheme.id, arxiv)
+
+
+def test_every_known_failure_is_a_finding(site: Path) -> None:
+    text = (site / "findings" / "index.html").read_text(encoding="utf-8")
+    for path in sorted((CHECKOUT / "tests" / "known").glob("*.yaml")):
+        for entry in yaml.safe_load(path.read_text(encoding="utf-8"))["failures"]:
+            assert entry["id"] in text, (path.name, entry["id"])
+
+
+def test_a_finding_needs_its_library_and_version(tmp_path: Path) -> None:
+    path = tmp_path / "someone.yaml"
+    path.write_text("# Somebody found this.\nfailures: []\n", encoding="utf-8")
+    with pytest.raises(PluginError, match=r"someone\.yaml must begin with a comment"):
+        findings.judged(path)

@@ -19,6 +19,7 @@ from mkdocs.exceptions import PluginError
 
 import claims
 import explorer_data
+import findings
 import posenc
 import references
 from markup import code, fenced, paragraph, prose, table
@@ -360,6 +361,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "list:checks": check_count,
     "list:claims": claims.overview,
     "list:files": files,
+    "list:findings": findings.findings,
     "list:desiderata": desiderata,
     "list:references": references.bibliography,
     "list:schemes": scheme_list,

@@ -10,11 +10,13 @@ from mkdocs.exceptions import PluginError
 
 from markup import link
 from pages import DOCS
+from scheme_blocks import schemes
 
 FILE = DOCS / "references.yaml"
 PAGE = "bibliography.md"
 CITED = re.compile(r"\[@(?P<key>[a-z0-9-]+)(?:, (?P<where>[^\]]+))?\]")
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.S)
+ARXIV = re.compile(r"arxiv\.org/abs/(\d{4}\.\d{4,5})")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,17 @@ class Reference:
     def short(self) -> str:
         """As it is cited."""
         return f"{self.authors} {self.year}"
+
+    @property
+    def arxiv(self) -> str | None:
+        """Its number at arXiv, if it is there."""
+        return arxiv_id(self.url)
+
+
+def arxiv_id(url: str) -> str | None:
+    """The number of the paper that an address leads to, without its version."""
+    found = ARXIV.search(url)
+    return found[1] if found else None
 
 
 @lru_cache(maxsize=1)
@@ -62,12 +75,19 @@ def cited(page: str, markdown: str) -> str:
 
 
 def citing() -> dict[str, list[str]]:
-    """Pages by the key that they cite."""
+    """Pages by the key that they cite, or whose scheme has the paper among its sources."""
     pages: dict[str, list[str]] = {}
+    papers = {each.arxiv: each.key for each in references().values() if each.arxiv}
     for path in sorted(DOCS.rglob("*.md")):
+        page = path.relative_to(DOCS).as_posix()
         text = CODE.sub("", path.read_text(encoding="utf-8"))
-        for key in dict.fromkeys(match["key"] for match in CITED.finditer(text)):
-            pages.setdefault(key, []).append(path.relative_to(DOCS).as_posix())
+        keys = [match["key"] for match in CITED.finditer(text)]
+        scheme = schemes().get(path.stem) if page.startswith("schemes/") else None
+        if scheme is not None:
+            urls = [source.get("url", "") for source in scheme.sources.values()]
+            keys += [papers[arxiv] for arxiv in map(arxiv_id, urls) if arxiv in papers]
+        for key in dict.fromkeys(keys):
+            pages.setdefault(key, []).append(page)
     return pages
 
 

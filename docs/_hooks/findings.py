@@ -1,0 +1,126 @@
+"""Findings: what released libraries are known to get wrong, from the files of known failures.
+
+Each file under ``tests/known`` begins with a comment: library, version, and what was found. Its
+entries are checks that fail; those of one reason are one finding.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import yaml
+from mkdocs.exceptions import PluginError
+
+from markup import code, heading, paragraph, prose, thread
+from pages import DOCS
+from posenc_conformance.checks import LEVELS
+
+FOLDER = DOCS.parent / "tests" / "known"
+COMMENT = re.compile(r"\A(?:#.*\n)*")
+HEAD = re.compile(r"(?P<library>[\w-]+) (?P<version>\d[\w.]*\w.*?)[.:](?:\s|$)")
+INNER = r"\((?:[^()]|\([^()]*\))*\)"
+NAME = re.compile(
+    rf"(?<!\w)([A-Za-z][a-z0-9]*_\w+|_\w+|[A-Z][a-z0-9]+[A-Z]\w+|[a-z]+{INNER}(?:\.[a-z]+{INNER})*)"
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A reason for which checks of a library fail."""
+
+    reason: str
+    link: str
+    checks: tuple[str, ...]
+
+    @property
+    def levels(self) -> list[str]:
+        """Levels of the checks that fail, in the order of the kit."""
+        failed = {check.split("::")[1] for check in self.checks}
+        return [level for level in LEVELS if level in failed]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one adapter's file of known failures says of a library."""
+
+    adapter: str
+    library: str
+    version: str
+    remark: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def reasons(self) -> dict[str, tuple[str, ...]]:
+        """Checks by their reason."""
+        return {found.reason: found.checks for found in self.findings}
+
+
+def judged(path: Path) -> Judged:
+    """A file of known failures; raises PluginError where it does not say what was judged."""
+    text = path.read_text(encoding="utf-8")
+    comment = " ".join(line.lstrip("# ") for line in COMMENT.findall(text)[0].splitlines())
+    head = HEAD.match(comment)
+    if head is None:
+        raise PluginError(
+            f"{path.name} must begin with a comment that names library and version, such as "
+            f"'# timm 1.0.31. What was found.', not with {comment[:60]!r}"
+        )
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for entry in yaml.safe_load(text)["failures"]:
+        reasons.setdefault((entry["reason"], entry.get("link", "")), []).append(entry["id"])
+    return Judged(
+        path.stem,
+        head["library"],
+        head["version"],
+        comment[len(head[0]) :].strip(),
+        tuple(Finding(reason, link, tuple(ids)) for (reason, link), ids in reasons.items()),
+    )
+
+
+def all_judged() -> list[Judged]:
+    """Every file of known failures."""
+    return [judged(path) for path in sorted(FOLDER.glob("*.yaml"))]
+
+
+def findings() -> str:
+    """All findings by library."""
+    text, count = "", 0
+    listed = sorted(all_judged(), key=lambda each: (each.library, each.version, each.adapter))
+    for (library, version), group in groupby(listed, lambda each: (each.library, each.version)):
+        some = list(group)
+        reasons = dict.fromkeys(found.reason for each in some for found in each.findings)
+        count += len(reasons)
+        text += heading(2, f"{library} {version}", library)
+        for each in some:
+            mine = [found for found in each.findings if found.reason in reasons]
+            text += paragraph(_typed(each.remark)) if each.remark else ""
+            for found in sorted(mine, key=lambda found: LEVELS.index(found.levels[0])):
+                del reasons[found.reason]
+                text += _shown(found, [a for a in some if found.reason in a.reasons])
+    head = f"{count} findings in {len({each.library for each in listed})} libraries."
+    return f"\n{head}\n\n{text}\n"
+
+
+def _shown(found: Finding, where: Iterable[Judged]) -> str:
+    """A finding with the adapters that show it and their checks."""
+    text, count = "", 0
+    for each in where:
+        checks = each.reasons[found.reason]
+        count += len(checks)
+        items = "".join(f"<li>{code(check)}</li>" for check in checks)
+        text += paragraph(f"Reproduce: {code(f'make conformance IMPL={each.adapter}')}")
+        text += f"<ul>{items}</ul>"
+    seen = paragraph(f"Discussed in {thread(found.link)}.") if found.link else ""
+    number = f"{count} checks" if count > 1 else "1 check"
+    return (
+        f'\n<details class="golden"><summary>{_typed(found.reason)} '
+        f"<small>({', '.join(found.levels)}: {number})</small></summary>{seen}{text}</details>\n\n"
+    )
+
+
+def _typed(text: str) -> str:
+    """Plain text whose names of code are set as code."""
+    pieces = NAME.split(text)
+    return "".join(code(piece) if n % 2 else prose(piece) for n, piece in enumerate(pieces))

@@ -1,0 +1,40 @@
+import numpy as np
+
+import posenc
+
+
+def equivariance() -> None:
+    """A depthwise mean over a ring of tokens moves with them; a weighted sum by place does not."""
+    x = np.arange(12.0).reshape(6, 2) ** 2
+
+    def ring(tokens: np.ndarray) -> np.ndarray:
+        return (np.roll(tokens, 1, axis=0) + tokens) / 2
+
+    def placed(tokens: np.ndarray) -> np.ndarray:
+        return tokens * np.arange(6)[:, None]
+
+    moved = np.roll(x, 2, axis=0)
+    assert np.array_equal(ring(moved), np.roll(ring(x), 2, axis=0))
+    assert not np.array_equal(placed(moved), np.roll(placed(x), 2, axis=0))
+
+
+def frequency() -> tuple[str, str]:
+    """The first and last frequency of 64 channels, from sines at position 1."""
+    row = posenc.sinusoidal([1], 64)[0]
+    return "is 1", f"{np.arcsin(row[62]):.5f}"
+
+
+def slopes() -> str:
+    """The slopes of eight heads."""
+    found = posenc.alibi_slopes(8)
+    assert np.array_equal(found, 2.0 ** -np.arange(1, 9))
+    return f"1/{1 / found[0]:.0f} to 1/{1 / found[-1]:.0f}"
+
+
+def toeplitz() -> None:
+    """RoPE's scores of equal tokens are constant along diagonals, a table's are not."""
+    turned = posenc.rope(np.ones((5, 8)), np.arange(5))
+    rows = np.arange(10.0).reshape(5, 2) ** 2
+    for scores, wanted in ((turned @ turned.T, True), (rows @ rows.T, False)):
+        found = all(np.ptp(np.diag(scores, k)) < 1e-12 for k in range(-4, 5))
+        assert found is wanted

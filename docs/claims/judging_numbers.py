@@ -1,0 +1,196 @@
+import math
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import mpmath
+import numpy as np
+import sympy
+
+import posenc
+from posenc_conformance import spec
+
+U = 2.0**-24
+SINUSOIDAL = next(scheme for scheme in spec.load_all() if scheme.id == "sinusoidal")
+
+
+def _table(positions: Any, dtype: Any, dim: int = 64) -> Any:
+    """Sines whose positions, frequencies and angles have a dtype, as float64."""
+    frequencies = 10000.0 ** -(np.arange(dim // 2) / (dim // 2))
+    with np.errstate(over="ignore", invalid="ignore"):  # float16 ends at 65,504
+        angles = np.asarray(positions).astype(dtype)[:, None] * frequencies.astype(dtype)
+        fine = np.float64 if dtype == np.float64 else np.float32
+        return np.sin(angles.astype(fine)).astype(np.float64)
+
+
+def _error(positions: Any, dtype: Any) -> Any:
+    """Largest error of each position."""
+    truth = posenc.sinusoidal(positions, 64)[:, 0::2]
+    return np.abs(_table(positions, dtype) - truth).max(axis=1)
+
+
+def fixed_tolerance() -> tuple[str, str]:
+    """Where each error first exceeds a thousandth, over the powers of two."""
+    positions = 2 ** np.arange(20)
+    said = []
+    for dtype in (np.float16, np.float32):
+        within = _error(positions, dtype) <= 1e-3
+        said.append(int(np.argmin(within)))
+    return f"up to position {positions[said[0] - 1]}", f"{positions[said[1]]:,}"
+
+
+def first_collision() -> None:
+    """257 in bfloat16 is 256, and the angles of the fastest pair differ by one radian."""
+    rounded = np.array([256, 257]).astype(ml_dtypes.bfloat16).astype(int)
+    assert rounded.tolist() == [256, 256]
+    assert 257 * 1.0 - rounded[1] * 1.0 == 1
+
+
+def _collisions(dtype: Any, bits: int) -> tuple[str, ...]:
+    assert ml_dtypes.finfo(dtype).nmant + 1 == bits
+    around = np.arange(2**bits - 4, 2**bits + 4)
+    lost = around[around.astype(dtype).astype(np.int64) != around][0]
+    below = np.arange(min(2**bits, 2**16))
+    assert (below.astype(dtype) == below).all()
+    kept = len(np.unique(np.arange(2000).astype(dtype).astype(np.float64)))
+    return f"| {bits} |", f"{lost:,}", f"| {kept:,}"
+
+
+def collisions_bfloat16() -> tuple[str, ...]:
+    """Rounding whole numbers to bfloat16."""
+    return _collisions(ml_dtypes.bfloat16, 8)
+
+
+def collisions_float16() -> tuple[str, ...]:
+    """Rounding whole numbers to float16."""
+    return _collisions(np.float16, 11)
+
+
+def collisions_float32() -> tuple[str, ...]:
+    """Rounding whole numbers to float32."""
+    return _collisions(np.float32, 24)
+
+
+def cauchy_schwarz() -> None:
+    """SymPy: s^2 minus the squared sum is the square named, for magnitudes a and b."""
+    a, b, t = sympy.symbols("a b t", real=True)
+    sine, cosine = sympy.sin(t), sympy.cos(t)
+    rest = a**2 + b**2 - (a * cosine + b * sine) ** 2 - (a * sine - b * cosine) ** 2
+    assert sympy.simplify(sympy.expand(rest)) == 0
+
+
+def turned_in_bfloat16() -> str:
+    """Pairs turned in bfloat16 with every operation rounded, against float64, in units of v s."""
+    random = np.random.default_rng(5)
+    x = random.normal(size=(2, 200_000)).astype(ml_dtypes.bfloat16)
+    angle = random.uniform(0, 2 * np.pi, x.shape[1])
+    cosine, sine = (part.astype(ml_dtypes.bfloat16) for part in (np.cos(angle), np.sin(angle)))
+    got = (x[0] * cosine - x[1] * sine).astype(np.float64)
+    x = x.astype(np.float64)
+    off = np.abs(got - (x[0] * np.cos(angle) - x[1] * np.sin(angle)))
+    worst = float((off / (2.0**-8 * np.hypot(*x))).max())
+    assert worst < 3
+    return f"{worst:.2f}"
+
+
+def magnified() -> tuple[str, str]:
+    """SymPy: the derivative of b^-e by a relative change of e, and ln b for both bases."""
+    b, e, d = sympy.symbols("b e d", positive=True)
+    power = b ** (-e * (1 + d))
+    slope = sympy.diff(power, d).subs(d, 0) / b**-e
+    assert sympy.simplify(slope - sympy.log(b**-e)) == 0
+    return f"{math.log(1e4):.1f} for base 10,000", f"{math.log(1e6):.1f} for base 1,000,000"
+
+
+def chord() -> None:
+    """SymPy: the distance of a point from itself turned, and the difference of two sines."""
+    t, e = sympy.symbols("t e", real=True)
+    apart = (sympy.cos(t + e) - sympy.cos(t)) ** 2 + (sympy.sin(t + e) - sympy.sin(t)) ** 2
+    zero = sympy.expand_trig(apart - 4 * sympy.sin(e / 2) ** 2)
+    assert sympy.simplify(zero.rewrite(sympy.exp)) == 0
+    half = 2 * sympy.cos(t + e / 2) * sympy.sin(e / 2)
+    zero = (sympy.sin(t + e) - sympy.sin(t) - half).rewrite(sympy.exp)
+    assert sympy.simplify(sympy.expand(zero)) == 0
+    steps = np.linspace(-10, 10, 4001)
+    assert (2 * np.abs(np.sin(steps / 2)) <= np.abs(steps)).all()
+
+
+def angles_of_float32() -> str:
+    """An ordinary float32 sinusoid at positions below 2^15, against the reference and the bound."""
+    frequencies = 10000.0 ** -(np.arange(32) / 32)
+    a, b = SINUSOIDAL.accuracy.rounding, SINUSOIDAL.accuracy.angle
+    assert (a, b) == (4, 4)
+    positions = np.arange(2**15)
+    error = np.abs(_table(positions, np.float32) - posenc.sinusoidal(positions, 64)[:, 0::2])
+    angle = positions[:, None] * frequencies * (1 + np.abs(np.log(frequencies)))
+    worst = float((error / (a * U + b * U * angle)).max())
+    assert worst < 1
+    return f"{worst:.2f}"
+
+
+def sums() -> None:
+    """Running float32 sums of a thousand numbers against exact ones; the bound holds by far."""
+    random = np.random.default_rng(3)
+    x = random.normal(size=(1000, 10_000)).astype(np.float32)
+    total = np.zeros(x.shape[1], np.float32)
+    for row in x:
+        total = total + row
+    fine = x.astype(np.float64)
+    granted = (len(x) - 1) * U * np.abs(fine).sum(axis=0)
+    assert (np.abs(total - fine.sum(axis=0)) / granted).max() < 0.01
+
+
+def softmax() -> None:
+    """The worst case is approached as the weight gets small, and never passed."""
+    with mpmath.workdps(30):
+        delta = mpmath.mpf("0.01")
+        limit = mpmath.exp(2 * delta) - 1
+        grown = []
+        for small in (mpmath.mpf("1e-2"), mpmath.mpf("1e-6"), mpmath.mpf("1e-12")):
+            up, down = small * mpmath.exp(delta), (1 - small) * mpmath.exp(-delta)
+            grown.append((up / (up + down)) / small - 1)
+        assert all(each < limit for each in grown)
+        assert limit - grown[-1] < 1e-12
+
+
+def product_rule() -> None:
+    """The largest change of a product over the corners of both intervals, in exact fractions."""
+    for a in (Fraction(-3), Fraction(1, 7), Fraction(5)):
+        for b in (Fraction(-2, 3), Fraction(4)):
+            da, db = Fraction(1, 10), Fraction(1, 8)
+            corners = [abs((a + i * da) * (b + j * db) - a * b) for i in (-1, 1) for j in (-1, 1)]
+            assert max(corners) == abs(a) * db + abs(b) * da + da * db
+
+
+def fastest_pair() -> None:
+    """SymPy: the derivative of w (1 - ln w), and its value at 1."""
+    w = sympy.symbols("w", positive=True)
+    product = w * (1 - sympy.log(w))
+    assert sympy.simplify(sympy.diff(product, w) + sympy.log(w)) == 0
+    assert product.subs(w, 1) == 1
+
+
+def reference() -> str:
+    """The reference at 1,000 positions up to 2^53, a channel each, against mpmath."""
+    random = np.random.default_rng(11)
+    positions = np.unique((2 ** random.uniform(0, 53, 1000)).astype(np.int64))
+    channels = random.integers(0, 64, len(positions))
+    rows = posenc.sinusoidal(positions, 64)
+    worst = 0.0
+    with mpmath.workdps(50):
+        for row, position, channel in zip(rows, positions.tolist(), channels.tolist(), strict=True):
+            angle = position * mpmath.mpf(10000) ** (-mpmath.mpf(channel // 2) / 32)
+            true = mpmath.cos(angle) if channel % 2 else mpmath.sin(angle)
+            worst = max(worst, float(abs(mpmath.mpf(float(row[channel])) - true)))
+    return f"{worst / 2.0**-53:.2f}"
+
+
+def stored_tables() -> None:
+    """Tables from float64 angles, rounded once, against the first term of the bound alone."""
+    positions = np.concatenate([np.arange(4096), np.arange(127_000, 131_072)])
+    truth = posenc.sinusoidal(positions, 64)[:, 0::2]
+    fine = _table(positions, np.float64)
+    assert np.abs(fine - truth).max() < 1e-10
+    error = np.abs(fine.astype(np.float32).astype(np.float64) - truth)
+    assert error.max() <= SINUSOIDAL.accuracy.rounding * U
+    assert _error(positions, np.float32).max() > SINUSOIDAL.accuracy.rounding * U

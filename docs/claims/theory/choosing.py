@@ -1,0 +1,247 @@
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import posenc
+
+RANDOM = np.random.default_rng(12)
+N, D = 6, 16
+X = RANDOM.normal(size=(N, D))
+WQ, WK = RANDOM.normal(size=(2, D, D)) / 4
+TABLE = RANDOM.normal(size=(40, D))
+BUCKETS = RANDOM.normal(size=(32, 1))
+VECTORS = RANDOM.normal(size=(7, D))
+
+Scores = Callable[[Any, Any], Any]
+
+
+def _rope(x: Any, at: Any) -> Any:
+    return posenc.rope(x @ WQ, at) @ posenc.rope(x @ WK, at).T
+
+
+def _sinusoid(x: Any, at: Any) -> Any:
+    shown = x + posenc.sinusoidal(at, D)
+    return shown @ WQ @ (shown @ WK).T
+
+
+def _learned(x: Any, at: Any) -> Any:
+    shown = x + posenc.learned(at, TABLE)
+    return shown @ WQ @ (shown @ WK).T
+
+
+def _plain(x: Any, at: Any) -> Any:
+    return x @ WQ @ (x @ WK).T
+
+
+def _part(whole: Any, at: Any) -> Any:
+    return whole[np.ix_(at, at)]
+
+
+def _alibi(x: Any, at: Any) -> Any:
+    size = int(at[-1]) + 1
+    return _plain(x, at) + _part(posenc.alibi_bias(8, size, size, form="symmetric")[0], at)
+
+
+def _t5(x: Any, at: Any) -> Any:
+    size = int(at[-1]) + 1
+    return _plain(x, at) + _part(posenc.t5_bias(BUCKETS, size, size)[0], at)
+
+
+def _shaw(x: Any, at: Any) -> Any:
+    padded = np.zeros((1, int(at[-1]) + 1, D))
+    padded[0, at] = x
+    return _part(posenc.shaw_scores(padded @ WQ, padded @ WK, VECTORS)[0], at)
+
+
+def _relative(scores: Scores) -> bool:
+    """Whether nothing changes when the text moves by 20 positions."""
+    here, there = (scores(X, np.arange(start, start + N)) for start in (3, 23))
+    return bool(np.allclose(here, there, atol=1e-10))
+
+
+def _says(relative: bool, everywhere: bool, before: bool) -> str:
+    return " | ".join(("no", "yes")[fact] for fact in (relative, everywhere, before))
+
+
+def _refused(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except (IndexError, ValueError):
+        return True
+    return False
+
+
+def beyond_the_table() -> None:
+    """Position N of a table of N rows is refused; sinusoid and RoPE answer at 2^40."""
+    assert _refused(lambda: posenc.learned([40], TABLE))
+    assert np.isfinite(posenc.sinusoidal([2**40], D)).all()
+    assert np.isfinite(posenc.rope(X[:1], [2**40])).all()
+
+
+def moves() -> None:
+    """Scores of seven schemes with random weights, 20 positions further on."""
+    assert all(_relative(each) for each in (_rope, _alibi, _t5, _shaw, _plain))
+    assert not _relative(_sinusoid)
+    assert not _relative(_learned)
+
+
+def mirror() -> None:
+    """Scores of a reversed text, read backwards."""
+    at = np.arange(N)
+    same = [
+        np.allclose(each(X[::-1], at)[::-1, ::-1], each(X, at)) for each in (_alibi, _t5, _rope)
+    ]
+    assert same == [True, False, False]
+
+
+def stale_keys() -> None:
+    """A key at position 5, turned for texts of 4,000, 6,000 and 8,000 tokens."""
+    lengths = (4000, 6000, 8000)
+    dynamic = [
+        posenc.dynamic_ntk(
+            X[:1], [5], factor=2.0, original_max_position_embeddings=4096, length=length
+        )
+        for length in lengths
+    ]
+    assert np.array_equal(dynamic[0], posenc.rope(X[:1], [5]))
+    assert np.abs(dynamic[1] - dynamic[2]).max() > 1e-3
+    fixed = posenc.yarn(X[:1], [5], factor=2.0, original_max_position_embeddings=4096)
+    longer = posenc.yarn(X[:2], [5, 8000], factor=2.0, original_max_position_embeddings=4096)
+    assert np.array_equal(fixed[0], longer[0])
+
+
+def row_sinusoidal() -> str:
+    """Scores with added rows, when the text moves; the encoding is a function of one position."""
+    alone = posenc.sinusoidal([7], D)[0]
+    assert np.array_equal(alone, posenc.sinusoidal([3, 7], D)[1])
+    return f"0 | {_says(_relative(_sinusoid), True, True)}"
+
+
+def row_learned() -> str:
+    """Rows times channels; a position beyond the table is refused."""
+    refused = _refused(lambda: posenc.learned([40], TABLE))
+    return f"{2048 * 12 * 64:,} | {_says(_relative(_learned), not refused, True)}"
+
+
+def row_shaw() -> str:
+    """Vectors of all clipped distances; far positions are clipped and not refused."""
+    far = posenc.shaw_scores(np.ones((1, 50, D)), np.ones((1, 50, D)), VECTORS)
+    assert np.ptp(far[0, -1, :40]) == 0
+    return f"{(2 * 16 + 1) * 64:,} per layer | {_says(_relative(_shaw), True, False)}"
+
+
+def row_t5() -> str:
+    """Buckets times heads; every distance has a bucket."""
+    assert posenc.t5_bucket(np.array([10**9]))[0] == 31
+    return f"{32 * 12} | {_says(_relative(_t5), True, False)}"
+
+
+def row_alibi() -> str:
+    """Scores with the symmetric form, so that both directions are seen."""
+    assert np.isfinite(posenc.alibi_bias(12, 1, 100_000)).all()
+    return f"0 | {_says(_relative(_alibi), True, False)}"
+
+
+def row_rope() -> str:
+    """Scores of rotated queries and keys; each row is turned by its own position alone."""
+    alone = posenc.rope(X[2:3], [9])
+    assert np.array_equal(alone[0], posenc.rope(X[1:3], [4, 9])[1])
+    return f"0 | {_says(_relative(_rope), True, True)}"
+
+
+def row_nope() -> str:
+    """Scores of the first layer without any encoding."""
+    assert _relative(_plain)
+    return "0 | yes, in the first layer | yes | yes"
+
+
+def last_bucket() -> str:
+    """The first distance whose bucket is that of all larger ones."""
+    buckets = posenc.t5_bucket(np.arange(1, 5000))
+    return f"tell {int(np.argmax(buckets == buckets[-1])) + 1} from"
+
+
+def lengths_kept() -> None:
+    """Lengths of rotated rows at positions of all sizes."""
+    at = 2 ** np.arange(0, 48, 8)
+    turned = posenc.rope(X, at)
+    assert np.allclose(np.linalg.norm(turned, axis=1), np.linalg.norm(X, axis=1), rtol=1e-14)
+
+
+def slowest_wavelength() -> tuple[str, str]:
+    """2 pi over the slowest frequency, as the reference's sine at position 1 gives it."""
+    waves = [
+        2 * math.pi / math.asin(posenc.sinusoidal([1], 128, base=base)[0, 126])
+        for base in (1e4, 5e5)
+    ]
+    return f"is {waves[0]:,.0f} positions", f"is {waves[1]:,.0f}"
+
+
+def alibi_fades() -> tuple[str, str]:
+    """Biases of the gentlest and the steepest of 8 heads at distance 2,048."""
+    bias = posenc.alibi_bias(8, 1, 2049)[:, 0, 0]
+    assert (bias[-1], bias[0]) == (-8, -1024)
+    assert np.exp(np.float32(bias[0])) == 0
+    return "e^{-8}", f"factor of {math.exp(8):,.0f}"
+
+
+def short_unchanged() -> None:
+    """Dynamic NTK up to the trained length, against plain RoPE."""
+    for length in (1, 2000, 4096):
+        found = posenc.dynamic_ntk_frequencies(
+            64, factor=8.0, original_max_position_embeddings=4096, length=length
+        )
+        assert np.allclose(found, 10000.0 ** -(np.arange(32) / 32), rtol=1e-15)
+
+
+def no_new_angle() -> None:
+    """Under YaRN, pairs that made no full turn in training are divided by the whole factor."""
+    factor, length = 8.0, 4096
+    plain = 10000.0 ** -(np.arange(64) / 64)
+    scaled = posenc.yarn_frequencies(128, factor=factor, original_max_position_embeddings=length)
+    slow = plain * length < 2 * np.pi
+    assert 0 < slow.sum() < 64
+    assert (scaled[slow] * factor * length <= plain[slow] * length * (1 + 1e-12)).all()
+    assert scaled[0] == 1
+
+
+def neighbours() -> None:
+    """The angle between neighbours, for factor 2."""
+    frequencies = posenc.position_interpolation_frequencies(128, factor=2.0)
+    assert np.allclose(frequencies * 2, 10000.0 ** -(np.arange(64) / 64), rtol=1e-15)
+
+
+def border() -> None:
+    """A 3 by 3 depthwise convolution with zero padding on a constant picture of 6 by 7."""
+    height, width, dim = 6, 7, 3
+    weight = RANDOM.normal(size=(dim, 3, 3))
+    x = np.ones((height * width, dim))
+    out = posenc.conv_peg(x, weight, np.zeros(dim), height, width).reshape(height, width, dim)
+    inner = out[1:-1, 1:-1].reshape(-1, dim)
+    assert np.allclose(inner, inner[0])
+    assert not np.allclose(out[0, 1], inner[0])
+
+
+def m_rope_text() -> None:
+    """M-RoPE where time, height and width are the same number, against RoPE."""
+    positions = np.arange(N)
+    x = RANDOM.normal(size=(N, D))
+    turned = posenc.m_rope(x, np.stack([positions] * 3), sections=[2, 3, 3])
+    assert np.allclose(turned, posenc.rope(x, positions, layout="half"), atol=1e-14)
+
+
+def timestep_orders() -> None:
+    """Both orders at real timesteps, sorted."""
+    both = [posenc.timestep([0.5, 37.25], 8, order=order) for order in ("sin-cos", "cos-sin")]
+    assert not np.array_equal(*both)
+    assert np.array_equal(*(np.sort(each, axis=1) for each in both))
+
+
+def direction() -> None:
+    """Symmetry of RoPE's scores for equal queries and keys, and for projected ones."""
+    at = np.arange(N)
+    same = posenc.rope(X, at) @ posenc.rope(X, at).T
+    assert np.allclose(same, same.T, atol=1e-12)
+    assert not np.allclose(_rope(X, at), _rope(X, at).T)

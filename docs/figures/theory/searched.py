@@ -1,0 +1,28 @@
+from pages import module_of
+from picture import COLOURS, Picture, axes
+
+
+def searched() -> Picture:
+    """Cosine of two positions by distance, before and after a search"""
+    found = module_of("claims", "theory/searched.md")
+    assert found is not None
+    _, cosines = found._drawn()
+    figure, plot = axes(height=3.2)
+    shown = {
+        "the paper's frequencies": found._cosines(found.PAPER),
+        "as distinct as possible": cosines[found._most_distinct()],
+        "near means similar": cosines[found._best_falling()],
+    }
+    for (name, values), colour in zip(shown.items(), COLOURS, strict=False):
+        plot.plot(values[:129], color=colour, label=name, linewidth=1.3)
+    plot.set(xlabel="distance", ylabel="cosine")
+    plot.legend(fontsize=9, loc="upper right", bbox_to_anchor=(1, 1.15), ncols=3)
+    return Picture(
+        figure,
+        "Three curves from distance 0 to 128. The paper's frequencies give fast waves from 0 to "
+        "0.95. The most distinct set gives fast irregular waves between minus 0.45 and 0.83. The "
+        "third curve falls smoothly from 1 to minus 0.2 within thirty positions and then goes up "
+        "and down slowly, below 0.4.",
+        "8 channels, 512 positions, of which 128 are shown. Each searched curve is the best of "
+        "5,000 by its own question.",
+    )
