@@ -17,6 +17,8 @@ import claims  # noqa: E402
 
 CLAIMS = list(claims.all_claims())
 FENCE = re.compile(r"^( *)```(.*?)\n(.*?)^\1```$", re.S | re.M)
+QUIET = re.compile(r"```.*?```|`[^`\n]*`|<!--.*?-->|\]\([^)]*\)|\[@[^\]]*\]|arXiv \S+", re.S)
+DECIMAL = re.compile(r"(?<![\w.,])\d+\.\d+(?![\d.]*\.\d)")
 PAGES = sorted(DOCS.rglob("*.md"))
 
 
@@ -51,6 +53,18 @@ def test_python_on_a_page_runs(
             printed = capsys.readouterr().out
         elif kind == "text" and printed is not None:
             assert printed.strip() == text.strip(), f"{page.name} shows other output"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_printed_decimals_belong_to_a_claim(page: Path) -> None:
+    text = re.sub(r"\A---.*?---", "", page.read_text(encoding="utf-8"), flags=re.S)
+    loose = [
+        f"{match[0]} in: {block.strip()[:60]}"
+        for block in re.split(r"\n\n", FENCE.sub("", text))
+        if "<!-- claim:" not in block and "[@" not in block
+        for match in DECIMAL.finditer(QUIET.sub("", block))
+    ]
+    assert not loose, loose
 
 
 def test_claims_are_verified(monkeypatch: pytest.MonkeyPatch) -> None:
