@@ -24,7 +24,7 @@ from posenc_conformance.subject import Subject
 
 LEVELS = ("smoke", "golden", "robust", "precision", "behaviour", "invariant")
 """Cheap ones first: one failure is enough."""
-OPTIONS = Options(examples=4)
+OPTIONS = Options(examples=3)
 """As a plain ``pytest --impl=…`` has them."""
 
 

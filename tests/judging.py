@@ -41,7 +41,7 @@ def schemes() -> tuple[Scheme, ...]:
 
 
 def judge(
-    adapter: object, levels: Sequence[str] = LEVELS, examples: int = 4, seed: int = 0
+    adapter: object, levels: Sequence[str] = LEVELS, examples: int = 3, seed: int = 0
 ) -> list[Verdict]:
     """Every check that the adapter's claims call for, at these levels."""
     found = subjects(adapter, schemes())

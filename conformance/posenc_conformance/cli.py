@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     repro = commands.add_parser("repro", help="print a snippet that reproduces one failure")
     repro.add_argument("id", help="of a failed check, as a run shows it")
     repro.add_argument("--impl", required=True, metavar="NAME", help="as given to pytest")
-    repro.add_argument("--posenc-examples", type=int, default=4, metavar="N")
+    repro.add_argument("--posenc-examples", type=int, default=3, metavar="N")
     repro.add_argument("--posenc-seed", type=int, default=0, metavar="N")
     repro.set_defaults(run=_repro)
     identify = commands.add_parser("identify", help="tell what a saved table is")

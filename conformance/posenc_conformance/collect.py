@@ -16,7 +16,6 @@ from posenc_conformance.checks import (
     Outcome,
     Silent,
     Wrong,
-    checks_of,
 )
 from posenc_conformance.checks.smoke import require_smoke
 from posenc_conformance.errors import UserError
@@ -44,7 +43,7 @@ class SpecFile(pytest.File):
         try:
             scheme = run.scheme(self.path)
             for level in LEVELS:
-                checks = checks_of(scheme, level, run.subjects)
+                checks = run.checks(scheme, level)
                 if checks:
                     yield Level.from_parent(self, name=level, checks=checks)
         except UserError as error:

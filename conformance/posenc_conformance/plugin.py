@@ -43,8 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--posenc-examples",
         metavar="N",
         type=int,
-        default=4,
-        help="examples that Hypothesis draws per invariant (default: 4)",
+        default=3,
+        help="examples that Hypothesis draws per invariant (default: 3)",
     )
     group.addoption(
         "--posenc-seed",

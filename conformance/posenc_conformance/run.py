@@ -1,7 +1,7 @@
 """One run of the kit: what is judged, what came out, and telling it."""
 
 import gc
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from posenc_conformance import known, report, scorecard
-from posenc_conformance.checks import LEVELS, Options, checks_of
+from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.claimed import subjects
 from posenc_conformance.collect import PROPERTY, CheckItem
 from posenc_conformance.errors import UserError
@@ -18,7 +18,6 @@ from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.report import Result
 from posenc_conformance.spec import Scheme, folder, is_scheme_file, paths
 from posenc_conformance.spec import load as load_scheme
-from posenc_conformance.subject import Subject
 
 STATUS = {
     "blocked": ("B", "BLOCKED"),
@@ -53,6 +52,7 @@ class Run:
         self.report_file = report_file
         self.subjects = subjects(implementation.adapter, schemes)
         self.results: list[Result] = []
+        self._checks: dict[tuple[Path, str], list[Check]] = {}
         self.known = known.load(known_file, self.claimed_ids) if known_file else {}
 
     @classmethod
@@ -91,24 +91,33 @@ class Run:
         """The scheme of a collected file."""
         return load_scheme(path.resolve())
 
-    def check_ids(self, some: Sequence[Subject]) -> list[str]:
-        """Ids of the checks that the claims of some subjects call for, in the schemes chosen."""
+    def checks(self, scheme: Scheme, level: str) -> list[Check]:
+        """The checks of a level that the implementation's claims call for."""
+        place = (scheme.path, level)
+        if place not in self._checks:
+            self._checks[place] = checks_of(scheme, level, self.subjects)
+        return self._checks[place]
+
+    def _ids(self, checks: Callable[[Scheme, str], list[Check]]) -> list[str]:
         return [
             f"{scheme.path.name}::{level}::{check.id}"
             for scheme in self.chosen
             for level in LEVELS
-            for check in checks_of(scheme, level, some)
+            for check in checks(scheme, level)
         ]
 
     @cached_property
     def claimed_ids(self) -> set[str]:
-        """Ids of the checks that the implementation's claims call for."""
-        return set(self.check_ids(self.subjects))
+        """Ids of the checks that the implementation's claims call for, in the schemes chosen."""
+        return set(self._ids(self.checks))
 
     @cached_property
     def report(self) -> dict[str, Any]:
         """Everything that came out, as the published schema has it."""
-        everything = self.check_ids(subjects(Reference(), self.schemes))
+        everything = self._ids(self.checks)
+        if not isinstance(self.implementation.adapter, Reference):  # who claims all there is
+            every = subjects(Reference(), self.schemes)
+            everything = self._ids(lambda scheme, level: checks_of(scheme, level, every))
         return report.build(
             self.implementation,
             self.subjects,

@@ -86,8 +86,10 @@ def cached_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
 
 
 def padded_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """One token, lengths beyond 256, many sequences, and sequences that are all padding."""
+    """One token, padding on the right and amid the tokens, long, many and empty sequences."""
     yield {"attention_mask": np.ones((1, 1), dtype=np.int64)}
+    yield {"attention_mask": mask_of([3, 5], 7, "right")}
+    yield {"attention_mask": np.array([[1, 0, 1, 1, 0, 1], [0, 0, 1, 0, 1, 1]])}
     yield {"attention_mask": mask_of([LONG, 290, 7], LONG, "left")}
     yield {"attention_mask": mask_of([7, LONG, 290], LONG, "right")}
     yield {"attention_mask": mask_of([i % 9 for i in range(70)], 8, "left")}
