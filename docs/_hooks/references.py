@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,7 +15,8 @@ from scheme_blocks import schemes
 
 FILE = DOCS / "references.yaml"
 PAGE = "bibliography.md"
-CITED = re.compile(r"\[@(?P<key>[a-z0-9-]+)(?:, (?P<where>[^\]]+))?\]")
+CITED = re.compile(r"\[@(?P<key>[a-z0-9-]+)(?:,\s+(?P<where>[^\]]+))?\]")
+KEY = re.compile(r"^([^\s#:]+):", re.M)
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.S)
 ARXIV = re.compile(r"arxiv\.org/abs/(\d{4}\.\d{4,5})")
 
@@ -49,9 +51,13 @@ def arxiv_id(url: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def references() -> dict[str, Reference]:
-    """All references by key; raises PluginError for an entry that is not one."""
+    """All references by key; raises PluginError for an entry that is not one, or is there twice."""
     found = {}
-    for key, raw in yaml.safe_load(FILE.read_text(encoding="utf-8")).items():
+    text = FILE.read_text(encoding="utf-8")
+    twice = [key for key, count in Counter(KEY.findall(text)).items() if count > 1]
+    if twice:
+        raise PluginError(f"{FILE.name} has {', '.join(twice)} more than once")
+    for key, raw in yaml.safe_load(text).items():
         try:
             found[key] = Reference(key, **raw)
         except TypeError as error:
@@ -70,8 +76,13 @@ def cited(page: str, markdown: str) -> str:
         where = f", {match['where']}" if match["where"] else ""
         return f"[{known[match['key']].short}{where}]({up}{PAGE}#{match['key']})"
 
-    parts = CODE.split(markdown)
-    return "".join(part if n % 2 else CITED.sub(replaced, part) for n, part in enumerate(parts))
+    parts = [
+        part if n % 2 else CITED.sub(replaced, part) for n, part in enumerate(CODE.split(markdown))
+    ]
+    left = [match[0] for part in parts[::2] for match in re.finditer(r"\[@[^\]]*\]?", part)]
+    if left:
+        raise PluginError(f"{page}: {left[0]!r} is no citation; write [@key] or [@key, where]")
+    return "".join(parts)
 
 
 def citing() -> dict[str, list[str]]:

@@ -431,12 +431,23 @@ def swapped_waves(case: Case, got: Floats) -> Iterator[Model]:
 
 def odd_channel_exponent(case: Case, got: Floats) -> Iterator[Model]:
     """Every channel with a frequency of its own."""
+    output = _channel_by_channel(case, 1)
+    yield Model("matches a cosine with its own exponent, (2t+1)/d instead of 2t/d", output)
+
+
+def channel_for_pair(case: Case, got: Floats) -> Iterator[Model]:
+    """Twice the number of the channel in the exponent, for twice that of the pair."""
+    output = _channel_by_channel(case, 2)
+    yield Model("matches exponents 2c/d in channel c, with c in the place of the pair", output)
+
+
+def _channel_by_channel(case: Case, times: int) -> Floats:
+    """The result if the exponent of each channel c were ``times * c / d``."""
     dim, base = case.arguments["dim"], case.arguments.get("base", 10000.0)
     pair, kind = channels(case)
-    theta = np.outer(places(case), base ** -((2 * pair + (kind == COS)) / dim))
+    theta = np.outer(places(case), base ** -(times * (2 * pair + (kind == COS)) / dim))
     waves = np.where(kind == SIN, np.sin(theta), np.cos(theta))
-    output = np.where(kind == ZERO, 0.0, factor(case) * waves)
-    yield Model("matches a cosine with its own exponent, (2t+1)/d instead of 2t/d", output)
+    return np.where(kind == ZERO, 0.0, factor(case) * waves)
 
 
 def exponent_doubled(case: Case, got: Floats) -> Iterator[Model]:
@@ -500,6 +511,7 @@ DEVIATIONS = {
         "degrees": degrees,
         "odd-channel-exponent": odd_channel_exponent,
         "exponent-doubled": exponent_doubled,
+        "channel-for-pair": channel_for_pair,
         "wrong-base": wrong_base,
         "low-precision-angles": low_precision_angles,
     }

@@ -194,6 +194,19 @@ class SinusoidOddChannelExponent(Sinusoid):
         return waves.astype(KINDS[dtype])
 
 
+class SinusoidChannelForPair(Sinusoid):
+    """A loop over even channels i with 2i/d for the sine and 2(i+1)/d for the cosine."""
+
+    named = "channel-for-pair"
+
+    def answer(self, positions: Array, dim: int, *, base: float, dtype: str, **rules: Any) -> Array:
+        result = np.empty((len(positions), dim))
+        for i in range(0, dim, 2):
+            result[:, i] = np.sin(positions / base ** (2 * i / dim))
+            result[:, i + 1] = np.cos(positions / base ** (2 * (i + 1) / dim))
+        return result.astype(KINDS[dtype])
+
+
 class SinusoidWavesSwapped(Sinusoid):
     """Cosine where the sine belongs."""
 
