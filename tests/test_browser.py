@@ -162,7 +162,7 @@ BROKEN = {
 def _page(body: str) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>'
-        '<meta name="viewport" content="width=device-width"><style>'
+        '<link rel="icon" href="data:,"><meta name="viewport" content="width=device-width"><style>'
         "body { background: white; color: black } @media (prefers-color-scheme: dark) {"
         "body { background: black; color: white } }"
         f"</style></head><body><main><h1>A page</h1>{body}</main></body></html>"

@@ -230,3 +230,16 @@ def test_positions_may_differ_by_batch_row() -> None:
     both = posenc.rope(x, np.array([[0, 1, 2], [7, 5, 9]]))
     assert np.array_equal(both[0], posenc.rope(x[0], [0, 1, 2]))
     assert np.array_equal(both[1], posenc.rope(x[1], [7, 5, 9]))
+
+
+def test_minus_infinity_in_a_bias_hides_a_key() -> None:
+    q = lattice((2, 5, 4))
+    hidden = posenc.alibi_bias(2, 5, 5)
+    shown = posenc.attention_with_bias(
+        q, q, q, np.where(np.isinf(hidden), 0, hidden), mask="causal"
+    )
+    assert np.array_equal(posenc.attention_with_bias(q, q, q, hidden), shown)
+    with pytest.raises(ValueError, match="all keys"):
+        posenc.attention_with_bias(q, q, q, np.full((5, 5), -np.inf))
+    with pytest.raises(ValueError, match="finite"):
+        posenc.attention_with_bias(q, q, q, np.full((5, 5), np.nan))

@@ -97,7 +97,7 @@ def attention_with_bias(
     q, k, v, mask
         As in :func:`attention`.
     bias : floating array of shape [..., q_len, k_len]
-        Its leading axes broadcast to those of q.
+        Its leading axes broadcast to those of q. Minus infinity hides a key.
     scaling : "root" or "unscaled"
         Logits are ``q k^T / sqrt(head_dim) + bias``; or ``q k^T + bias``, as in T5.
 
@@ -121,7 +121,13 @@ def attention_with_bias(
         biases = np.broadcast_to(biases, shape)
     except ValueError:
         raise ValueError(f"bias has shape {biases.shape}; it must broadcast to {shape}") from None
-    scores = add(_scores(queries, keys, scaling), _exactly(biases))
+    hidden = np.isneginf(biases.astype(np.float64))
+    if not np.isfinite(biases[~hidden].astype(np.float64)).all():
+        raise ValueError("bias must be finite, or minus infinity where a key is hidden")
+    if shape[-1] and hidden.all(axis=-1).any():
+        raise ValueError("bias hides all keys from a query, which leaves nothing to attend to")
+    scores = add(_scores(queries, keys, scaling), _exactly(np.where(hidden, 0, biases)))
+    scores = Pair(np.where(hidden, -np.inf, scores.high), np.where(hidden, 0, scores.low))
     weights = weights_of(scores, mask)
     return np.asarray(total(mean_of(weights, _exactly(values))).astype(queries.dtype))
 
