@@ -67,6 +67,7 @@ endef
 real: $(patsubst %,$(VENV)/%,$(filter-out timm $(NEED_JAX),$(EXTRAS)) $(EXAMPLES))
 	$(foreach name,$(REAL),$(call judge,$(name)) -q$(line)	)
 	$(BIN)/pytest -q docs/examples
+	$(BIN)/python -m benchmarks.length --smoke
 
 site: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

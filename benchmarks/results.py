@@ -26,13 +26,13 @@ def share(part: int, whole: int) -> str:
     return f"{min(max(percent, 0.1), 99.9):.1f} %"
 
 
-def write(path: Path | None, results: dict[str, Any]) -> None:
-    """Results with the versions that gave them; nothing that differs from day to day."""
+def write(path: Path | None, results: dict[str, Any], *packages: str) -> None:
+    """Results with the versions that gave them, also those of more packages."""
     if path is None:
         return
     versions = {
         "python": platform.python_version(),
-        "numpy": version("numpy"),
+        **{name: version(name) for name in ("numpy", *packages)},
         "posenc": posenc.__version__,
     }
     text = json.dumps({"versions": versions, **results}, indent=1, sort_keys=True)
