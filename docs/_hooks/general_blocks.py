@@ -20,6 +20,7 @@ from mkdocs.exceptions import PluginError
 import claims
 import explorer_data
 import findings
+import length_blocks
 import posenc
 import references
 from markup import code, fenced, paragraph, prose, table
@@ -365,6 +366,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "list:desiderata": desiderata,
     "list:references": references.bibliography,
     "list:schemes": scheme_list,
+    **length_blocks.BLOCKS,
     "run:failure": failure,
     "run:properties-own": partial(properties, "own"),
     "run:report": sample_report,

@@ -1,0 +1,102 @@
+"""What ``benchmarks.length`` measured, from ``docs/data/length.json``, as tables."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from markup import code, table
+from pages import DOCS
+
+Entry = Mapping[str, Any]
+
+LEARNED = 0.9
+"""Least mean accuracy at trained positions of a scheme that counts as having learned the task."""
+
+PAGES = {"t5-bias-50": "t5-bias", "t5-bias-128": "t5-bias"}
+
+
+@lru_cache(maxsize=1)
+def measured() -> dict[str, Any]:
+    """The file."""
+    found: dict[str, Any] = json.loads((DOCS / "data/length.json").read_text(encoding="utf-8"))
+    return found
+
+
+def schemes(task: str) -> dict[str, Entry]:
+    """What the seeds say together of each scheme in a task, in the order of the experiment."""
+    return {each["scheme"]: each for each in measured()["summary"] if each["task"] == task}
+
+
+def seeds(task: str, scheme: str) -> list[Entry]:
+    """Every result of a scheme in a task."""
+    found = [
+        each for each in measured()["results"] if (each["task"], each["scheme"]) == (task, scheme)
+    ]
+    assert found, f"docs/data/length.json has nothing of {scheme} in {task}"
+    return found
+
+
+def learned(task: str, scheme: str) -> bool:
+    """Whether the models of a scheme learned the task at the length that they were trained at."""
+    trained = seeds(task, scheme)[0]["trained"]
+    return bool(schemes(task)[trained]["accuracy"]["within"]["mean"] >= LEARNED)
+
+
+def percent(value: float) -> str:
+    """With one digit after the point; a minus that is one."""
+    shown = f"{100 * value:.1f}"
+    return "0.0" if shown == "-0.0" else shown.replace("-", "−")
+
+
+def interval(spread: Mapping[str, float]) -> str:
+    """Mean and half the 95 % interval, in percent."""
+    return f"{percent(spread['mean'])} ± {percent(spread['half'])}"
+
+
+def accuracies(task: str) -> str:
+    """Accuracies of a task, the best beyond the trained length first, what was not learned last."""
+    entries = sorted(
+        schemes(task).values(),
+        key=lambda each: (learned(task, each["scheme"]), each["accuracy"]["beyond"]["mean"]),
+        reverse=True,
+    )
+    return table(
+        ["scheme", "alone at 100", "1 to 100", "101 to 200", "least and largest", "lost"],
+        [_row(task, entry) for entry in entries],
+    )
+
+
+def _row(task: str, entry: Entry) -> Sequence[str]:
+    name = entry["scheme"]
+    shown = f'<a href="../../schemes/{PAGES.get(name, name)}/">{code(name)}</a>'
+    trained = seeds(task, name)[0]["trained"]
+    if trained != name:
+        shown = f"{shown} on {code(trained)}"
+    if not learned(task, name):
+        shown += " (not learned)"
+    accuracy = entry["accuracy"]
+    parts = [interval(accuracy[part]) for part in ("alone", "within", "beyond")]
+    ends = " to ".join(percent(accuracy["beyond"][end]) for end in ("min", "max"))
+    numbers = [*parts, ends, interval(entry["accuracy_lost"])]
+    return [shown, *(number.replace(" ", "&nbsp;") for number in numbers)]
+
+
+def losses(task: str) -> str:
+    """Cross-entropies of a task in nats, in the order of the experiment."""
+    rows = [
+        [code(name), *(_nats(entry["loss"][part]) for part in ("alone", "within", "beyond"))]
+        for name, entry in schemes(task).items()
+    ]
+    return table(["scheme", "alone at 100", "1 to 100", "101 to 200"], rows)
+
+
+def _nats(spread: Mapping[str, float]) -> str:
+    return f"{spread['mean']:.3f} ± {spread['half']:.3f}"
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    f"length:{kind}-{task}": partial(show, task)
+    for kind, show in (("accuracy", accuracies), ("loss", losses))
+    for task in ("recall", "back")
+}

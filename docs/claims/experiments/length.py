@@ -1,0 +1,180 @@
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+import length_blocks as length
+import posenc
+
+Array = npt.NDArray[np.floating]
+
+
+def _interval(task: str, scheme: str, part: str) -> str:
+    return f"{length.interval(length.schemes(task)[scheme]['accuracy'][part])} %"
+
+
+def _all_seeds(task: str, scheme: str, part: str) -> list[float]:
+    return [each[part]["accuracy"] for each in length.seeds(task, scheme)]
+
+
+def chance() -> str:
+    """One of as many symbols as the recorded settings say."""
+    return f"1 in {length.measured()['settings']['symbols']}"
+
+
+def loss_of_a_guess() -> str:
+    """The cross-entropy of the uniform distribution over 16 symbols."""
+    return f"{np.log(16):.3f}"
+
+
+def nothing_new_is_asked() -> str:
+    """The chance that all of 100 independent symbols differ from a given one of 16."""
+    return f"{100 * (15 / 16) ** 100:.2f} %"
+
+
+def settings() -> tuple[str, ...]:
+    """The recorded settings are those that the page prints."""
+    found = length.measured()["settings"]
+    return (
+        f"{found['layers']} layers",
+        f"width {found['width']}",
+        f"{found['heads']} heads",
+        f"{found['steps']['recall']} steps for the first task and {found['steps']['back']} for",
+        f"batches of {found['batch']} sequences of length {found['trained_length']}",
+        f"learning rate {found['learning_rate']}",
+        f"{found['warmup']} steps",
+        f"{found['tested_sequences']} sequences of length {found['tested_length']}",
+    )
+
+
+def seeds() -> str:
+    """The recorded seeds; each result of each scheme and task has one of them."""
+    found = length.measured()["seeds"]
+    for each in length.measured()["summary"]:
+        assert [r["seed"] for r in length.seeds(each["task"], each["scheme"])] == found
+    return ", ".join(map(str, found[:-1])) + f" and {found[-1]}"
+
+
+def not_learned() -> tuple[str, ...]:
+    """Of all trained schemes just these stay below 90 % at trained positions."""
+    failed = {
+        task: {
+            each["scheme"]
+            for each in length.schemes(task).values()
+            if not length.learned(task, each["scheme"])
+        }
+        for task in ("recall", "back")
+    }
+    assert failed == {"recall": {"nope"}, "back": {"nope", "alibi", "kerple", "fire"}}
+    return (
+        _interval("recall", "nope", "within"),
+        *(_interval("back", name, "within") for name in ("nope", "alibi", "kerple", "fire")),
+    )
+
+
+def absolute() -> tuple[str, ...]:
+    """Both tables are near chance beyond in both tasks, and every model that learned lost 70 %."""
+    for task in ("recall", "back"):
+        for name in ("learned", "sinusoidal"):
+            for each in length.seeds(task, name):
+                assert each["within"]["accuracy"] - each["beyond"]["accuracy"] > 0.7, name
+    return tuple(
+        _interval("recall", name, part)
+        for name in ("learned", "sinusoidal")
+        for part in ("within", "beyond")
+    )
+
+
+def rope_alone() -> tuple[str, ...]:
+    """In the first task the worst xPos model keeps more beyond 100 than the best RoPE model."""
+    assert min(_all_seeds("recall", "xpos", "beyond")) > max(_all_seeds("recall", "rope", "beyond"))
+    return tuple(_interval("recall", name, "beyond") for name in ("rope", "xpos"))
+
+
+def slow_pairs() -> str:
+    """With 16 channels and the base 10000, pairs 0 to 2 turn once or more within 100 positions."""
+    waves = 2 * np.pi * 10000 ** (np.arange(8) / 8)
+    return f"{int((waves > 100).sum())} of the 8 pairs"
+
+
+def rescaling() -> tuple[str, ...]:
+    """The accuracies of the rescaled rotations beyond, in the first task, seed by seed in order."""
+    names = ("rope", "ntk-aware", "dynamic-ntk", "yarn")
+    for worse, better in pairwise(names):
+        of_worse, of_better = (_all_seeds("recall", name, "beyond") for name in (worse, better))
+        assert all(a < b for a, b in zip(of_worse, of_better, strict=True)), (worse, better)
+    return tuple(_interval("recall", name, "beyond") for name in names[1:])
+
+
+def interpolation_breaks() -> tuple[str, str]:
+    """Within the trained length position interpolation lowers every model that it is tried on."""
+    for task in ("recall", "back"):
+        assert max(_all_seeds(task, "position-interpolation", "alone")) < 0.5
+    return tuple(_interval(task, "position-interpolation", "alone") for task in ("recall", "back"))
+
+
+def half_the_distance() -> None:
+    """Rows 6 apart score, interpolated by 2, as rows 3 apart do under RoPE."""
+    q, k = np.random.default_rng(0).standard_normal((2, 1, 16))
+
+    def score(rotate: Callable[..., Array], distance: int, **scaled: float) -> float:
+        turned = rotate(q, np.array([distance]), **scaled), rotate(k, np.array([0]), **scaled)
+        return float(np.sum(turned[0] * turned[1]))
+
+    interpolated = score(posenc.position_interpolation, 6, factor=2.0)
+    assert abs(interpolated - score(posenc.rope, 3)) < 1e-12
+    assert abs(interpolated - score(posenc.rope, 6)) > 0.1
+
+
+def kept_frequencies() -> tuple[str, ...]:
+    """Frequencies over those of RoPE, for 16 channels and the factor 2."""
+    rope = 10000.0 ** (-np.arange(8) / 8)
+    yarn = posenc.yarn_frequencies(16, factor=2.0, original_max_position_embeddings=100) / rope
+    assert np.allclose(yarn[3:], 0.5)
+    ntk = posenc.ntk_aware_frequencies(16, factor=2.0) / rope
+    dynamic = rope / posenc.dynamic_ntk_frequencies(
+        16, factor=2.0, original_max_position_embeddings=100, length=200
+    )
+    return (
+        ", ".join(f"{kept:.2f}" for kept in yarn[:3]),
+        f"{ntk[3]:.2f}",
+        f"by {dynamic[-1]:.0f} and not by {1 / ntk[-1]:.0f}",
+    )
+
+
+def untrained_bucket() -> tuple[str, str]:
+    """Where the last bucket begins, and the last that distances up to 99 reach."""
+    buckets = posenc.t5_bucket(-np.arange(200), direction="causal", max_distance=128)
+    assert buckets[:100].max() == 30
+    near = posenc.t5_bucket(-np.arange(200), direction="causal", max_distance=50)
+    assert near[:100].max() == 31
+    return f"distance {np.argmax(buckets == 31)}", f"distance {np.argmax(near == 31)}"
+
+
+def bucket_costs() -> tuple[str, ...]:
+    """Every model with the shorter table keeps more of the first task than every one without."""
+    far, near = (_all_seeds("recall", f"t5-bias-{most}", "beyond") for most in (128, 50))
+    assert min(near) > max(far)
+    return tuple(_interval("recall", f"t5-bias-{most}", "beyond") for most in (128, 50))
+
+
+def little_lost() -> tuple[str, ...]:
+    """Each model of these four loses less than 5 points of accuracy beyond 100."""
+    names = ("transformer-xl", "kerple", "fire", "alibi")
+    for name in names:
+        for each in length.seeds("recall", name):
+            assert each["within"]["accuracy"] - each["beyond"]["accuracy"] < 0.05, name
+    return tuple(_interval("recall", name, part) for name in names for part in ("within", "beyond"))
+
+
+def time() -> tuple[str, ...]:
+    """What the recorded run took; two free cores need less than a quarter of an hour."""
+    run = length.measured()["run"]
+    free = run["cpu_seconds"] / run["processes"] / 60
+    assert free < 15
+    return (
+        f"{run['seconds'] / 60:.0f} minutes in {run['processes']} processes",
+        f"{run['cpu_seconds'] / 60:.0f} minutes of CPU",
+        f"about {free:.0f} minutes",
+    )

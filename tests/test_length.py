@@ -1,0 +1,82 @@
+"""The recorded results of ``benchmarks.length`` are whole and agree with themselves."""
+
+import json
+import math
+import operator
+from collections import Counter
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import pytest
+from benchmarks.length.summary import STUDENT, spread, summary
+
+import posenc
+
+DOCS = Path(__file__).parents[1] / "docs"
+RESCALED = {"position-interpolation", "ntk-aware", "dynamic-ntk", "yarn"}
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((DOCS / "data/length.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_every_scheme_has_every_task_and_seed(data: dict[str, Any]) -> None:
+    tasks = data["settings"]["steps"]
+    schemes = {each["scheme"] for each in data["results"]}
+    assert schemes >= RESCALED | {"nope", "sinusoidal", "learned", "rope", "alibi", "t5-bias-128"}
+    assert len(data["seeds"]) >= 5
+    found = Counter((each["task"], each["scheme"], each["seed"]) for each in data["results"])
+    assert found == Counter(product(tasks, schemes, data["seeds"]))
+
+
+def test_rescaled_schemes_are_no_models_of_their_own(data: dict[str, Any]) -> None:
+    for each in data["results"]:
+        trained = "rope" if each["scheme"] in RESCALED else each["scheme"]
+        assert each["trained"] == trained, each["scheme"]
+
+
+def test_versions_are_recorded(data: dict[str, Any]) -> None:
+    assert set(data["versions"]) == {"python", "numpy", "torch", "posenc"}
+    assert data["versions"]["posenc"] == posenc.__version__
+    assert set(data["run"]) == {"cpu", "processes", "seconds", "cpu_seconds"}
+
+
+def test_the_summary_follows_from_the_results(data: dict[str, Any]) -> None:
+    assert summary(data["results"]) == data["summary"]
+    data["results"][0]["beyond"]["accuracy"] += 0.01
+    assert summary(data["results"]) != data["summary"]
+    data["results"][0]["beyond"]["accuracy"] -= 0.01
+
+
+@pytest.mark.parametrize("score", ["accuracy", "loss"])
+def test_parts_follow_from_places(data: dict[str, Any], score: str) -> None:
+    settings = data["settings"]
+    bins = settings["trained_length"] // settings["bin"]
+    for each in data["results"]:
+        asked = data["questions"][each["task"]]
+        places = each[f"{score}_by_place"]
+        assert len(places) == len(asked) == settings["tested_length"] // settings["bin"]
+        for part, some in (("within", slice(bins)), ("beyond", slice(bins, None))):
+            mean = sum(map(operator.mul, places[some], asked[some])) / sum(asked[some])
+            assert math.isclose(each[part][score], mean, rel_tol=1e-4, abs_tol=1e-6), each["scheme"]
+
+
+def test_what_comes_later_changes_nothing_but_for_dynamic_scaling(data: dict[str, Any]) -> None:
+    moved = {
+        each["scheme"]
+        for each in data["results"]
+        if not math.isclose(each["alone"]["loss"], each["within"]["loss"], rel_tol=1e-3)
+    }
+    assert moved == {"dynamic-ntk"}
+
+
+def test_students_points_are_students() -> None:
+    for freedom, point in STUDENT.items():
+        n = mpmath.mpf(freedom)
+        inside = 1 - mpmath.betainc(n / 2, 0.5, 0, n / (n + point**2), regularized=True)
+        assert abs(inside - 0.95) < 1e-4, freedom
+    assert spread([1.0, 2.0, 3.0]) == {"mean": 2.0, "half": 2.4843, "min": 1.0, "max": 3.0}
