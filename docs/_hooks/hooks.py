@@ -21,11 +21,13 @@ import explorer_data
 import figures
 import formulas
 import general_blocks
+import measured_blocks
 import references
 import scheme_blocks
 from posenc_conformance import report, spec
 
 COMMENT = re.compile(r"(?P<indent>(?:^ +)?)<!--\s*(?P<name>.*?)\s*-->", re.S | re.M)
+PLAIN = general_blocks.BLOCKS | measured_blocks.BLOCKS
 ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):(?=<code|<a|`)")
 
 
@@ -80,8 +82,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def _block(page: str, name: str, badges: dict[str, str]) -> str:
-    if name in general_blocks.BLOCKS:
-        return general_blocks.BLOCKS[name]()
+    if name in PLAIN:
+        return PLAIN[name]()
     kind, _, block = name.partition(":")
     if kind == "claim":
         return badges[block]
@@ -93,7 +95,7 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
         if folder != "schemes" or scheme is None:
             raise PluginError(f"{page}: <!-- {name} --> belongs on the page of a scheme")
         return scheme_blocks.BLOCKS[block](scheme)
-    known = [*general_blocks.BLOCKS, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
+    known = [*PLAIN, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
     known += ["claim:‹name›", "figure:‹name›"]
     raise PluginError(f"{page}: unknown placeholder <!-- {name} -->; known are {', '.join(known)}")
 

@@ -1,0 +1,171 @@
+"""What the benchmarks measured, from the files of ``docs/data``: one function per placeholder."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from markup import code, heading, link, prose, table
+from pages import DOCS
+from posenc_conformance.checks import LEVELS
+from scheme_blocks import FAMILIES, schemes
+
+DTYPES = ("float64", "float32", "bfloat16", "float16", "integer", "boolean")
+CHANGES = {
+    "base": "base",
+    "first": "fastest pair or first slope",
+    "middle": "middle one",
+    "last": "slowest pair or last slope",
+    "scale": "all values",
+    "offset": "all positions",
+}
+KIT = "the kit"
+
+
+@lru_cache
+def measured(name: str) -> dict[str, Any]:
+    """A file of results."""
+    found: dict[str, Any] = json.loads((DOCS / "data" / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def matrix() -> str:
+    """Wrong miniatures of each scheme: rejected, named, and seen by which level of checks."""
+    data = measured("matrix")
+    rows = []
+    for family in FAMILIES:
+        for scheme in schemes().values():
+            if scheme.family == family and scheme.id in data["schemes"]:
+                name = f'<a href="../schemes/{scheme.id}/#deviations">{code(scheme.id)}</a>'
+                rows.append([name, *_counts(data["schemes"][scheme.id])])
+    rows.append(["<strong>all</strong>", *_counts(data["all"])])
+    return table(["scheme", "wrong", "rejected", "with a name", "named first", *LEVELS], rows)
+
+
+def classes() -> str:
+    """The same by the class of the mistake."""
+    found = measured("matrix")["classes"]
+    rows = [[prose(name), *_counts(each)] for name, each in found.items()]
+    return table(["class", "wrong", "rejected", "with a name", "named first", *LEVELS], rows)
+
+
+def _counts(group: Mapping[str, Any]) -> list[str]:
+    numbers = [group[name] for name in ("wrong", "rejected", "nameable", "named_first")]
+    numbers += [group["seen_by"].get(level, 0) for level in LEVELS]
+    return [str(number or "") for number in numbers]
+
+
+def practices() -> str:
+    """What other ways of checking find among the same miniatures."""
+    data = measured("today")
+    ways = {KIT: {"what": "every check that the claim calls for", "source": ""}} | data["ways"]
+    rows = [
+        [
+            link(way["source"], prose(name)) if way["source"].startswith("http") else prose(name),
+            prose(way["what"]),
+            *(_share(data[side], name) for side in ("wrong", "right")),
+        ]
+        for name, way in ways.items()
+    ]
+    return table(["way", "what it asserts", "wrong ones rejected", "right ones rejected"], rows)
+
+
+def _share(some: Mapping[str, Any], way: str) -> str:
+    rejected, asked = totals(some, way)
+    return f"{rejected:,} of {asked:,} ({100 * rejected / asked:.0f} %)" if asked else "not asked"
+
+
+def totals(some: Mapping[str, Any], way: str) -> tuple[int, int]:
+    """How many a way rejects of how many within its reach."""
+    counts = [each[way] for each in some.values() if way in each]
+    return sum(each["rejected"] for each in counts), sum(each["asked"] for each in counts)
+
+
+def sensitivity() -> str:
+    """The smallest changes that each call's checks detect."""
+    rows = []
+    for each in measured("sensitivity")["smallest power of two detected"]:
+        found = each["smallest"]
+        cells = [_power(found[name]) for name in CHANGES]
+        if any(cells):
+            rows.append([code(each["call"]), code(each["dtype"]), *cells])
+    return table(["call", "dtype", *CHANGES.values()], rows)
+
+
+def _power(exponent: int | None) -> str:
+    if exponent is None:
+        return ""
+    if exponent < 0:
+        return "none up to 1"
+    return f"2<sup>−{exponent}</sup>" if exponent else "1"
+
+
+def calibration() -> str:
+    """How near right implementations come to the bound."""
+    worst: dict[tuple[str, str], dict[str, float]] = {}
+    for each in measured("calibrate")["right miniatures"]:
+        worst.setdefault((each["scheme"], each["call"]), {})[each["dtype"]] = each["worst"]
+    rows = [
+        [code(call), *(f"{found[dtype]:.2g}" if dtype in found else "" for dtype in DTYPES)]
+        for (_, call), found in worst.items()
+    ]
+    return table(["call", *DTYPES], rows)
+
+
+def mutants() -> str:
+    """Mutants of the reference: killed, right by the bound, refusing less, and the rest."""
+    data = measured("mutants")
+    kinds = {
+        "killed": sum(data["modules"][m].get(k, 0) for m in data["modules"] for k in _killed()),
+        **{
+            kind: sum(counts.get(kind, 0) for counts in data["modules"].values())
+            for kind in ("refusal", "allowed", "equivalent", "holes")
+        },
+    }
+    meaning = {
+        "killed": "a check fails, or the call raises or never ends",
+        "refusal": "only what is refused changes, and the specification leaves that open",
+        "allowed": "results differ by less than the bound: the mutant is right",
+        "equivalent": "results never differ where they count; the reason is below",
+        "holes": "the kit should see it and does not",
+    }
+    rows = [[name, str(kinds[name]), text] for name, text in meaning.items()]
+    return table(["fate", "mutants", "meaning"], rows)
+
+
+def survivors() -> str:
+    """Mutants that never change a result that counts, with the reason."""
+    text = ""
+    data = measured("mutants")
+    for title, some in (("Equivalent", data["equivalent"]), ("Holes", data["holes"])):
+        if some:
+            text += heading(3, title, title.lower()) + _listed(some)
+    return text
+
+
+def _listed(some: Iterable[Mapping[str, Any]]) -> str:
+    rows = [
+        [
+            code(each["module"].removeprefix("posenc.")),
+            code(each["text"]),
+            code(each["change"]),
+            prose(each["why"]),
+        ]
+        for each in some
+    ]
+    return table(["module", "line", "change", "why nothing changes"], rows)
+
+
+def _killed() -> tuple[str, ...]:
+    return ("raised", *LEVELS, "endless")
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "measured:calibration": calibration,
+    "measured:classes": classes,
+    "measured:matrix": matrix,
+    "measured:mutants": mutants,
+    "measured:practices": practices,
+    "measured:sensitivity": sensitivity,
+    "measured:survivors": survivors,
+}
