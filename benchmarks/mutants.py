@@ -1,6 +1,6 @@
 """How many small changes of the reference itself the kit finds.
 
-    python -m benchmarks.mutants [--scheme ID] [--sample N] [--write FILE]
+    python -m benchmarks.mutants [--scheme ID] [--module NAME] [--sample N] [--write FILE]
 
 Each mutant is a copy of one module of ``posenc`` with one change, in a package of its own beside
 the true one, which gives the truth. It claims what the reference claims, and is judged like any
@@ -535,13 +535,30 @@ def stale(fates: Sequence[Fate]) -> list[tuple[str, str, str]]:
     return sorted(reviewed().keys() - {fate.key for fate in fates if fate.survived})
 
 
+def merged(path: Path | None, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Results of some modules in the place of what a file has of them; the rest stays."""
+    if path is None or not path.exists():
+        return dict(found)
+    before = json.loads(path.read_text(encoding="utf-8"))
+    lists = {
+        name: sorted(
+            [each for each in before[name] if each["module"] not in found["modules"]] + found[name],
+            key=lambda each: (each["module"], each["line"], each["change"]),
+        )
+        for name in ("allowed", "equivalent", "holes")
+    }
+    return {"modules": {**before["modules"], **found["modules"]}, **lists}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scheme", metavar="ID", help="only modules that no other scheme needs")
     parser.add_argument("--module", help="only this module, such as posenc.exact")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every N-th mutant")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="results as JSON; with --module within the file"
+    )
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.work:
@@ -554,7 +571,7 @@ def main() -> None:
     if (given.scheme, given.module, given.sample) == (None, None, 1):
         for key in stale(fates):
             print("- listed as a survivor, but killed or gone:", *key)
-    write(given.write, found)
+    write(given.write, merged(given.write, found) if given.module else found)
 
 
 if __name__ == "__main__":

@@ -81,9 +81,11 @@ def weights_terms(case: Case) -> ErrorTerms:
     """Scale of the weights; the numbers of terms of both sums stand in place of angles."""
     q, k = case.arguments["q"], case.arguments["k"]
     magnitudes = np.abs(q) @ np.swapaxes(np.abs(k), -1, -2)
-    logits = products(case) * scale_of(case) + bias_of(case)
-    terms = magnitudes * scale_of(case) + np.abs(bias_of(case))
-    scale = weight_scale(case, logits, terms, seen(case))
+    hidden = np.isneginf(bias_of(case))
+    bias = np.where(hidden, 0.0, bias_of(case))
+    logits = products(case) * scale_of(case) + bias
+    terms = magnitudes * scale_of(case) + np.abs(bias)
+    scale = weight_scale(case, logits, terms, seen(case) & ~hidden)
     return ErrorTerms(scale, np.asarray(float(q.shape[-1] + k.shape[-2])))
 
 
@@ -147,6 +149,12 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
             name: fine(shape, start)
             for start, (name, shape) in enumerate(arrays.items())
             if name in case.arguments
+        }
+    if "bias" in case.arguments:  # later keys hidden, as ALiBi's bias does it, and an earlier one
+        hidden = (np.tri(3, 5, 2) == 0) | (np.arange(5) == 1)
+        yield {
+            **{name: fine(shape) for name, shape in (("q", (3, 2)), ("k", (5, 2)), ("v", (5, 2)))},
+            "bias": np.where(hidden, -np.inf, fine((3, 5), 4)),
         }
 
 

@@ -351,6 +351,13 @@ class BiasedOfFirstHead(Biased):
         return products * factor + self.bias.reshape(-1, *self.bias.shape[-2:])[0]
 
 
+class BiasOfHiddenKeysClipped(Biased):
+    """Minus infinity taken for a large number, but not a large enough one."""
+
+    def biased(self, products: Array, factor: float) -> Array:
+        return products * factor + np.maximum(self.bias, -8.0)
+
+
 class BiasedByColumns(Biased):
     """Queries and keys exchanged in the bias, where it is square."""
 
