@@ -14,6 +14,7 @@ from decimal import Decimal, localcontext
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from posenc.exact import Array, Pair, two_product, two_sum, words
 
@@ -34,8 +35,8 @@ _FLAT = 10
 _ORDER = 13
 
 
-def pair(values: Array | float) -> Pair:
-    """Float64 values as they are."""
+def pair(values: npt.NDArray[np.floating] | float) -> Pair:
+    """Values of float64 or less as they are."""
     high = np.asarray(values, dtype=np.float64)
     return Pair(high, np.zeros_like(high))
 

@@ -157,7 +157,7 @@ def frequencies_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Small and large heads, powers of two and not, many rows, and both sides of a length."""
+    """Small and large heads, powers of two and not, many rows, both sides of a length, a factor."""
     for head_dim in (2, 4, 6, 16, 64, 96, 128, 130, 256, 512):
         x = fine((2, head_dim))
         yield {"x": x, "positions": np.array([1, 7]), **lists_for(head_dim // 2)}
@@ -165,6 +165,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     trained = case.arguments["original_max_position_embeddings"]
     for last in (trained - 1, trained):
         yield {"x": fine((2, 8)), "positions": np.array([3, last]), **lists_for(4)}
+    yield {"x": fine((2, 8)), "positions": np.array([1, 7]), **lists_for(4), "factor": 1.5}
 
 
 def backward_sizes(case: Case) -> Iterator[dict[str, Any]]:

@@ -112,8 +112,8 @@ def bias_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
 
 
 def bucket_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every configuration of the list, over distances that reach beyond its last bucket."""
-    for buckets, distance in CONFIGURATIONS:
+    """Every configuration, and buckets for hardly any distance, over distances beyond the last."""
+    for buckets, distance in (*CONFIGURATIONS, (16, 9)):
         relative = np.arange(-distance - 72, distance + 73)
         yield {"relative_position": relative, "num_buckets": buckets, "max_distance": distance}
 

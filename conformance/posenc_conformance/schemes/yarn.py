@@ -237,9 +237,12 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
 
 
 def frequencies_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Small and large, powers of two and not."""
+    """Small and large, powers of two and not, and a ramp that begins where it ends."""
     for size in (2, 4, 6, 12, 16, 64, 80, 96, 128, 130, 256, 512):
         yield {"rotary_dim": size}
+    if case.conventions["ramp"] == "index":
+        turn = int(2 * np.pi * case.arguments.get("beta_slow", 1.0))
+        yield {"rotary_dim": 8, "original_max_position_embeddings": turn}
 
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:

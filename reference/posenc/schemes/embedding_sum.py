@@ -63,7 +63,7 @@ def embedding_sum(
     if where.shape != values.shape[-2:-1]:
         raise ValueError(f"positions have shape {where.shape}, but x has {values.shape[-2]} rows")
     dim = values.shape[-1]
-    embedding = pair(values.astype(np.float64))
+    embedding = pair(values)
     if embedding_scale == "d^1/2":
         embedding = times(embedding, square_root(float(dim)))
     angles = sincos(where, turns_per_position(base, Fraction(2, dim), dim // 2))

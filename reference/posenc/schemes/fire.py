@@ -71,7 +71,7 @@ def fire_bias(
             f"q_len is {q_len} and k_len {k_len}; it must hold q_len <= k_len <= 2**53"
         )
     part = _normalized(q_len, k_len, c, threshold, NORMALIZERS[normalizer])
-    bias = _network(part, *(each.astype(np.float64) for each in weights))
+    bias = _network(part, *weights)
     ahead = np.arange(k_len) > np.arange(k_len - q_len, k_len)[:, None]
     return np.where(ahead, -np.inf, bias).astype(np.result_type(*weights))
 
@@ -113,14 +113,14 @@ def fire_bias_vjp(
     first, bias = np.asarray(w1), np.asarray(b1)
     _check_first(first, bias)
     part = _normalized(q_len, k_len, c, threshold, NORMALIZERS[normalizer])
-    hidden = _hidden(part, first.astype(np.float64), bias.astype(np.float64))
+    hidden = _hidden(part, first, bias)
     ones = np.ones((q_len, k_len, 1))
     inputs = Pair(
         np.concatenate([hidden.high, ones], axis=-1),
         np.concatenate([hidden.low, 0 * ones], axis=-1),
     )
     ahead = np.arange(k_len) > np.arange(k_len - q_len, k_len)[:, None]
-    seen = np.where(ahead, 0.0, values.astype(np.float64))
+    seen = np.where(ahead, 0.0, values)
     products = times(pair(seen[..., None]), inputs)
     by_unit = (np.moveaxis(each, -1, 1).reshape(heads, len(first) + 1, -1) for each in products)
     return total(sum_last(Pair(*by_unit))).astype(np.result_type(values, first, bias))

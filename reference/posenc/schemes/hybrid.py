@@ -63,7 +63,7 @@ def hybrid_scores(
             f"w_q has shape {to_q.shape} and w_k {to_k.shape}; "
             f"they must both be [heads, {dim}, head_dim]"
         )
-    bias = clipped_bias(floating("table", table, 2), n, n).astype(np.float64)
+    bias = clipped_bias(floating("table", table, 2), n, n)
     if len(bias) != heads:
         raise ValueError(f"table has biases for {len(bias)} heads; there are {heads}")
     placed = add(pair(rows), _encoding(n, dim, base))

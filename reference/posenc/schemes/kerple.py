@@ -44,14 +44,14 @@ def kerple_bias(
     ValueError
         If an argument is out of its domain.
     """
-    first, factor, second, inner = _parameters(r1, r2, form)
+    first, second = _parameters(r1, r2, form)
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
     if not q_len <= k_len <= LARGEST_POSITION:
         raise ValueError(
             f"q_len is {q_len} and k_len {k_len}; it must hold q_len <= k_len <= 2**53"
         )
-    loss = _loss(pair(inner[:, None]), np.arange(k_len, dtype=np.float64), form)
-    by_distance = 0.0 - total(times(pair(factor[:, None]), loss))
+    loss = _loss(pair(second[:, None]), np.arange(k_len, dtype=np.float64), form)
+    by_distance = 0.0 - total(times(pair(first[:, None]), loss))
     lag = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
     bias = np.where(lag < 0, -np.inf, by_distance[:, np.maximum(lag, 0)])
     return bias.astype(np.result_type(first, second))
@@ -86,45 +86,42 @@ def kerple_bias_vjp(
         If an argument is out of its domain.
     """
     values = arguments.bias_gradient(gradient)
-    first, factor, second, inner = _parameters(r1, r2, form)
+    first, second = _parameters(r1, r2, form)
     heads, q_len, k_len = values.shape
-    if heads != len(factor):
-        raise ValueError(f"gradient has {heads} heads and r1 {len(factor)}; they must be the same")
+    if heads != len(first):
+        raise ValueError(f"gradient has {heads} heads and r1 {len(first)}; they must be the same")
     lag = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
-    seen = np.where(lag < 0, 0.0, values.astype(np.float64))
+    seen = np.where(lag < 0, 0.0, values)
     distance = np.arange(k_len, dtype=np.float64)
     sums = [
         0.0 - total(_gathered(seen, by_distance, np.maximum(lag, 0)))
-        for by_distance in _derivatives(pair(factor[:, None]), pair(inner[:, None]), distance, form)
+        for by_distance in _derivatives(pair(first[:, None]), pair(second[:, None]), distance, form)
     ]
     return np.stack(sums).astype(np.result_type(values, first, second))
 
 
 def _parameters(
     r1: npt.ArrayLike, r2: npt.ArrayLike, form: str
-) -> tuple[npt.NDArray[np.floating], Array, npt.NDArray[np.floating], Array]:
-    """r1 and r2, checked: each as it is, and as float64."""
+) -> tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]]:
+    """r1 and r2, checked."""
     arguments.choice("form", form, FORMS)
-    first, factor = _per_head("r1", r1)
-    second, inner = _per_head("r2", r2)
-    if factor.shape != inner.shape:
-        raise ValueError(f"r1 has {len(factor)} heads and r2 {len(inner)}; they must have the same")
-    if form == "power" and np.any(inner > 2):
+    first, second = _per_head("r1", r1), _per_head("r2", r2)
+    if first.shape != second.shape:
+        raise ValueError(f"r1 has {len(first)} heads and r2 {len(second)}; they must have the same")
+    if form == "power" and np.any(second > 2):
         raise ValueError("r2 must be at most 2 in the power form, where the kernel ends")
-    return first, factor, second, inner
+    return first, second
 
 
-def _per_head(name: str, values: npt.ArrayLike) -> tuple[npt.NDArray[np.floating], Array]:
-    """The array as it is, and as float64."""
+def _per_head(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
     array = np.asarray(values)
     if array.dtype.kind not in "fV":
         raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
     if array.ndim != 1 or not len(array):
         raise ValueError(f"{name} has shape {array.shape}; it must be [heads], at least one")
-    exact = array.astype(np.float64)
-    if not np.all(np.isfinite(exact) & (exact > 0)):
+    if not np.all(np.isfinite(array) & (array > 0)):
         raise ValueError(f"{name} must be finite and above 0")
-    return array, exact
+    return array
 
 
 def _loss(r2: Pair, distance: Array, form: str) -> Pair:

@@ -58,7 +58,7 @@ def learned(
     arguments.choice("offset", offset, OFFSETS)
     if (padding_idx is not None) != (offset == "after-padding"):
         raise ValueError(f"padding_idx is {padding_idx}, but offset is {offset!r}")
-    first = {"none": 0, "two": 2}.get(offset, 0)
+    first = 2 if offset == "two" else 0
     if padding_idx is not None:
         first = arguments.integer("padding_idx", padding_idx, 0) + 1
     rows = _table(table)
@@ -129,7 +129,7 @@ def learned_grid(
     new = total(_resampled(wide, _weights(grid, height, resampling), 0))
     out = np.empty((class_tokens + height * width, dim), dtype=rows.dtype)
     out[:class_tokens] = rows[:class_tokens]
-    out[class_tokens:] = new.reshape(height * width, dim).astype(rows.dtype)
+    out[class_tokens:] = new.reshape(height * width, dim)
     return out
 
 

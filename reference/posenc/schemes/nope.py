@@ -58,7 +58,7 @@ def nope_layer(
             raise ValueError(
                 f"{name} has shape {arrays[name].shape}; it must be {shape}, not empty"
             )
-    rows, *weights = (array.astype(np.float64) for array in arrays.values())
+    rows, *weights = arrays.values()
     if not rows.size:
         return np.array(arrays["x"])
     q, k, v = (_projected(rows, each) for each in weights)

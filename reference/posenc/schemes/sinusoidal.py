@@ -116,12 +116,10 @@ def _scaled(high: Array, low: Array, scale: str, dim: int) -> Array:
 
 
 def _in_layout(sin: Array, cos: Array, layout: str, dim: int) -> Array:
-    sines = min(sin.shape[-1], dim - dim // 2)
-    cosines = min(cos.shape[-1], dim // 2)
     out = np.zeros((len(sin), dim))
     if layout == "interleaved":
-        out[:, 0 : 2 * sines : 2] = sin
-        out[:, 1 : 2 * cosines : 2] = cos[:, :cosines]
+        out[:, 0 : 2 * sin.shape[1] : 2] = sin
+        out[:, 1::2] = cos[:, : dim // 2]
     else:
         first, second = (sin, cos) if layout == "sin-cos" else (cos, sin)
         both = np.concatenate([first, second], axis=1)[:, :dim]

@@ -133,8 +133,9 @@ def t5_bias_vjp(
     values = arguments.bias_gradient(gradient)
     heads, q_len, k_len = values.shape
     buckets = _buckets_of_pairs(q_len, k_len, direction, num_buckets, max_distance)
-    exact = values.astype(np.float64)
-    sums = [[math.fsum(head[buckets == bucket]) for head in exact] for bucket in range(num_buckets)]
+    sums = [
+        [math.fsum(head[buckets == bucket]) for head in values] for bucket in range(num_buckets)
+    ]
     return np.array(sums).reshape(num_buckets, heads).astype(values.dtype)
 
 
