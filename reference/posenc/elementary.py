@@ -43,14 +43,13 @@ def pair(values: npt.NDArray[np.floating] | float) -> Pair:
 
 def total(value: Pair) -> Array:
     """The nearest float64."""
-    return value.high + value.low
+    return value.high
 
 
 def add(a: Pair, b: Pair) -> Pair:
     """``a + b``."""
-    high, low = two_sum(a.high, b.high), two_sum(a.low, b.low)
-    first = two_sum(high.high, high.low + low.high)
-    return two_sum(first.high, first.low + low.low)
+    high = two_sum(a.high, b.high)
+    return two_sum(high.high, high.low + (a.low + b.low))
 
 
 def negative(a: Pair) -> Pair:
@@ -134,7 +133,7 @@ def log(a: Pair) -> Pair:
     bent = -x * x * (1 / 2 - x * (1 / 3 - x * inner))
     known, known_low = _logarithms()[:, near.astype(np.int64) - 48]
     log_2, log_2_low = words(_LOG_2, 2)
-    whole = two_product(doublings.astype(np.float64), log_2)
+    whole = two_product(doublings, log_2)
     result = add(add(whole, Pair(known, known_low)), Pair(x, r.low - x * r.low + bent))
     return two_sum(result.high, result.low + doublings * log_2_low)
 

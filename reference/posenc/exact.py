@@ -163,14 +163,14 @@ def _sincos_of_turns(turns: Pair) -> SinCos:
 def _circle() -> Array:
     """Sine and cosine at 512 equal steps of the circle, each as two words: shape [4, 512]."""
     with localcontext(prec=_DIGITS):
-        step_cos, step_sin = Decimal(0), Decimal(1)  # a quarter turn, halved seven times
+        step_cos = Decimal(0)  # of a quarter turn, halved seven times
         for _ in range(7):
             step_cos, step_sin = ((1 + step_cos) / 2).sqrt(), ((1 - step_cos) / 2).sqrt()
         sin, cos = Decimal(0), Decimal(1)
         rows = []
         for index in range(_TABLE_SIZE):
             if index % (_TABLE_SIZE // 4) == 0:  # the quarter turns are known exactly
-                sin, cos = sin.quantize(Decimal(1)), cos.quantize(Decimal(1))
+                sin, cos = sin.to_integral_value(), cos.to_integral_value()
             rows.append(words(sin, 2) + words(cos, 2))
             sin, cos = sin * step_cos + cos * step_sin, cos * step_cos - sin * step_sin
     return np.array(rows, dtype=np.float64).T

@@ -62,7 +62,7 @@ def turned(
     first, second = _split(values[..., :rotated].astype(np.float64), read)
     both = _combine(np.stack([first, second]), cos, np.stack([-second, first]), sin)
     out = np.array(values)
-    out[..., :rotated] = _join(both[0], both[1], written).astype(values.dtype)
+    out[..., :rotated] = _join(both[0], both[1], written)
     return out
 
 

@@ -75,9 +75,10 @@ def vjp_arguments(trial: Trial) -> dict[str, Any]:
 
 
 def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Many heads; more queries than one block."""
+    """Many heads; no query, which leaves sums of nothing; more queries than one block."""
     for heads in (1, 7, 33, 112):
         yield {"gradient": fine((heads, 2, 5))}
+    yield {"gradient": fine((2, 0, 3))}
     yield {"gradient": fine((1, 130, 130))}
 
 

@@ -78,7 +78,7 @@ def attention(
     _check(queries, keys)
     _check_values(keys, values)
     weights = weights_of(_scores(queries, keys, "root"), mask)
-    return np.asarray(total(mean_of(weights, _exactly(values))).astype(queries.dtype))
+    return np.asarray(total(mean_of(weights, pair(values))).astype(queries.dtype))
 
 
 def attention_with_bias(
@@ -121,15 +121,15 @@ def attention_with_bias(
         biases = np.broadcast_to(biases, shape)
     except ValueError:
         raise ValueError(f"bias has shape {biases.shape}; it must broadcast to {shape}") from None
-    hidden = np.isneginf(biases.astype(np.float64))
+    hidden = np.isneginf(biases)
     if not np.isfinite(biases[~hidden].astype(np.float64)).all():
         raise ValueError("bias must be finite, or minus infinity where a key is hidden")
     if shape[-1] and hidden.all(axis=-1).any():
         raise ValueError("bias hides all keys from a query, which leaves nothing to attend to")
-    scores = add(_scores(queries, keys, scaling), _exactly(np.where(hidden, 0, biases)))
-    scores = Pair(np.where(hidden, -np.inf, scores.high), np.where(hidden, 0, scores.low))
+    scores = add(_scores(queries, keys, scaling), pair(np.where(hidden, 0, biases)))
+    scores = Pair(np.where(hidden, -np.inf, scores.high), scores.low)
     weights = weights_of(scores, mask)
-    return np.asarray(total(mean_of(weights, _exactly(values))).astype(queries.dtype))
+    return np.asarray(total(mean_of(weights, pair(values))).astype(queries.dtype))
 
 
 def weights_of(logits: Pair, mask: str) -> Pair:
@@ -140,7 +140,7 @@ def weights_of(logits: Pair, mask: str) -> Pair:
         raise ValueError(f"q has {q_len} rows and k {k_len}; queries are the last of the keys")
     if mask == "causal":
         shown = np.tri(q_len, k_len, k_len - q_len, dtype=bool)
-        logits = Pair(np.where(shown, logits.high, -np.inf), np.where(shown, logits.low, 0.0))
+        logits = Pair(np.where(shown, logits.high, -np.inf), logits.low)
     return elementary.softmax(logits)
 
 
@@ -161,11 +161,7 @@ def scaled_products(q: Pair, k: Pair, scaling: str) -> Pair:
 
 
 def _scores(q: npt.NDArray[Any], k: npt.NDArray[Any], scaling: str) -> Pair:
-    return scaled_products(_exactly(q), _exactly(k), scaling)
-
-
-def _exactly(values: npt.NDArray[Any]) -> Pair:
-    return pair(values.astype(np.float64))
+    return scaled_products(pair(q), pair(k), scaling)
 
 
 def _floating(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -73,8 +73,7 @@ def clipped_bias_vjp(gradient: npt.ArrayLike, *, rows: int) -> npt.NDArray[np.fl
     values = arguments.bias_gradient(gradient)
     heads, q_len, k_len = values.shape
     looked_up = clipped_rows(arguments.integer("rows", rows, 1), q_len, k_len)
-    exact = values.astype(np.float64)
-    sums = [[math.fsum(head[looked_up == row]) for head in exact] for row in range(rows)]
+    sums = [[math.fsum(head[looked_up == row]) for head in values] for row in range(rows)]
     return np.array(sums).reshape(rows, heads).astype(values.dtype)
 
 
@@ -86,4 +85,4 @@ def clipped_rows(rows: int, q_len: int, k_len: int) -> npt.NDArray[np.int64]:
     if q_len > k_len:
         raise ValueError(f"q_len is {q_len} and k_len {k_len}; queries are the last of the keys")
     offset = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
-    return np.asarray(np.clip(offset, -(rows // 2), rows // 2) + rows // 2, dtype=np.int64)
+    return (offset + rows // 2).clip(0, rows - 1)

@@ -76,10 +76,10 @@ def conv_peg(
     if biases.shape != (dim,):
         raise ValueError(f"bias has shape {biases.shape}; it must be ({dim},)")
     out = np.array(tokens)
-    patches = tokens[..., first:, :].astype(np.float64)
+    patches = tokens[..., first:, :]
     picture = patches.reshape(*patches.shape[:-2], height, width, dim)
-    gained = _gained(picture, kernels.astype(np.float64), biases.astype(np.float64))
-    out[..., first:, :] = gained.reshape(patches.shape).astype(tokens.dtype)
+    gained = _gained(picture, kernels, biases)
+    out[..., first:, :] = gained.reshape(patches.shape)
     return out
 
 

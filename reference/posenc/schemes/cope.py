@@ -87,11 +87,8 @@ def _positions(gates: Pair, last: int) -> Pair:
     before = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)
     lost = two_sum(before, high).low
     position = two_sum(sums, np.cumsum(lost + low, axis=-1))
-    beyond = position.high >= last
-    return Pair(
-        np.where(beyond, last, position.high)[..., ::-1],
-        np.where(beyond, 0.0, position.low)[..., ::-1],
-    )
+    # Both rows are the last one there, so that the low word does not matter.
+    return Pair(np.minimum(position.high, last)[..., ::-1], position.low[..., ::-1])
 
 
 def _interpolated(by_row: Pair, position: Pair) -> Pair:
