@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import mpmath
-import numpy as np
 
 from posenc_conformance.oracle import Element
 
@@ -47,9 +46,11 @@ def fire_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) 
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         head, unit = index
-        alone = [[1.0 if each == unit else 0.0 for each in range(hidden + 1)]]
+        alone = 0.0 * arguments["w1"][None]
+        if unit < hidden:
+            alone[0, unit] = 1.0
         lengths = {"q_len": queries, "k_len": keys}
-        layer = {"w2": np.array(alone), "b2": [alone[0][hidden]]}
+        layer = {"w2": alone, "b2": [float(unit == hidden)]}
         bias = fire_bias({**arguments, **lengths, **layer}, conventions)
         terms = (
             (gradient[head, query, key], bias((0, query, key)))
