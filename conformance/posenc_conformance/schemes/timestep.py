@@ -85,12 +85,13 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
 
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many channels, odd and even, many rows, and timesteps between 0 and 1."""
+    """Few and many channels, odd and even, many rows, timesteps between 0 and 1, and in float32."""
     smallest = 2 + 2 * int(case.conventions["frequency_shift"])
     dims = (2, 3, 4, 5, 7, 12, 33, 128, 192, 257, 320, 1024)
     few = {"positions": np.array([0.5, 3.0, 999.0])}
     yield from ({"dim": dim, **few} for dim in dims if dim >= smallest)
     yield {"dim": 8, "positions": np.arange(1000)}
+    yield {"dim": 8, "positions": np.array([0.25, 998.5], dtype=np.float32)}
     yield {"dim": 64, "positions": np.arange(11) / 10, "scale": 1000.0}
 
 
