@@ -243,3 +243,21 @@ def test_minus_infinity_in_a_bias_hides_a_key() -> None:
         posenc.attention_with_bias(q, q, q, np.full((5, 5), -np.inf))
     with pytest.raises(ValueError, match="finite"):
         posenc.attention_with_bias(q, q, q, np.full((5, 5), np.nan))
+
+
+@pytest.mark.parametrize(("buckets", "limit"), [(20, 81), (46, 804)])
+def test_deberta_buckets_at_whole_logarithms(buckets: int, limit: int) -> None:
+    """At distance 20 a whole number of steps; at 1532 one and 2e-9, which float64 cannot tell."""
+    distance = np.arange(buckets // 2 + 1, 2 * limit + 10)
+    middle = mpmath.mpf(buckets) / 2
+    with mpmath.workdps(50):
+        step = mpmath.log((limit - 1) / middle) / (middle - 1)
+        exact = [mpmath.log(int(n) / middle) / step for n in distance]
+        whole = [
+            mpmath.nint(x) if abs(x - mpmath.nint(x)) < 1e-40 else mpmath.ceil(x) for x in exact
+        ]
+    wanted = [buckets // 2 + int(x) for x in whole]
+    found = posenc.deberta_bucket(
+        distance, num_buckets=buckets, max_relative_positions=limit, far="growing"
+    )
+    assert found.tolist() == wanted

@@ -45,7 +45,7 @@ class TabulatedBuckets:
         key = num_buckets, max_relative_positions
         if key not in self._tables:
             every = np.arange(-max_relative_positions, max_relative_positions)
-            self._tables[key] = released(every, *key, np.float32)
+            self._tables[key] = released(every, *key, np.float64)
         place = (
             np.clip(relative_position, 1 - max_relative_positions, max_relative_positions - 1)
             + max_relative_positions
