@@ -155,13 +155,15 @@ class Case:
     def changed(self, **arguments: Any) -> "Case":
         """The same case with other arguments."""
         changed = rounded(self.call, {**self.arguments, **arguments}, self.dtype)
-        return replace(self, arguments=changed, printed=None, like=None)
+        return self.anew(arguments=changed)
 
     def under(self, **conventions: str | int) -> "Case":
         """The same case under other conventions."""
-        return replace(
-            self, conventions={**self.conventions, **conventions}, printed=None, like=None
-        )
+        return self.anew(conventions={**self.conventions, **conventions})
+
+    def anew(self, **fields: Any) -> "Case":
+        """The same case with other fields, and so with a truth of its own."""
+        return replace(self, **fields, printed=None, like=None)
 
 
 def described(scheme: Scheme, item: Golden | Published, dtype: str) -> Case:

@@ -65,7 +65,7 @@ def progression(base: float, rotated: int) -> Floats:
 def forward_of(case: Case) -> Case:
     """The case of the forward call with the arguments of a backward one."""
     call = case.scheme.calls[case.call.name.removesuffix("_vjp")]
-    return replace(case, call=call, printed=None)
+    return case.anew(call=call)
 
 
 def one_axis(case: Case) -> Floats:

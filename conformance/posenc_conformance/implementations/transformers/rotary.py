@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import as_tensor, backward, gradient
+from posenc_conformance.implementations.torch_tools import as_tensor, backward
 from posenc_conformance.implementations.transformers.base import (
     EXACT,
     FLOATS,
@@ -63,22 +63,13 @@ class Rotary(Transformers):
     ) -> Tensor:
         """Queries turned by the model of the layout."""
         module, rotate = self._rotary(layout, x.shape[-1], rotary_dim, rope_theta=base)
-        return _turned(module, rotate, to_torch(x), positions)
+        return _turned(module, rotate, as_tensor(x), positions)
 
     @claims("interleaved", "half", dtype=FLOATS, rotation="partial", max_position=EXACT)
     @claims("interleaved-to-half", dtype=FLOATS, max_position=EXACT)
-    def rope_vjp(
-        self,
-        x: Array,
-        positions: Positions,
-        *,
-        base: float,
-        layout: str,
-        rotary_dim: int | None = None,
-    ) -> Tensor:
-        """What autograd makes of the same code."""
-        module, rotate = self._rotary(layout, x.shape[-1], rotary_dim, rope_theta=base)
-        return gradient(lambda each: _turned(module, rotate, each, positions), to_torch(x))
+    def rope_vjp(self, x: Array, positions: Positions, **parameters: Any) -> Tensor:
+        """What autograd makes of it."""
+        return backward(self.rope, x, positions, **parameters)
 
     @claims()
     def position_interpolation_frequencies(
