@@ -6,17 +6,10 @@ from dataclasses import dataclass
 from unittest.mock import patch
 
 from posenc_conformance import failure
-from posenc_conformance.checks import (
-    Blocked,
-    Check,
-    NotClaimed,
-    Options,
-    Wrong,
-    checks_of,
-    invariant,
-)
+from posenc_conformance.checks import Check, Options, Verdict, checks_of, invariant
 from posenc_conformance.checks.behaviour import plainly_right, taken_in_turn
-from posenc_conformance.checks.smoke import first_answer, require_smoke
+from posenc_conformance.checks.execution import execute
+from posenc_conformance.checks.smoke import first_answer
 from posenc_conformance.claimed import subjects
 from posenc_conformance.diagnosis import Diagnosis
 from posenc_conformance.spec import Scheme
@@ -52,13 +45,9 @@ def checks(some: Sequence[Subject], schemes: Sequence[Scheme]) -> Iterator[Check
 
 def failing(check: Check) -> Failed | None:
     """What a check says against the implementation; silence about bad input counts."""
-    try:
-        require_smoke(check)
-        check.run(OPTIONS)
-    except Wrong as wrong:
-        return Failed(check.level, check.id, check.subject.scheme.id, wrong.text)
-    except (Blocked, NotClaimed):
-        pass
+    found = execute(check, OPTIONS)
+    if found.verdict in (Verdict.FAILED, Verdict.SILENT):
+        return Failed(check.level, check.id, check.subject.scheme.id, found.text)
     return None
 
 

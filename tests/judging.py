@@ -4,18 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from posenc_conformance.checks import (
-    LEVELS,
-    Blocked,
-    Check,
-    NotClaimed,
-    Options,
-    Outcome,
-    Silent,
-    Wrong,
-    checks_of,
-)
-from posenc_conformance.checks.smoke import require_smoke
+from posenc_conformance.checks import LEVELS, Check, Options, Outcome, checks_of
+from posenc_conformance.checks.execution import execute
 from posenc_conformance.claimed import subjects
 from posenc_conformance.report import explained
 from posenc_conformance.spec import Scheme, load_all
@@ -63,14 +53,5 @@ def diagnoses(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _run(check: Check, options: Options) -> Verdict:
-    try:
-        require_smoke(check)
-        return Verdict(check, "passed", check.run(options))
-    except NotClaimed as reason:
-        return Verdict(check, "not_claimed", Outcome(), str(reason))
-    except Blocked as blocked:
-        return Verdict(check, "blocked", Outcome(), str(blocked))
-    except Silent as silent:
-        return Verdict(check, "silent", silent.outcome, silent.text)
-    except Wrong as wrong:
-        return Verdict(check, "failed", wrong.outcome, wrong.text)
+    found = execute(check, options)
+    return Verdict(check, found.verdict, found.outcome, found.text)

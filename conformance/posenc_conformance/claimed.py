@@ -1,15 +1,21 @@
 """What an adapter's claims mean: the subjects that they make, or what is wrong with them."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 from posenc_conformance.arrays import DTYPES
-from posenc_conformance.claims import ATTRIBUTE, Claim
+from posenc_conformance.claims import Claim, claims_on
+from posenc_conformance.claims import where as _where
 from posenc_conformance.errors import UserError
-from posenc_conformance.spec import Call, Combination, Convention, Scheme, Value
+from posenc_conformance.spec import Call, Combination, Convention, Parameter, Scheme, Value
 from posenc_conformance.subject import Scope, Subject
+
+FARTHEST = 2**53
+"""Up to here float64 holds every whole number."""
+LONGEST_AXIS = 2**16
+"""Of an array that the kit makes because a claim names this length."""
 
 
 def subjects(adapter: object, schemes: Sequence[Scheme]) -> list[Subject]:
@@ -20,14 +26,17 @@ def subjects(adapter: object, schemes: Sequence[Scheme]) -> list[Subject]:
     """
     calls = {call.name: (scheme, call) for scheme in schemes for call in scheme.calls.values()}
     found: list[Subject] = []
-    for name, method in _claiming(adapter):
+    for name, claims in sorted(claims_on(adapter).items()):
+        method = getattr(adapter, name)
+        if not callable(method):  # a subclass withdraws a claim: rope = None
+            continue
         if name not in calls:
             raise UserError(
                 f"{_where(method)}: {name}() claims something, but no scheme has a call {name!r}",
                 f"calls are {', '.join(sorted(calls))}",
             )
         scheme, call = calls[name]
-        found += _of_method(scheme, call, method)
+        found += _of_method(scheme, call, method, claims)
     if not found:
         raise UserError(
             f"{type(adapter).__name__} claims nothing, so there is nothing to judge",
@@ -37,18 +46,12 @@ def subjects(adapter: object, schemes: Sequence[Scheme]) -> list[Subject]:
     return found
 
 
-def _claiming(adapter: object) -> Iterator[tuple[str, Callable[..., Any]]]:
-    for name in dir(adapter):
-        if not name.startswith("_"):
-            method = getattr(adapter, name, None)
-            if callable(method) and hasattr(method, ATTRIBUTE):
-                yield name, method
-
-
-def _of_method(scheme: Scheme, call: Call, method: Callable[..., Any]) -> list[Subject]:
+def _of_method(
+    scheme: Scheme, call: Call, method: Callable[..., Any], claims: Sequence[Claim]
+) -> list[Subject]:
     keywords = _keywords(call, method)
     scopes: dict[str, list[Scope]] = {}
-    for claim in getattr(method, ATTRIBUTE):
+    for claim in claims:
         chosen, scope = _meaning(scheme, call, claim, method)
         _check_open(scheme, call, chosen, scope, keywords, method)
         for combination in chosen:
@@ -74,12 +77,7 @@ def _meaning(
     """The combinations that a claim names, and what it covers of each."""
     where = _where(method)
     dtypes = (call.dtype,) if call.dtype in ("integer", "boolean") else claim.dtypes
-    for name in claim.dtypes:
-        if name not in DTYPES:
-            raise UserError(
-                f"{where}: {call.name}() claims dtype {name!r}",
-                f"dtypes are {', '.join(DTYPES)}",
-            )
+    _check_range(claim, call, where)
     axes: dict[str, tuple[Value, ...]] = {}
     options: dict[str, tuple[Value, ...]] = {}
     parameters: dict[str, tuple[Any, ...]] = {}
@@ -89,7 +87,7 @@ def _meaning(
         elif name in call.options:
             options[name] = _known(scheme.conventions[name], values, call, where)
         elif name in call.parameters:
-            parameters[name] = values
+            parameters[name] = _numbers(call.parameters[name], values, call, where)
         else:
             allowed = [*_identity_axes(scheme, call), *call.options, *call.parameters]
             raise UserError(
@@ -100,6 +98,46 @@ def _meaning(
     return chosen, Scope(options, parameters, dtypes, claim.max_position)
 
 
+def _check_range(claim: Claim, call: Call, where: str) -> None:
+    """Refuse dtypes and positions that nothing can have, and restrictions to nothing."""
+    empty = [name for name, values in claim.restrictions.items() if not values]
+    if empty or not claim.dtypes:
+        raise UserError(
+            f"{where}: {call.name}() claims no {empty[0] if empty else 'dtype'}: the list is empty",
+            "leave it out, or say which values work",
+        )
+    for name in claim.dtypes:
+        if not isinstance(name, str) or name not in DTYPES:
+            raise UserError(
+                f"{where}: {call.name}() claims dtype {name!r}",
+                f"dtypes are {', '.join(map(repr, DTYPES))}",
+            )
+    largest: object = claim.max_position
+    if not isinstance(largest, int) or isinstance(largest, bool) or not 0 <= largest <= FARTHEST:
+        raise UserError(
+            f"{where}: {call.name}() claims max_position={largest!r}",
+            "it is the largest position that may be asked for: a whole number from 0 to 2**53",
+        )
+
+
+def _numbers(
+    parameter: Parameter, values: Sequence[Any], call: Call, where: str
+) -> tuple[int | float, ...]:
+    """Values of a parameter that are of its type, and of a size that can be asked for."""
+    whole = parameter.type == "integer"
+    limit = LONGEST_AXIS if parameter.of is not None else FARTHEST
+    for value in values:
+        number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        if not number or not abs(value) <= limit:
+            kind = "a whole number" if whole else "a number"
+            raise UserError(
+                f"{where}: {call.name}() claims {parameter.name}={value!r}, which is not {kind} "
+                f"of at most {limit:,}",
+                f"{parameter.name}: {parameter.description}",
+            )
+    return tuple(values)
+
+
 def _identity_axes(scheme: Scheme, call: Call) -> list[str]:
     used = [name for each in call.combinations.values() for name in each.conventions]
     return [name for name in dict.fromkeys(used) if not scheme.conventions[name].optional]
@@ -107,7 +145,7 @@ def _identity_axes(scheme: Scheme, call: Call) -> list[str]:
 
 def _known(axis: Convention, values: Sequence[Value], call: Call, where: str) -> tuple[Value, ...]:
     for value in values:
-        if value not in axis.values:
+        if not isinstance(value, str | int) or value not in axis.values:
             raise UserError(
                 f"{where}: {call.name}() claims {axis.name}={value!r}, an unknown convention",
                 f"{axis.name} is one of {', '.join(map(repr, axis.values))}",
@@ -123,21 +161,19 @@ def _combinations(
     where: str,
 ) -> list[Combination]:
     if names:
-        if axes:
-            raise UserError(
-                f"{where}: {call.name}() claims both named combinations and {', '.join(axes)}",
-                "a named combination fixes its conventions: drop one of the two",
-            )
         for name in names:
-            if name not in call.combinations:
+            if not isinstance(name, str) or name not in call.combinations:
                 raise UserError(
                     f"{where}: {call.name}() claims {name!r}, an unknown combination",
                     f"combinations are {', '.join(call.combinations)}",
                 )
-        return [call.combinations[name] for name in names]
+        chosen = [call.combinations[name] for name in names]
+        for combination in chosen:
+            _check_agreement(call, combination, axes, where)
+        return chosen
     identity = _identity_axes(scheme, call)
     defaults = {name: (scheme.conventions[name].default,) for name in identity}
-    chosen = []
+    found = []
     for values in product(*(axes.get(name, defaults[name]) for name in identity)):
         point = dict(zip(identity, values, strict=True))
         same = [
@@ -153,8 +189,27 @@ def _combinations(
                     f"{c.name} ({_show(c.conventions)})" for c in call.combinations.values()
                 ),
             )
-        chosen.append(same[0])
-    return chosen
+        found.append(same[0])
+    return found
+
+
+def _check_agreement(
+    call: Call, combination: Combination, axes: Mapping[str, tuple[Value, ...]], where: str
+) -> None:
+    """Refuse a named combination beside a convention that it does not have."""
+    for name, values in axes.items():
+        fixed = combination.conventions.get(name)
+        if values != (fixed,):
+            others = [
+                each.name
+                for each in call.combinations.values()
+                if each.conventions.get(name) in values
+            ]
+            raise UserError(
+                f"{where}: {call.name}() claims {combination.name!r}, which is "
+                f"{_show(combination.conventions)}, but also {name}={', '.join(map(str, values))}",
+                f"drop {name}, or claim one of {', '.join(others)} instead",
+            )
 
 
 def _show(point: Mapping[str, Any]) -> str:
@@ -230,10 +285,3 @@ def _check_open(
             f"add {missing[0]!r} to the method, or say in @claims which one value it has: "
             f"{missing[0]}=…",
         )
-
-
-def _where(method: Callable[..., Any]) -> str:
-    code = getattr(inspect.unwrap(method), "__code__", None)
-    if code is None:
-        return getattr(method, "__qualname__", repr(method))
-    return f"{code.co_filename}:{code.co_firstlineno}"

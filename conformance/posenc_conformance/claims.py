@@ -1,10 +1,14 @@
 """What an implementation says it does."""
 
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+from posenc_conformance.errors import UserError
+
+Method = TypeVar("Method")
 
 ATTRIBUTE = "__posenc_claims__"
 DEFAULT_MAX_POSITION = 131_071
@@ -22,6 +26,10 @@ class Claim:
     restrictions: Mapping[str, tuple[Any, ...]]
 
 
+_declared: dict[tuple[str, str], str] = {}
+"""Where each function that claims something stands, by module and qualified name."""
+
+
 def claims(
     *combinations: str,
     dtype: str | Iterable[str] = "float32",
@@ -30,7 +38,8 @@ def claims(
 ) -> Callable[[Method], Method]:
     """Declare on an adapter's method what it implements.
 
-    Several ``@claims`` on one method add up.
+    Several ``@claims`` on one method add up. A method that overrides one with claims inherits them,
+    unless it has its own.
 
     Parameters
     ----------
@@ -45,7 +54,18 @@ def claims(
         A convention (``layout="half"``), an optional ability (``rotation="partial"``) or a
         parameter that cannot be chosen freely (``base=10000.0``), with one value or a list.
         The method must accept, by keyword, whatever is left open.
+
+    Raises
+    ------
+    UserError
+        If it stands without parentheses, or above something that the kit cannot call.
     """
+    if combinations and not isinstance(combinations[0], str):
+        raise UserError(
+            f"{where(combinations[0])}: @claims is used without parentheses, or is given something "
+            "that is no name of a combination",
+            'write @claims() for the default conventions, or @claims("half") for named ones',
+        )
     claim = Claim(
         combinations,
         _several(dtype),
@@ -54,10 +74,95 @@ def claims(
     )
 
     def declare(method: Method) -> Method:
-        setattr(method, ATTRIBUTE, (claim, *getattr(method, ATTRIBUTE, ())))
+        function = _function_of(method)
+        setattr(function, ATTRIBUTE, (claim, *getattr(function, ATTRIBUTE, ())))
+        place = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+        _declared[place] = where(function)
         return method
 
     return declare
+
+
+def _function_of(method: Any) -> Any:
+    """The function to mark: a static or class method passes on what its function has."""
+    if isinstance(method, property | cached_property):
+        function = method.fget if isinstance(method, property) else method.func
+        raise UserError(
+            f"{where(function)}: @claims stands above a property",
+            "the kit calls methods: make it a method that takes the call's arguments",
+        )
+    function = method.__func__ if isinstance(method, staticmethod | classmethod) else method
+    if not callable(function) or inspect.isclass(function):
+        raise UserError(
+            f"{where(function)}: @claims stands above something that is no function",
+            "put it above the method that the kit should call",
+        )
+    return function
+
+
+def claims_on(owner: object) -> dict[str, tuple[Claim, ...]]:
+    """Claims by the name of the method or function that they stand above.
+
+    Those of an object or class, with what it inherits, or of a module's functions. Raises UserError for a claim that the kit would never see.
+    """
+    found: dict[str, tuple[Claim, ...]] = {}
+    for each in _bodies(owner):
+        lost = dict(_declared_in(each))
+        for name, value in vars(each).items():
+            marks = _marks(value)
+            if name in lost and not marks:
+                raise UserError(
+                    f"{lost[name]}: the claims of {name} are lost: what stands under this name is "
+                    "something else, such as the function of a decorator above @claims",
+                    "put @claims on top of the other decorators, or use functools.wraps in them",
+                )
+            if marks and name.startswith("_"):
+                raise UserError(
+                    f"{where(value)}: {name} claims something, but its name is private",
+                    "name it like the call of the spec that it implements",
+                )
+            if marks and name not in found:
+                found[name] = marks
+    return found
+
+
+def _bodies(owner: object) -> list[Any]:
+    """Where attributes are looked up, the nearest first."""
+    if inspect.ismodule(owner):
+        return [owner]
+    if inspect.isclass(owner):
+        return list(owner.__mro__)
+    return [*([owner] if hasattr(owner, "__dict__") else []), *type(owner).__mro__]
+
+
+def _marks(value: Any) -> tuple[Claim, ...]:
+    function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+    try:
+        marks = getattr(function, ATTRIBUTE, ())
+    except Exception:  # somebody's object, which may do anything when it is asked for attributes
+        return ()
+    claimed = isinstance(marks, tuple) and all(isinstance(mark, Claim) for mark in marks)
+    return marks if claimed and not inspect.isclass(value) else ()
+
+
+def _declared_in(owner: Any) -> Iterator[tuple[str, str]]:
+    """Name and place of each function in the body of a class or module that was given claims."""
+    if not inspect.isclass(owner) and not inspect.ismodule(owner):
+        return
+    module = owner.__module__ if inspect.isclass(owner) else owner.__name__
+    prefix = f"{owner.__qualname__}." if inspect.isclass(owner) else ""
+    for (of_module, qualname), place in _declared.items():
+        name = qualname.removeprefix(prefix)
+        if of_module == module and qualname == prefix + name and "." not in name:
+            yield name, place
+
+
+def where(function: Any) -> str:
+    """File and line of a function, or what it is called."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return str(getattr(function, "__qualname__", repr(function)))
+    return f"{code.co_filename}:{code.co_firstlineno}"
 
 
 def _several(value: Any) -> tuple[Any, ...]:

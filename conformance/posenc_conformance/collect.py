@@ -1,25 +1,16 @@
 """Scheme files as pytest sees them: file, level, check."""
 
+import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from io import StringIO
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from posenc_conformance.checks import (
-    LEVELS,
-    Blocked,
-    Check,
-    NotClaimed,
-    Outcome,
-    Silent,
-    Wrong,
-)
-from posenc_conformance.checks.smoke import require_smoke
-from posenc_conformance.errors import UserError
-from posenc_conformance.known import Known
+from posenc_conformance.checks import LEVELS, Check, Verdict, Wrong
+from posenc_conformance.checks.execution import Execution, execute
+from posenc_conformance.errors import UserError, told
 from posenc_conformance.plugin import RUN
 
 if TYPE_CHECKING:
@@ -75,69 +66,38 @@ class CheckItem(pytest.Item):
         self.add_marker(check.subject.scheme.module_name)
 
     def runtest(self) -> None:
-        """Run the check unless its claim failed to smoke."""
+        """Run the check; what comes of it is kept whatever happens."""
         run = current_run(self.config)
-        known = run.known.get(self.nodeid)
         try:
-            with self._quiet():
-                require_smoke(self.check)
-                outcome = self.check.run(run.options)
-        except Blocked as blocked:
-            if known:
-                self._stale("is blocked", known)
-            self._note("blocked", Outcome(), str(blocked))
-            pytest.skip(f"blocked: {blocked}")
-        except NotClaimed as reason:
-            self._note("not_claimed", Outcome())
-            pytest.skip(str(reason))
-        except Wrong as wrong:
-            if known:
-                self._note("known", wrong.outcome, f"{known}\n{wrong.text}")
-                pytest.skip(f"known to fail: {known}")
-            if isinstance(wrong, Silent) and not run.robust:
-                self._note("silent", wrong.outcome, wrong.text)
-                pytest.skip(wrong.text)
-            self._note("failed", wrong.outcome, wrong.text)
+            found = run.judged(self.nodeid, execute(self.check, run.options))
+        except (KeyboardInterrupt, pytest.exit.Exception):
             raise
-        if known:
-            self._stale("passes", known)
-        self._note("passed", outcome)
+        except BaseException as error:  # a time-out of another plugin, or a fault of the kit
+            self._note(Execution(Verdict.FAILED, text=f"the check broke off: {told(error)}"))
+            raise
+        self._note(found)
+        if found.verdict is Verdict.FAILED:
+            raise Wrong(found.text, found.outcome, found.case)
+        if found.verdict is not Verdict.PASSED:
+            pytest.skip(found.text)
 
-    def _stale(self, verdict: str, known: Known) -> NoReturn:
-        """Fail for an entry of known failures that is not needed."""
-        text = f"this {verdict}, but is known to fail: {known}\ndrop it from the file"
-        self._note("failed", Outcome(), text)
-        raise Wrong(text)
-
-    @contextmanager
-    def _quiet(self) -> Iterator[None]:
-        """Keep what the implementation prints, to be shown where the check fails."""
-        printed = StringIO()
-        try:
-            with redirect_stdout(printed), redirect_stderr(printed):
-                yield
-        finally:
-            if printed.getvalue():
-                self.add_report_section("call", "output", printed.getvalue())
-
-    def _note(self, verdict: str, outcome: Outcome, message: str = "") -> None:
-        check = self.check
-        found = {
-            "verdict": verdict,
-            "level": check.level,
-            "scheme": check.subject.scheme.id,
-            "call": check.subject.call.name,
-            "combination": check.subject.combination.name,
-            "dtype": check.dtype,
-            "worst": outcome.worst,
-            "exact_angles": outcome.exact_angles,
-            "horizon": outcome.horizon,
-            "horizon_is_claim": outcome.horizon_is_claim,
-            "curve": [list(point) for point in outcome.curve],
-            "explanations": [list(each) for each in outcome.explanations],
-            "message": message,
+    def _note(self, found: Execution) -> None:
+        """Keep for the scorecard and the report, in a form that goes from process to process."""
+        outcome = asdict(found.outcome)
+        outcome["curve"] = [list(point) for point in found.outcome.curve]
+        outcome["explanations"] = [list(each) for each in found.outcome.explanations]
+        noted = {
+            **place_of(self.check),
+            "verdict": str(found.verdict),
+            **outcome,
+            "message": found.text,
         }
-        self.user_properties.append((PROPERTY, found))
+        # A plugin that runs a test again keeps its properties.
+        self.user_properties = [each for each in self.user_properties if each[0] != PROPERTY]
+        self.user_properties.append((PROPERTY, noted))
+
+    def _initrequest(self) -> None:
+        """Nothing: pytest-retry calls it on every item, as if each were a test function."""
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The explanation alone, unless the fault is the kit's own."""
@@ -145,10 +105,21 @@ class CheckItem(pytest.Item):
             text = excinfo.value.text
             if excinfo.value.case is None:
                 return text
-            name = self.config.getoption("impl")
+            name = shlex.quote(self.config.getoption("impl"))
             return f"{text}\nalone      posenc repro '{self.nodeid}' --impl={name}"
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Heading of a failure."""
-        return self.path, None, self.nodeid
+        """Heading of a failure. Not the id alone, in which pytest would replace dots by colons."""
+        return self.path, None, f"{self.nodeid} of {self.check.subject.call.name}()"
+
+
+def place_of(check: Check) -> dict[str, str | None]:
+    """Where a check stands in the scorecard."""
+    return {
+        "level": check.level,
+        "scheme": check.subject.scheme.id,
+        "call": check.subject.call.name,
+        "combination": check.subject.combination.name,
+        "dtype": check.dtype,
+    }

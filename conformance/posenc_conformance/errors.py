@@ -1,4 +1,4 @@
-"""The one exception for mistakes that a person can mend."""
+"""Mistakes that a person can mend, and words for exceptions of others."""
 
 
 class UserError(Exception):
@@ -8,3 +8,12 @@ class UserError(Exception):
         self.cause = cause
         self.hint = hint
         super().__init__(f"{cause}\nhint: {hint}" if hint else cause)
+
+
+def told(error: BaseException) -> str:
+    """Type and text of somebody's exception, whose text may itself raise."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its text cannot be shown)"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
@@ -14,8 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from posenc_conformance.claims import ATTRIBUTE
-from posenc_conformance.errors import UserError
+from posenc_conformance.claims import claims_on
+from posenc_conformance.errors import UserError, told
 
 GROUP = "posenc.implementations"
 
@@ -50,8 +50,20 @@ def blank(target: Any) -> object:
 
 
 def versions(target: Any) -> dict[str, str]:
-    """Versions of the packages that an adapter says it requires; empty text if not installed."""
-    return {package: _version(package) for package in getattr(target, "requires", ())}
+    """Versions of the packages that an adapter says it requires; empty text if not installed.
+
+    Raises UserError if it says so in another way than by their names.
+    """
+    required = getattr(target, "requires", ())
+    packages = [required] if isinstance(required, str) else required
+    if not isinstance(packages, Sequence) or not all(
+        isinstance(package, str) and package for package in packages
+    ):
+        raise UserError(
+            f"the adapter's attribute requires is {required!r}",
+            'give the names of packages: requires = ("numpy", "mylib")',
+        )
+    return {package: _version(package) for package in packages}
 
 
 def _version(package: str) -> str:
@@ -115,20 +127,28 @@ def _attribute(name: str, module: ModuleType, attribute: str) -> Any:
 
 
 def _adapter_of(path: Path, module: ModuleType) -> Any:
-    """The one class of a file that claims something, or the file itself if its functions do."""
-    classes = [
-        value
-        for value in vars(module).values()
-        if inspect.isclass(value) and value.__module__ == module.__name__ and _claims(value)
+    """The one class of a file that claims something, or the file itself if its functions do.
+
+    A class that is there for another one to inherit from is not meant, nor is one that was
+    imported beside a class of the file's own.
+    """
+    classes = {id(each): each for each in vars(module).values() if inspect.isclass(each)}
+    claiming = [each for each in classes.values() if claims_on(each)]
+    own = [each for each in claiming if each.__module__ == module.__name__]
+    meant = [
+        each
+        for each in own or claiming
+        if not any(other is not each and issubclass(other, each) for other in own or claiming)
     ]
-    if len(classes) > 1:
-        names = " or ".join(f"{path}:{each.__name__}" for each in classes)
-        raise UserError(f"{path} has {len(classes)} adapters", f"say which: --impl={names}")
-    return classes[0] if classes else module
-
-
-def _claims(owner: object) -> bool:
-    return any(hasattr(value, ATTRIBUTE) for value in vars(owner).values())
+    functions = list(claims_on(module))
+    if len(meant) + bool(functions) > 1:
+        names = " or ".join(f"{path}:{each.__name__}" for each in meant)
+        also = f", and functions that claim something: {', '.join(functions)}" if functions else ""
+        raise UserError(
+            f"{path} has {len(meant)} adapters{also}",
+            f"say which: --impl={names}" + ("; move the functions into it" if functions else ""),
+        )
+    return meant[0] if meant else module
 
 
 def _made(name: str, target: Callable[[], object]) -> object:
@@ -145,9 +165,9 @@ def _importing(name: str, action: Callable[[], Any]) -> Any:
     """Run code of an implementation; its failure is told with its own lines, not with ours."""
     try:
         return action()
-    except UserError:
+    except (UserError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:  # sys.exit and pytest.skip too: nothing can be judged then
         frames = traceback.extract_tb(error.__traceback__)
         own = [f for f in frames if f.filename != __file__ and "importlib" not in f.filename]
         if isinstance(error, SyntaxError):
@@ -157,6 +177,6 @@ def _importing(name: str, action: Callable[[], Any]) -> Any:
         hint = "see that line"
         if isinstance(error, ModuleNotFoundError):
             hint = f"install what provides {error.name!r}, or correct its name"
-        raise UserError(
-            f"--impl={name} cannot be loaded: {type(error).__name__}: {error} ({place})", hint
-        ) from error
+        if not isinstance(error, Exception):
+            hint = "an adapter must not exit or skip: let it raise what went wrong"
+        raise UserError(f"--impl={name} cannot be loaded: {told(error)} ({place})", hint) from error

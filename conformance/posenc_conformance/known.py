@@ -5,7 +5,8 @@ Strict in both directions: what is not in the file fails the run, and so does wh
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,17 @@ from typing import Any
 import yaml
 
 from posenc_conformance.errors import UserError
+from posenc_conformance.machine import applies
+from posenc_conformance.spec import StrictLoader
 
 MARK = "posenc-known-failures"
 FORMAT = 1
-HINT = "an entry is {id: ..., reason: ..., link: ...}, the link optional; ids are those of a run"
+HINT = (
+    "an entry is {id: …, reason: …}; instead of id, ids: […] may hold several, with * for "
+    "anything; link and when are optional; ids are those of a run"
+)
+UNSAID = "say why: "
+"""Begins a drafted reason that somebody has to replace."""
 
 
 @dataclass(frozen=True)
@@ -30,43 +38,75 @@ class Known:
         return f"{self.reason} ({self.link})" if self.link else self.reason
 
 
-def load(path: Path, claimed: Iterable[str]) -> dict[str, Known]:
-    """Known failures by id.
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the file: which checks, why, and on which machines."""
 
-    Raises UserError for a file that cannot be read, an entry without a reason, an id given twice,
-    and an id that no claim of the implementation calls for.
+    patterns: tuple[str, ...]
+    known: Known
+    applies: bool
+
+
+def load(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, Known]:
+    """Known failures by id, those that apply on this machine.
+
+    ``ids_of`` gives the ids of the checks of a scheme file that the implementation's claims call
+    for. Raises UserError for a file that cannot be read, an entry without a reason, an id given
+    twice, and one that no claim calls for.
     """
+    known: dict[str, Known] = {}
+    seen: set[str] = set()
+    for place, raw in enumerate(_entries(path)):
+        where = f"{path}: failures.{place}"
+        entry = _entry(where, raw)
+        for pattern in entry.patterns:
+            ids = _matching(pattern, ids_of(pattern.partition("::")[0]))
+            if not ids:
+                raise UserError(
+                    f"{where}: {pattern} is no check that the implementation claims",
+                    "correct the id, or drop the entry",
+                )
+            if twice := seen & {*ids}:
+                raise UserError(f"{where}: {min(twice)} is given twice", "drop one of them")
+            seen |= {*ids}
+            known |= dict.fromkeys(ids, entry.known) if entry.applies else {}
+    return known
+
+
+def _entries(path: Path) -> list[Any]:
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path} cannot be read: {error}", HINT) from None
     if not isinstance(raw, dict) or raw.get(MARK) != FORMAT:
         raise UserError(f"{path} does not begin with '{MARK}: {FORMAT}'", HINT)
     entries = raw.get("failures")
     if not isinstance(entries, list):
         raise UserError(f"{path}: failures is no list", HINT)
-    known: dict[str, Known] = {}
-    ids = set(claimed)
-    for place, entry in enumerate(entries):
-        id, found = _entry(f"{path}: failures.{place}", entry)
-        if id in known:
-            raise UserError(f"{path}: failures.{place}: {id} is given twice", "drop one of them")
-        if id not in ids:
-            raise UserError(
-                f"{path}: failures.{place}: {id} is no check that the implementation claims",
-                "correct the id, or drop the entry",
-            )
-        known[id] = found
-    return known
+    return entries
 
 
-def _entry(where: str, entry: Any) -> tuple[str, Known]:
-    if not isinstance(entry, Mapping) or not set(entry) <= {"id", "reason", "link"}:
+def _matching(pattern: str, ids: Sequence[str]) -> list[str]:
+    """The ids that a pattern means; * stands for anything, all else for itself."""
+    parts = map(re.escape, pattern.split("*"))
+    whole = re.compile(".*".join(parts))
+    return [id for id in ids if whole.fullmatch(id)]
+
+
+def _entry(where: str, entry: Any) -> Entry:
+    allowed = {"id", "ids", "reason", "link", "when"}
+    if not isinstance(entry, Mapping) or not set(entry) <= allowed:
         raise UserError(f"{where} is not an entry", HINT)
-    id, reason, link = (entry.get(key, "") for key in ("id", "reason", "link"))
-    if not all(isinstance(text, str) for text in (id, reason, link)) or not (id and reason):
+    patterns = entry.get("ids", [entry["id"]] if "id" in entry else [])
+    if not isinstance(patterns, list) or ("id" in entry and "ids" in entry):
+        raise UserError(f"{where} has not one id, or ids in a list", HINT)
+    reason, link = (entry.get(key, "") for key in ("reason", "link"))
+    texts = [*patterns, reason, link]
+    if not all(isinstance(text, str) for text in texts) or not all([patterns, *patterns, reason]):
         raise UserError(f"{where} has no id or no reason", HINT)
-    return id, Known(reason, link)
+    if not reason.strip() or reason.startswith(UNSAID):
+        raise UserError(f"{where} has no reason yet: {reason!r}", "say why this is accepted")
+    return Entry(tuple(patterns), Known(reason, link), applies(where, entry.get("when", {})))
 
 
 def write(report: Path, path: Path) -> int:

@@ -62,11 +62,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Load the implementation and put the installed spec in place of missing arguments."""
-    if not config.getoption("impl"):
+    name = config.getoption("impl")
+    if name is None:
         return
     from posenc_conformance.errors import UserError
 
     try:
+        if not name:
+            raise UserError(
+                "--impl is empty, perhaps because a variable is not set",
+                "say which implementation to judge: --impl=NAME",
+            )
         from posenc_conformance.run import Run
 
         run = Run.of(config)

@@ -2,18 +2,22 @@
 
 import json
 import os
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from posenc_conformance import __version__
+from posenc_conformance.checks import Verdict
+from posenc_conformance.checks.execution import Execution
+from posenc_conformance.errors import UserError
+from posenc_conformance.files import write_whole
 from posenc_conformance.implementation import Implementation
 from posenc_conformance.spec import Scheme
 from posenc_conformance.subject import Subject
 
 FORMAT = 1
-VERDICTS = ("passed", "failed", "known", "blocked", "silent")
+VERDICTS = tuple(str(each) for each in Verdict if each is not Verdict.NOT_CLAIMED)
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,11 @@ class Result:
     curve: Sequence[Sequence[float]]
     explanations: Sequence[Sequence[str]]
     message: str
+
+    @classmethod
+    def of(cls, id: str, place: Mapping[str, Any], found: Execution) -> "Result":
+        """What came of a check that stands at this place of the scorecard."""
+        return cls(id=id, **place, verdict=found.verdict, **vars(found.outcome), message=found.text)
 
 
 def title(implementation: Implementation) -> str:
@@ -93,11 +102,44 @@ def _missing(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
     ]
 
 
-def write(report: dict[str, Any], path: Path) -> None:
-    """Write a report, whole or not at all."""
-    draft = path.with_name(path.name + ".part")
-    draft.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(draft, path)
+def place(name: str) -> Path:
+    """Where ``--posenc-report`` puts the report.
+
+    Raises UserError for a folder that is not there, and for a file that is no report: it would be
+    lost.
+    """
+    path = Path(name)
+    hint = "give the name of a file in a folder that exists"
+    try:
+        folder = path.resolve().parent
+        if not name or path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise UserError(f"--posenc-report={name} cannot be written", hint)
+        if path.is_fifo() or path.is_socket() or path.is_block_device():
+            raise UserError(f"--posenc-report={name} is no regular file", hint)
+        if path.is_file() and not _is_report(path):
+            raise UserError(
+                f"--posenc-report={name}: this file is no report, and would be lost",
+                "give another name, or move the file away",
+            )
+    except (OSError, ValueError) as error:  # a name too long, or one that no file can have
+        raise UserError(f"--posenc-report={name} cannot be written: {error}", hint) from None
+    return path
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file is a report, or empty."""
+    with path.open("rb") as stream:
+        start = stream.read(64)
+    return not start.strip() or b'"posenc-report"' in start
+
+
+def write(report: dict[str, Any], path: Path) -> str:
+    """Write a report, whole or not at all; gives back what went wrong, or nothing."""
+    try:
+        write_whole(path, json.dumps(report, indent=1, allow_nan=False) + "\n")
+    except OSError as error:
+        return f"posenc: the report could not be written: {error}"
+    return ""
 
 
 def _rows(results: Sequence[Result]) -> list[dict[str, Any]]:

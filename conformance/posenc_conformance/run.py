@@ -1,17 +1,21 @@
 """One run of the kit: what is judged, what came out, and telling it."""
 
 import gc
+from collections import defaultdict
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from posenc_conformance import known, report, scorecard
-from posenc_conformance.checks import LEVELS, Check, Options, checks_of
+from posenc_conformance import announcement, causes, known, report, scorecard
+from posenc_conformance.checks import LEVELS, Check, Options, Outcome, Verdict, checks_of
+from posenc_conformance.checks.execution import Execution
+from posenc_conformance.checks.smoke import demand_sense
 from posenc_conformance.claimed import subjects
-from posenc_conformance.collect import PROPERTY, CheckItem
+from posenc_conformance.collect import PROPERTY, CheckItem, place_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementation import Implementation, load
 from posenc_conformance.implementations.reference import Reference
@@ -27,6 +31,36 @@ STATUS = {
 }
 
 
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for."""
+
+    options: Options
+    robust: bool
+    precision: bool
+    report_file: Path | None
+    known_file: Path | None
+    worker: bool
+    """Whether this is a process of pytest-xdist, which does not report."""
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> "Request":
+        """Raises UserError for what cannot be done."""
+        examples = config.getoption("posenc_examples")
+        if examples < 1:
+            raise UserError(f"--posenc-examples={examples} draws nothing", "give at least 1")
+        worker = hasattr(config, "workerinput")
+        name, file = config.getoption("posenc_report"), config.getoption("posenc_known")
+        return cls(
+            Options(examples, config.getoption("posenc_seed")),
+            config.getoption("posenc_robust"),
+            config.getoption("posenc_precision"),
+            None if name is None or worker else report.place(name),
+            None if file is None else Path(file),
+            worker,
+        )
+
+
 class Run:
     """State of a run, and the hooks that need it."""
 
@@ -35,25 +69,27 @@ class Run:
         implementation: Implementation,
         schemes: Sequence[Scheme],
         chosen: Sequence[Scheme],
-        options: Options,
-        robust: bool,
-        precision: bool,
-        junit: bool,
-        report_file: Path | None,
-        known_file: Path | None,
+        request: Request,
+        config: pytest.Config,
     ) -> None:
+        self.config = config
         self.implementation = implementation
         self.schemes = schemes
         self.chosen = chosen
-        self.options = options
-        self.robust = robust
-        self.precision = precision
-        self.junit = junit
-        self.report_file = report_file
+        self.request = request
+        self.options = request.options
         self.subjects = subjects(implementation.adapter, schemes)
-        self.results: list[Result] = []
+        for subject in self.subjects:
+            demand_sense(subject)
+        self.results: dict[str, Result] = {}
+        self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
         self._checks: dict[tuple[Path, str], list[Check]] = {}
-        self.known = known.load(known_file, self.claimed_ids) if known_file else {}
+        self._collecting = False
+        self._report_problem = ""
+        self._failed: list[pytest.TestReport] | None = None
+        self._watch = announcement.Watch()
+        file = request.known_file
+        self.known = known.load(file, self._ids_of_file) if file else {}
 
     @classmethod
     def of(cls, config: pytest.Config) -> "Run":
@@ -61,31 +97,26 @@ class Run:
 
         Raises UserError if that cannot be done.
         """
-        if config.args_source is pytest.Config.ArgsSource.ARGS:
+        given = config.args_source is pytest.Config.ArgsSource.ARGS
+        if given:
             config.args = [_where_installed(argument) for argument in config.args]
         else:
             config.args = [str(path) for path in paths()]
         named = _scheme_files(config.args)
+        if given and not named:
+            raise UserError(
+                f"no scheme file is in {', '.join(config.args)}, so --impl would judge nothing",
+                "leave the paths out to check everything, or name schemes, such as rope.yaml; "
+                "run your own tests without --impl",
+            )
         schemes = {load_scheme(path).id: load_scheme(path) for path in (*paths(), *named)}
         chosen = [load_scheme(path) for path in named]
         for scheme in schemes.values():
             config.addinivalue_line("markers", f"{scheme.module_name}: checks of {scheme.title}")
         for level in LEVELS:
             config.addinivalue_line("markers", f"{level}: checks of this level")
-        examples = config.getoption("posenc_examples")
-        if examples < 1:
-            raise UserError(f"--posenc-examples={examples} draws nothing", "give at least 1")
-        return cls(
-            load(config.getoption("impl")),
-            list(schemes.values()),
-            chosen,
-            Options(examples, config.getoption("posenc_seed")),
-            config.getoption("posenc_robust"),
-            config.getoption("posenc_precision"),
-            bool(config.getoption("xmlpath", None)),
-            _report_file(config),
-            Path(file) if (file := config.getoption("posenc_known")) else None,
-        )
+        request = Request.of(config)
+        return cls(load(config.getoption("impl")), list(schemes.values()), chosen, request, config)
 
     def scheme(self, path: Path) -> Scheme:
         """The scheme of a collected file."""
@@ -106,15 +137,30 @@ class Run:
             for check in checks(scheme, level)
         ]
 
+    def _ids_of_file(self, name: str) -> list[str]:
+        """Ids of the claimed checks of a scheme file, whether it is chosen or not."""
+        return [
+            f"{name}::{level}::{check.id}"
+            for scheme in self.schemes
+            if scheme.path.name == name
+            for level in LEVELS
+            for check in self.checks(scheme, level)
+        ]
+
     @cached_property
-    def claimed_ids(self) -> set[str]:
-        """Ids of the checks that the implementation's claims call for, in the schemes chosen."""
-        return set(self._ids(self.checks))
+    def claimed(self) -> dict[str, Check]:
+        """The checks that the claims call for in the schemes chosen, by id."""
+        return {
+            f"{scheme.path.name}::{level}::{check.id}": check
+            for scheme in self.chosen
+            for level in LEVELS
+            for check in self.checks(scheme, level)
+        }
 
     @cached_property
     def report(self) -> dict[str, Any]:
         """Everything that came out, as the published schema has it."""
-        everything = self._ids(self.checks)
+        everything = list(self.claimed)
         if not isinstance(self.implementation.adapter, Reference):  # who claims all there is
             every = subjects(Reference(), self.schemes)
             everything = self._ids(lambda scheme, level: checks_of(scheme, level, every))
@@ -122,14 +168,31 @@ class Run:
             self.implementation,
             self.subjects,
             self.chosen,
-            self.results,
+            list(self.results.values()),
             everything=everything,
-            claimed=self.claimed_ids,
+            claimed=self.claimed.keys(),
+        )
+
+    def judged(self, id: str, found: Execution) -> Execution:
+        """What a check says in the light of the file of known failures and of --posenc-robust."""
+        entry = self.known.get(id)
+        if entry is None:
+            if found.verdict is Verdict.SILENT and self.request.robust:
+                return replace(found, verdict=Verdict.FAILED)
+            return found
+        if found.verdict in (Verdict.FAILED, Verdict.SILENT):
+            return replace(found, verdict=Verdict.KNOWN, text=f"{entry}\n{found.text}")
+        says = {Verdict.PASSED: "passes", Verdict.BLOCKED: "is blocked"}
+        return Execution(
+            Verdict.FAILED,
+            text=f"this {says.get(found.verdict, 'is not claimed')}, but is known to fail: {entry}"
+            f"\ndrop it from {self.request.known_file}",
         )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, object, object]:
         """What is collected stays until the end: keep the garbage collector from visiting it."""
+        self._collecting = True
         gc.disable()
         try:
             return (yield)
@@ -141,36 +204,30 @@ class Run:
         """What is judged."""
         return f"posenc: judging {report.title(self.implementation)}"
 
-    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Run a check as pytest runs a test, without the phases that would set up nothing.
+    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
+        """How much there is to do."""
+        checks = [each.check for each in items if isinstance(each, CheckItem)]
+        self._watch.start(len(checks))
+        return announcement.lines(checks)
 
-        They cost more than most checks. Only a JUnit file waits for the report that ends an item.
-        """
-        if not isinstance(item, CheckItem):
-            return None
-        hook = item.ihook
-        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        call = pytest.CallInfo.from_call(
-            item.runtest,
-            when="call",
-            reraise=(pytest.exit.Exception, KeyboardInterrupt),
-        )
-        found = hook.pytest_runtest_makereport(item=item, call=call)
-        hook.pytest_runtest_logreport(report=found)
-        if call.excinfo is not None and found.failed:
-            hook.pytest_exception_interact(node=item, call=call, report=found)
-        if self.junit:
-            hook.pytest_runtest_logreport(report=_ended(item))
-        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-        return True
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Tell now and then what a slow run waits for."""
+        if line := self._watch.due(len(self.results), self.seconds):
+            terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+            if terminal is not None:
+                terminal.ensure_newline()
+                terminal.write_line(line)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what a check found."""
-        if report.when == "call":
-            for name, found in report.user_properties:
-                if name == PROPERTY:
-                    details: dict[str, Any] = dict(found)  # type: ignore[call-overload]
-                    self.results.append(Result(id=report.nodeid, **details))
+        """Keep what a check found; one that broke off without a word has failed."""
+        found: Any = dict(report.user_properties).get(PROPERTY)
+        if isinstance(found, dict) and report.when == "call":
+            self.results[report.nodeid] = Result(id=report.nodeid, **found)
+            self.seconds[found["scheme"], found["call"]] += report.duration
+        elif report.failed and report.nodeid in self.claimed:
+            check = self.claimed[report.nodeid]
+            failed = Execution(Verdict.FAILED, Outcome(), f"broke off: {report.longrepr}")
+            self.results[report.nodeid] = Result.of(report.nodeid, place_of(check), failed)
 
     def pytest_report_teststatus(
         self, report: pytest.TestReport | pytest.CollectReport
@@ -184,34 +241,67 @@ class Run:
             return word.lower(), letter, (word, {"yellow": True})
         return None
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Show the scorecard, write the report."""
-        if not self.results:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the report; a run that judged nothing is not green."""
+        if self.request.worker or not self._collecting or session.config.option.collectonly:
             return
-        terminalreporter.section(f"scorecard: {report.title(self.implementation)}")
-        for line in scorecard.lines(self.report):
-            terminalreporter.write_line(line)
-        if self.precision:
+        self._show_causes_once()
+        if self.request.report_file:
+            self._report_problem = report.write(self.report, self.request.report_file)
+        if session.exitstatus == pytest.ExitCode.OK:
+            if self._report_problem:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            elif not self.results:
+                session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+    def _show_causes_once(self) -> None:
+        """Until the scorecard, pytest is given the first failure of each cause alone."""
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and terminal.verbosity <= 0 and "failed" in terminal.stats:
+            self._failed = terminal.stats["failed"]
+            terminal.stats["failed"] = causes.first_of_each(self._failed, PROPERTY)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the scorecard."""
+        if self._failed is not None:
+            terminalreporter.stats["failed"] = self._failed
+        detailed, brief = terminalreporter.verbosity > 0, terminalreporter.verbosity < 0
+        if self.results:
+            terminalreporter.section(f"scorecard: {report.title(self.implementation)}")
+            for line in scorecard.lines(self.report, detailed=detailed, brief=brief):
+                terminalreporter.write_line(line)
+            for line in announcement.costs(self.seconds):
+                terminalreporter.write_line(line)
+        elif self._collecting:
+            terminalreporter.write_line(self._nothing_judged())
+        if self.results and self.request.precision:
             terminalreporter.section("precision")
             for line in scorecard.curves(self.report):
                 terminalreporter.write_line(line)
-        if self.report_file:
-            report.write(self.report, self.report_file)
-            terminalreporter.write_line(f"report: {self.report_file}")
+        if self._report_problem:
+            terminalreporter.write_line(self._report_problem, red=True)
+        elif self.request.report_file:
+            terminalreporter.write_line(f"report: {self.request.report_file}")
 
-
-def _ended(item: pytest.Item) -> pytest.TestReport:
-    """The report of a teardown in which nothing was to do."""
-    return pytest.TestReport(
-        item.nodeid, item.location, dict.fromkeys(item.keywords, 1), "passed", None, "teardown"
-    )
+    def _nothing_judged(self) -> str:
+        if self.claimed:
+            why = f"the selection left none of its {len(self.claimed)} checks"
+        else:
+            chosen = ", ".join(scheme.id for scheme in self.chosen)
+            claimed = dict.fromkeys(subject.scheme.id for subject in self.subjects)
+            why = f"it claims nothing of {chosen}, only of {', '.join(claimed)}"
+        return f"posenc: nothing was judged of {self.implementation.name}: {why}"
 
 
 def _where_installed(argument: str) -> str:
-    """An id such as rope.yaml::golden in any folder means the installed scheme."""
+    """An id such as rope.yaml::golden in any folder means the installed scheme.
+
+    Unless the folder has a scheme file of this name; any other file of this name is not meant.
+    """
     name, colons, rest = argument.partition("::")
-    installed = folder() / name
-    if Path(name).exists() or not installed.is_file():
+    installed, here = folder() / name, Path(name)
+    own = here.is_dir() or (here.is_file() and is_scheme_file(here))
+    if own or not installed.is_file():
         return argument
     return f"{installed}{colons}{rest}"
 
@@ -227,16 +317,3 @@ def _scheme_files(arguments: Sequence[str]) -> list[Path]:
             if each.suffix == ".yaml" and each.is_file() and is_scheme_file(each)
         ]
     return list(dict.fromkeys(files))
-
-
-def _report_file(config: pytest.Config) -> Path | None:
-    name = config.getoption("posenc_report")
-    if name is None or hasattr(config, "workerinput"):  # a worker of pytest-xdist does not report
-        return None
-    path = Path(name)
-    if path.is_dir() or not path.resolve().parent.is_dir():
-        raise UserError(
-            f"--posenc-report={name} cannot be written",
-            "give the name of a file in a folder that exists",
-        )
-    return path

@@ -1,42 +1,77 @@
 """The scorecard: a report, for the terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import log10
-from textwrap import wrap
+from textwrap import shorten, wrap
 from typing import Any
 
 from posenc_conformance.report import VERDICTS
 
 WIDTH = 100
-COLUMNS = ("scheme", "convention", "dtype", *VERDICTS, "worst", "angles", "horizon")
+SCREEN = 40
+"""Where a line per call takes more lines than this, there is one per scheme."""
+NAMED = 3
+"""So many conventions are named; of more, the number is given."""
+NUMBERS = (*VERDICTS, "worst")
+LEGEND = {
+    "worst": "worst: largest error in units of what the error model allows; at most 1 passes; inf "
+    "where nothing is allowed",
+    "angles": "angles: exact, or as good as float32 can form them",
+    "horizon": "horizon: up to where angles cost less than bfloat16 resolution; + where the claim "
+    "ends",
+}
+
+Row = dict[str, str]
+Report = dict[str, Any]
 
 
-def lines(report: dict[str, Any]) -> Iterator[str]:
-    """A table by scheme, convention and dtype; diagnoses; what is not claimed; the count."""
-    yield from _table([_cells(report, row) for row in report["rows"]])
-    yield ""
-    yield "worst: largest error in units of what the error model allows; at most 1 passes"
-    yield "angles: exact, or as good as float32 can form them"
-    yield "horizon: up to where angles cost less than bfloat16 resolution; + where the claim ends"
+def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Iterator[str]:
+    """A table, diagnoses, known failures, what is not claimed, and the count.
+
+    ``detailed`` has a row for each convention and dtype, and every reason in full; ``brief`` leaves
+    out the legend and what is not claimed.
+    """
+    rows = list(_each(report) if detailed else _together(report))
+    yield from _table(rows)
+    if not brief:
+        yield from ("", *(LEGEND[name] for name in LEGEND if any(row.get(name) for row in rows)))
     for heading, found in (
         ("diagnosis", list(_diagnoses(report))),
         ("known failures", _known(report)),
+        ("blocked", _blocked(report)),
         ("answered instead of refused", _silent(report)),
     ):
-        if found:
+        if found and (detailed or heading == "diagnosis"):
             yield from ("", heading, *(f"  {line}" for line in found))
-    yield from _not_claimed(report)
-    summary = report["summary"]
-    yield ""
-    yield (
-        f"{summary['checks']} checks: {summary['passed']} passed, {summary['failed']} failed, "
-        f"{summary['known']} known failures, "
-        f"{summary['blocked']} blocked, {summary['silent']} silent on bad input, "
-        f"{summary['not_selected']} not selected, {summary['not_claimed']} not claimed"
-    )
+        elif found:
+            shown = [shorten(line, WIDTH - 2, placeholder=" …") for line in found[:NAMED]]
+            yield from ("", heading, *(f"  {line}" for line in shown))
+            if len(found) > NAMED:
+                yield f"  and {len(found) - NAMED} more: -v shows them"
+    if not brief:
+        yield from ("", *_not_claimed(report, detailed=detailed))
+    yield from ("", _count(report["summary"]))
 
 
-def curves(report: dict[str, Any]) -> Iterator[str]:
+def _count(summary: dict[str, int]) -> str:
+    words = {
+        "passed": "passed",
+        "failed": "failed",
+        "known": "known failures",
+        "blocked": "blocked",
+        "silent": "silent on bad input",
+        "not_selected": "not selected",
+        "not_claimed": "not claimed",
+    }
+    shown = [
+        f"{summary[name]:,} {word}"
+        for name, word in words.items()
+        if summary[name] or name in ("passed", "failed")
+    ]
+    return f"{summary['checks']:,} checks: {', '.join(shown)}"
+
+
+def curves(report: Report) -> Iterator[str]:
     """How the error of every claim with positions grows, in units of the scale."""
     shown = [check for check in report["checks"] if check["curve"]]
     if not shown:
@@ -56,43 +91,84 @@ def _log_steps(error: float) -> int:
     return max(0, round(3 * (log10(error) + 9))) if error > 0 else 0
 
 
-def _cells(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
-    several = {r["call"] for r in report["rows"] if r["scheme"] == row["scheme"]}
-    convention = row["combination"]
-    if len(several) > 1:
-        convention = f"{row['call']} {convention}"
-    worst = row["worst"]
-    return [
-        row["scheme"],
-        convention,
-        row["dtype"] or "all",
-        *(str(row[name]) for name in VERDICTS),
-        "" if worst is None else worst if isinstance(worst, str) else f"{worst:.2g}",
-        {True: "exact", False: "float32", None: ""}[row["exact_angles"]],
-        _power(row),
+def _each(report: Report) -> Iterator[Row]:
+    """A row per call, convention and dtype."""
+    for row in report["rows"]:
+        yield {
+            "scheme": row["scheme"],
+            "call": row["call"],
+            "conventions": row["combination"],
+            "dtypes": row["dtype"] or "all",
+            **_numbers([row]),
+            "angles": {True: "exact", False: "float32", None: ""}[row["exact_angles"]],
+            "horizon": _horizon([row]),
+        }
+
+
+def _together(report: Report) -> Iterator[Row]:
+    """A row per call; per scheme where that would be more than a screen."""
+    calls = {(row["scheme"], row["call"]) for row in report["rows"]}
+    by_scheme = len(calls) > SCREEN
+    grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in report["rows"]:
+        call = "" if by_scheme else row["call"]
+        grouped.setdefault((row["scheme"], call), []).append(row)
+    for (scheme, call), rows in grouped.items():
+        yield {
+            "scheme": scheme,
+            "call": call or _several(dict.fromkeys(row["call"] for row in rows), "calls"),
+            "conventions": _several(dict.fromkeys(row["combination"] for row in rows), "of them"),
+            "dtypes": _several(dict.fromkeys(row["dtype"] for row in rows if row["dtype"]), "all"),
+            **_numbers(rows),
+            "horizon": _horizon(rows),
+        }
+
+
+def _several(names: dict[str, None], word: str) -> str:
+    few = len(names) <= NAMED and len(", ".join(names)) <= 36
+    return ", ".join(names) if few else f"{len(names)} {word}"
+
+
+def _numbers(rows: Sequence[dict[str, Any]]) -> Row:
+    worst = [_worst(row["worst"]) for row in rows if row["worst"] is not None]
+    counts = {name: str(sum(row[name] for row in rows)) for name in VERDICTS}
+    return {**counts, "worst": f"{max(worst):.2g}" if worst else ""}
+
+
+def _worst(value: float | str) -> float:
+    return float("inf") if isinstance(value, str) else value
+
+
+def _horizon(rows: Sequence[dict[str, Any]]) -> str:
+    """The shortest of all; the claim ends there only if it does so in every row that short."""
+    found = [
+        (row["horizon"], row["horizon_is_claim"]) for row in rows if row["horizon"] is not None
     ]
-
-
-def _power(row: dict[str, Any]) -> str:
-    horizon = row["horizon"]
-    if horizon is None:
+    if not found:
         return ""
-    end = "+" if row["horizon_is_claim"] else ""
+    horizon, is_claim = min(found)
+    end = "+" if is_claim else ""
     return f"2^{horizon.bit_length() - 1}{end}" if horizon else "0"
 
 
-def _not_claimed(report: dict[str, Any]) -> Iterator[str]:
+def _not_claimed(report: Report, *, detailed: bool) -> Iterator[str]:
     """Combinations left out of schemes of which others are claimed; then the other schemes."""
     claimed = {row["scheme"] for row in report["rows"]}
     missing = report["combinations_not_claimed"]
+    within = {scheme: names for scheme, names in missing.items() if scheme in claimed}
+    others = [scheme for scheme in missing if scheme not in claimed]
     if not missing:
         return
-    lines = [f"{scheme}: {', '.join(missing[scheme])}" for scheme in missing if scheme in claimed]
-    others = [scheme for scheme in missing if scheme not in claimed]
+    if not detailed:
+        parts = [f"{sum(map(len, within.values()))} combinations of these schemes"] * bool(within)
+        parts += [f"{len(others)} other schemes"] * bool(others)
+        yield f"not claimed: {' and '.join(parts)}; -v lists them"
+        return
+    yield "not claimed"
+    listed = [f"{scheme}: {', '.join(names)}" for scheme, names in within.items()]
     if others:
-        lines.append(f"{'other schemes' if claimed else 'schemes'}: {', '.join(others)}")
-    yield from ("", "not claimed")
-    for line in lines:
+        listed.append(f"{'other schemes' if claimed else 'schemes'}: {', '.join(others)}")
+    for line in listed:
         yield from wrap(
             line,
             width=WIDTH,
@@ -102,27 +178,51 @@ def _not_claimed(report: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _table(rows: list[list[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(COLUMNS, *rows, strict=True)]
-    for row in [list(COLUMNS), *rows]:
-        cells = [
-            cell.rjust(width) if name in (*VERDICTS, "worst") else cell.ljust(width)
-            for name, cell, width in zip(COLUMNS, row, widths, strict=True)
-        ]
-        yield "  ".join(cells).rstrip()
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    """Rows under their headings; columns that say nothing are left out."""
+    always = {"scheme", "conventions", "dtypes", "passed", "failed"}
+    nothing = {name: "0" if name in VERDICTS else "" for name in rows[0]}
+    told = [
+        name
+        for name in rows[0]
+        if name in always or any(row[name] != nothing[name] for row in rows)
+    ]
+    if all(row["call"] == row["scheme"].replace("-", "_") for row in rows):
+        told.remove("call")
+    cells = [{name: name for name in told}, *rows]
+    widths = {name: max(len(row[name]) for row in cells) for name in told}
+    for row in cells:
+        yield "  ".join(
+            row[name].rjust(widths[name]) if name in NUMBERS else row[name].ljust(widths[name])
+            for name in told
+        ).rstrip()
 
 
-def _known(report: dict[str, Any]) -> list[str]:
+def _known(report: Report) -> list[str]:
     """Reasons of known failures, each with the number of checks that it excuses."""
     reasons = [
         f"{check['scheme']}: {check['message'].splitlines()[0]}"
         for check in report["checks"]
         if check["verdict"] == "known"
     ]
-    return [f"{reason}, {reasons.count(reason)} checks" for reason in dict.fromkeys(reasons)]
+    return [f"{_checks(reasons.count(each))}: {each}" for each in dict.fromkeys(reasons)]
 
 
-def _silent(report: dict[str, Any]) -> list[str]:
+def _blocked(report: Report) -> list[str]:
+    """Why checks did not run, each with the number of them."""
+    reasons = [
+        f"{check['call']} {check['combination']}: {check['message'].splitlines()[0]}"
+        for check in report["checks"]
+        if check["verdict"] == "blocked"
+    ]
+    return [f"{_checks(reasons.count(each))} of {each}" for each in dict.fromkeys(reasons)]
+
+
+def _checks(count: int) -> str:
+    return f"{count} check{'s' * (count > 1)}"
+
+
+def _silent(report: Report) -> list[str]:
     """Bad inputs that were answered, each with the combinations that did."""
     found: dict[tuple[str, str], list[str]] = {}
     for check in report["checks"]:
@@ -131,16 +231,16 @@ def _silent(report: dict[str, Any]) -> list[str]:
     return [f"{scheme} ({', '.join(names)}): {why}" for (scheme, why), names in found.items()]
 
 
-def _diagnoses(report: dict[str, Any]) -> Iterator[str]:
+def _diagnoses(report: Report) -> Iterator[str]:
     """What explains the failures, and how many of them."""
     for found in report["diagnoses"]:
         failed = found["failed"]
-        lines = [
+        explained = [
             f"{each['explanation']} [{each['deviation']}], {each['failures']} of {failed} failures"
             for each in found["explained_by"]
         ]
         left = failed - sum(each["failures"] for each in found["explained_by"])
         if left:
-            lines.append(f"no known deviation, {left} of {failed} failures")
-        for line in lines:
+            explained.append(f"no known deviation, {left} of {failed} failures")
+        for line in explained:
             yield f"{found['scheme']} {found['combination']}: {line}"

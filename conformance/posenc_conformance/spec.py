@@ -256,7 +256,7 @@ def load(path: Path) -> Scheme:
 def _valid(path: Path, text: str) -> Any:
     """The content of a file, as the schema wants it."""
     try:
-        raw = yaml.load(text, Loader=_Loader)
+        raw = yaml.load(text, Loader=StrictLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UserError(f"{path}:{line}: {error.problem}", "mend the YAML there") from None
@@ -276,12 +276,17 @@ def load_all() -> list[Scheme]:
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _Loader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists where libyaml does
+class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists where libyaml does
     """Safe loading that refuses a key given twice, of which YAML would silently keep the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """The mapping, unless a key is given twice."""
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a key that is no plain text", key.start_mark
+                )
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key.value!r} is given twice", key.start_mark

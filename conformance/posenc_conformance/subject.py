@@ -11,14 +11,25 @@ import numpy as np
 
 from posenc_conformance.arrays import UNIT_ROUNDOFF, Array, dtype_name, to_numpy
 from posenc_conformance.cases import Case, rounded
+from posenc_conformance.errors import told
 from posenc_conformance.spec import Call, Combination, Scheme, Value
 
+FRAMES = 8
+"""So many lines of a traceback are shown."""
 EXACT = {"integer": "iu", "boolean": "b"}
 """Kinds of dtypes that are compared without any bound."""
 
 
 class Misbehaviour(Exception):
     """A call that gave no array to judge: it raised, or returned something of another form."""
+
+
+class Refusal(Misbehaviour):
+    """A call that raised an ordinary exception, as one on bad input should."""
+
+
+class Escape(Misbehaviour):
+    """A call that tried to leave the check: by sys.exit, pytest.skip and the like."""
 
 
 @dataclass(frozen=True)
@@ -124,11 +135,23 @@ class Subject:
         method may require it.
         """
         positional, keywords = self.arguments(case, inputs)
+        name = self.call.name
         try:
-            return to_numpy(self.method(*positional, **keywords))
+            result = self.method(*positional, **keywords)
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:
+            raise Refusal(f"{name}() raised {told(error)}\n{_frames(error)}") from error
+        except BaseException as error:
+            raise Escape(f"{name}() raised {told(error)}\n{_frames(error)}") from error
+        if result is None:
+            raise Misbehaviour(f"{name}() returned None: is a return missing?")
+        try:
+            return to_numpy(result)
         except Exception as error:
             raise Misbehaviour(
-                f"{self.call.name}() raised {type(error).__name__}: {error}\n{_frames(error)}"
+                f"{name}() returned a {type(result).__name__}, of which no array can be made: "
+                f"{told(error)}"
             ) from error
 
     def arguments(self, case: Case, inputs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -150,7 +173,7 @@ class Subject:
 
 
 def _frames(error: BaseException) -> str:
-    """The implementation's own part of a traceback."""
+    """The implementation's own part of a traceback: its last frames, should it be deep."""
     ours = str(Path(__file__).parent)
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [
@@ -158,5 +181,8 @@ def _frames(error: BaseException) -> str:
         for frame in frames
         if not frame.filename.startswith(ours) or "implementations" in frame.filename
     ]
-    lines = [f"  {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}" for frame in theirs]
+    lines = [
+        f"  {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
+        for frame in theirs[-FRAMES:]
+    ]
     return "\n".join(lines) or "  (the exception comes from the call itself)"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from importlib import import_module
 
 from posenc_conformance.cases import Case
@@ -36,6 +37,20 @@ class Outcome:
     """Known deviations that explain a failure, the most special first: id, and words."""
 
 
+class Verdict(StrEnum):
+    """What a check says."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    KNOWN = "known"
+    """Failed, and listed with a reason in the file of known failures."""
+    BLOCKED = "blocked"
+    """Not asked, because what it builds on failed already."""
+    SILENT = "silent"
+    """Bad input was answered instead of refused."""
+    NOT_CLAIMED = "not_claimed"
+
+
 @dataclass(frozen=True)
 class Check:
     """One thing to check about one subject."""
@@ -48,6 +63,8 @@ class Check:
     """None where a check speaks about all claimed dtypes at once."""
     run: Callable[[Options], Outcome]
     """Returns if the implementation is right; raises Wrong if it is not."""
+    case: Case | None = None
+    """The call that it makes, if that is one and known beforehand."""
 
 
 class Wrong(Exception):

@@ -27,7 +27,7 @@ def checks(subject: Subject) -> Iterator[Check]:
                 def run(options: Options, case: Case = case, golden: Golden = golden) -> Outcome:
                     return judge(subject, case, f"golden {golden.id}")
 
-                yield Check("golden", f"{golden.id}[{dtype}]", subject, dtype, run)
+                yield Check("golden", f"{golden.id}[{dtype}]", subject, dtype, run, case)
 
 
 def judge(subject: Subject, case: Case, title: str) -> Outcome:

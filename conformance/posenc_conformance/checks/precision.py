@@ -29,7 +29,9 @@ def checks(subject: Subject) -> Iterator[Check]:
             def run(options: Options, case: Case = case) -> Outcome:
                 return sweep(subject, case)
 
-            yield Check("precision", f"sweep[{variant(subject)}-{dtype}]", subject, dtype, run)
+            yield Check(
+                "precision", f"sweep[{variant(subject)}-{dtype}]", subject, dtype, run, case
+            )
 
 
 def sweep_case(subject: Subject, dtype: str) -> Case | None:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from posenc_conformance.cases import Case, materialise
-from posenc_conformance.checks import Check, Options, Outcome, Silent, variant
+from posenc_conformance.checks import Check, Options, Outcome, Silent, Wrong, variant
 from posenc_conformance.spec import BadInput
-from posenc_conformance.subject import Misbehaviour, Subject
+from posenc_conformance.subject import Escape, Misbehaviour, Refusal, Subject
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -21,8 +21,12 @@ def checks(subject: Subject) -> Iterator[Check]:
         def run(options: Options, case: Case = case, bad: BadInput = bad) -> Outcome:
             try:
                 output = subject.invoke(case, case.inputs)
-            except Misbehaviour:
+            except Refusal:
                 return Outcome()
+            except Escape as problem:
+                raise Wrong(f"{bad.id}: {bad.why}; {problem}") from None
+            except Misbehaviour as problem:
+                raise Silent(f"{bad.id}: {bad.why}; instead of an exception: {problem}") from None
             raise Silent(f"{bad.id}: {bad.why}; the answer has shape {output.shape}")
 
         yield Check("robust", f"{bad.id}[{variant(subject)}]", subject, None, run)

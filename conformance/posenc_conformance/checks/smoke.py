@@ -1,14 +1,21 @@
 """Smoke: it can be called, and returns finite numbers of the right shape and dtype."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
+from math import prod
 
 from posenc_conformance import schemes
 from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import Blocked, Check, Options, Outcome, Wrong, variant
-from posenc_conformance.subject import Misbehaviour, Subject
+from posenc_conformance.claims import where
+from posenc_conformance.errors import UserError, told
+from posenc_conformance.subject import Misbehaviour, Scope, Subject
 from posenc_conformance.trial import First, Trial
+
+LARGEST = 2**27
+"""Values of a result; a smallest call that has more is not meant."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -27,8 +34,40 @@ def checks(subject: Subject) -> Iterator[Check]:
 def smallest_case(subject: Subject, dtype: str) -> Case:
     """The simplest call that the claims allow."""
     scope = next(scope for scope in subject.scopes if dtype in scope.dtypes)
+    return _smallest(subject, scope, dtype)
+
+
+def _smallest(subject: Subject, scope: Scope, dtype: str) -> Case:
     trial = Trial(subject, scope, dtype, {}, First())
     return trial.case(**schemes.module(subject.scheme).ARGUMENTS[subject.call.name](trial))
+
+
+def demand_sense(subject: Subject) -> None:
+    """Raise UserError for a claim of parameters with which the definition has no result."""
+    for scope in subject.scopes:
+        for name, values in scope.parameters.items():
+            for value in values:
+                parameters = {**scope.parameters, name: (value,)}
+                problem = _senseless(subject, replace(scope, parameters=parameters))
+                if problem:
+                    raise UserError(
+                        f"{where(subject.method)}: {subject.call.name}() claims {name}={value!r}, "
+                        f"with which {subject.scheme.id} cannot be computed: {problem}",
+                        f"{name}: {subject.call.parameters[name].description}",
+                    )
+
+
+def _senseless(subject: Subject, scope: Scope) -> str:
+    """Why the reference refuses the smallest call of a scope; empty if it does not."""
+    try:
+        case = _smallest(subject, scope, subject.dtypes[0])
+        size = prod(case.shape)
+        if size > LARGEST:
+            return f"its smallest result would have {size:,} values"
+        case.truth  # noqa: B018  # computed here, so that a refusal comes before any check
+    except Exception as error:
+        return told(error)
+    return ""
 
 
 def require_smoke(check: Check) -> None:

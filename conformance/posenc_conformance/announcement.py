@@ -1,0 +1,82 @@
+"""What a run has to do, and what it waits for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from time import monotonic
+
+from posenc_conformance.checks import Check
+
+SECONDS_A_CHECK = 0.002
+"""What the kit itself needs for one, with an implementation as fast as NumPy."""
+Seconds = Mapping[tuple[str, str], float]
+"""What checks took, by scheme and call."""
+DUE = (10.0, 60.0, 300.0, 900.0)
+"""Seconds after which a slow run says what it waits for."""
+WORTH_TELLING = 10.0
+"""Seconds from which on a run says at its end what cost most."""
+
+
+def lines(checks: Sequence[Check]) -> list[str]:
+    """How many checks there are, roughly how long they take, and the largest call."""
+    if not checks:
+        return []
+    schemes = len({check.subject.scheme.id for check in checks})
+    about = _time(len(checks) * SECONDS_A_CHECK)
+    found = [
+        f"posenc: {len(checks):,} checks of {schemes} scheme{'s' * (schemes > 1)}; the kit itself "
+        f"needs about {about}"
+    ]
+    if cases := [check.case for check in checks if check.case is not None]:
+        largest = max(cases, key=lambda case: prod(case.shape))
+        shape = " x ".join(map(str, largest.shape))
+        found.append(
+            f"posenc: the largest call is {largest.call.name}(), for {shape} values at positions "
+            f"up to {largest.largest_position:,}"
+        )
+    return found
+
+
+class Watch:
+    """Tells when a run has taken so long that one wants to know why."""
+
+    def __init__(self) -> None:
+        self._began = monotonic()
+        self._total = 0
+        self._due = list(DUE)
+
+    def start(self, total: int) -> None:
+        """Begin to count; so many checks are to come."""
+        self._began = monotonic()
+        self._total = total
+
+    def due(self, done: int, seconds: Seconds) -> str:
+        """How far the run is and what took longest, if it is time to say so; else nothing."""
+        passed = monotonic() - self._began
+        if not self._due or passed < self._due[0] or not 0 < done < self._total:
+            return ""
+        while self._due and self._due[0] <= passed:
+            del self._due[0]
+        left = _time(passed * (self._total - done) / done)
+        return (
+            f"posenc: {done:,} of {self._total:,} checks after {_time(passed)}, about {left} to "
+            f"go; longest so far: {_longest(seconds)}"
+        )
+
+
+def costs(seconds: Seconds) -> Iterator[str]:
+    """What took longest, if the whole took long."""
+    total = sum(seconds.values())
+    if total > WORTH_TELLING:
+        yield f"time: {_time(total)} in checks; longest: {_longest(seconds)}"
+        yield "--durations=10 tells which checks"
+
+
+def _longest(seconds: Seconds) -> str:
+    most = sorted(seconds.items(), key=lambda item: -item[1])[:3]
+    return ", ".join(f"{call}() {_time(time)}" for (_, call), time in most)
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1:
+        return "a second"
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,42 @@
+"""Running one check."""
+
+from dataclasses import dataclass
+
+from posenc_conformance.cases import Case
+from posenc_conformance.checks import (
+    Blocked,
+    Check,
+    NotClaimed,
+    Options,
+    Outcome,
+    Silent,
+    Verdict,
+    Wrong,
+)
+from posenc_conformance.checks.smoke import require_smoke
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What came of running a check."""
+
+    verdict: Verdict
+    outcome: Outcome = Outcome()
+    text: str = ""
+    """The whole explanation, or why the check did not run; empty if it passed."""
+    case: Case | None = None
+    """The call whose result is wrong, or None."""
+
+
+def execute(check: Check, options: Options) -> Execution:
+    """Run a check, unless its claim failed to smoke."""
+    try:
+        require_smoke(check)
+        return Execution(Verdict.PASSED, check.run(options))
+    except NotClaimed as reason:
+        return Execution(Verdict.NOT_CLAIMED, text=str(reason))
+    except Blocked as reason:
+        return Execution(Verdict.BLOCKED, text=str(reason))
+    except Wrong as wrong:
+        verdict = Verdict.SILENT if isinstance(wrong, Silent) else Verdict.FAILED
+        return Execution(verdict, wrong.outcome, wrong.text, wrong.case)

@@ -1,0 +1,67 @@
+"""On which machines an entry of known failures applies."""
+
+import platform
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from posenc_conformance.errors import UserError
+
+HINT = (
+    "when holds conditions that must all hold: cpu: FEATURE as in /proc/cpuinfo, such as amx_bf16; "
+    "no-cpu: FEATURE; system: Linux, Darwin or Windows; machine: x86_64, …; "
+    "versions: {PACKAGE: '>=1.2'}"
+)
+
+
+def applies(where: str, conditions: Any) -> bool:
+    """Whether all conditions hold here.
+
+    Raises UserError for one that is unknown.
+    """
+    if not isinstance(conditions, Mapping):
+        raise UserError(f"{where}: when is no mapping", HINT)
+    holding = [_holds(where, name, value) for name, value in conditions.items()]
+    return all(holding)
+
+
+def _holds(where: str, name: object, value: Any) -> bool:
+    if name == "versions" and isinstance(value, Mapping):
+        fitting = [_has_version(where, package, wanted) for package, wanted in value.items()]
+        return all(fitting)
+    if not isinstance(value, str):
+        raise UserError(f"{where}: when.{name} is {value!r}", HINT)
+    if name == "cpu":
+        return value in cpu_features()
+    if name == "no-cpu":
+        return value not in cpu_features()
+    if name == "system":
+        return platform.system() == value
+    if name == "machine":
+        return platform.machine() == value
+    raise UserError(f"{where}: when.{name} is no condition", HINT)
+
+
+def _has_version(where: str, package: object, wanted: object) -> bool:
+    try:
+        return SpecifierSet(str(wanted)).contains(version(str(package)), prereleases=True)
+    except InvalidSpecifier:
+        raise UserError(f"{where}: when.versions.{package} is {wanted!r}", HINT) from None
+    except PackageNotFoundError:
+        return False
+
+
+@lru_cache(maxsize=1)
+def cpu_features() -> frozenset[str]:
+    """What the processor can do, in Linux's words; nothing where that cannot be read."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return frozenset()
+    lines = (line.partition(":") for line in text.splitlines())
+    words = (value for name, _, value in lines if name.strip() in ("flags", "Features"))
+    return frozenset(next(words, "").split())

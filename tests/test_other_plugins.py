@@ -1,0 +1,75 @@
+"""The kit runs beside the plugins of pytest that people have."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ADAPTER = """
+import numpy as np
+from posenc_conformance import claims
+
+@claims("half", base=10000.0)
+def rope(x, positions):
+    half = x.shape[-1] // 2
+    angles = np.outer(positions, 10000.0 ** (-np.arange(half) / half))
+    a, b = x[..., :half], x[..., half:]
+    c, s = np.cos(angles), np.sin(angles)
+    return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
+"""
+PACKAGES = {
+    "rerunfailures": (["pytest-rerunfailures"], []),
+    "rerunfailures in use": (["pytest-rerunfailures"], ["--reruns=1"]),
+    "retry": (["pytest-retry"], ["--retries=1"]),
+    "json-report": (["pytest-json-report", "pytest-metadata"], ["--json-report"]),
+    "timeout": (["pytest-timeout"], ["--timeout=300"]),
+    "randomly": (["pytest-randomly"], []),
+    "cov": (["pytest-cov", "coverage"], ["--cov=mine"]),
+    "html": (["pytest-html", "pytest-metadata", "jinja2", "markupsafe"], ["--html=r.html"]),
+    "xdist": ([], ["-n", "2"]),
+}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory):
+    """Install packages, without what they need, into a folder of their own."""
+    folders: dict[tuple[str, ...], Path] = {}
+
+    def install(packages: list[str]) -> Path:
+        key = tuple(packages)
+        if key not in folders:
+            folders[key] = tmp_path_factory.mktemp("site")
+            pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]
+            if packages:
+                subprocess.run([*pip, "--target", str(folders[key]), *packages], check=True)
+        return folders[key]
+
+    return install
+
+
+def judge(folder: Path, site: Path, source: str, *options: str) -> pytest.RunResult:
+    (folder / "mine.py").write_text(source, encoding="utf-8")
+    # Paths in the variable are looked through for plugins too.
+    path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "--impl=mine.py", "-p", "no:cacheprovider", *options],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_it_runs_beside(installed, tmp_path: Path, name: str) -> None:
+    packages, options = PACKAGES[name]
+    site = installed(packages)
+    right = judge(tmp_path, site, ADAPTER, *options)
+    assert right.returncode == 0, right.stdout + right.stderr
+    assert "0 failed" in right.stdout
+    wrong = judge(tmp_path, site, ADAPTER.replace("return np", "return 2 * np"), *options)
+    assert wrong.returncode == 1, wrong.stdout + wrong.stderr
+    assert "INTERNALERROR" not in wrong.stdout + wrong.stderr
+    assert "scorecard" in wrong.stdout
