@@ -21,10 +21,10 @@ def lines(checks: Sequence[Check]) -> list[str]:
     if not checks:
         return []
     schemes = len({check.subject.scheme.id for check in checks})
-    about = _time(len(checks) * SECONDS_A_CHECK)
+    about = _time(max(1, len(checks) * SECONDS_A_CHECK))
     found = [
-        f"posenc: {len(checks):,} checks of {schemes} scheme{'s' * (schemes > 1)}; the kit itself "
-        f"needs about {about}"
+        f"posenc: {len(checks):,} checks of {schemes} scheme{'s' * (schemes > 1)}; about {about} "
+        "with code as fast as NumPy"
     ]
     if cases := [check.case for check in checks if check.case is not None]:
         largest = max(cases, key=lambda case: prod(case.shape))
@@ -77,6 +77,4 @@ def _longest(seconds: Seconds) -> str:
 
 
 def _time(seconds: float) -> str:
-    if seconds < 1:
-        return "a second"
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    return f"{seconds:.2g} s" if seconds < 99 else f"{seconds / 60:.0f} min"

@@ -103,7 +103,9 @@ def _function_of(method: Any) -> Any:
 def claims_on(owner: object) -> dict[str, tuple[Claim, ...]]:
     """Claims by the name of the method or function that they stand above.
 
-    Those of an object or class, with what it inherits, or of a module's functions. Raises UserError for a claim that the kit would never see.
+    Those of an object or class, with what it inherits, or of a module's functions.
+
+    Raises UserError for a claim that the kit would never see.
     """
     found: dict[str, tuple[Claim, ...]] = {}
     for each in _bodies(owner):

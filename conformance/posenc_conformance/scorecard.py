@@ -10,12 +10,14 @@ from posenc_conformance.report import VERDICTS
 WIDTH = 100
 SCREEN = 40
 """Where a line per call takes more lines than this, there is one per scheme."""
-NAMED = 3
-"""So many conventions are named; of more, the number is given."""
+LONG = 24
+"""Names that take more letters than this are counted instead."""
+FEW = 3
+"""So many reasons are shown of each kind."""
 NUMBERS = (*VERDICTS, "worst")
 LEGEND = {
-    "worst": "worst: largest error in units of what the error model allows; at most 1 passes; inf "
-    "where nothing is allowed",
+    "worst": "worst: largest error in units of what the error model allows; at most 1 passes, and "
+    "inf is an error where none is allowed",
     "angles": "angles: exact, or as good as float32 can form them",
     "horizon": "horizon: up to where angles cost less than bfloat16 resolution; + where the claim "
     "ends",
@@ -44,11 +46,11 @@ def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Ite
         if found and (detailed or heading == "diagnosis"):
             yield from ("", heading, *(f"  {line}" for line in found))
         elif found:
-            shown = [shorten(line, WIDTH - 2, placeholder=" …") for line in found[:NAMED]]
+            shown = [shorten(line, WIDTH - 2, placeholder=" …") for line in found[:FEW]]
             yield from ("", heading, *(f"  {line}" for line in shown))
-            if len(found) > NAMED:
-                yield f"  and {len(found) - NAMED} more: -v shows them"
-    if not brief:
+            if len(found) > FEW:
+                yield f"  and {len(found) - FEW} more: -v shows them"
+    if not brief and report["combinations_not_claimed"]:
         yield from ("", *_not_claimed(report, detailed=detailed))
     yield from ("", _count(report["summary"]))
 
@@ -117,16 +119,21 @@ def _together(report: Report) -> Iterator[Row]:
         yield {
             "scheme": scheme,
             "call": call or _several(dict.fromkeys(row["call"] for row in rows), "calls"),
-            "conventions": _several(dict.fromkeys(row["combination"] for row in rows), "of them"),
-            "dtypes": _several(dict.fromkeys(row["dtype"] for row in rows if row["dtype"]), "all"),
+            "conventions": _several(
+                dict.fromkeys(row["combination"] for row in rows), "conventions"
+            ),
+            "dtypes": _several(
+                dict.fromkeys(row["dtype"] for row in rows if row["dtype"]), "dtypes"
+            ),
             **_numbers(rows),
             "horizon": _horizon(rows),
         }
 
 
-def _several(names: dict[str, None], word: str) -> str:
-    few = len(names) <= NAMED and len(", ".join(names)) <= 36
-    return ", ".join(names) if few else f"{len(names)} {word}"
+def _several(names: Sequence[str], word: str) -> str:
+    different = dict.fromkeys(names)
+    shown = ", ".join(different)
+    return shown if len(shown) <= LONG else f"{len(different)} {word}"
 
 
 def _numbers(rows: Sequence[dict[str, Any]]) -> Row:
@@ -157,10 +164,8 @@ def _not_claimed(report: Report, *, detailed: bool) -> Iterator[str]:
     missing = report["combinations_not_claimed"]
     within = {scheme: names for scheme, names in missing.items() if scheme in claimed}
     others = [scheme for scheme in missing if scheme not in claimed]
-    if not missing:
-        return
     if not detailed:
-        parts = [f"{sum(map(len, within.values()))} combinations of these schemes"] * bool(within)
+        parts = [f"{sum(map(len, within.values()))} conventions of these schemes"] * bool(within)
         parts += [f"{len(others)} other schemes"] * bool(others)
         yield f"not claimed: {' and '.join(parts)}; -v lists them"
         return

@@ -1,6 +1,6 @@
 """Running one check."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import (
@@ -21,7 +21,7 @@ class Execution:
     """What came of running a check."""
 
     verdict: Verdict
-    outcome: Outcome = Outcome()
+    outcome: Outcome = field(default_factory=Outcome)
     text: str = ""
     """The whole explanation, or why the check did not run; empty if it passed."""
     case: Case | None = None
