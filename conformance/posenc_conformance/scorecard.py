@@ -118,13 +118,9 @@ def _together(report: Report) -> Iterator[Row]:
     for (scheme, call), rows in grouped.items():
         yield {
             "scheme": scheme,
-            "call": call or _several(dict.fromkeys(row["call"] for row in rows), "calls"),
-            "conventions": _several(
-                dict.fromkeys(row["combination"] for row in rows), "conventions"
-            ),
-            "dtypes": _several(
-                dict.fromkeys(row["dtype"] for row in rows if row["dtype"]), "dtypes"
-            ),
+            "call": call or _several([row["call"] for row in rows], "calls"),
+            "conventions": _several([row["combination"] for row in rows], "conventions"),
+            "dtypes": _several([row["dtype"] for row in rows if row["dtype"]], "dtypes"),
             **_numbers(rows),
             "horizon": _horizon(rows),
         }

@@ -280,10 +280,10 @@ def failure() -> str:
     output = _run("wrong")[0]
     first = output.partition(" FAILURES ")[2].partition("\n")[2]
     lines = first.splitlines()
-    headings = [index for index, line in enumerate(lines) if line.startswith("___")]
-    if len(headings) < 2:
-        raise PluginError(f"the example that should fail several checks does not:\n{output}")
-    shown = [lines[headings[0]].strip("_ "), *lines[headings[0] + 1 : headings[1]]]
+    rules = [index for index, line in enumerate(lines) if line.startswith(("___", "==="))]
+    if len(rules) < 2:
+        raise PluginError(f"the example that should fail does not:\n{output}")
+    shown = [lines[rules[0]].strip("_ "), *lines[rules[0] + 1 : rules[1]]]
     return fenced("\n".join(shown), title="the first failure", kind="failure")
 
 
