@@ -7,6 +7,7 @@ from posenc_conformance import schemes
 from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import Blocked, Check, Options, Outcome, Wrong, variant
+from posenc_conformance.failure import asked
 from posenc_conformance.subject import Misbehaviour, Subject
 from posenc_conformance.trial import First, Trial
 
@@ -50,6 +51,6 @@ def smoke_problem(subject: Subject, dtype: str) -> str:
 def first_answer(subject: Subject, dtype: str) -> Array | str:
     """A copy of the very first result for the smallest call, or what was wrong with it."""
     try:
-        return subject.run(smallest_case(subject, dtype)).copy()
+        return asked(subject, smallest_case(subject, dtype)).copy()
     except Misbehaviour as problem:
         return str(problem)
