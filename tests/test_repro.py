@@ -53,7 +53,8 @@ MISTAKES = {
     "behaviour::strided-inputs[rope-half]": (
         "if x.strides[-1] != x.itemsize and x.strides[-2] != x.itemsize: raise ValueError('no')\n"
         "return turned(x, positions, base)",
-        "if positions.strides[0] != 8: positions = positions + 1\nreturn turned(x, positions, base)",
+        "if positions.strides[0] != 8: positions = positions + 1\n"
+        "return turned(x, positions, base)",
     ),
     "behaviour::column-major-inputs[rope-half]": (
         "return turned(x if x.flags.c_contiguous else -x, positions, base)",
@@ -72,7 +73,8 @@ MISTAKES = {
         "return turned(x, positions, base) + positions.min().astype(x.dtype) * 0",
     ),
     "behaviour::second-call[rope-half]": (
-        "turned.n = getattr(turned, 'n', 0) + 1\nreturn turned(x, positions + (turned.n > 2), base)",
+        "turned.n = getattr(turned, 'n', 0) + 1\n"
+        "return turned(x, positions + (turned.n > 2), base)",
     ),
     "behaviour::no-alias[rope-half]": (
         "return x if not positions.any() else turned(x, positions, base)",
