@@ -74,6 +74,8 @@ class Case:
     """The truth as a golden prints it, nan where it says nothing."""
     like: "Case | None" = None
     """A case of equal arguments, whose truth is computed once for both."""
+    grain: float = 0.0
+    """What printing may have added to the error of each value that is compared with the truth."""
 
     @cached_property
     def truth(self) -> Array:

@@ -80,11 +80,12 @@ def _repro(options: argparse.Namespace) -> int:
 
 
 def _identify(options: argparse.Namespace) -> int:
-    from posenc_conformance.identify import identify, load
+    from posenc_conformance.identify import answers
+    from posenc_conformance.tables import load
 
-    matches, otherwise = identify(load(Path(options.file)))
-    print("\n".join(match.text for match in matches) if matches else otherwise)
-    return 0 if matches else 1
+    found, otherwise = answers(load(Path(options.file)))
+    print("\n".join(found) or otherwise)
+    return 0 if found else 1
 
 
 def _diff(options: argparse.Namespace) -> int:

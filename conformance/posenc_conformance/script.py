@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 
 import numpy as np
 
@@ -125,8 +124,7 @@ class Script:
         expression, values = self._call(made)
         lines = [f"    {name} = {value}" for name, value in values.items()]
         body = "\n".join([*lines, f"    return {expression}"])
-        name = self._functions.setdefault(body, f"call_{len(self._functions) + 1}")
-        return name
+        return self._functions.setdefault(body, f"call_{len(self._functions) + 1}")
 
     def call(self, made: Made) -> str:
         """Write the arguments of a call; the expression that makes it."""
