@@ -38,7 +38,7 @@ def asked(subject: Subject, case: Case, inputs: Mapping[str, Any] | None = None)
     try:
         return subject.run(case) if inputs is None else subject.invoke(case, inputs)
     except Misbehaviour as problem:
-        raise Misbehaviour(f"{problem}\n{call_line(case)}") from problem.__cause__
+        raise type(problem)(f"{problem}\n{call_line(case)}") from problem.__cause__
 
 
 def compared(case: Case, output: Floats, title: str) -> Outcome:

@@ -1,7 +1,7 @@
 """Remembering the calls that a check makes, with their arrays in the form that they have."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -58,14 +58,7 @@ class Recorded(Subject):
     @classmethod
     def of(cls, subject: Subject) -> "Recorded":
         """The same subject, without any call yet."""
-        return cls(
-            subject.scheme,
-            subject.call,
-            subject.combination,
-            subject.scopes,
-            subject.method,
-            subject.keywords,
-        )
+        return cls(**{each.name: getattr(subject, each.name) for each in fields(subject)})
 
     def invoke(self, case: Case, inputs: Mapping[str, Any]) -> Array:
         """Call the method, and remember that."""

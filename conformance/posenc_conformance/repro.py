@@ -130,14 +130,16 @@ def _repeated(name: str, subject: Recorded, made: Made) -> object:
     positional = [values.pop(key) for key in subject.call.arguments]
     try:
         return method(*positional, **values)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         return error
 
 
 def _is_like(made: Made, result: object) -> bool:
     """Whether a repeated call ended as it did before."""
-    if isinstance(result, Exception) or made.got is None:
-        return isinstance(result, Exception) == ("raised" in made.problem)
+    if isinstance(result, BaseException) or made.got is None:
+        return isinstance(result, BaseException) == (" raised " in made.problem)
     return np.array_equal(to_numpy(result), made.got, equal_nan=True)
 
 
@@ -195,7 +197,7 @@ def _write_call(script: Script, made: Made, wrong: Wrong, name: str, result: obj
             f"got = plain({call})",
             'print(f"answered with an array of shape {got.shape} instead of an exception")',
         ]
-    elif isinstance(result, Exception):
+    elif isinstance(result, BaseException):
         script.lines += [f"{call}  # raises {type(result).__name__}"]
     elif made.got is None:
         script.lines += [f"got = {call}", 'print(f"got {type(got)}, which is no array")']
