@@ -45,7 +45,7 @@ def overview(schemes: Sequence[Scheme]) -> Iterator[str]:
 def details(scheme: Scheme) -> Iterator[str]:
     """All that a claim and a method of a scheme can say."""
     yield f"{scheme.id}: {scheme.title}"
-    yield from _wrapped(scheme.summary, "  ")
+    yield from _wrapped(scheme.summary, "  ", "")
     for call in scheme.calls.values():
         yield ""
         yield signature(scheme, call)
@@ -71,6 +71,8 @@ def _parameter(parameter: Parameter) -> str:
     how = f"{parameter.type}, by keyword"
     if parameter.of is not None:
         how = f"{parameter.type}, read off {parameter.of}"
+    if parameter.when:
+        how += f", with {_point(parameter.when)}"
     return f"{parameter.name} ({how}): {parameter.description}"
 
 
@@ -99,12 +101,12 @@ def explained(scheme: Scheme, names: Sequence[str]) -> Iterator[str]:
                 f"{scheme.id} has no known mistake {name!r}", _guess(name, [*known], "they")
             )
     yield f"{scheme.id}: {scheme.title}"
-    yield from _wrapped(scheme.summary, "  ")
+    yield from _wrapped(scheme.summary, "  ", "")
     for name in names or known:
         yield ""
         yield name
         for text in dict.fromkeys(f"{each.description} {each.effect}" for each in known[name]):
-            yield from _wrapped(text, "  ")
+            yield from _wrapped(text, "  ", "")
         for link in dict.fromkeys(link for each in known[name] for link in each.links):
             yield f"  {link}"
     page = folder().parent / "docs" / "schemes" / f"{scheme.id}.md"
@@ -117,8 +119,7 @@ def _guess(name: str, known: Sequence[str], what: str) -> str:
     return f"did you mean {near[0]!r}?" if near else f"{what} are {', '.join(known)}"
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
-    further = indent + "  "
-    return wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
-    )
+def _wrapped(text: str, indent: str, hanging: str = "  ") -> list[str]:
+    """Lines of a text, all but the first indented by so much more."""
+    after = indent + hanging
+    return wrap(text, WIDTH, initial_indent=indent, subsequent_indent=after, break_on_hyphens=False)

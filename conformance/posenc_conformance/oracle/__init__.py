@@ -29,7 +29,7 @@ def element(
         if isinstance(error, ModuleNotFoundError) and error.name != name:
             raise
         raise UserError(
-            f"the oracle has no values of {call}()",
+            f"the oracle has no values of {module_name}.{call}()",
             f"write oracle/{module_name}.py in the kit, with VALUES: see 'Add a scheme' in "
             "CONTRIBUTING.md",
         ) from None
