@@ -113,7 +113,7 @@ def test_the_cache_keeps_the_newest_and_leaves_other_files_alone(cache: Path) ->
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
-        ("alibi", "my-own", "my_own"),
+        ("alibi", "my-own", "Add a scheme"),
         ("  alibi_slopes:", "  my_slopes:", "my_slopes"),
         ("heads: 12", "heads: -12", "slopes-12"),
     ],

@@ -207,3 +207,28 @@ def test_a_check_that_fails_only_after_others(tmp_path: Path, monkeypatch, capsy
     Path("lib.py").write_text(HEAD + ROPE.format(dtype='"float32"', body=body), encoding="utf-8")
     text = snippet(capsys, "rope.yaml::behaviour::offset-positions[rope-half]", "lib.py")
     assert shows_a_failure(ran(text, tmp_path / "elsewhere"))
+
+
+def test_calls_without_arrays_and_with_a_dtype(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    body = (
+        "import numpy as np\nfrom posenc_conformance import claims\n"
+        '@claims("interpolated", dtype=["float32", "float64"])\n'
+        "def alibi_slopes(heads, *, dtype):\n"
+        "    return (2.0 ** (-8 * np.arange(1, heads + 1) / heads)).astype(dtype)\n"
+    )
+    Path("lib.py").write_text(body, encoding="utf-8")
+    text = snippet(capsys, "alibi.yaml::golden::slopes-12[float64]", "lib.py")
+    assert shows_a_failure(ran(text, tmp_path / "elsewhere"))
+
+
+def test_what_is_blocked_or_passes_has_no_snippet(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, body in (("right", "return turned(x, positions, base)"), ("wrong", "return x * 2")):
+        text = HEAD + ROPE.format(dtype='"float32"', body=f"    {body}")
+        Path(f"{name}.py").write_text(text, encoding="utf-8")
+    id = "rope.yaml::behaviour::batch-axes[rope-half]"
+    assert main(["repro", id, "--impl=wrong.py"]) == 2
+    assert "does not run" in capsys.readouterr().err
+    assert main(["repro", id, "--impl=right.py"]) == 2
+    assert "passes" in capsys.readouterr().err
