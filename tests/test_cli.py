@@ -1,13 +1,17 @@
 """The commands that are not pytest."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from posenc_conformance.cli import main
+from posenc_conformance.known import UNSAID
+from posenc_conformance.spec import load_all
 
 
 def test_list_shows_what_is_installed_and_claimed(capsys) -> None:
@@ -53,51 +57,6 @@ def test_goldens_of_a_file_that_is_not_there(capsys) -> None:
     assert "no-such.yaml" in capsys.readouterr().err
 
 
-WRONG = """
-import numpy as np
-from posenc_conformance import claims
-
-@claims("half", dtype=["float32", "bfloat16"])
-def rope(x, positions, *, base):
-    return np.asarray(x) * 2
-
-@claims("interpolated")
-def alibi_slopes(heads):
-    return np.float32(2.0) ** (-8 * np.arange(1, heads + 1, dtype=np.float32) / heads)
-"""
-
-
-@pytest.mark.parametrize(
-    "id",
-    [
-        "rope.yaml::golden::half-d4-start[float32]",
-        "rope.yaml::golden::half-d4-start[bfloat16]",
-        "rope.yaml::invariant::isometry[rope-half]",
-        "rope.yaml::precision::sweep[rope-half-float32]",
-        "rope.yaml::behaviour::batch-axes[rope-half]",
-        "alibi.yaml::golden::slopes-12[float32]",
-    ],
-)
-def test_repro_prints_a_snippet_that_shows_the_failure(
-    tmp_path: Path, monkeypatch, capsys, id: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("lib_adapter.py").write_text(WRONG, encoding="utf-8")
-    if "behaviour" in id:  # the plain call is wrong already, so this one does not run
-        assert main(["repro", id, "--impl=lib_adapter.py"]) == 2
-        assert "does not run" in capsys.readouterr().err
-        return
-    assert main(["repro", id, "--impl=lib_adapter.py"]) == 0
-    snippet = capsys.readouterr().out
-    imported = [line for line in snippet.splitlines() if line.startswith(("import", "from"))]
-    assert not any("posenc" in line for line in imported)
-    done = subprocess.run(
-        [sys.executable, "-c", snippet], check=True, capture_output=True, text=True
-    )
-    assert "expected" in done.stdout
-    assert "allowed" in done.stdout
-
-
 @pytest.mark.parametrize("id", ["rope.yaml::golden::no-such[float32]", "nonsense", "::"])
 def test_repro_of_no_check(id: str, capsys) -> None:
     assert main(["repro", id, "--impl=reference"]) == 2
@@ -109,25 +68,50 @@ def test_repro_of_what_passes(capsys) -> None:
     assert "passes" in capsys.readouterr().err
 
 
-def report(verdicts: dict[str, str], worst: float = 0.5, horizon: int = 1024) -> str:
+def check(id: str, verdict: str, worst: float = 0.5, **found: object) -> dict[str, object]:
+    return {
+        "id": id,
+        "verdict": verdict,
+        "level": "golden",
+        "scheme": "rope",
+        "call": "rope",
+        "combination": "half",
+        "dtype": "float32",
+        "worst": worst,
+        "exact_angles": None,
+        "horizon": None,
+        "horizon_is_claim": None,
+        "curve": [],
+        "explanations": [],
+        "message": "",
+        **found,
+    }
+
+
+def whole(checks: list[dict[str, object]], horizon: int = 1024) -> str:
+    counts = ("passed", "failed", "known", "blocked", "silent")
+    none = dict.fromkeys(counts, 0)
+    row = check("", "passed", 0.5, horizon=horizon) | none
+    for name in ("id", "verdict", "level", "curve", "explanations", "message"):
+        del row[name]
     return json.dumps(
         {
             "posenc-report": 1,
-            "checks": [
-                {"id": id, "verdict": verdict, "worst": worst, "explanations": []}
-                for id, verdict in verdicts.items()
-            ],
-            "rows": [
-                {
-                    "scheme": "rope",
-                    "call": "rope",
-                    "combination": "half",
-                    "dtype": "float32",
-                    "horizon": horizon,
-                }
-            ],
+            "kit": "0",
+            "implementation": {"name": "mine", "versions": {}},
+            "schemes": ["rope"],
+            "summary": {"checks": 0, **none, "not_selected": 0, "not_claimed": 0},
+            "rows": [row | {"combination": name} for name in ("half", "interleaved", "third")],
+            "diagnoses": [],
+            "checks": checks,
+            "not_claimed": [],
+            "combinations_not_claimed": {},
         }
     )
+
+
+def report(verdicts: dict[str, str], worst: float = 0.5, horizon: int = 1024) -> str:
+    return whole([check(id, verdict, worst) for id, verdict in verdicts.items()], horizon)
 
 
 @pytest.mark.parametrize(
@@ -151,17 +135,139 @@ def test_diff(tmp_path: Path, capsys, before: str, after: str, code: int, word: 
     assert capsys.readouterr().out.startswith(word)
 
 
-def test_diff_of_what_is_no_report(tmp_path: Path, capsys) -> None:
-    Path(tmp_path, "a.json").write_text("[]", encoding="utf-8")
-    assert main(["diff", str(tmp_path / "a.json"), str(tmp_path / "a.json")]) == 2
-    assert "a.json" in capsys.readouterr().err
+def test_diff_tells_the_same_in_the_same_order_in_every_process(tmp_path: Path) -> None:
+    Path(tmp_path, "a.json").write_text(report({}), encoding="utf-8")
+    Path(tmp_path, "b.json").write_text(report({}, horizon=512), encoding="utf-8")
+    code = "from posenc_conformance.cli import main; main(['diff', 'a.json', 'b.json'])"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    (lines,) = said
+    assert [line.split()[2] for line in lines.splitlines()[1:]] == ["half", "interleaved", "third"]
+
+
+CRIPPLED = {
+    "a list": "[]",
+    "no JSON": "{",
+    "no format": "{}",
+    "nothing else": '{"posenc-report": 1}',
+    "another format": '{"posenc-report": 2, "checks": []}',
+    "deep": "[" * 100_000,
+    "a number for the checks": whole([]).replace('"checks": []', '"checks": 7'),
+    "a check without an id": whole([check("a", "failed")]).replace('"id": "a", ', ""),
+    "an unknown verdict": whole([check("a", "excellent")]),
+    "explanations of another form": whole([check("a", "failed", explanations=["x"])]),
+    "a text for a number": whole([check("a", "passed", worst="much")]),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("text", CRIPPLED.values(), ids=CRIPPLED)
+@pytest.mark.parametrize("command", [["diff", "a.json", "a.json"], ["known", "a.json", "k.yaml"]])
+def test_a_file_that_is_no_report(
+    tmp_path: Path, monkeypatch, capsys, command: list[str], text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.json").write_text(text, encoding="utf-8")
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert "a.json" in said
+    assert "--posenc-report" in said
+    assert len(said.splitlines()) == 2
+    assert not Path("k.yaml").exists()
+
+
+FAILED = [
+    check("a", "failed", explanations=[["wrong-base", "base 500"], ["other", "x"]]),
+    check("b", "passed"),
+    check("c", "failed", explanations=[["wrong-base", "base 500"]]),
+    check("d", "failed", message="golden d of Rotary\ncall x\npattern    every position"),
+    check("e", "failed", message="golden e: rope() raised ValueError: no\n  file:1"),
+    check("f", "failed", message="behaviour f: rope() raised ValueError: no"),
+]
+
+
+def test_known_puts_failures_of_one_cause_together(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.json").write_text(whole(FAILED), encoding="utf-8")
+    Path("known.yaml.part").write_text("mine", encoding="utf-8")
+    assert main(["known", "r.json", "known.yaml"]) == 0
+    named, seen, raised = yaml.safe_load(Path("known.yaml").read_text("utf-8"))["failures"]
+    assert named["ids"] == ["a", "c"]
+    assert "wrong-base" in named["reason"]
+    assert seen["id"] == "d"
+    assert seen["reason"].startswith(UNSAID)
+    assert raised["ids"] == ["e", "f"]
+    assert raised["reason"].startswith(UNSAID)
+    assert "ValueError" in raised["reason"]
+    assert Path("known.yaml.part").read_text("utf-8") == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "known.yaml",
+        "known.yaml.part",
+        "r.json",
+    ]
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "no-folder/known.yaml", "."])
+def test_known_destroys_nothing(tmp_path: Path, monkeypatch, capsys, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.json").write_text(whole(FAILED), encoding="utf-8")
+    Path("mine.yaml").write_text("mine", encoding="utf-8")
+    assert main(["known", "r.json", name]) == 2
+    assert "hint" in capsys.readouterr().err
+    assert Path("mine.yaml").read_text("utf-8") == "mine"
 
 
 def test_schemes_lists_calls_and_combinations(capsys) -> None:
     assert main(["schemes"]) == 0
     shown = capsys.readouterr().out
-    for words in ("rotary: rope", "rope(x, positions): interleaved, half", "t5_bucket"):
+    for words in ("rotary: rope", "rope(x, positions, *, base", "interleaved, half", "t5_bucket"):
         assert words in shown
+
+
+def test_schemes_says_all_about_one(capsys) -> None:
+    assert main(["schemes", "rope", "t5_bias"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    rope = next(scheme for scheme in load_all() if scheme.id == "rope")
+    for parameter in rope.calls["rope"].parameters.values():
+        assert f"{parameter.name} ({parameter.type}" in shown
+        assert parameter.description in shown
+    for axis in rope.conventions.values():
+        assert axis.description in shown
+        for value, text in axis.values.items():
+            assert f"{value}: {text}" in shown
+    assert "t5_bucket(" in shown
+
+
+def test_explain_tells_what_a_failure_points_to(capsys) -> None:
+    deviation = next(d for s in load_all() if s.id == "rope" for d in s.deviations)
+    assert main(["explain", "rope", deviation.id]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert deviation.description in shown
+    assert deviation.effect in shown
+    assert all(link in shown for link in deviation.links)
+    assert main(["explain", "rope"]) == 0
+    assert "sign-flipped" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        (["schemes", "rop"], "rope"),
+        (["explain", "ropes"], "rope"),
+        (["explain", "rope", "sign-fliped"], "sign-flipped"),
+    ],
+)
+def test_a_name_that_is_none_gets_a_guess(capsys, command: list[str], word: str) -> None:
+    assert main(command) == 2
+    assert repr(word) in capsys.readouterr().err
 
 
 def test_init_writes_the_calls_of_schemes_as_comments(tmp_path: Path, monkeypatch) -> None:

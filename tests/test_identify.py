@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import posenc
-from posenc_conformance.arrays import Array
+from posenc_conformance.arrays import DTYPES, Array
 from posenc_conformance.cli import main
-from posenc_conformance.identify import identify
+from posenc_conformance.identify import answers, identify
+from posenc_conformance.tables import Table
 
 
 def named(array: Array) -> list[tuple[str, str, str | None]]:
@@ -98,3 +99,243 @@ def test_files_that_hold_no_table(tmp_path: Path, capsys, content: bytes | None)
         path.write_bytes(content)
     assert main(["identify", str(path)]) == 2
     assert "hint" in capsys.readouterr().err
+
+
+def told(array: Array, grain: float = 0.0) -> list[str]:
+    """Scheme of each answer, the simplest first."""
+    return [text.partition(":")[0] for text in answers(Table(array, grain))[0]]
+
+
+def waves(dim: int = 64, base: float = 1e4, factor: float = 1.0, rows: int = 60) -> list[Array]:
+    frequencies = base ** (-np.arange(0, dim, 2) / dim) / factor
+    angles = np.outer(np.arange(rows), frequencies)
+    return [np.cos(angles), np.sin(angles)]
+
+
+FORMS = {
+    "cos": lambda cos, sin: cos,
+    "sin": lambda cos, sin: sin,
+    "halves": lambda cos, sin: np.concatenate([cos, cos], axis=1),
+    "twice": lambda cos, sin: np.repeat(cos, 2, axis=1),
+    "beside": lambda cos, sin: np.concatenate([cos, sin], axis=1),
+    "sin-first": lambda cos, sin: np.stack([sin, cos]),
+    "stacked-halves": lambda cos, sin: np.stack([np.concatenate([x, x], 1) for x in (cos, sin)]),
+    "last-axis": lambda cos, sin: np.stack([cos, sin], axis=-1),
+    "batch": lambda cos, sin: np.concatenate([cos, cos], axis=1)[None, :, None],
+    "complex": lambda cos, sin: cos + 1j * sin,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("base", [1e4, 5e5])
+def test_a_rotary_cache_is_named_in_every_form(form: str, base: float) -> None:
+    array = FORMS[form](*waves(base=base))
+    narrow = array.astype(np.complex64 if form == "complex" else np.float32)
+    found = answers(Table(narrow))[0]
+    assert found[0].startswith("rope: ")
+    assert f"base {base:g}" in found[0]
+
+
+def test_a_rotary_cache_of_scaled_frequencies() -> None:
+    assert told(waves(factor=4.0)[0].astype(np.float32)) == ["position-interpolation"]
+    rule = {"base": 5e5, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    slow = posenc.llama3_frequencies(128, original_max_position_embeddings=8192, **rule)
+    assert told(np.cos(np.outer(np.arange(100), slow)).astype(np.float32)) == ["llama3"]
+
+
+@pytest.mark.parametrize("base", [1e4, 500.0, 1e6])
+def test_plain_inverse_frequencies_are_those_of_rope(base: float) -> None:
+    (found,) = answers(Table((base ** (-np.arange(32) / 32)).astype(np.float32)))[0]
+    assert found.startswith("rope: ")
+    assert f"base {base:.9g}" in found
+
+
+def test_slopes_are_no_inverse_frequencies() -> None:
+    assert set(told(posenc.alibi_slopes(8))) == {"alibi"}
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, True])
+def test_a_constant_table_says_nothing(value: float) -> None:
+    found, otherwise = answers(Table(np.full((10, 16), value)))
+    assert not found
+    assert "says nothing" in otherwise
+
+
+CAUSAL = np.tril(np.ones((8, 8), dtype=np.bool_))
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        CAUSAL,
+        CAUSAL.astype(np.int64),
+        np.where(CAUSAL, 0, -np.inf),
+        np.where(CAUSAL, 0, np.finfo(np.float32).min),
+        CAUSAL[None, None],
+        ~CAUSAL,
+        np.tril(np.ones((3000, 3000), dtype=np.bool_)),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_masks_are_named(mask: Array) -> None:
+    assert set(told(mask)) == {"causal-mask"}
+
+
+@pytest.mark.filterwarnings("error")
+def test_masks_with_a_size_and_biases_with_a_mask_are_named() -> None:
+    query, key = np.arange(40)[:, None], np.arange(40)
+    assert set(told((query >= key) & (query - key < 8))) == {"sliding-window"}
+    assert told((query >= key) & (query // 8 == key // 8)) == ["chunked"]
+    assert set(told(np.where(CAUSAL, posenc.alibi_bias(4, 8, 8), -np.inf))) == {"alibi"}
+
+
+@pytest.mark.parametrize("decimals", [3, 4, 6, 9])
+def test_printed_decimals_are_read_as_such(tmp_path: Path, capsys, decimals: int) -> None:
+    path = tmp_path / "table.csv"
+    np.savetxt(path, table(rows=40), fmt=f"%.{decimals}f", delimiter=",")
+    assert main(["identify", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "sinusoidal, paper" in shown
+    assert "but" not in shown
+    np.savetxt(path, 3 * table(rows=40), fmt=f"%.{decimals}f", delimiter=",")
+    assert main(["identify", str(path)]) == 0
+    assert "wrong-scale" in capsys.readouterr().out
+
+
+def test_what_is_printed_too_coarsely_is_still_told_from_another() -> None:
+    array = np.round(table(rows=40, base=9000.0), 4)
+    assert "sinusoidal" not in told(array) or all("but" in t for t in answers(Table(array))[0])
+
+
+def rows_of(array: Array, separator: str = ",") -> list[str]:
+    return [separator.join(f"{value:.8f}" for value in row) for row in array]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join([",".join(f"c{i}" for i in range(16)), *rows_of(table())]),
+        "\n".join([",".join(str(i) for i in range(16)), *rows_of(table())]),
+        "\n".join(
+            ["," + ",".join(f"c{i}" for i in range(16))]
+            + [f"{number},{line}" for number, line in enumerate(rows_of(table()))]
+        ),
+        "\ufeff" + "\n".join(rows_of(table())) + "\n\n \n",
+        "\r\n".join(rows_of(table(), ";")),
+        "\n".join(line + "," for line in rows_of(table())),
+        "\n".join(rows_of(table(), "\t")),
+    ],
+)
+def test_text_as_programs_write_it(tmp_path: Path, capsys, text: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode("utf-8"))
+    assert main(["identify", str(path)]) == 0
+    assert "paper" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("1.0,2.0\n3.0,four\n", 2), ("1.0,2.0\n\n3.0\n", 3), ("1.0,,2.0\n", 1), ("1 2\n3 4\nx y", 3)],
+)
+def test_a_bad_cell_is_shown_with_its_line(tmp_path: Path, capsys, text: str, line: int) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text, encoding="utf-8")
+    assert main(["identify", str(path)]) == 2
+    assert f"table.csv:{line}:" in capsys.readouterr().err
+
+
+class Planted:
+    """What cannot be read as a table."""
+
+    @staticmethod
+    def broken_archive(path: Path) -> None:
+        np.savez(path, a=np.ones(9))
+        path.write_bytes(path.read_bytes()[:-30])
+
+    @staticmethod
+    def damaged_member(path: Path) -> None:
+        np.savez_compressed(path, a=np.arange(999.0))
+        content = bytearray(path.read_bytes())
+        content[60:90] = b"?" * 30
+        path.write_bytes(content)
+
+    @staticmethod
+    def no_archive(path: Path) -> None:
+        path.write_bytes(b"PK no")
+
+    @staticmethod
+    def two_arrays(path: Path) -> None:
+        np.savez(path, a=np.ones(9), b=np.ones(9))
+
+    @staticmethod
+    def objects(path: Path) -> None:
+        with path.open("wb") as file:
+            np.save(file, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+
+    @staticmethod
+    def words(path: Path) -> None:
+        with path.open("wb") as file:
+            np.save(file, np.array(["a", "b"]))
+
+    @staticmethod
+    def far_too_large(path: Path) -> None:
+        with path.open("wb") as file:
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "<f8", "fortran_order": False, "shape": (10**13,)}
+            )
+
+    @staticmethod
+    def sparse_and_huge(path: Path) -> None:
+        with path.open("wb") as file:
+            file.truncate(2**36)
+
+    @staticmethod
+    def folder(path: Path) -> None:
+        path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("plant", "suffix"),
+    [
+        ("broken_archive", "npz"),
+        ("damaged_member", "npz"),
+        ("no_archive", "npz"),
+        ("two_arrays", "npz"),
+        ("objects", "npy"),
+        ("words", "npy"),
+        ("far_too_large", "npy"),
+        ("sparse_and_huge", "npy"),
+        ("sparse_and_huge", "txt"),
+        ("no_archive", "npy"),
+        ("folder", "csv"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path: Path, capsys, plant: str, suffix: str) -> None:
+    path = tmp_path / f"table.{suffix}"
+    getattr(Planted, plant)(path)
+    assert main(["identify", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert path.name in said
+    assert "hint" in said
+    assert len(said.splitlines()) == 2
+
+
+def test_complex_numbers_that_are_no_cache(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "table.npy"
+    np.save(path, np.arange(12.0).reshape(3, 4) * 1j)
+    assert main(["identify", str(path)]) == 1
+    assert "complex" in capsys.readouterr().out
+
+
+def test_bfloat16_as_numpy_saves_it(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "table.npy"
+    np.save(path, table().astype(DTYPES["bfloat16"]))
+    assert main(["identify", str(path)]) == 0
+    assert "bfloat16" in capsys.readouterr().out
+
+
+def test_many_numbers_on_one_line_ask_for_no_large_scheme() -> None:
+    """The cost of a call grows with its size, so that of 6400 heads or pairs is not made."""
+    found, otherwise = answers(Table(np.sin(np.arange(6400.0))))
+    assert not found
+    assert "shape" in otherwise

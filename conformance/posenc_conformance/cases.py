@@ -10,6 +10,7 @@ import numpy as np
 import posenc
 from posenc_conformance import schemes
 from posenc_conformance.arrays import DTYPES, Array, lattice, narrowed
+from posenc_conformance.errors import UserError
 from posenc_conformance.spec import Call, Golden, Point, Published, RawArguments, Scheme
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Case:
     """The truth as a golden prints it, nan where it says nothing."""
     like: "Case | None" = None
     """A case of equal arguments, whose truth is computed once for both."""
+    grain: float = 0.0
+    """What printing may have added to the error of each value that is compared with the truth."""
 
     @cached_property
     def truth(self) -> Array:
@@ -82,7 +85,13 @@ class Case:
             return self.printed
         if self.like is not None:
             return self.like.truth
-        reference = getattr(posenc, self.call.name)
+        reference = getattr(posenc, self.call.name, None)
+        if reference is None:
+            raise UserError(
+                f"{self.scheme.path}: the reference has no {self.call.name}()",
+                f"write reference/posenc/schemes/{self.scheme.module_name}.py: see 'Add a scheme' "
+                "in CONTRIBUTING.md",
+            )
         keywords: dict[str, Any] = dict(self.conventions_passed)
         if self.call.dtype == "keyword":
             keywords["dtype"] = np.float64

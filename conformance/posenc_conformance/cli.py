@@ -1,4 +1,4 @@
-"""The command ``posenc``: list, schemes, init, goldens, known, repro, identify, diff."""
+"""The command ``posenc``: list, schemes, explain, init, goldens, known, repro, identify, diff."""
 
 import argparse
 import os
@@ -35,7 +35,12 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="implementations, and what they claim")
     listing.set_defaults(run=_list)
     schemes = commands.add_parser("schemes", help="schemes, their calls and combinations")
+    schemes.add_argument("names", nargs="*", metavar="NAME", help="say all about these schemes")
     schemes.set_defaults(run=_schemes)
+    explain = commands.add_parser("explain", help="what the known mistakes of a scheme are")
+    explain.add_argument("scheme", help="its id, such as rope")
+    explain.add_argument("mistakes", nargs="*", metavar="MISTAKE", help="only these")
+    explain.set_defaults(run=_explain)
     init = commands.add_parser("init", help="write a commented adapter to start from")
     init.add_argument("name", help="name of your library; the file is NAME_adapter.py")
     init.add_argument("schemes", nargs="*", help="schemes whose calls to write as comments as well")
@@ -80,11 +85,12 @@ def _repro(options: argparse.Namespace) -> int:
 
 
 def _identify(options: argparse.Namespace) -> int:
-    from posenc_conformance.identify import identify, load
+    from posenc_conformance.identify import answers
+    from posenc_conformance.tables import load
 
-    matches, otherwise = identify(load(Path(options.file)))
-    print("\n".join(match.text for match in matches) if matches else otherwise)
-    return 0 if matches else 1
+    found, otherwise = answers(load(Path(options.file)))
+    print("\n".join(found) or otherwise)
+    return 0 if found else 1
 
 
 def _diff(options: argparse.Namespace) -> int:
@@ -104,8 +110,9 @@ def _goldens(options: argparse.Namespace) -> int:
 def _known(options: argparse.Namespace) -> int:
     from posenc_conformance import known
 
-    count = known.write(Path(options.report), Path(options.file))
-    print(f"wrote {options.file} with {count} failures; say why in each reason")
+    failures, entries = known.write(Path(options.report), Path(options.file))
+    print(f"wrote {options.file} with {failures} failures in {entries} entries")
+    print(f"a reason that begins with {known.UNSAID!r} is for you to replace")
     return 0
 
 
@@ -141,12 +148,23 @@ def _described(name: str, point: EntryPoint) -> Iterator[str]:
 
 
 def _schemes(options: argparse.Namespace) -> int:
+    from posenc_conformance.describe import details, overview, scheme_named
     from posenc_conformance.spec import load_all
 
-    for scheme in sorted(load_all(), key=lambda scheme: (scheme.family, scheme.id)):
-        print(f"{scheme.family}: {scheme.id}: {scheme.title}")
-        for call in scheme.calls.values():
-            print(f"  {call.name}({', '.join(call.arguments)}): {', '.join(call.combinations)}")
+    schemes = load_all()
+    if not options.names:
+        print("\n".join(overview(schemes)))
+        print("\nposenc schemes NAME says what each keyword, convention and parameter means")
+    for scheme in [scheme_named(name, schemes) for name in options.names]:
+        print("\n".join([*details(scheme), ""]))
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from posenc_conformance.describe import explained, scheme_named
+    from posenc_conformance.spec import load_all
+
+    print("\n".join(explained(scheme_named(options.scheme, load_all()), options.mistakes)))
     return 0
 
 

@@ -1,10 +1,13 @@
 """What got better and what got worse between two reports."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import fastjsonschema
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.report import FORMAT
@@ -43,13 +46,29 @@ def load(path: Path) -> Mapping[str, Any]:
 
     Raises UserError if the file is none.
     """
+    hint = "write one with --posenc-report"
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise UserError(f"{path} is no report: it is nested too deeply", hint) from None
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} is no report: {error}", "write one with --posenc-report") from None
+        raise UserError(f"{path} is no report: {error}", hint) from None
     if not isinstance(report, dict) or report.get("posenc-report") != FORMAT:
-        raise UserError(f"{path} is no report of format {FORMAT}", "write one with --posenc-report")
+        raise UserError(f"{path} is no report of format {FORMAT}", hint)
+    try:
+        _validator()(report)
+    except fastjsonschema.JsonSchemaValueException as error:
+        where = ".".join(map(str, error.path[1:])) or "the whole"
+        words = error.message.partition(" ")[2].partition("\n")[0]
+        raise UserError(f"{path} is no whole report: {where} {words[:200]}", hint) from None
     return report
+
+
+@lru_cache(maxsize=1)
+def _validator() -> Callable[[Any], Any]:
+    schema = Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8")
+    validate: Callable[[Any], Any] = fastjsonschema.compile(json.loads(schema))
+    return validate
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference:
@@ -81,11 +100,12 @@ def _check(
         return _change(was, now), f"{id}: {was}, now {now}{_why(new)}"
     if old is None or new is None or was != "passed":
         return "", ""
-    ratio = (new["worst"] or 0) / old["worst"] if old["worst"] else 1
+    # A check that passed has no infinite error; the schema alone would allow one.
+    before, after = (float(str(found["worst"] or 0)) for found in (old, new))
+    ratio = after / before if before else 1
     if ratio > MUCH or (0 < ratio < 1 / MUCH):
         kind = "worse" if ratio > 1 else "better"
-        text = f"worst error {old['worst']:.2g} of its bound, now {new['worst']:.2g}"
-        return kind, f"{id}: {text}"
+        return kind, f"{id}: worst error {before:.2g} of its bound, now {after:.2g}"
     return "", ""
 
 
@@ -111,7 +131,7 @@ def _horizons(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[t
         return {" ".join(row[name] for name in names): row["horizon"] for row in rows}
 
     old, new = reach(before), reach(after)
-    for row in old.keys() & new.keys():
-        if old[row] != new[row]:
+    for row in old:
+        if row in new and old[row] != new[row]:
             kind = "better" if new[row] > old[row] else "worse"
             yield kind, f"{row}: precision horizon {old[row]}, now {new[row]}"

@@ -1,13 +1,16 @@
 """Words for a wrong result: where, expected, got, by how much, and what it looks like."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import Outcome, Wrong
 from posenc_conformance.diagnosis import Diagnosis, diagnose
 from posenc_conformance.pattern import pattern
+from posenc_conformance.subject import Misbehaviour, Subject
 from posenc_conformance.tolerance import Comparison, Floats, compare
 
 AXES = {
@@ -27,6 +30,17 @@ AXES = {
 }
 
 
+def asked(subject: Subject, case: Case, inputs: Mapping[str, Any] | None = None) -> Array:
+    """The implementation's result; for inputs of an unusual form whatever array it returns.
+
+    Raises Misbehaviour that tells the call as well.
+    """
+    try:
+        return subject.run(case) if inputs is None else subject.invoke(case, inputs)
+    except Misbehaviour as problem:
+        raise type(problem)(f"{problem}\n{call_line(case)}") from problem.__cause__
+
+
 def compared(case: Case, output: Floats, title: str) -> Outcome:
     """The outcome of a right result; raises Wrong for another."""
     comparison = compare(case, output, case.terms)
@@ -36,7 +50,7 @@ def compared(case: Case, output: Floats, title: str) -> Outcome:
     text = "\n".join(
         [
             f"{title} of {case.scheme.title}",
-            f"call       {call_text(case)}",
+            call_line(case),
             *comparison_lines(case, comparison),
             *diagnosis_lines(case, output, diagnosis),
             page_line(case, diagnosis),
@@ -47,9 +61,9 @@ def compared(case: Case, output: Floats, title: str) -> Outcome:
 
 
 def page_line(case: Case, diagnosis: Diagnosis) -> str:
-    """Where the site explains."""
-    anchor = f"#{diagnosis.deviation.partition('+')[0]}" if diagnosis.deviation else ""
-    return f"see        schemes/{case.scheme.id}/{anchor} on the site"
+    """The command that explains."""
+    names = (diagnosis.deviation or "").split("+")
+    return f"see        posenc explain {' '.join((case.scheme.id, *names))}".rstrip()
 
 
 def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[str]:
@@ -59,6 +73,11 @@ def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[st
         return [f"diagnosis  {diagnosis.otherwise}", *([f"pattern    {looks}"] if looks else [])]
     deviation, words = diagnosis.explanations[0]
     return [f"diagnosis  {words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"]
+
+
+def call_line(case: Case) -> str:
+    """What was called, as a line of an explanation."""
+    return f"call       {call_text(case)}"
 
 
 def call_text(case: Case) -> str:

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from posenc_conformance import __version__, oracle
 from posenc_conformance.cases import Case, described, materialise
 from posenc_conformance.checks.golden import probe_index
 from posenc_conformance.errors import UserError
+from posenc_conformance.files import write_whole
 from posenc_conformance.spec import Golden, Published, Scheme, Witness, load, paths
 from posenc_conformance.subject import EXACT
 
@@ -40,10 +41,12 @@ def check(scheme: Scheme) -> list[Drift]:
     found: list[Drift] = []
     for golden in scheme.goldens:
         where = f"{scheme.path.name}::golden::{golden.id}"
-        found += [Drift(where, what) for what in _golden_drift(scheme, golden)]
+        with _refusing(where):
+            found += [Drift(where, what) for what in _golden_drift(scheme, golden)]
     for published in scheme.published:
         where = f"{scheme.path.name}::published::{published.id}"
-        found += [Drift(where, what) for what in _published_drift(scheme, published)]
+        with _refusing(where):
+            found += [Drift(where, what) for what in _published_drift(scheme, published)]
     for wish in scheme.desiderata:
         where = f"{scheme.path.name}::desiderata::{wish.name}"
         if wish.witness is not None and not witnessed(scheme, wish.witness):
@@ -80,10 +83,13 @@ def write(path: Path) -> list[str]:
     nodes = _golden_nodes(text)
     changed, pieces = [], []
     for golden, node in zip(scheme.goldens, nodes, strict=True):
-        expect = _regenerated(scheme, golden)
-        for problem in _uncertified(scheme, golden, expect):
+        where = f"{path.name}::golden::{golden.id}"
+        with _refusing(where):
+            expect = _regenerated(scheme, golden)
+            problem = next(_uncertified(scheme, golden, expect), "")
+        if problem:
             raise UserError(
-                f"{path.name}::golden::{golden.id}: {problem}",
+                f"{where}: {problem}",
                 "reference and oracle disagree: find out which one departs from the definition",
             )
         provenance = {"generator": GENERATOR, "oracle": ORACLE, "sha256": _digest(golden, expect)}
@@ -91,10 +97,22 @@ def write(path: Path) -> list[str]:
             changed.append(golden.id)
             pieces.append((node, _rendered(expect, provenance)))
     if changed:
-        draft = path.with_name(path.name + ".part")
-        draft.write_text(_replaced(text, pieces), encoding="utf-8")
-        os.replace(draft, path)
+        try:
+            write_whole(path, _replaced(text, pieces))
+        except OSError as error:
+            raise UserError(f"{path} cannot be written: {error}", "write a copy of it") from None
     return changed
+
+
+@contextmanager
+def _refusing(where: str) -> Iterator[None]:
+    """Tell whose arguments the reference or the oracle refuses."""
+    try:
+        yield
+    except (ValueError, ArithmeticError, IndexError) as error:
+        raise UserError(
+            f"{where}: its arguments give no result: {error}", "correct them, or what refuses them"
+        ) from None
 
 
 def main(arguments: Sequence[str], writing: bool) -> int:

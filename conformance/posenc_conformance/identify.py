@@ -1,23 +1,24 @@
 """What a saved array is: which call of which scheme gives it, or gives it with a known mistake."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance import schemes
-from posenc_conformance.arrays import DTYPES, Array, dtype_name
+from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case, rounded
 from posenc_conformance.diagnosis import diagnose
-from posenc_conformance.errors import UserError
 from posenc_conformance.failure import AXES
 from posenc_conformance.pattern import pattern
+from posenc_conformance.rotary_cache import caches, dtype_of
 from posenc_conformance.spec import Scheme, load_all
+from posenc_conformance.tables import Table
 from posenc_conformance.tolerance import Floats, compare
 
-HINT = "give a .npy file, an .npz file with one array, or numbers in text, a row to a line"
+HIDDEN = -1e4
+"""What is added to a score to hide a key is this or less."""
 
 
 @dataclass(frozen=True)
@@ -44,78 +45,95 @@ class Match:
         return (
             f"{case.scheme.id}: {case.call.name}, {self.combination} ({said}){but}\n"
             f"  worst difference {self.difference:.2g}, {self.ratio:.2g} of what "
-            f"{case.dtype} allows"
+            f"{case.dtype} {'and the printed digits allow' if case.grain else 'allows'}"
         )
 
 
-def load(path: Path) -> Array:
-    """The array of a file.
-
-    Raises UserError if there is none, or not one of numbers.
-    """
-    try:
-        if path.suffix == ".npz":
-            with np.load(path) as arrays:
-                names = list(arrays)
-                if len(names) != 1:
-                    raise UserError(f"{path} has the arrays {', '.join(names)}", HINT)
-                array = arrays[names[0]]
-        elif path.suffix == ".npy":
-            array = np.load(path)
-        else:
-            text = path.read_text(encoding="utf-8")
-            array = np.array([line.replace(",", " ").split() for line in text.splitlines()], float)
-    except (OSError, ValueError, EOFError) as error:
-        raise UserError(f"{path} cannot be read: {error}", HINT) from None
-    if array.dtype.kind not in "fiub" and dtype_name(array) not in DTYPES:
-        raise UserError(f"{path} holds {array.dtype}, not numbers", HINT)
-    if array.size == 0 or (array.dtype.kind == "f" and np.isnan(array).any()):
-        raise UserError(f"{path} is empty, or holds values that are no numbers", HINT)
-    return np.asarray(array)
+def answers(table: Table) -> tuple[list[str], str]:
+    """What an array may be, the simplest first; if nothing is known, words for what is nearest."""
+    array = table.array.reshape([n for n in table.array.shape if n != 1] or [1])
+    if np.all(array == array.flat[0]):
+        return [], f"every value is {array.flat[0]}, which says nothing"
+    kept = caches(array, dtype_of(array, table.grain), table.grain)
+    plain = [cache.text for cache in kept if cache.rule.simple]
+    if array.dtype.kind == "c":
+        words = "no complex cache of RoPE; of complex numbers nothing else is known"
+        return plain or [cache.text for cache in kept], words
+    found, otherwise = identify(array, grain=table.grain)
+    exact = [
+        match.text
+        for match in found
+        if not match.deviation and not (plain and match.case.call.kind == "frequencies")
+    ]
+    mistaken = [match.text for match in found if match.deviation]
+    return plain + exact or [cache.text for cache in kept] or mistaken, otherwise
 
 
-def identify(array: Array, known: Sequence[Scheme] | None = None) -> tuple[list[Match], str]:
+def identify(
+    array: Array, known: Sequence[Scheme] | None = None, grain: float = 0.0
+) -> tuple[list[Match], str]:
     """Every call that explains an array, those without a mistake first; else words for the nearest.
 
     The calls are those whose scheme's module offers ``IDENTIFY[call](array)``: arguments that would
-    give an array of this shape, each with the part of the array that they give.
+    give an array of this shape, each with the part of the array that they give. ``grain`` is what
+    printing may have added to each value's error.
     """
-    squeezed = array.reshape([n for n in array.shape if n != 1] or [1])
+    squeezed = _as_mask(array.reshape([n for n in array.shape if n != 1] or [1]))
     exact: list[Match] = []
     mistaken: list[Match] = []
     nearest: tuple[float, str] = (np.inf, "no call of any scheme gives an array of this shape")
-    for case, combination, part in _candidates(squeezed, known or load_all()):
+    for case, combination, part in _candidates(squeezed, known or load_all(), grain):
         output = part.astype(np.float64)
-        comparison = compare(case, output, case.terms)
-        if comparison.judged == 0:
-            continue
-        difference = abs(comparison.got - comparison.expected)
-        if comparison.right:
-            exact.append(Match(case, combination, None, "", difference, comparison.worst))
-            continue
-        found = diagnose(case, output)
+        with np.errstate(invalid="ignore"):  # a bias may be infinite where it hides a key
+            comparison = compare(case, output, case.terms)
+            if comparison.judged == 0:
+                continue
+            difference = abs(comparison.got - comparison.expected)
+            if comparison.right:
+                exact.append(Match(case, combination, None, "", difference, comparison.worst))
+                continue
+            off = _off(case, output)
+            # A mistake's size is read off printed digits too, so they count twice.
+            found = diagnose(replace(case, grain=2 * case.grain), output)
         if found.deviation is not None and found.residual <= 1:
             words = found.explanations[0][1]
             left = found.residual * comparison.bound
             mistaken.append(Match(case, combination, found.deviation, words, left, found.residual))
-        off = _off(case, output)
         if off < nearest[0]:
             nearest = off, _nearest_text(case, combination, output, off)
     alone = [match for match in mistaken if "+" not in str(match.deviation)]
     return exact or alone or mistaken, nearest[1]
 
 
-def _candidates(array: Array, known: Sequence[Scheme]) -> Iterator[tuple[Case, str, Array]]:
+def _as_mask(array: Array) -> Array:
+    """A mask to be added to scores as one of booleans: true where a key is attended to."""
+    if array.ndim < 2 or array.dtype.kind in "bc":
+        return array
+    values = array.astype(np.float64)
+    hidden = values <= HIDDEN
+    if not hidden.any() or (values[~hidden] != 0).any():
+        return array
+    return np.asarray(~hidden)
+
+
+def _candidates(
+    array: Array, known: Sequence[Scheme], grain: float
+) -> Iterator[tuple[Case, str, Array]]:
+    is_mask = array.dtype.kind == "b" or bool(np.isin(array, (0, 1)).all())
     for scheme in known:
         offered = getattr(schemes.module(scheme), "IDENTIFY", {})
         for name, arguments_of in offered.items():
             call = scheme.calls[name]
-            dtype = call.dtype if call.dtype in ("integer", "boolean") else _dtype(array)
+            if is_mask != (call.dtype == "boolean"):
+                continue
+            exact = call.dtype in ("integer", "boolean")
+            dtype = call.dtype if exact else dtype_of(array, grain)
             for arguments, part in arguments_of(array):
                 options = {key: arguments.pop(key) for key in call.options if key in arguments}
                 for combination in call.combinations.values():
                     point = {**combination.conventions, **options}
-                    case = Case(scheme, call, point, rounded(call, arguments, dtype), dtype)
+                    given = rounded(call, arguments, dtype)
+                    case = Case(scheme, call, point, given, dtype, grain=0 if exact else grain)
                     if _answers(case, part):
                         yield case, combination.name, part
 
@@ -126,16 +144,6 @@ def _answers(case: Case, part: Array) -> bool:
         return case.truth.shape == part.shape
     except ValueError:
         return False
-
-
-def _dtype(array: Array) -> str:
-    """The narrowest dtype that holds the array exactly, as saving often widens it."""
-    values = array.astype(np.float64)
-    for name in ("bfloat16", "float16", "float32"):
-        with np.errstate(over="ignore"):
-            if np.array_equal(values.astype(DTYPES[name]).astype(np.float64), values):
-                return name
-    return "float64"
 
 
 def _numbers(case: Case) -> dict[str, Any]:

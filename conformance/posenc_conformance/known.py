@@ -3,8 +3,6 @@
 Strict in both directions: what is not in the file fails the run, and so does what no longer fails.
 """
 
-import json
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from posenc_conformance import difference
 from posenc_conformance.errors import UserError
 from posenc_conformance.machine import applies
 from posenc_conformance.spec import StrictLoader
@@ -109,32 +108,41 @@ def _entry(where: str, entry: Any) -> Entry:
     return Entry(tuple(patterns), Known(reason, link), applies(where, entry.get("when", {})))
 
 
-def write(report: Path, path: Path) -> int:
-    """Write the failures of a report as known failures; their number.
+def write(report: Path, path: Path) -> tuple[int, int]:
+    """Write the failures of a report as known failures; numbers of failures and of entries.
 
-    The first line of each explanation stands for the reason, to be replaced by a better one.
+    Failures of one cause share an entry. A known deviation is reason enough; where there is none,
+    the drafted reason has to be replaced before the file can be used.
 
-    Raises UserError if the report cannot be read or the file exists.
+    Raises UserError if the report cannot be read, or the file exists or cannot be written.
     """
+    ids: dict[str, list[str]] = {}
+    for check in difference.load(report)["checks"]:
+        if check["verdict"] == "failed":
+            ids.setdefault(_reason(check), []).append(check["id"])
+    entries: list[dict[str, Any]] = [
+        {"id": some[0], "reason": reason} if len(some) == 1 else {"ids": some, "reason": reason}
+        for reason, some in ids.items()
+    ]
+    text = yaml.safe_dump(
+        {MARK: FORMAT, "failures": entries}, sort_keys=False, width=100, allow_unicode=True
+    )
     try:
-        checks = json.loads(report.read_text(encoding="utf-8"))["checks"]
-        failed = [check for check in checks if check["verdict"] == "failed"]
-        entries = [{"id": check["id"], "reason": _reason(check)} for check in failed]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{report} is no report: {error}", "write one with --posenc-report"
-        ) from None
-    if path.exists():
-        raise UserError(f"{path} exists", "give another name, or move it out of the way")
-    draft = path.with_name(path.name + ".part")
-    text = yaml.safe_dump({MARK: FORMAT, "failures": entries}, sort_keys=False, width=100)
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
-    return len(entries)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{path} exists", "give another name, or move it out of the way") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error}", "give another name") from None
+    return sum(map(len, ids.values())), len(ids)
 
 
 def _reason(check: Mapping[str, Any]) -> str:
-    explanations: Sequence[Sequence[str]] = check["explanations"]
-    if explanations:
-        return explanations[0][1]
-    return str(check["message"]).splitlines()[0]
+    """The deviation that explains a failure; else what was seen, to be explained by somebody."""
+    if check["explanations"]:
+        deviation, words = check["explanations"][0]
+        return f"{words} [{deviation}]"
+    first, *others = str(check["message"]).splitlines() or [""]
+    patterns = (line for line in others if line.startswith("pattern "))
+    looks = next(patterns, "").removeprefix("pattern ").strip()
+    return UNSAID + (looks or first.partition(": ")[2] or "values are wrong")

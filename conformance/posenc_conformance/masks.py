@@ -1,11 +1,12 @@
 """What the schemes of masks share: nothing is rounded, and queries are the last of the keys."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from posenc_conformance.models import DeviationModel, Model, attempt
 from posenc_conformance.tolerance import ErrorTerms, Floats
@@ -13,6 +14,9 @@ from posenc_conformance.trial import Answer, InvariantCheck, Trial
 
 Bools = npt.NDArray[np.bool_]
 Arguments = Callable[[Trial], dict[str, Any]]
+Saved = Iterator[tuple[dict[str, Any], Array]]
+MANY = 2**20
+"""Elements of a saved mask that are looked at."""
 LONG = 300
 """More keys than 8 bits count, and than a block of threads has."""
 FAR = 2048
@@ -151,6 +155,31 @@ def keys_per_row(
         demand(trial, answer, wrong, "a query attends to too many keys, or too few")
 
     return check
+
+
+def saved(name: str = "", less: Sequence[int] = (0,)) -> Callable[[Array], Saved]:
+    """For ``posenc identify``: a mask's lengths, and a size read off its widest row.
+
+    The size is the number of keys in that row less each of some numbers, and half of that too.
+    """
+
+    def found(array: Array) -> Saved:
+        if array.ndim != 2 or array.shape[0] > array.shape[1]:
+            return
+        q_len, k_len = array.shape
+        few = min(q_len, max(1, MANY // k_len))  # the last queries of a large mask
+        given, part = {"q_len": few, "k_len": k_len}, array[-few:]
+        if not name:
+            yield given, part
+            return
+        seen = np.asarray(array, dtype=np.bool_)
+        widest = {int(mask.sum(axis=1).max()) for mask in (seen, ~seen)}
+        known = {w for w in widest if w < k_len - 1}  # a wider one hides nothing
+        for size in sorted({(w - by) // half for w in known for by in less for half in (1, 2)}):
+            if size > 0:
+                yield {**given, name: size}, part
+
+    return found
 
 
 def inverted(case: Case, got: Floats) -> Iterator[Model]:

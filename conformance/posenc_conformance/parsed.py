@@ -1,14 +1,22 @@
 """Scheme files that were read and found right before, kept as JSON, which reads 30 times faster.
 
 A file is known by the hash of its text and of the schema. The folder is a cache: it may be deleted,
-and where it cannot be written, every run reads the YAML again.
+and where it cannot be written, every run reads the YAML again. An entry carries the hash of its own
+content, so that a file that something else has put there is not taken for one.
 """
 
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
+
+from posenc_conformance.files import write_whole
+
+MOST = 300
+"""Entries that are kept: a few versions of every scheme."""
+NAME = re.compile(r"[0-9a-f]{64}")
 
 
 def key(*texts: str) -> str:
@@ -17,23 +25,34 @@ def key(*texts: str) -> str:
 
 
 def recall(name: str) -> Any:
-    """What was kept under a name; None if nothing was, or it cannot be read."""
+    """What was kept under a name; None if nothing was, or it is not what was kept."""
     try:
-        return json.loads((_folder() / name).read_text(encoding="utf-8"))
+        digest, _, text = (_folder() / name).read_text(encoding="utf-8").partition("\n")
+        return json.loads(text) if digest == key(name, text) else None
     except (OSError, ValueError, RuntimeError):
         return None
 
 
 def keep(name: str, raw: Any) -> None:
-    """Keep the content of a scheme file, whole or not at all."""
+    """Keep the content of a scheme file, whole or not at all, and drop the oldest of many."""
     try:
         folder = _folder()
         folder.mkdir(parents=True, exist_ok=True)
-        draft = folder / f"{name}.{os.getpid()}.part"
-        draft.write_text(json.dumps(raw), encoding="utf-8")
-        os.replace(draft, folder / name)
+        text = json.dumps(raw)
+        write_whole(folder / name, f"{key(name, text)}\n{text}")
+        kept = [each for each in folder.iterdir() if NAME.fullmatch(each.name)]
+        for old in sorted(kept, key=_age, reverse=True)[MOST:]:
+            old.unlink(missing_ok=True)
     except (OSError, RuntimeError):
         return
+
+
+def _age(path: Path) -> float:
+    """When a file was written; 0 if another process has just dropped it."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _folder() -> Path:

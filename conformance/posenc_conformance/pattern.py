@@ -13,6 +13,8 @@ Flags = npt.NDArray[np.bool_]
 
 FEW = 4
 """So many indices are listed."""
+COUNTED = {"position": "positions", "distance": "relative_position"}
+"""Arguments that say what an axis counts."""
 STEADY = 0.15
 """How far the slope of a growth, in logarithms, may be from a whole number."""
 
@@ -28,7 +30,9 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
     if not wrong.any():
         return ""
     parts = [
-        _places(name, _labels(case, name, wrong.shape[axis]), *_along(axis, wrong, judged))
+        _places(
+            _word(case, name), _labels(case, name, wrong.shape[axis]), *_along(axis, wrong, judged)
+        )
         for axis, name in zip(range(-len(names), 0), names, strict=True)
         if -axis <= wrong.ndim
     ]
@@ -48,10 +52,16 @@ def _along(axis: int, wrong: Flags, judged: Flags) -> tuple[Flags, Flags]:
     return np.asarray(wrong.any(axis=others)), np.asarray(looked_at.any(axis=others))
 
 
+def _word(case: Case, name: str) -> str:
+    """What an axis is called: distances in a matrix are counted by their places."""
+    return "column" if name == "distance" and len(case.shape) > 1 else name
+
+
 def _labels(case: Case, name: str, count: int) -> npt.NDArray[Any]:
-    positions = case.arguments.get("positions")
-    if name == "position" and positions is not None and positions.shape == (count,):
-        return np.asarray(positions)
+    """What an axis counts: positions and distances as they were given, else indices."""
+    given = case.arguments.get(COUNTED.get(name, ""))
+    if given is not None and given.shape == (count,):
+        return np.asarray(given)
     return np.arange(count)
 
 

@@ -357,7 +357,7 @@ def lists_of_frequencies(
     """For ``posenc identify``: a number for each pair, under each of the settings."""
 
     def found(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
-        if array.ndim == 1 and len(array) > 1:
+        if array.ndim == 1 and 1 < len(array) <= 1024:
             for given in settings:
                 yield {"rotary_dim": 2 * len(array), **given}, array
 

@@ -20,6 +20,8 @@ RawArguments = Mapping[str, Any]
 
 MARK = "posenc-scheme:"
 SCHEMA_NAME = "scheme.schema.json"
+LARGEST = 1_000_000
+"""Values of a scheme file with its aliases written out."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ def load(path: Path) -> Scheme:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read: {error}", "give a scheme file") from None
     name = parsed.key(text, _schema())
     raw = parsed.recall(name)
@@ -257,15 +259,40 @@ def _valid(path: Path, text: str) -> Any:
     """The content of a file, as the schema wants it."""
     try:
         raw = yaml.load(text, Loader=StrictLoader)
+        size = _size(raw)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UserError(f"{path}:{line}: {error.problem}", "mend the YAML there") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"{path}: {error}", "save it as UTF-8 text") from None
+    except RecursionError:
+        raise UserError(f"{path}: it is nested too deeply", "no scheme needs that") from None
+    if size > LARGEST:
+        raise UserError(f"{path}: its aliases expand to {size:,} values", "write it out") from None
     try:
         _validator()(raw)
     except fastjsonschema.JsonSchemaValueException as error:
         where: list[str | int] = list(error.path[1:])
         raise _located(path, text, where, error.message.replace("data.", "", 1)) from None
     return raw
+
+
+def _size(raw: Any) -> int:
+    """Number of values in a structure in which parts may be shared.
+
+    Raises RecursionError if it contains itself.
+    """
+    sizes: dict[int, int] = {}
+
+    def size(part: Any) -> int:
+        if not isinstance(part, dict | list):
+            return 1
+        if id(part) not in sizes:
+            inner = part.values() if isinstance(part, dict) else part
+            sizes[id(part)] = 1 + sum(map(size, inner))
+        return sizes[id(part)]
+
+    return size(raw)
 
 
 def load_all() -> list[Scheme]:
@@ -277,23 +304,37 @@ _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists where libyaml does
-    """Safe loading that refuses a key given twice, of which YAML would silently keep the last."""
+    """Safe loading that refuses what YAML lets pass, or fails on without naming a line.
+
+    That is a key given twice, of which YAML would silently keep the last, a key that is no text,
+    and a date or number that cannot be.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """The mapping, unless a key is given twice."""
+        """A mapping, if its keys are all texts and all different."""
         seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(
-                    None, None, "a key that is no plain text", key.start_mark
-                )
+                raise _unreadable("a key must be plain text", key)
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} is given twice", key.start_mark
-                )
+                raise _unreadable(f"the key {key.value!r} is given twice", key)
             seen.add(key.value)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep=deep)
         return mapping
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """A value, if there is one."""
+        try:
+            value = super().construct_object(node, deep=deep)
+        except (ValueError, OverflowError) as error:
+            raise _unreadable(str(error).partition(";")[0], node) from None
+        if isinstance(value, int) and abs(value) >= 2**64:
+            raise _unreadable("the number is too large", node)
+        return value
+
+
+def _unreadable(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 @lru_cache(maxsize=1)

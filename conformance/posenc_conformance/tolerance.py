@@ -46,12 +46,12 @@ def bounds(case: Case, terms: ErrorTerms, *, angles: bool = True) -> Floats:
     """Largest error that an honest implementation makes, element by element.
 
     ``s * (A * v + B * u * |theta| * (1 + |ln w|))``: v is the unit roundoff of the result's dtype,
-    u that of the angles, float32 unless the result is float64.
+    u that of the angles, float32 unless the result is float64. Printing adds the case's grain.
     """
     accuracy = case.scheme.accuracy
     v = UNIT_ROUNDOFF[case.dtype]
     u = UNIT_ROUNDOFF["float64" if case.dtype == "float64" else "float32"]
-    allowed = terms.scale * accuracy.rounding * v
+    allowed = terms.scale * accuracy.rounding * v + case.grain
     if angles:
         allowed = allowed + terms.scale * accuracy.angle * u * terms.angle
     return allowed if allowed.shape == case.shape else np.broadcast_to(allowed, case.shape)

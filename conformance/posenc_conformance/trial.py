@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from posenc_conformance.cases import Case
+from posenc_conformance.failure import asked
 from posenc_conformance.subject import Scope, Subject
 from posenc_conformance.tolerance import (
     Comparison,
@@ -124,7 +125,7 @@ class Trial:
     def answer(self, **arguments: Any) -> Answer:
         """The implementation's answer to these arguments."""
         case = self.case(**arguments)
-        output = self.subject.run(case).astype(np.float64)
+        output = asked(self.subject, case).astype(np.float64)
         terms = case.terms
         # Where the bound says nothing, any value is possible within the model.
         bound = bounds(case, terms)

@@ -14,7 +14,7 @@ from posenc_conformance.arrays import Array, fine
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import Blocked, Check, NotClaimed, Options, Outcome, Wrong, variant
 from posenc_conformance.checks.smoke import first_answer, smallest_case
-from posenc_conformance.failure import compared
+from posenc_conformance.failure import asked, call_line, compared
 from posenc_conformance.subject import Misbehaviour, Subject
 from posenc_conformance.tolerance import compare
 
@@ -29,12 +29,12 @@ class Bench:
     def run(self, case: Case) -> Array:
         """The result for a case."""
         self.asked += 1
-        return self.subject.run(case)
+        return asked(self.subject, case)
 
     def invoke(self, case: Case, inputs: Mapping[str, Any]) -> Array:
         """The result for inputs of an unusual form."""
         self.asked += 1
-        return self.subject.invoke(case, inputs)
+        return asked(self.subject, case, inputs)
 
     def right(self, case: Case, what: str, inputs: Mapping[str, Any] | None = None) -> None:
         """Demand the true result for a case, given in inputs of an unusual form, if it is claimed.
@@ -89,9 +89,10 @@ def plainly_right(subject: Subject, dtype: str) -> bool:
     return compare(case, subject.run(case), case.terms).right
 
 
-def _same(first: Array, second: Array, what: str) -> None:
+def _same(case: Case, first: Array, second: Array, what: str) -> None:
     if not np.array_equal(first, second, equal_nan=True):
-        raise Wrong(f"{what}: {np.count_nonzero(first != second)} of {first.size} values differ")
+        count = f"{np.count_nonzero(first != second)} of {first.size} values differ"
+        raise Wrong(f"{what}: {count}\n{call_line(case)}")
 
 
 def _arrays(inputs: Mapping[str, Any]) -> dict[str, Array]:
@@ -103,7 +104,7 @@ def inputs_untouched(bench: Bench, case: Case) -> None:
     inputs, before = case.inputs, _arrays(case.inputs)
     bench.invoke(case, inputs)
     for name, array in before.items():
-        _same(array, inputs[name], f"the call changed its input {name}")
+        _same(case, array, inputs[name], f"the call changed its input {name}")
 
 
 def read_only_inputs(bench: Bench, case: Case) -> None:
@@ -148,7 +149,7 @@ def second_call(bench: Bench, case: Case) -> None:
     first = first_answer(bench.subject, case.dtype)
     assert not isinstance(first, str)  # then smoke would have failed, and blocked this
     for _ in range(2):
-        _same(first, bench.run(case), "the same call again gave another result")
+        _same(case, first, bench.run(case), "the same call again gave another result")
 
 
 def no_alias(bench: Bench, case: Case) -> None:
@@ -158,16 +159,19 @@ def no_alias(bench: Bench, case: Case) -> None:
         rows = case.arguments["positions"].shape[-1]
         at_zero = [_at(case, np.zeros(rows, dtype=np.int64))]
     for each in [case, *at_zero]:
-        inputs, before = each.inputs, _arrays(each.inputs)
+        inputs = each.inputs
         first = bench.invoke(each, inputs)
         kept = first.copy()
+        # As the call left them: that it changed them is said elsewhere.
+        before = {name: array.copy() for name, array in _arrays(inputs).items()}
         if not first.flags.writeable:
             continue
         first[...] = 0
         try:
             for name, array in before.items():
-                _same(array, inputs[name], f"writing into the result changed the input {name}")
-            _same(kept, bench.run(each), "writing into a result changed the next one")
+                what = f"writing into the result changed the input {name}"
+                _same(each, array, inputs[name], what)
+            _same(each, kept, bench.run(each), "writing into a result changed the next one")
         finally:
             first[...] = kept  # so that a table that is handed out does not spoil other checks
 
@@ -212,17 +216,17 @@ def taken_in_turn(subject: Subject, dtype: str) -> Turns:
     kept, others = first.copy(), list(_others(subject, case))
     for other in others:
         with _noting(problems, "results-last", "no-leak", "after-others"):
-            output = subject.invoke(other, other.inputs)
+            output = asked(subject, other, other.inputs)
             with _noting(problems, "results-last"):
-                _same(kept, first, "computing another result changed an earlier one")
+                _same(other, kept, first, "computing another result changed an earlier one")
             if "after-others" not in problems:  # what it looks like is asked once
                 with _noting(problems, "after-others"):
                     _demand_plainly_right(subject, other.dtype)
                     subject.demand_form(other, output)
                     compared(other, output.astype(np.float64), "after a call with other arguments")
             with _noting(problems, "no-leak"):
-                again = subject.run(case)
-                _same(kept, again, "a call with other arguments in between changed the result")
+                again = asked(subject, case)
+                _same(other, kept, again, "another call in between changed the result")
     return Turns(len(others), problems)
 
 

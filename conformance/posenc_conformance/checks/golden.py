@@ -9,7 +9,7 @@ import numpy as np
 from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case, described
 from posenc_conformance.checks import Check, Options, Outcome, Wrong
-from posenc_conformance.failure import compared
+from posenc_conformance.failure import asked, compared
 from posenc_conformance.spec import Golden, Scheme
 from posenc_conformance.subject import Misbehaviour, Subject
 from posenc_conformance.tolerance import bounds, informative
@@ -36,7 +36,7 @@ def judge(subject: Subject, case: Case, title: str) -> Outcome:
     Raises Wrong with the whole explanation.
     """
     try:
-        output = subject.run(case)
+        output = asked(subject, case)
     except Misbehaviour as problem:
         raise Wrong(f"{title}: {problem}") from None
     return compared(case, output.astype(np.float64), title)

@@ -10,7 +10,7 @@ from posenc_conformance import schemes
 from posenc_conformance.arrays import UNIT_ROUNDOFF
 from posenc_conformance.cases import Case
 from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
-from posenc_conformance.failure import compared
+from posenc_conformance.failure import asked, compared
 from posenc_conformance.subject import Misbehaviour, Scope, Subject
 from posenc_conformance.tolerance import Floats, bounds, exact_angles
 
@@ -52,7 +52,7 @@ def _restricted(scope: Scope) -> dict[str, object]:
 def sweep(subject: Subject, case: Case) -> Outcome:
     """Compare with the truth at every position; tell the grade and the horizon."""
     try:
-        output = subject.run(case).astype(np.float64)
+        output = asked(subject, case).astype(np.float64)
     except Misbehaviour as problem:
         raise Wrong(f"precision: {problem}") from None
     angles = "positions" in case.arguments and case.scheme.accuracy.angle > 0

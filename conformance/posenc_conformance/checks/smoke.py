@@ -11,6 +11,7 @@ from posenc_conformance.cases import Case
 from posenc_conformance.checks import Blocked, Check, Options, Outcome, Wrong, variant
 from posenc_conformance.claims import where
 from posenc_conformance.errors import UserError, told
+from posenc_conformance.failure import asked
 from posenc_conformance.subject import Misbehaviour, Scope, Subject
 from posenc_conformance.trial import First, Trial
 
@@ -89,6 +90,6 @@ def smoke_problem(subject: Subject, dtype: str) -> str:
 def first_answer(subject: Subject, dtype: str) -> Array | str:
     """A copy of the very first result for the smallest call, or what was wrong with it."""
     try:
-        return subject.run(smallest_case(subject, dtype)).copy()
+        return asked(subject, smallest_case(subject, dtype)).copy()
     except Misbehaviour as problem:
         return str(problem)

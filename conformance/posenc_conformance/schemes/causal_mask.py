@@ -17,6 +17,7 @@ from posenc_conformance.masks import (
     lengths,
     lengths_sizes,
     predicted,
+    saved,
     square,
     toeplitz,
 )
@@ -97,6 +98,7 @@ def unmasked(case: Case, got: Floats) -> Iterator[Model]:
     yield predicted("matches no mask at all", np.ones(case.shape))
 
 
+IDENTIFY = {"causal_mask": saved()}
 ERROR_TERMS = {"causal_mask": exact_terms}
 ARGUMENTS = {"causal_mask": lengths}
 SWEEPS = {"causal_mask": sweep}

@@ -23,6 +23,7 @@ from posenc_conformance.masks import (
     places,
     predicted,
     queries_from_zero,
+    saved,
     sees_itself,
     shifted_by,
     square,
@@ -92,6 +93,7 @@ def chunks_dropped(case: Case, got: Floats) -> Iterator[Model]:
     yield predicted("matches a causal mask without chunks", np.asarray(key <= query))
 
 
+IDENTIFY = {"chunked_mask": saved("chunk_size")}
 ERROR_TERMS = {"chunked_mask": exact_terms}
 ARGUMENTS = {"chunked_mask": arguments}
 SWEEPS = {"chunked_mask": sweep}

@@ -24,6 +24,7 @@ from posenc_conformance.masks import (
     places,
     predicted,
     queries_from_zero,
+    saved,
     sees_itself,
     square,
     toeplitz,
@@ -109,6 +110,7 @@ def window_dropped(case: Case, got: Floats) -> Iterator[Model]:
     yield predicted("matches no mask at all", np.ones(case.shape))
 
 
+IDENTIFY = {"sliding_window": saved("window", (0, 1))}
 ERROR_TERMS = {"sliding_window": exact_terms}
 ARGUMENTS = {"sliding_window": arguments}
 SWEEPS = {"sliding_window": sweep}

@@ -1,0 +1,82 @@
+"""What a failure says: the call, the places by their names, and one cause once."""
+
+import numpy as np
+import pytest
+
+import posenc
+from posenc_conformance import claims
+from posenc_conformance.cases import Case
+from posenc_conformance.failure import AXES
+from posenc_conformance.pattern import pattern
+from tests.judging import Verdict, failed, judge, schemes
+
+
+class Adapter:
+    """RoPE by the reference, until a class below spoils it."""
+
+    @claims("half", head_dim=8, base=10000.0)
+    def rope(self, x, positions):
+        return self.spoiled(x, positions)
+
+    def turned(self, x, positions):
+        return posenc.rope(x, positions, base=10000.0, layout="half")
+
+
+class ChangesItsInput(Adapter):
+    def spoiled(self, x, positions):
+        found = self.turned(x, positions)
+        x += 1
+        return found
+
+
+class HandsOutItsInput(Adapter):
+    def spoiled(self, x, positions):
+        return self.turned(x, positions) if positions.any() else x
+
+
+class RaisesOnInt32(Adapter):
+    def spoiled(self, x, positions):
+        if positions.dtype == np.int32:
+            raise TypeError("int64 only")
+        return self.turned(x, positions)
+
+
+class Forgets(Adapter):
+    def spoiled(self, x, positions):
+        self.calls = getattr(self, "calls", 0) + 1
+        return self.turned(x, positions + (self.calls > 5))
+
+
+class Raises(Adapter):
+    def spoiled(self, x, positions):
+        raise ValueError("no such kernel")
+
+
+def names(verdicts: list[Verdict]) -> set[str]:
+    return {each.check.id.partition("[")[0] for each in verdicts}
+
+
+def test_a_call_that_changes_its_input_is_not_said_to_share_it() -> None:
+    assert "inputs-untouched" in names(failed(judge(ChangesItsInput(), ["behaviour"])))
+    assert "no-alias" not in names(failed(judge(ChangesItsInput(), ["behaviour"])))
+    assert names(failed(judge(HandsOutItsInput(), ["behaviour"]))) == {"no-alias"}
+
+
+@pytest.mark.parametrize("adapter", [ChangesItsInput, RaisesOnInt32, Forgets, Raises])
+def test_every_failure_tells_the_call(adapter: type[Adapter]) -> None:
+    bad = failed(judge(adapter(), ["smoke", "golden", "behaviour", "invariant", "precision"]))
+    assert bad
+    for each in bad:
+        lines = each.text.splitlines()
+        assert any("rope(x=array(" in line for line in lines), each.text
+
+
+def test_a_pattern_names_distances_and_not_their_indices() -> None:
+    scheme = next(scheme for scheme in schemes() if scheme.id == "t5-bias")
+    call = scheme.calls["t5_bucket"]
+    distances = np.array([-300, -20, -3, 0, 1, 5])
+    given = {"relative_position": distances, "num_buckets": 32, "max_distance": 128}
+    combination = next(iter(call.combinations.values()))
+    case = Case(scheme, call, combination.conventions, given, "integer")
+    wrong = case.truth + (distances < -10)
+    assert pattern(case, wrong.astype(np.float64), AXES["bucket"]).startswith("distance -300, -20")
