@@ -297,6 +297,10 @@ def test_known_failures_are_written_from_a_report(judge, pytester, monkeypatch, 
     judge(adapter("return x"), "-q", "--posenc-report=r.json")
     monkeypatch.chdir(pytester.path)
     assert main(["known", "r.json", "known.yaml"]) == 0
+    drafted = Path("known.yaml").read_text(encoding="utf-8")
+    unedited = judge(adapter("return x"), "-q", "--posenc-known=known.yaml")
+    assert (unedited.ret == pytest.ExitCode.USAGE_ERROR) == ("say why: " in drafted)
+    Path("known.yaml").write_text(drafted.replace("say why: ", ""), encoding="utf-8")
     result = judge(adapter("return x"), "-q", "--posenc-known=known.yaml")
     assert result.ret == pytest.ExitCode.OK
     assert main(["known", "r.json", "known.yaml"]) == 2
@@ -341,7 +345,7 @@ def test_without_impl_nothing_of_the_kit_is_imported(tmp_path: Path) -> None:
 def test_other_tests_and_yaml_files_are_left_alone(judge, pytester: pytest.Pytester) -> None:
     Path(pytester.path, "config.yaml").write_text("posenc: [unclosed", encoding="utf-8")
     Path(pytester.path, "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
-    judge(adapter(), "rope.yaml::smoke", "test_it.py", "config.yaml").assert_outcomes(passed=2)
+    judge(adapter(), "rope.yaml::smoke", ".").assert_outcomes(passed=2)
 
 
 def test_a_check_that_asks_for_nothing_claimed_does_not_pass(judge, pytester) -> None:

@@ -49,10 +49,10 @@ def compared(case: Case, output: Floats, title: str) -> Outcome:
     diagnosis = diagnose(case, output)
     text = "\n".join(
         [
-            f"{title} of {case.scheme.title}",
+            *diagnosis_lines(case, output, diagnosis),
+            check_line(case, title),
             call_line(case),
             *comparison_lines(case, comparison),
-            *diagnosis_lines(case, output, diagnosis),
             page_line(case, diagnosis),
         ]
     )
@@ -67,12 +67,20 @@ def page_line(case: Case, diagnosis: Diagnosis) -> str:
 
 
 def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[str]:
-    """What it is; if nothing known, what it looks like."""
+    """What it is; if nothing known, what it looks like.
+
+    These lines come first, because pytest's summary shows the first line of a failure alone.
+    """
     if not diagnosis.explanations:
         looks = pattern(case, output, AXES.get(case.call.kind, ()))
-        return [f"diagnosis  {diagnosis.otherwise}", *([f"pattern    {looks}"] if looks else [])]
+        return [diagnosis.otherwise, *([f"pattern    {looks}"] if looks else [])]
     deviation, words = diagnosis.explanations[0]
-    return [f"diagnosis  {words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"]
+    return [f"{words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"]
+
+
+def check_line(case: Case, title: str) -> str:
+    """Which check failed, as a line of an explanation."""
+    return f"check      {title} of {case.scheme.title}"
 
 
 def call_line(case: Case) -> str:

@@ -299,7 +299,8 @@ def _where_installed(argument: str) -> str:
     Unless the folder has a scheme file of this name; any other file of this name is not meant.
     """
     name, colons, rest = argument.partition("::")
-    installed, here = folder() / name, Path(name)
+    # Pytest shows an id as seen from the folder one is in, such as ../../rope.yaml::golden.
+    installed, here = folder() / Path(name).name, Path(name)
     own = here.is_dir() or (here.is_file() and is_scheme_file(here))
     if own or not installed.is_file():
         return argument

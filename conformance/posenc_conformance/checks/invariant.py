@@ -9,7 +9,13 @@ from zlib import crc32
 from posenc_conformance import schemes
 from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
 from posenc_conformance.diagnosis import diagnose
-from posenc_conformance.failure import call_text, comparison_lines, diagnosis_lines, page_line
+from posenc_conformance.failure import (
+    call_text,
+    check_line,
+    comparison_lines,
+    diagnosis_lines,
+    page_line,
+)
 from posenc_conformance.spec import Invariant
 from posenc_conformance.subject import Misbehaviour, Scope, Subject
 from posenc_conformance.trial import Failure, First, InvariantCheck, Pick, Seeded, Trial
@@ -117,10 +123,10 @@ def _smallest(
 def _wrong(name: str, failure: Failure) -> Wrong:
     diagnosis = diagnose(failure.case, failure.output)
     lines = [
-        f"invariant {name} of {failure.case.scheme.title}",
+        *diagnosis_lines(failure.case, failure.output, diagnosis),
+        check_line(failure.case, f"invariant {name}"),
         f"smallest   {call_text(failure.case)}",
         *failure.message.splitlines(),
-        *diagnosis_lines(failure.case, failure.output, diagnosis),
         page_line(failure.case, diagnosis),
     ]
     outcome = Outcome(worst=failure.worst, explanations=diagnosis.explanations)
