@@ -1,4 +1,5 @@
 # Two targets do everything: `make conformance [IMPL=name]` and `make test`.
+# `make fresh [SUITE=trixie] [ONLY='timm onnx']` does the same on a bare Debian.
 
 IMPL ?= reference
 PYTHON ?= python3
@@ -27,7 +28,7 @@ export CHROMIUM ?= chromium
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 
-.PHONY: conformance test lint types unit goldens real chromium site clean
+.PHONY: conformance test lint types unit goldens real chromium site fresh clean
 
 # transformers-gptj needs what transformers needs.
 NEEDED := $(foreach name,torch $(EXTRAS),$(if $(filter $(name) $(name)-%,$(IMPL)),$(name)))
@@ -71,6 +72,10 @@ real: $(patsubst %,$(VENV)/%,$(filter-out timm $(NEED_JAX),$(EXTRAS)) $(EXAMPLES
 
 site: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The commands of the README on a Debian of its own; SUITE and ONLY choose, see there.
+fresh:
+	.ci/fresh
 
 clean:
 	rm -rf $(VENV) site dist
