@@ -5,6 +5,7 @@ IMPL ?= reference
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
 # torch is pinned and installed first: a plain `torch` may bring gigabytes of GPU libraries.
 TORCH ?= torch==2.13.0
 CONSTRAINTS := constraints.txt
@@ -15,9 +16,8 @@ NEED_TORCH := conformer diffusers positional-encodings rotary-embedding-torch ti
 # JAX compiles for every new shape: minutes, so they are judged by name and not in `make real`.
 NEED_JAX := equinox keras-hub
 EXTRAS := $(NEED_TORCH) $(NEED_JAX) onnx
-# Without timm: it needs torchvision of the same build as torch, which PyPI has for GPUs alone.
 REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embedding-torch \
-	rotary-embedding-torch-half torch torchscale torchtune torchtune-phi3 transformers \
+	rotary-embedding-torch-half timm torch torchscale torchtune torchtune-phi3 transformers \
 	transformers-dynamic transformers-falcon transformers-gptj transformers-layers \
 	x-transformers
 # What the tutorials show, judged by docs/examples/test_examples.py.
@@ -28,7 +28,7 @@ export CHROMIUM ?= chromium
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 
-.PHONY: conformance test lint types unit goldens real chromium site fresh clean
+.PHONY: conformance test lint types unit goldens real lowest chromium site fresh clean
 
 # transformers-gptj needs what transformers needs.
 NEEDED := $(foreach name,torch $(EXTRAS),$(if $(filter $(name) $(name)-%,$(IMPL)),$(name)))
@@ -37,7 +37,7 @@ judge = $(BIN)/pytest --impl=$(1) $(addprefix --posenc-known=,$(wildcard tests/k
 conformance: $(VENV)/kit $(NEEDED:%=$(VENV)/%)
 	$(call judge,$(IMPL))
 
-test: lint types goldens unit conformance real
+test: lint types goldens unit conformance lowest real
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -45,6 +45,11 @@ lint: $(VENV)/dev
 
 types: $(VENV)/dev
 	$(BIN)/mypy
+
+# The kit with the oldest versions that it says it works with, in an environment of their own.
+lowest: $(LOWEST)/kit
+	$(LOWEST)/bin/pytest --impl=reference -q
+	$(LOWEST)/bin/pytest -q tests/test_plugin.py tests/test_cli.py tests/test_identify.py
 
 goldens: $(VENV)/dev
 	$(BIN)/posenc goldens --check
@@ -65,7 +70,7 @@ define line
 
 endef
 
-real: $(patsubst %,$(VENV)/%,$(filter-out timm $(NEED_JAX),$(EXTRAS)) $(EXAMPLES))
+real: $(patsubst %,$(VENV)/%,$(filter-out $(NEED_JAX),$(EXTRAS)) $(EXAMPLES))
 	$(foreach name,$(REAL),$(call judge,$(name)) -q$(line)	)
 	$(BIN)/pytest -q docs/examples
 	$(BIN)/python -m benchmarks.length --smoke
@@ -78,7 +83,7 @@ fresh:
 	.ci/fresh
 
 clean:
-	rm -rf $(VENV) site dist
+	rm -rf $(VENV) $(LOWEST) site dist
 
 $(VENV)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -91,6 +96,12 @@ $(VENV)/kit: $(VENV)/python pyproject.toml
 
 $(VENV)/dev: $(VENV)/kit
 	$(INSTALL) -e '.[dev,docs]'
+	touch $@
+
+$(LOWEST)/kit: pyproject.toml .ci/lowest.py
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install -q -c $(LOWEST)/constraints.txt -e . jsonschema
 	touch $@
 
 $(VENV)/torch: $(VENV)/python
