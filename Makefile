@@ -1,9 +1,12 @@
 # Two targets do everything: `make conformance [IMPL=name]` and `make test`.
+# `make fresh [SUITE=trixie] [ONLY='timm onnx']` does the same on a bare Debian.
 
 IMPL ?= reference
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
+AT_LOWEST := XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest
 # torch is pinned and installed first: a plain `torch` may bring gigabytes of GPU libraries.
 TORCH ?= torch==2.13.0
 CONSTRAINTS := constraints.txt
@@ -14,9 +17,8 @@ NEED_TORCH := conformer diffusers positional-encodings rotary-embedding-torch ti
 # JAX compiles for every new shape: minutes, so they are judged by name and not in `make real`.
 NEED_JAX := equinox keras-hub
 EXTRAS := $(NEED_TORCH) $(NEED_JAX) onnx
-# Without timm: it needs torchvision of the same build as torch, which PyPI has for GPUs alone.
 REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embedding-torch \
-	rotary-embedding-torch-half torch torchscale torchtune torchtune-phi3 transformers \
+	rotary-embedding-torch-half timm torch torchscale torchtune torchtune-phi3 transformers \
 	transformers-dynamic transformers-falcon transformers-gptj transformers-layers \
 	x-transformers
 # What the tutorials show, judged by docs/examples/test_examples.py.
@@ -27,16 +29,20 @@ export CHROMIUM ?= chromium
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 
-.PHONY: conformance test lint types unit goldens real chromium site clean
+.PHONY: conformance test lint types unit goldens real lowest cost chromium site fresh clean
 
 # transformers-gptj needs what transformers needs.
 NEEDED := $(foreach name,torch $(EXTRAS),$(if $(filter $(name) $(name)-%,$(IMPL)),$(name)))
 judge = $(BIN)/pytest --impl=$(1) $(addprefix --posenc-known=,$(wildcard tests/known/$(1).yaml))
 
-conformance: $(VENV)/kit $(NEEDED:%=$(VENV)/%)
+conformance: cost $(VENV)/kit $(NEEDED:%=$(VENV)/%)
 	$(call judge,$(IMPL))
 
-test: lint types goldens unit conformance real
+cost:
+	@awk '$$1 == "$(IMPL)" { print "$(IMPL): about " $$2 " MB to download the first time;", \
+	"with the verdict it takes about " $$3 "." }' costs.txt
+
+test: lint types goldens unit conformance lowest real
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -44,6 +50,13 @@ lint: $(VENV)/dev
 
 types: $(VENV)/dev
 	$(BIN)/mypy
+
+# The kit with the oldest versions that it says it works with, in an environment of their own;
+# its cache is empty, so that they read the scheme files too.
+lowest: $(LOWEST)/kit
+	rm -rf $(LOWEST)/cache
+	$(AT_LOWEST) --impl=reference -q
+	$(AT_LOWEST) -q tests/test_plugin.py tests/test_cli.py
 
 goldens: $(VENV)/dev
 	$(BIN)/posenc goldens --check
@@ -64,7 +77,7 @@ define line
 
 endef
 
-real: $(patsubst %,$(VENV)/%,$(filter-out timm $(NEED_JAX),$(EXTRAS)) $(EXAMPLES))
+real: $(patsubst %,$(VENV)/%,$(filter-out $(NEED_JAX),$(EXTRAS)) $(EXAMPLES))
 	$(foreach name,$(REAL),$(call judge,$(name)) -q$(line)	)
 	$(BIN)/pytest -q docs/examples
 	$(BIN)/python -m benchmarks.length --smoke
@@ -72,8 +85,12 @@ real: $(patsubst %,$(VENV)/%,$(filter-out timm $(NEED_JAX),$(EXTRAS)) $(EXAMPLES
 site: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# The commands of the README on a Debian of its own; SUITE and ONLY choose, see there.
+fresh:
+	.ci/fresh
+
 clean:
-	rm -rf $(VENV) site dist
+	rm -rf $(VENV) $(LOWEST) site dist
 
 $(VENV)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -86,6 +103,12 @@ $(VENV)/kit: $(VENV)/python pyproject.toml
 
 $(VENV)/dev: $(VENV)/kit
 	$(INSTALL) -e '.[dev,docs]'
+	touch $@
+
+$(LOWEST)/kit: pyproject.toml .ci/lowest.py
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install -q -c $(LOWEST)/constraints.txt -e . jsonschema
 	touch $@
 
 $(VENV)/torch: $(VENV)/python

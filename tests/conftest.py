@@ -2,7 +2,6 @@ import os
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from tests.building import CHECKOUT, built
 
@@ -12,6 +11,10 @@ pytest_plugins = ["pytester"]
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site, one for all workers of pytest-xdist: whoever comes first builds it."""
+    # Here and not above: pytest loads this file for `pytest --impl=...` in the checkout too, where
+    # the kit alone is installed.
+    from filelock import FileLock
+
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent

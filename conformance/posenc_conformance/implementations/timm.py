@@ -31,14 +31,16 @@ class TimmAdapter:
                           ``RotaryEmbeddingMixed``; rows of a grid that holds all positions
     ====================  ======================================================================
 
-    timm imports torchvision, which must be of the same build as torch: for torch of the CPU,
-    from the index of its wheels.
+    timm imports torchvision. Beside a torch of another build, torchvision lacks its compiled part;
+    nothing that is judged here uses it.
     """
 
     requires = ("torch", "torchvision", "timm")
 
     def __init__(self) -> None:
         import torch
+
+        _import_torchvision()
         from timm import layers
         from timm.models import coat, twins
 
@@ -101,6 +103,22 @@ class TimmAdapter:
             interleave_sin_cos=True,
             dtype=getattr(self.torch, dtype),
         )
+
+
+def _import_torchvision() -> None:
+    """Imports torchvision, also where its compiled part cannot be loaded.
+
+    PyPI's torchvision is compiled for GPUs. Beside a torch for CPUs its compiled part does not
+    load, and the import fails at the first operator that is missing. timm's encodings use none.
+    """
+    import torch
+
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError:
+        boxes = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+        torch.library.define("torchvision::nms", boxes)
+        torch.library.define("torchvision::qnms", boxes)
 
 
 def _grid(positions: Positions) -> tuple[list[int], Tensor]:

@@ -1,0 +1,51 @@
+"""The sdist is a checkout without its history: its own Makefile sets it up and judges."""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.building import CHECKOUT
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sdist")
+    build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(folder)]
+    subprocess.run([*build, str(CHECKOUT)], check=True, capture_output=True)
+    (sdist,) = folder.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / sdist.name.removesuffix(".tar.gz")
+
+
+def named_files() -> Iterator[str]:
+    """The files of the checkout that its commands and its texts for developers name."""
+    texts = ["Makefile", "README.md", "CONTRIBUTING.md", *CHECKOUT.glob(".ci/*")]
+    for text in texts:
+        yield from re.findall(r"[\w.][\w./-]*\w", (CHECKOUT / text).read_text(encoding="utf-8"))
+
+
+def test_it_holds_what_its_texts_name(unpacked: Path) -> None:
+    named = {name for name in named_files() if (CHECKOUT / name).is_file()}
+    assert {"constraints.txt", "CONTRIBUTING.md", "tests/test_spec.py"} <= named
+    assert [name for name in sorted(named) if not (unpacked / name).is_file()] == []
+
+
+def test_its_makefile_installs_and_judges(unpacked: Path) -> None:
+    """In an environment of its own, in which nothing but the kit is installed."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    run = subprocess.run(
+        ["make", "conformance", f"PYTHON={sys.executable}"],
+        cwd=unpacked,
+        env=environment | {"PYTEST_ADDOPTS": "-m golden"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "scorecard: reference" in run.stdout
