@@ -22,9 +22,9 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Page,
+    Playwright,
     Request,
     Response,
-    sync_playwright,
 )
 
 from tests import fonts
@@ -73,7 +73,9 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def chromium(letters: Fonts = "ordinary", *, scroll_bars: bool = False) -> Iterator[Browser]:
+def chromium(
+    playwright: Playwright, letters: Fonts = "ordinary", *, scroll_bars: bool = False
+) -> Iterator[Browser]:
     """The Chromium of the system, which finds no font but ours and no host but this machine.
 
     Scroll bars take room, as on most desks, or none, as on a telephone.
@@ -88,12 +90,12 @@ def chromium(letters: Fonts = "ordinary", *, scroll_bars: bool = False) -> Itera
     options = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
     # Chromium refuses its sandbox to root, who is the user in a container.
     options += ["--no-sandbox"] if os.geteuid() == 0 else []
-    options += ["--disable-features=OverlayScrollbar"] if scroll_bars else ["--hide-scrollbars"]
-    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+    options += ["--disable-features=OverlayScrollbar"] if scroll_bars else []
+    with TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(
             executable_path=path,
             args=options,
-            ignore_default_args=["--hide-scrollbars"],
+            ignore_default_args=["--hide-scrollbars"] if scroll_bars else None,
             env={**os.environ, **fonts.environment(letters, Path(folder))},
             timeout=PATIENCE,
         )
