@@ -10,6 +10,8 @@
     for (const folded of document.querySelectorAll("details")) folded.open = true
     for (const image of document.images) image.loading = "eager"
     await document.fonts.ready
+    // One that cannot be had is found below.
+    await Promise.all([...document.images].map(image => image.decode().catch(() => {})))
     await this.drawn()
   },
 
@@ -22,6 +24,7 @@
     return [
       ...this.colours(scheme),
       ...this.width(),
+      ...this.scrolling(),
       ...this.formulas(),
       ...this.pictures(),
     ]
@@ -51,6 +54,18 @@
         found.push(`cut off: ${box.scrollWidth} > ${box.clientWidth}: ${this.name(box)}`)
     }
     return found
+  },
+
+  // axe is content with a box that has a link somewhere in it, or that scrolls by a few pixels.
+  scrolling() {
+    const scrolls = box => {
+      const { overflowX, overflowY } = getComputedStyle(box)
+      return ["auto", "scroll"].includes(overflowX) && box.scrollWidth > box.clientWidth
+        || ["auto", "scroll"].includes(overflowY) && box.scrollHeight > box.clientHeight
+    }
+    return [...document.querySelectorAll("article *")]
+      .filter(box => scrolls(box) && box.tabIndex < 0)
+      .map(box => `scrolls and cannot be focused: ${this.name(box)}`)
   },
 
   formulas() {
@@ -122,11 +137,11 @@
     }
   },
 
-  // Rules whose outcome depends on colours alone suffice for the second colour scheme of a page.
-  async violations(coloursOnly) {
+  // All rules, or the named ones.
+  async violations(rules) {
     this.mark()
     axe.configure({ rules: [{ id: "color-contrast", selector: "[data-first]" }] })
-    const only = coloursOnly ? { runOnly: ["color-contrast", "link-in-text-block"] } : {}
+    const only = rules ? { runOnly: rules } : {}
     const { violations } = await axe.run({ resultTypes: ["violations"], preload: false, ...only })
     for (const marked of document.querySelectorAll("[data-first]"))
       marked.removeAttribute("data-first")

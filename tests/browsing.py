@@ -1,4 +1,8 @@
-"""What a real browser finds on a page, in light and dark, on a telephone and on a desk."""
+"""What a real browser finds on a page, in light and dark, on a telephone and on a desk.
+
+Nothing that it finds may depend on the machine: fonts, scroll bars, language, time zone and motion
+are the tests' own, and nothing waits for a time, only for what shall happen.
+"""
 
 import os
 import shutil
@@ -7,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -14,15 +19,21 @@ from urllib.parse import urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import (
     Browser,
+    BrowserContext,
     ConsoleMessage,
     Page,
+    Playwright,
     Request,
     Response,
-    sync_playwright,
 )
 
+from tests import fonts
+from tests.fonts import Fonts
+
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-PHONE, DESK = 390, 1280
+PATIENCE = 120_000
+"""Milliseconds after which something that was to happen is taken for missing, on any machine."""
+NARROW, PHONE, DESK = 320, 390, 1280
 DEVICES: dict[int, dict[str, Any]] = {
     PHONE: {"viewport": {"width": PHONE, "height": 844}, "is_mobile": True, "has_touch": True},
     DESK: {"viewport": {"width": DESK, "height": 800}},
@@ -31,6 +42,16 @@ Scheme = Literal["light", "dark"]
 FIRST: dict[int, Scheme] = {PHONE: "dark", DESK: "light"}
 """The colour scheme in which a page is loaded; it then has to follow the other one by itself."""
 OTHER: dict[Scheme, Scheme] = {"dark": "light", "light": "dark"}
+# Rules of axe whose outcome depends on colours alone, and those on sizes alone.
+COLOURS = ["color-contrast", "link-in-text-block"]
+SIZES = ["scrollable-region-focusable"]
+PINNED: dict[str, Any] = {
+    "device_scale_factor": 1,
+    "forced_colors": "none",
+    "locale": "en-US",
+    "reduced_motion": "reduce",
+    "timezone_id": "UTC",
+}
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -52,8 +73,13 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """The Chromium of the system, which finds no host but this machine."""
+def chromium(
+    playwright: Playwright, letters: Fonts = "ordinary", *, scroll_bars: bool = False
+) -> Iterator[Browser]:
+    """The Chromium of the system, which finds no font but ours and no host but this machine.
+
+    Scroll bars take room, as on most desks, or none, as on a telephone.
+    """
     name = os.environ.get("CHROMIUM", "chromium")
     path = shutil.which(name)
     if path is None:
@@ -64,41 +90,73 @@ def chromium() -> Iterator[Browser]:
     options = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
     # Chromium refuses its sandbox to root, who is the user in a container.
     options += ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=options)
+    options += ["--disable-features=OverlayScrollbar"] if scroll_bars else []
+    with TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(
+            executable_path=path,
+            args=options,
+            ignore_default_args=["--hide-scrollbars"] if scroll_bars else None,
+            env={**os.environ, **fonts.environment(letters, Path(folder))},
+            timeout=PATIENCE,
+        )
         try:
             yield browser
         finally:
             browser.close()
 
 
+def context(browser: Browser, **options: Any) -> BrowserContext:
+    """A fresh profile in which nothing is left to the machine."""
+    made = browser.new_context(**PINNED, **options)
+    made.set_default_timeout(PATIENCE)
+    return made
+
+
 class Visitor:
     """Looks at pages with one browser; what it finds is one sentence each."""
 
     def __init__(self, browser: Browser) -> None:
-        self._contexts = {width: browser.new_context(**DEVICES[width]) for width in DEVICES}
+        self._contexts = {width: context(browser, **DEVICES[width]) for width in DEVICES}
         self._axe = Axe().axe_script
 
     def findings(self, address: str) -> list[str]:
         """What is wrong with a page, and in which of its four appearances."""
         where: dict[str, list[str]] = {}
         for width in DEVICES:
-            with self.page(width, FIRST[width]) as (page, noticed):
-                page.goto(address)
-                page.evaluate(self._axe)
-                page.evaluate(f"window.look = {SCRIPT}; look.unfold()")
+            with self._shown(address, width) as (page, noticed):
                 for scheme in (FIRST[width], OTHER[FIRST[width]]):
                     page.emulate_media(color_scheme=scheme)
                     page.evaluate("look.drawn()")
                     found = page.evaluate("scheme => look.look(scheme)", scheme)
-                    again = scheme != FIRST[width]
-                    found += page.evaluate("again => look.violations(again)", again)
-                    for each in found:
-                        where.setdefault(each, []).append(f"{scheme} {width}")
-                page.wait_for_load_state("networkidle")
-            for each in dict.fromkeys(noticed):
-                where.setdefault(each, []).append(f"{width}")
-        return [f"{finding} [{', '.join(places)}]" for finding, places in where.items()]
+                    rules = COLOURS if scheme != FIRST[width] else None
+                    found += page.evaluate("rules => look.violations(rules)", rules)
+                    _add(where, found, f"{scheme} {width}")
+            _add(where, noticed, f"{width}")
+        return _sentences(where)
+
+    def findings_at_widths(self, address: str) -> list[str]:
+        """What is wrong with a page in a window that is made narrower, by the widths of it."""
+        where: dict[str, list[str]] = {}
+        with self._shown(address, DESK) as (page, noticed):
+            for width in (DESK, PHONE, NARROW):
+                page.set_viewport_size({"width": width, "height": 800})
+                page.evaluate("look.drawn()")
+                found = page.evaluate("scheme => look.look(scheme)", FIRST[DESK])
+                found += page.evaluate("rules => look.violations(rules)", SIZES)
+                _add(where, found, f"{width}")
+        _add(where, noticed, "any")
+        return _sentences(where)
+
+    @contextmanager
+    def _shown(self, address: str, width: int) -> Iterator[tuple[Page, list[str]]]:
+        """A page that is loaded and unfolded; when it is left, its requests have ended."""
+        with self.page(width, FIRST[width]) as (page, noticed):
+            page.goto(address)
+            page.wait_for_function("!document.querySelector('[aria-busy=true]')")
+            page.evaluate(self._axe)
+            page.evaluate(f"window.look = {SCRIPT}; look.unfold()")
+            yield page, noticed
+            page.wait_for_load_state("networkidle")
 
     @contextmanager
     def page(self, width: int, scheme: Scheme) -> Iterator[tuple[Page, list[str]]]:
@@ -111,6 +169,15 @@ class Visitor:
             yield page, noticed
         finally:
             page.close()
+
+
+def _add(where: dict[str, list[str]], findings: list[str], place: str) -> None:
+    for each in dict.fromkeys(findings):
+        where.setdefault(each, []).append(place)
+
+
+def _sentences(where: dict[str, list[str]]) -> list[str]:
+    return [f"{finding} [{', '.join(places)}]" for finding, places in where.items()]
 
 
 def _listen(page: Page, noticed: list[str]) -> None:

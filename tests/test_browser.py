@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Playwright, sync_playwright
 
 from tests.browsing import DESK, PHONE, Visitor, chromium, served
 from tests.building import CHECKOUT
@@ -23,8 +24,21 @@ ADDRESSES = [*_addresses(), ERROR_PAGE]
 
 
 @pytest.fixture(scope="module")
-def visitor() -> Iterator[Visitor]:
-    with chromium() as browser:
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="module")
+def visitor(playwright: Playwright) -> Iterator[Visitor]:
+    with chromium(playwright) as browser:
+        yield Visitor(browser)
+
+
+@pytest.fixture(scope="module")
+def wide_visitor(playwright: Playwright) -> Iterator[Visitor]:
+    """Like many a desk: letters are wide, and scroll bars take room."""
+    with chromium(playwright, "wide", scroll_bars=True) as browser:
         yield Visitor(browser)
 
 
@@ -38,6 +52,26 @@ def address(site: Path) -> Iterator[str]:
 def test_page_as_a_reader_sees_it(page: str, visitor: Visitor, address: str) -> None:
     findings = visitor.findings(address + page)
     assert not findings, "\n".join([f"{len(findings)} findings on {page}:", *findings])
+
+
+@pytest.mark.parametrize("page", ADDRESSES, ids=lambda page: page.strip("/") or "index")
+def test_page_with_wide_letters(page: str, wide_visitor: Visitor, address: str) -> None:
+    findings = wide_visitor.findings_at_widths(address + page)
+    assert not findings, "\n".join([f"{len(findings)} findings on {page}:", *findings])
+
+
+@pytest.mark.parametrize("page", ["test-your-implementation/", "schemes/sinusoidal/"])
+def test_whatever_scrolls_does_so_with_the_keyboard(
+    page: str, wide_visitor: Visitor, address: str
+) -> None:
+    with wide_visitor.page(PHONE, "light") as (opened, _):
+        opened.goto(address + page)
+        boxes = opened.locator("article [tabindex='0']:is(div, code, math):visible")
+        opened.wait_for_function("document.querySelector('article [tabindex=\"0\"]')")
+        for box in boxes.all():
+            box.focus()
+            opened.keyboard.press("ArrowRight")
+            opened.wait_for_function("box => box.scrollLeft > 0", arg=box.element_handle())
 
 
 def test_every_built_page_is_visited(site: Path) -> None:
@@ -115,6 +149,20 @@ BROKEN = {
         f"<div style='overflow-x: auto; white-space: nowrap'>{'Text ' * 20}</div>",
         r"axe scrollable-region-focusable: .*\[dark 390\]",
     ),
+    "unreachable-but-for-a-link": (
+        f"<article><div style='overflow-x: auto; white-space: nowrap'><a href='#'>Text</a>"
+        f"{' Text' * 20}</div></article>",
+        r"scrolls and cannot be focused: <div.*\[dark 390, light 390\]",
+    ),
+    "unreachable-by-a-little": (
+        "<article><div style='overflow-x: auto; width: 90px'><p style='width: 95px'>Text</div>",
+        "scrolls and cannot be focused: <div",
+    ),
+    "late": (
+        f"<div aria-busy='true' id='late'></div><script>setTimeout(() => {{"
+        f'late.innerHTML = "<img src={PIXEL}>"; late.ariaBusy = "false" }}, 1500)</script>',
+        "no alternative text: <img",
+    ),
     "image-without-text": (f"<img src='{PIXEL}'>", "no alternative text: <img"),
     "image-with-empty-text": (f"<img src='{PIXEL}' alt=' '>", "no alternative text: <img"),
     "image-that-is-none": ("<img src='data:image/png;base64,AA' alt='Text'>", "no picture: <img"),
@@ -159,6 +207,31 @@ BROKEN = {
 }
 
 
+# What only those find whose letters are wide, whose scroll bars take room or whose window changes.
+NOT_FOR_ALL = {
+    "tabs-that-scroll": (
+        "<div style='display: flex; overflow: auto; white-space: nowrap; font: 16px sans-serif'>"
+        "<span tabindex='-1'>Settings of PyTorch</span>"
+        "<span tabindex='-1' style='margin: 0 2em'>Settings of JAX</span>"
+        "<span tabindex='-1'>C++ 20</span></div>",
+        r"axe scrollable-region-focusable: .*\[390, 320\]",
+    ),
+    "as-wide-as-the-window": (
+        "<p style='width: 100vw; height: 2000px; margin: 0 -8px'>Text",
+        r"sideways: 390 > 375.*\[390\]",
+    ),
+    "too-wide-for-the-smallest": (
+        "<p style='width: 330px'>Text",
+        r"sideways: 3\d\d > 320.*\[320\]",
+    ),
+    "reachable-at-first": (
+        "<article><pre id='box' style='overflow: auto'>{}</pre></article><script>"
+        "if (box.scrollWidth > box.clientWidth) box.tabIndex = 0</script>".format("Text " * 9),
+        r"scrolls and cannot be focused: <pre.*\[320\]",
+    ),
+}
+
+
 def _page(body: str) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>'
@@ -172,7 +245,7 @@ def _page(body: str) -> str:
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("broken")
-    for name, (body, _) in BROKEN.items():
+    for name, (body, _) in (BROKEN | NOT_FOR_ALL).items():
         (folder / f"{name}.html").write_text(_page(body), encoding="utf-8")
     (folder / "whole.html").write_text(_page(WHOLE), encoding="utf-8")
     with served(folder) as address:
@@ -183,6 +256,16 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_broken_page_is_found(name: str, visitor: Visitor, broken: str) -> None:
     findings = visitor.findings(f"{broken}{name}.html")
     _, wanted = BROKEN[name]
+    assert any(re.search(wanted, finding) for finding in findings), findings
+
+
+@pytest.mark.parametrize("name", NOT_FOR_ALL)
+def test_page_broken_for_some_is_found(
+    name: str, visitor: Visitor, wide_visitor: Visitor, broken: str
+) -> None:
+    assert visitor.findings(f"{broken}{name}.html") == []
+    findings = wide_visitor.findings_at_widths(f"{broken}{name}.html")
+    _, wanted = NOT_FOR_ALL[name]
     assert any(re.search(wanted, finding) for finding in findings), findings
 
 
@@ -199,7 +282,36 @@ def test_whole_page_has_no_findings(visitor: Visitor, broken: str) -> None:
     assert visitor.findings(f"{broken}whole.html") == []
 
 
-def test_missing_browser_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_page_has_no_findings_at_any_width(wide_visitor: Visitor, broken: str) -> None:
+    assert wide_visitor.findings_at_widths(f"{broken}whole.html") == []
+
+
+LETTERS = "".join(
+    f"<p><span style='font: 100px {family}'>mmmmmmmmmm</span>"
+    for family in ("Helvetica, sans-serif", "sans-serif", "monospace")
+)
+
+
+def _widths(visitor: Visitor) -> list[float]:
+    """Of letters of three families, and of what a scroll bar leaves of a window of 1280."""
+    with visitor.page(DESK, "light") as (page, _):
+        page.set_content(f"{LETTERS}<p style='height: 2000px'>Text")
+        letters = "all => all.map(each => each.getBoundingClientRect().width)"
+        found: list[float] = page.locator("span").evaluate_all(letters)
+        return [*found, page.evaluate("document.documentElement.clientWidth")]
+
+
+def test_letters_and_scroll_bars_are_as_wide_on_every_machine(
+    visitor: Visitor, wide_visitor: Visitor
+) -> None:
+    assert _widths(visitor) == pytest.approx([833, 833, 602, 1280], abs=0.5)
+    assert _widths(wide_visitor) == pytest.approx([974, 974, 602, 1265], abs=0.5)
+
+
+def test_missing_browser_is_explained(
+    playwright: Playwright, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CHROMIUM", "no-such-browser")
-    with pytest.raises(FileNotFoundError, match=r"no 'no-such-browser'.*make chromium"), chromium():
+    wanted = r"no 'no-such-browser'.*make chromium"
+    with pytest.raises(FileNotFoundError, match=wanted), chromium(playwright):
         pass

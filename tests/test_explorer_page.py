@@ -6,12 +6,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 import posenc
 from posenc_conformance.spec import load_all
-from tests.browsing import chromium, served
+from tests.browsing import PATIENCE, chromium, context, served
 from tests.explorer import exported
+
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -23,16 +25,16 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with chromium() as started:
+    with sync_playwright() as playwright, chromium(playwright) as started:
         yield started
 
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """The page, opened; an error of its scripts or a request elsewhere fails the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    opened = context.new_page()
+    profile = context(browser, viewport={"width": 1280, "height": 900})
+    profile.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened = profile.new_page()
     wrong: list[str] = []
     host = urlsplit(address).netloc
     opened.on("pageerror", lambda error: wrong.append(str(error)))
@@ -44,7 +46,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     visit(opened, address)
     yield opened
     assert not wrong, wrong
-    context.close()
+    profile.close()
 
 
 def visit(page: Page, address: str) -> None:
@@ -150,13 +152,13 @@ def test_a_view_can_be_linked(page: Page, browser: Browser) -> None:
     field(page, "base").fill("500000")
     page.get_by_label("Row", exact=True).fill("4")
     linked = page.url
-    other = browser.new_page()
+    other = context(browser).new_page()
     visit(other, linked)
     assert [table(other, which) for which in (0, 1)] == [table(page, which) for which in (0, 1)]
     expect(field(other, "base")).to_have_value("500000")
     expect(field(other, "form", "b")).to_have_value("symmetric")
     assert table(other, 1)[0][0] == posenc.alibi_bias(8, 32, 32, form="symmetric")[0, 4, 0]
-    other.close()
+    other.context.close()
 
 
 def test_an_address_of_nonsense_is_the_beginning(page: Page, address: str) -> None:
@@ -261,9 +263,9 @@ def test_every_control_has_a_name_and_is_reached_by_keyboard(page: Page) -> None
 
 
 def test_without_javascript_it_says_so(browser: Browser, address: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    plain = context.new_page()
+    profile = context(browser, java_script_enabled=False)
+    plain = profile.new_page()
     plain.goto(address)
     assert "The explorer needs JavaScript" in plain.inner_text("article")
     assert plain.locator("#explorer-tool").is_hidden()
-    context.close()
+    profile.close()

@@ -1,13 +1,19 @@
 // Whatever scrolls by itself can be reached and scrolled with the keyboard, and nothing else stops
 // the tab key on its way. Browsers begin to do so by themselves; not all do.
 const scrolling =
-  ".wide, .formula, math.long, .md-typeset__scrollwrap, .md-typeset pre, .md-typeset pre > code"
+  ".wide, .formula, math.long, .md-typeset__scrollwrap, .md-typeset pre, .md-typeset pre > code, " +
+  ".tabbed-labels"
+// What has no role of its own needs one to be announced where the tab key stops.
+const announced = { role: "group", "aria-label": "Scrolls sideways" }
 
 function mark(box) {
   const wide = box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto"
   if (wide === box.hasAttribute("tabindex")) return
-  if (wide) box.setAttribute("tabindex", "0")
-  else box.removeAttribute("tabindex")
+  const plain = box instanceof HTMLDivElement
+  for (const [name, value] of Object.entries({ tabindex: "0", ...(plain && announced) })) {
+    if (wide) box.setAttribute(name, value)
+    else box.removeAttribute(name)
+  }
 }
 
 const sizes = new ResizeObserver(entries => entries.forEach(({ target }) => mark(target)))

@@ -329,6 +329,7 @@ function tellGoldens() {
       : `Your browser has just reproduced all ${checked} goldens that the specification has for the ` +
           "calls on this page.",
   );
+  at("tool").ariaBusy = "false";
 }
 
 function tell(id, text) {

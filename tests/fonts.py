@@ -1,0 +1,63 @@
+"""Fonts of the tests' own: a browser that is told of them sees none of the machine's.
+
+``ordinary`` has the widths of Arial and Helvetica, which the style sheet of the site asks for.
+``wide`` is DejaVu, the only font of many a small Linux; its letters are about a tenth wider.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+import fontpkg_arimo
+import matplotlib
+
+Fonts = Literal["ordinary", "wide"]
+SANS: dict[Fonts, str] = {"ordinary": "Arimo", "wide": "DejaVu Sans"}
+MONOSPACE = "DejaVu Sans Mono"
+# Both need DejaVu: Arimo has no monospaced letters and few symbols.
+FOLDERS = (Path(fontpkg_arimo.ROOT) / "files", Path(matplotlib.get_data_path()) / "fonts" / "ttf")
+FILES: dict[Fonts, tuple[str, ...]] = {
+    "ordinary": ("Arimo*", "DejaVuSans*"),
+    "wide": ("DejaVuSans*",),
+}
+# Hints fit letters to pixels, each machine by its own taste; without them, widths are the font's.
+CONFIGURATION = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  {folders}
+  <cachedir>{cache}</cachedir>
+  <selectfont>
+    <rejectfont><glob>*</glob></rejectfont>
+    <acceptfont>{files}</acceptfont>
+  </selectfont>
+  {aliases}
+  <match target="pattern">
+    <edit name="antialias" mode="assign"><bool>true</bool></edit>
+    <edit name="autohint" mode="assign"><bool>false</bool></edit>
+    <edit name="hinting" mode="assign"><bool>false</bool></edit>
+    <edit name="hintstyle" mode="assign"><const>hintnone</const></edit>
+    <edit name="rgba" mode="assign"><const>none</const></edit>
+  </match>
+</fontconfig>
+"""
+
+
+def environment(fonts: Fonts, folder: Path) -> dict[str, str]:
+    """Variables for a process that shall see these fonts alone; the folder keeps what it needs."""
+    names = {"Arial", "Helvetica", "sans-serif", "serif", "system-ui"}
+    aliases = dict.fromkeys(sorted(names), SANS[fonts]) | {"monospace": MONOSPACE}
+    configuration = CONFIGURATION.format(
+        folders="".join(f"<dir>{each}</dir>" for each in FOLDERS),
+        cache=folder / "cache",
+        files="".join(f"<glob>*/{each}</glob>" for each in FILES[fonts]),
+        aliases="".join(_alias(name, font) for name, font in aliases.items()),
+    )
+    file = folder / "fonts.conf"
+    file.write_text(configuration, encoding="utf-8")
+    return {"FONTCONFIG_FILE": str(file)}
+
+
+def _alias(name: str, font: str) -> str:
+    return (
+        f'<alias binding="same"><family>{name}</family>'
+        f"<prefer><family>{font}</family></prefer></alias>"
+    )
