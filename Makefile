@@ -16,9 +16,9 @@ NEED_JAX := equinox keras-hub
 EXTRAS := $(NEED_TORCH) $(NEED_JAX) onnx
 # Without timm: it needs torchvision of the same build as torch, which PyPI has for GPUs alone.
 REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embedding-torch \
-	rotary-embedding-torch-half torch torchscale torchtune torchtune-phi3 transformers \
-	transformers-dynamic transformers-falcon transformers-gptj transformers-layers \
-	x-transformers
+	rotary-embedding-torch-half rotary-embedding-torch-xpos torch torchscale torchtune \
+	torchtune-phi3 transformers transformers-dynamic transformers-falcon transformers-gptj \
+	transformers-layers x-transformers
 # What the tutorials show, judged by docs/examples/test_examples.py.
 EXAMPLES := jax triton
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import wraps
 from itertools import pairwise
 from typing import Any, ParamSpec, TypeVar
 
@@ -48,7 +47,6 @@ def once(make: Callable[P, T], size: int = 64) -> Callable[P, T]:
     """
     kept: dict[object, T] = {}
 
-    @wraps(make)
     def get(*arguments: P.args, **parameters: P.kwargs) -> T:
         key = _key((arguments, parameters))
         kept[key] = kept.pop(key) if key in kept else make(*arguments, **parameters)

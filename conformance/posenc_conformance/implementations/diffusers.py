@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CONTEXT = 131_072
+"""Frames for which AnimateDiff's embedding makes a table."""
 Method = Callable[..., Any]
 
 
@@ -64,7 +65,8 @@ class DiffusersAdapter:
         self.torch = torch
         self.code = embeddings
         self._stable_audio = StableAudioAttnProcessor2_0()
-        self._animate = once(embeddings.SinusoidalPositionalEmbedding, size=8)
+        new = embeddings.SinusoidalPositionalEmbedding
+        self._animate = once(lambda dim, dtype: new(dim, CONTEXT).to(dtype), size=4)
 
     @claims("ddpm", "adm", "ernie-image", "diffusers-dit", max_position=EXACT)
     def timestep(
@@ -152,11 +154,12 @@ class DiffusersAdapter:
             turn = self._stable_audio.apply_partial_rotary_emb
         return by_heads(lambda heads: turn(heads, waves), to_torch(x))
 
-    @claims("unscaled", base=10000.0)
+    @claims("unscaled", dtype=FLOATS, base=10000.0)
     def embedding_sum(self, x: Array, positions: Positions) -> Any:
         """``SinusoidalPositionalEmbedding`` of a sequence with these rows."""
-        add = self._animate(x.shape[-1], max_seq_length=CONTEXT)
-        return in_sequence(lambda each: by_heads(add, each, form="hnd"), to_torch(x), positions)
+        values = to_torch(x)
+        add = self._animate(x.shape[-1], values.dtype)
+        return in_sequence(lambda each: by_heads(add, each, form="hnd"), values, positions)
 
     @claims("paper", "code", coords=1)
     def gaussian_fourier(self, x: Array, b: Array, *, waves: str) -> Tensor:

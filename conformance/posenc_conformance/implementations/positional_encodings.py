@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.adapters import Array, Positions, by_heads, in_sequence, once, rows_of
+from posenc_conformance.adapters import (
+    FLOATS,
+    Array,
+    Positions,
+    by_heads,
+    in_sequence,
+    once,
+    rows_of,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,8 +24,8 @@ LONGEST = 65_535
 class PositionalEncodingsAdapter:
     """positional-encodings (seen: 6.0.3) for torch: rows of ``PositionalEncoding1D``; ``Summer``.
 
-    A module keeps the last table and gives it out again for a tensor of the same shape, of whatever
-    dtype that is: hence float32 alone, so that all calls may share the modules.
+    Modules have the dtype of their model, and their frequencies with them. A module keeps the last
+    table and gives it out again for a tensor of the same shape.
     """
 
     requires = ("torch", "positional-encodings")
@@ -27,17 +35,21 @@ class PositionalEncodingsAdapter:
         from positional_encodings.torch_encodings import PositionalEncoding1D, Summer
 
         self.torch = torch
-        self._encoding = once(PositionalEncoding1D)
-        self._sum = once(lambda dim: Summer(PositionalEncoding1D(dim)))
+        self._encoding = once(lambda dim, dtype: PositionalEncoding1D(dim).to(dtype))
+        self._sum = once(lambda dim, dtype: Summer(PositionalEncoding1D(dim)).to(dtype))
 
-    @claims("paper", base=10000.0, odd_dim="cut", max_position=LONGEST)
-    def sinusoidal(self, positions: Positions, dim: int) -> Tensor:
+    @claims("paper", dtype=FLOATS, base=10000.0, odd_dim="cut", max_position=LONGEST)
+    def sinusoidal(self, positions: Positions, dim: int, *, dtype: str) -> Tensor:
         """Rows of the encoding of a sequence that reaches the largest position."""
-        table = self._encoding(dim)
-        return rows_of(lambda length: table(self.torch.empty(1, length, dim))[0], positions)
+        kind = getattr(self.torch, dtype)
+        table = self._encoding(dim, kind)
+        return rows_of(
+            lambda length: table(self.torch.empty(1, length, dim, dtype=kind))[0], positions
+        )
 
-    @claims("unscaled", base=10000.0, max_position=LONGEST)
+    @claims("unscaled", dtype=FLOATS, base=10000.0, max_position=LONGEST)
     def embedding_sum(self, x: Array, positions: Positions) -> Any:
         """``Summer`` of a sequence with these rows."""
-        add = self._sum(x.shape[-1])
-        return in_sequence(lambda each: by_heads(add, each, form="hnd"), to_torch(x), positions)
+        values = to_torch(x)
+        add = self._sum(x.shape[-1], values.dtype)
+        return in_sequence(lambda each: by_heads(add, each, form="hnd"), values, positions)

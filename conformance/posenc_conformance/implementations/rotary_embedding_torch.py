@@ -46,9 +46,9 @@ class RotaryEmbeddingTorchAdapter(RotaryEmbeddingTorch):
     and keeps angles from one to the next.
 
     Of xPos, ``rotate_queries_and_keys`` takes queries and keys at all positions from 0 on; rows
-    that are not asked for are zeros. Its module is new for each call: one that has seen a longer
-    sequence keeps the scales of that, whose centre is another. Nor is
-    ``rotate_queries_with_cached_keys`` judged, which takes the centre of queries from their number.
+    that are not asked for are zeros. Its module is new for each call; of one that has seen a longer
+    sequence, see RotaryEmbeddingTorchXposAdapter. ``rotate_queries_with_cached_keys``, which takes
+    the centre of queries from their number, is not judged.
     """
 
     @claims("interleaved", head_dim=HEAD_DIMS, max_position=EXACT)
@@ -93,11 +93,9 @@ class RotaryEmbeddingTorchAdapter(RotaryEmbeddingTorch):
     ) -> Any:
         """The first or second result of ``rotate_queries_and_keys``."""
 
-        def turn(each: Tensor) -> Any:
-            module = self._new(
-                dim=x.shape[-1], theta=base, use_xpos=True, xpos_scale_base=scale_base
-            )
-            return module.rotate_queries_and_keys(each, each)[downscale]
+        def turn(rows: Tensor) -> Any:
+            module = new_xpos(x.shape[-1], base, scale_base)
+            return module.rotate_queries_and_keys(rows, rows)[downscale]
 
         return in_sequence(turn, to_torch(x), positions)
 
@@ -110,15 +108,52 @@ class RotaryEmbeddingTorchAdapter(RotaryEmbeddingTorch):
         return self.xpos(x, positions, base=base, scale_base=scale_base, downscale=downscale)
 
 
+class RotaryEmbeddingTorchXposAdapter:
+    """xPos in rotary-embedding-torch (seen: 0.9.1), of a model that has seen a long sequence.
+
+    Its module keeps the scales of the longest sequence, of up to 8,192, and takes the first of them
+    for a shorter one, whose centre is another. Here it has seen one of 8,192 tokens.
+    """
+
+    requires = ("torch", "rotary-embedding-torch")
+
+    def __init__(self) -> None:
+        import torch
+
+        self.torch = torch
+        self._module = once(self._make_module)
+
+    @claims("lucidrains", head_dim=HEAD_DIMS, max_position=4095)
+    def xpos(
+        self, x: Array, positions: Positions, *, base: float, scale_base: float, downscale: int
+    ) -> Any:
+        """The first or second result of ``rotate_queries_and_keys``."""
+        turn = self._module(x.shape[-1], base, scale_base).rotate_queries_and_keys
+        return in_sequence(lambda rows: turn(rows, rows)[downscale], to_torch(x), positions)
+
+    def _make_module(self, head_dim: int, base: float, scale_base: float) -> Any:
+        module = new_xpos(head_dim, base, scale_base)
+        long = self.torch.zeros(1, 8192, head_dim)
+        module.rotate_queries_and_keys(long, long)
+        return module
+
+
 class RotaryEmbeddingTorchHalfAdapter(RotaryEmbeddingTorch):
     """rotary-embedding-torch (seen: 0.9.1) for queries and keys in bfloat16 and float16.
 
     ``rotate_queries_or_keys`` counts positions in the dtype of what it rotates, also under
     autocast: in bfloat16 from 257 on neighbours collide, in float16 from 2049 on. Its module keeps
-    the angles, also for float32 calls that follow; here each call has a module of its own.
+    the angles, also for float32 calls that follow.
     """
 
     @claims("interleaved", dtype=("bfloat16", "float16"), head_dim=HEAD_DIMS, max_position=65_504)
     def rope(self, x: Array, positions: Positions, *, base: float) -> Any:
         """``RotaryEmbedding`` of all channels."""
         return self._turned(x, positions, dim=x.shape[-1], theta=base)
+
+
+def new_xpos(head_dim: int, base: float, scale_base: float) -> Any:
+    """A new module for xPos."""
+    from rotary_embedding_torch import RotaryEmbedding
+
+    return RotaryEmbedding(dim=head_dim, theta=base, use_xpos=True, xpos_scale_base=scale_base)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from posenc_conformance import claims, to_torch
 from posenc_conformance.adapters import (
     ALL_FLOATS,
+    FLOATS,
     Array,
     Positions,
     by_heads,
@@ -23,8 +24,7 @@ class TorchscaleAdapter:
     """torchscale (seen: 0.3.0, without its dependencies): xPos and T5's bias.
 
     ``XPOS`` turns all positions from 0 on; rows that are not asked for are zeros, base 10,000 only.
-    Its scale is a buffer, and here it is float32 whatever the model is: what it computes then is
-    float32, too, and only float32 is claimed.
+    Its scale is a buffer and has the dtype of its model.
     """
 
     requires = ("torch", "torchscale")
@@ -34,17 +34,18 @@ class TorchscaleAdapter:
         from torchscale.component.xpos_relative_position import XPOS
 
         self._bias = RelativePositionBias
-        self._xpos = once(XPOS)
+        self._xpos = once(lambda dim, base, dtype: XPOS(dim, base).to(dtype))
 
-    @claims("torchscale", base=10000.0, max_position=4095)
+    @claims("torchscale", dtype=FLOATS, base=10000.0, max_position=4095)
     def xpos(self, x: Array, positions: Positions, *, scale_base: float, downscale: int) -> Any:
         """``XPOS`` on x of shape [heads, length, head_dim]."""
-        module = self._xpos(x.shape[-1], scale_base)
+        values = to_torch(x)
+        module = self._xpos(x.shape[-1], scale_base, values.dtype)
 
         def turn(sequence: Tensor) -> Any:
             return by_heads(lambda x: module(x, downscale=bool(downscale)), sequence, form="hnd")
 
-        return in_sequence(turn, to_torch(x), positions)
+        return in_sequence(turn, values, positions)
 
     xpos_vjp = backward(xpos)
 
