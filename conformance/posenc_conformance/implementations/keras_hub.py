@@ -23,10 +23,8 @@ class KerasHub:
 
     def __init__(self) -> None:
         os.environ["KERAS_BACKEND"] = "jax"
-        import jax
         import keras_hub
 
-        self.jax = jax
         self.layers = keras_hub.layers
         self._rotary = compiled(self._make_rotary)
 
