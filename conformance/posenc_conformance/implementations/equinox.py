@@ -56,7 +56,7 @@ class EquinoxAdapter:
         """What ``jax.vjp`` makes of the module."""
         return _in_sequences(self._turn_back(x.shape[-1], base), x, positions)
 
-    def _make_turn(self, head_dim: int, base: float) -> Callable[[JaxArray], JaxArray]:
+    def _make_turn(self, head_dim: int, base: float) -> Any:
         first = self.equinox.nn.RotaryPositionalEmbedding(head_dim)
         module = self.equinox.nn.RotaryPositionalEmbedding(head_dim, theta=base)
 
@@ -77,9 +77,7 @@ class EquinoxAdapter:
         attend = self._attend(q.shape[-1], v.shape[-1], str(q.dtype), mask)
         return by_heads(lambda *heads: np.asarray(attend(*heads)), q, k, v, form="hnd")
 
-    def _make_attend(
-        self, head_dim: int, value_dim: int, dtype: str, mask: str
-    ) -> Callable[..., JaxArray]:
+    def _make_attend(self, head_dim: int, value_dim: int, dtype: str, mask: str) -> Any:
         module = self._one_head(head_dim, value_dim, dtype)
 
         def attend(q: JaxArray, k: JaxArray, v: JaxArray) -> Any:
