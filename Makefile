@@ -18,9 +18,9 @@ NEED_TORCH := conformer diffusers positional-encodings rotary-embedding-torch ti
 NEED_JAX := equinox keras-hub
 EXTRAS := $(NEED_TORCH) $(NEED_JAX) onnx
 REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embedding-torch \
-	rotary-embedding-torch-half timm torch torchscale torchtune torchtune-phi3 transformers \
-	transformers-dynamic transformers-falcon transformers-gptj transformers-layers \
-	x-transformers
+	rotary-embedding-torch-half rotary-embedding-torch-xpos timm torch torchscale torchtune \
+	torchtune-phi3 transformers transformers-dynamic transformers-falcon transformers-gptj \
+	transformers-layers x-transformers
 # What the tutorials show, judged by docs/examples/test_examples.py.
 EXAMPLES := jax triton
 

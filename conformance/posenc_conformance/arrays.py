@@ -28,10 +28,15 @@ UNIT_ROUNDOFF = {
 """Largest relative error of rounding to a dtype; ``integer`` stands for any integer dtype."""
 
 
-def to_torch(array: npt.ArrayLike) -> Any:
-    """A torch tensor with a copy of the array; bfloat16 of ``ml_dtypes`` is understood."""
+def to_torch(array: Any) -> Any:
+    """A torch tensor with a copy of the array; bfloat16 of ``ml_dtypes`` is understood.
+
+    A tensor is returned as it is, so that it may be one that is differentiated.
+    """
     import torch
 
+    if isinstance(array, torch.Tensor):
+        return array
     values = np.array(array)
     if values.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)

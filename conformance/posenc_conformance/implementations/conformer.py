@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import logits
+from posenc_conformance.adapters import ALL_FLOATS, Array
+from posenc_conformance.adapters.torch import at_the_end, logits
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Array = npt.NDArray[Any]
 
 
 class ConformerAdapter:
@@ -32,19 +29,18 @@ class ConformerAdapter:
         self.torch = torch
         self._attention = Attention
 
-    @claims("query-minus-key", dtype=("float64", "float32", "bfloat16", "float16"))
+    @claims("query-minus-key", dtype=ALL_FLOATS)
     def shaw_scores(self, q: Array, k: Array, table: Array) -> Tensor:
         """What the softmax of ``Attention`` is given."""
-        torch, rows = self.torch, to_torch(table)
-        heads, k_len, head_dim = k.shape
-        queries, keys = (to_torch(each).transpose(0, 1).flatten(1) for each in (q, k))
-        before = k_len - len(queries)
-        queries = torch.nn.functional.pad(queries, (0, 0, before, 0))
+        torch, keys, rows = self.torch, to_torch(k), to_torch(table)
+        queries = at_the_end(to_torch(q), keys.shape[1])
+        heads, _k_len, head_dim = k.shape
         width = heads * head_dim
         layer = self._attention(2 * width, heads, head_dim, max_pos_emb=len(rows) // 2)
         layer.to(rows.dtype).eval()
         both = torch.eye(2 * width, dtype=rows.dtype)
         layer.to_q.weight.data, layer.to_kv.weight.data = both[:width], both.roll(width, 0)
         layer.rel_pos_emb.weight.data = rows
-        scores = logits(lambda: layer(torch.cat([queries, keys], dim=1)[None]))
-        return scores[0, :, before:].to(rows.dtype)
+        hidden = torch.cat([queries, keys]).transpose(0, 1).flatten(1)
+        scores = logits(lambda: layer(hidden[None]))
+        return scores[0, :, -q.shape[1] :].to(rows.dtype)

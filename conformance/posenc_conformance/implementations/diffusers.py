@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import as_tensor, backward, gradient
+from posenc_conformance.adapters import (
+    EXACT,
+    FLOATS,
+    Array,
+    Positions,
+    by_heads,
+    in_sequence,
+    once,
+)
+from posenc_conformance.adapters.torch import backward
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-FLOATS = ("float32", "bfloat16", "float16")
-EXACT = 2**24
-Array = npt.NDArray[Any]
-Positions = npt.NDArray[np.int64]
+CONTEXT = 131_072
+"""Frames for which AnimateDiff's embedding makes a table."""
 Method = Callable[..., Any]
 
 
@@ -60,6 +65,8 @@ class DiffusersAdapter:
         self.torch = torch
         self.code = embeddings
         self._stable_audio = StableAudioAttnProcessor2_0()
+        new = embeddings.SinusoidalPositionalEmbedding
+        self._animate = once(lambda dim, dtype: new(dim, CONTEXT).to(dtype), size=4)
 
     @claims("ddpm", "adm", "ernie-image", "diffusers-dit", max_position=EXACT)
     def timestep(
@@ -112,77 +119,47 @@ class DiffusersAdapter:
         base: float,
         layout: str,
         rotary_dim: int | None = None,
-    ) -> Tensor:
+    ) -> Any:
         """``apply_rotary_emb``, or Stable Audio's of some channels."""
-        return self._turned(to_torch(x), positions, layout, rotary_dim, theta=base)
+        return self._turned(x, positions, layout, rotary_dim, theta=base)
 
-    @claims("interleaved", dtype=FLOATS, max_position=EXACT)
-    @claims("half", dtype=FLOATS, rotation="partial", max_position=EXACT)
-    def rope_vjp(
-        self,
-        x: Array,
-        positions: Positions,
-        *,
-        base: float,
-        layout: str,
-        rotary_dim: int | None = None,
-    ) -> Tensor:
-        """What autograd makes of it."""
-        return gradient(
-            lambda each: self._turned(each, positions, layout, rotary_dim, theta=base),
-            to_torch(x),
-        )
+    rope_vjp = backward(rope)
 
     @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
     def position_interpolation(
         self, x: Array, positions: Positions, *, base: float, factor: float, layout: str
-    ) -> Tensor:
+    ) -> Any:
         """The ``linear_factor``."""
-        return self._turned(as_tensor(x), positions, layout, None, theta=base, linear_factor=factor)
+        return self._turned(x, positions, layout, None, theta=base, linear_factor=factor)
 
-    @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
-    def position_interpolation_vjp(
-        self, x: Array, positions: Positions, **parameters: Any
-    ) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.position_interpolation, x, positions, **parameters)
+    position_interpolation_vjp = backward(position_interpolation)
 
     def _turned(
         self,
-        values: Tensor,
+        x: Array,
         positions: Positions,
         layout: str,
         rotary_dim: int | None,
         **parameters: Any,
-    ) -> Tensor:
-        head_dim = values.shape[-1]
+    ) -> Any:
         waves = self.code.get_1d_rotary_pos_embed(
-            rotary_dim or head_dim,
+            rotary_dim or x.shape[-1],
             to_torch(positions),
             use_real=True,
             repeat_interleave_real=layout == "interleaved",
             **parameters,
         )
-        heads = headed(values)
-        if layout == "interleaved":
-            turned = self.code.apply_rotary_emb(heads, waves)
-        else:
-            turned = self._stable_audio.apply_partial_rotary_emb(heads, waves)
-        return turned.reshape(values.shape)
+        turn = self.code.apply_rotary_emb
+        if layout == "half":
+            turn = self._stable_audio.apply_partial_rotary_emb
+        return by_heads(lambda heads: turn(heads, waves), to_torch(x))
 
-    @claims("unscaled", base=10000.0, max_position=131_071)
-    def embedding_sum(self, x: Array, positions: Positions) -> Tensor:
-        """``SinusoidalPositionalEmbedding``, at all positions from 0 on in turn."""
+    @claims("unscaled", dtype=FLOATS, base=10000.0)
+    def embedding_sum(self, x: Array, positions: Positions) -> Any:
+        """``SinusoidalPositionalEmbedding`` of a sequence with these rows."""
         values = to_torch(x)
-        *batch, rows, dim = values.shape
-        length = int(positions.max()) + 1 if rows else 0
-        module = self.code.SinusoidalPositionalEmbedding(dim, max_seq_length=length)
-        every = values.new_zeros(math.prod(batch), length, dim)
-        sums = self.torch.empty_like(values)
-        for row, position in enumerate(positions):
-            every[:, position] = values[..., row, :].reshape(-1, dim)
-            sums[..., row, :] = module(every)[:, position].reshape(*batch, dim)
-        return sums
+        add = self._animate(x.shape[-1], values.dtype)
+        return in_sequence(lambda each: by_heads(add, each, form="hnd"), values, positions)
 
     @claims("paper", "code", coords=1)
     def gaussian_fourier(self, x: Array, b: Array, *, waves: str) -> Tensor:
@@ -208,15 +185,9 @@ class DiffusersFluxAdapter:
         self._module = transformer_flux.FluxPosEmbed
 
     @claims("interleaved", dtype=FLOATS, max_position=EXACT)
-    def rope(self, x: Array, positions: Positions, *, base: float) -> Tensor:
+    def rope(self, x: Array, positions: Positions, *, base: float) -> Any:
         """``FluxPosEmbed`` of ids on a single axis, heads after positions as FLUX has them."""
-        heads = headed(to_torch(x)).transpose(1, 2)
         waves = self._module(base, [x.shape[-1]])(to_torch(positions)[:, None])
-        turned = self._apply(heads, waves, sequence_dim=1)
-        return turned.transpose(1, 2).reshape(x.shape)
-
-
-def headed(values: Tensor) -> Tensor:
-    """x of shape ``[..., n, head_dim]`` as ``[1, heads, n, head_dim]``, as the library holds it."""
-    *batch, rows, head_dim = values.shape
-    return values.reshape(1, math.prod(batch), rows, head_dim)
+        return by_heads(
+            lambda heads: self._apply(heads, waves, sequence_dim=1), to_torch(x), form="bnhd"
+        )

@@ -3,56 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from posenc_conformance import claims
+from posenc_conformance.adapters import FLOATS, Array, Positions, by_heads, in_sequence, span
+from posenc_conformance.adapters.jax import compiled, vjp
 
 if TYPE_CHECKING:
     from jax import Array as JaxArray
 
-Array = npt.NDArray[Any]
-Positions = npt.NDArray[np.int64]
-FLOATS = ("float32", "bfloat16", "float16")
 
-
-class EquinoxRotary:
-    """The rotary embedding."""
-
-    requires = ("jax", "equinox")
-
-    def __init__(self) -> None:
-        import equinox
-        import jax
-
-        self.equinox = equinox
-        self.jax = jax
-
-    @claims("half", dtype=FLOATS)
-    def rope(self, x: Array, positions: Positions, *, base: float) -> Array:
-        """The module on sequences that hold the rows of x."""
-        return _by_sequences(self._module(x.shape[-1], base), x, positions)
-
-    @claims("half", dtype=FLOATS)
-    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> Array:
-        """What ``jax.vjp`` makes of the module."""
-        module = self._module(x.shape[-1], base)
-
-        def pull_back(rows: JaxArray) -> JaxArray:
-            result: JaxArray = self.jax.vjp(module, rows)[1](rows)[0]
-            return result
-
-        return _by_sequences(pull_back, x, positions)
-
-    def _module(self, head_dim: int, base: float) -> Callable[[JaxArray], JaxArray]:
-        self.equinox.clear_caches()
-        module = self.equinox.nn.RotaryPositionalEmbedding(head_dim, theta=base)
-        return lambda rows: module(self.jax.numpy.asarray(rows))
-
-
-class EquinoxAdapter(EquinoxRotary):
+class EquinoxAdapter:
     """equinox (seen: 0.13.8, with jax 0.10.2), on the CPU.
 
     ====================  ======================================================================
@@ -63,29 +27,67 @@ class EquinoxAdapter(EquinoxRotary):
 
     The rotary embedding turns row i of a sequence by position i and takes no positions. So the
     rows are put into sequences where they stand at their positions, with zeros elsewhere. Its
-    tables are kept by width and dtype, not by theta; ``clear_caches`` makes each call the first of
-    its process (see EquinoxThetaAdapter). JAX is left without float64.
+    tables are kept by width and dtype, not by theta. Here one of the default theta is always called
+    first, as in a model whose layers differ in theta. JAX is left without float64.
     """
 
+    requires = ("jax", "equinox")
+
+    def __init__(self) -> None:
+        import equinox
+        import jax
+
+        self.equinox = equinox
+        self.jax = jax
+        self._turn = compiled(self._make_turn)
+        self._turn_back = compiled(lambda *sizes: partial(vjp, self._make_turn(*sizes)))
+        self._attend = compiled(self._make_attend)
+        self._look_up = jax.jit(
+            lambda table, positions: jax.vmap(equinox.nn.Embedding(weight=table))(positions)
+        )
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Array, positions: Positions, *, base: float) -> Any:
+        """The module on sequences that hold the rows of x."""
+        return _in_sequences(self._turn(x.shape[-1], base), x, positions)
+
+    @claims("half", dtype=FLOATS)
+    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> Any:
+        """What ``jax.vjp`` makes of the module."""
+        return _in_sequences(self._turn_back(x.shape[-1], base), x, positions)
+
+    def _make_turn(self, head_dim: int, base: float) -> Any:
+        first = self.equinox.nn.RotaryPositionalEmbedding(head_dim)
+        module = self.equinox.nn.RotaryPositionalEmbedding(head_dim, theta=base)
+
+        def turn(rows: JaxArray) -> Any:
+            first(rows)
+            return module(rows)
+
+        return self.jax.vmap(turn)
+
     @claims(dtype=FLOATS)
-    def learned(self, positions: Positions, table: Array) -> JaxArray:
+    def learned(self, positions: Positions, table: Array) -> Any:
         """``nn.Embedding`` of the table, at each position."""
-        module = self.equinox.nn.Embedding(weight=self.jax.numpy.asarray(table))
-        result: JaxArray = self.jax.vmap(module)(positions)
-        return result
+        return self._look_up(table, positions)
 
     @claims("full", "causal", dtype=FLOATS)
-    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> JaxArray:
+    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Any:
         """``nn.MultiheadAttention``; a causal mask is for the caller to make."""
-        q_len, k_len = q.shape[-2], k.shape[-2]
-        seen = np.tri(q_len, k_len, k_len - q_len, dtype=bool) if mask == "causal" else None
-        module = self._one_head(q.shape[-1], v.shape[-1], q.dtype)
-        attend = self.jax.vmap(lambda *each: module(*each, mask=seen))
-        heads = (each.reshape(-1, *each.shape[-2:]) for each in (q, k, v))
-        result: JaxArray = attend(*heads)
-        return result.reshape(*q.shape[:-1], v.shape[-1])
+        attend = self._attend(q.shape[-1], v.shape[-1], str(q.dtype), mask)
+        return by_heads(lambda *heads: np.asarray(attend(*heads)), q, k, v, form="hnd")
 
-    def _one_head(self, head_dim: int, value_dim: int, dtype: np.dtype[Any]) -> Any:
+    def _make_attend(self, head_dim: int, value_dim: int, dtype: str, mask: str) -> Any:
+        module = self._one_head(head_dim, value_dim, dtype)
+
+        def attend(q: JaxArray, k: JaxArray, v: JaxArray) -> Any:
+            q_len, k_len = len(q), len(k)
+            seen = np.tri(q_len, k_len, k_len - q_len, dtype=bool) if mask == "causal" else None
+            return module(q, k, v, mask=seen)
+
+        return self.jax.vmap(attend)
+
+    def _one_head(self, head_dim: int, value_dim: int, dtype: str) -> Any:
         module = self.equinox.nn.MultiheadAttention(
             num_heads=1,
             query_size=head_dim,
@@ -105,36 +107,10 @@ class EquinoxAdapter(EquinoxRotary):
         )
 
 
-class EquinoxThetaAdapter(EquinoxRotary):
-    """The rotary embedding where a rotary embedding of the default theta has been called before.
+def _in_sequences(turn: Callable[[Array], JaxArray], x: Array, positions: Positions) -> Any:
+    """Rows at any positions, in sequences of few lengths, for which the code is compiled."""
 
-    As in any model whose layers differ in theta.
-    """
+    def turn_heads(sequence: Array) -> Any:
+        return by_heads(lambda heads: np.asarray(turn(heads)), sequence, form="hnd")
 
-    def _module(self, head_dim: int, base: float) -> Callable[[JaxArray], JaxArray]:
-        module = super()._module(head_dim, base)
-        first = self.equinox.nn.RotaryPositionalEmbedding(head_dim)
-
-        def second(rows: JaxArray) -> JaxArray:
-            first(rows)
-            return module(rows)
-
-        return second
-
-
-def _by_sequences(function: Callable[[Any], JaxArray], x: Array, positions: Positions) -> Array:
-    """A function of whole sequences, for rows that stand at any positions.
-
-    A position that is asked for twice needs two sequences. Their length is a power of two, since
-    each new one is compiled.
-    """
-    result = np.empty_like(x)
-    length = 1 << max(6, int(positions.max(initial=0)).bit_length())
-    times = np.array([np.sum(positions[:i] == at) for i, at in enumerate(positions)], np.int64)
-    for head in np.ndindex(x.shape[:-2]):
-        for time in range(int(times.max(initial=0)) + 1):
-            rows, at = times == time, positions[times == time]
-            sequence = np.zeros((length, x.shape[-1]), x.dtype)
-            sequence[at] = x[head][rows]
-            result[head][rows] = np.asarray(function(sequence))[at]
-    return result
+    return in_sequence(turn_heads, x, positions, span(positions, power_of_two=True))

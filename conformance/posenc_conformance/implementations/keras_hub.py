@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
-from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from posenc_conformance import claims
+from posenc_conformance.adapters import EXACT, FLOATS, Array, Positions, by_heads
+from posenc_conformance.adapters.jax import backward, compiled
 
-Array = npt.NDArray[Any]
-Positions = npt.NDArray[np.int64]
 Method = Callable[..., Any]
-FLOATS = ("float32", "bfloat16", "float16")
-EXACT = 2**24
-"""Positions are cast to float32, which holds every integer up to here."""
 
 
 class KerasHub:
@@ -29,31 +23,22 @@ class KerasHub:
 
     def __init__(self) -> None:
         os.environ["KERAS_BACKEND"] = "jax"
-        import jax
         import keras_hub
 
-        self.jax = jax
         self.layers = keras_hub.layers
-        self._rotary = lru_cache(maxsize=64)(self._make_rotary)
+        self._rotary = compiled(self._make_rotary)
 
     def _turned(self, x: Any, positions: Positions, **parameters: Any) -> Any:
-        rows, head_dim = x.shape[-2:]
-        layer = self._rotary(dtype=str(x.dtype), **parameters)
-        heads = self.jax.numpy.reshape(x, (1, math.prod(x.shape[:-2]), rows, head_dim))
-        turned = layer(heads.swapaxes(1, 2), positions=positions)
-        return turned.swapaxes(1, 2).reshape(x.shape)
+        return self._rotary(dtype=str(x.dtype), **parameters)(x, positions)
 
-    def _backward(self, method: Method, x: Array, positions: Positions, **parameters: Any) -> Any:
-        """What ``jax.vjp`` makes of a method that is linear in x, for x the gradient."""
-        _result, pull_back = self.jax.vjp(
-            lambda each: method(each, positions, **parameters), np.zeros_like(x)
+    def _make_rotary(self, kind: str = "layers", **parameters: Any) -> Method:
+        new = self.layers.RotaryEmbedding
+        if kind == "llama":
+            new = _code("llama.llama_rotary_embedding").LlamaRotaryEmbedding
+        layer = new(**parameters)
+        return lambda x, positions: by_heads(
+            lambda heads: layer(heads, positions=positions), x, form="bnhd"
         )
-        return pull_back(self.jax.numpy.asarray(x))[0]
-
-    def _make_rotary(self, kind: str = "layers", **parameters: Any) -> Any:
-        if kind == "layers":
-            return self.layers.RotaryEmbedding(**parameters)
-        return _code("llama.llama_rotary_embedding").LlamaRotaryEmbedding(**parameters)
 
 
 class KerasHubAdapter(KerasHub):
@@ -72,7 +57,7 @@ class KerasHubAdapter(KerasHub):
     ======================  ====================================================================
 
     A layer gets the dtype that is judged, as in a model of that dtype policy. The backend is JAX,
-    so that TensorFlow is not needed; gradients are those of ``jax.vjp``.
+    so that TensorFlow is not needed; rotary layers run under ``jax.jit``, as Keras compiles models.
     """
 
     @claims("half", dtype=FLOATS, max_position=EXACT)
@@ -80,10 +65,7 @@ class KerasHubAdapter(KerasHub):
         """The layer without a scaling."""
         return self._turned(x, positions, max_wavelength=base)
 
-    @claims("half", dtype=FLOATS, max_position=EXACT)
-    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> Any:
-        """What ``jax.vjp`` makes of the layer."""
-        return self._backward(self.rope, x, positions, base=base)
+    rope_vjp = backward(rope)
 
     @claims("half", dtype=FLOATS, max_position=EXACT)
     def position_interpolation(
@@ -92,12 +74,7 @@ class KerasHubAdapter(KerasHub):
         """The rope_type linear."""
         return self._turned(x, positions, max_wavelength=base, scaling_factor=factor)
 
-    @claims("half", dtype=FLOATS, max_position=EXACT)
-    def position_interpolation_vjp(
-        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
-    ) -> Any:
-        """What ``jax.vjp`` makes of it."""
-        return self._backward(self.position_interpolation, x, positions, **parameters)
+    position_interpolation_vjp = backward(position_interpolation)
 
     @claims("code-half", "gpt-oss", dtype=FLOATS, max_position=EXACT)
     def yarn(
@@ -125,12 +102,7 @@ class KerasHubAdapter(KerasHub):
             truncate=ramp == "index",
         )
 
-    @claims("code-half", "gpt-oss", dtype=FLOATS, max_position=EXACT)
-    def yarn_vjp(
-        self, x: Array, positions: Positions, *, layout: str, temperature: str, **parameters: Any
-    ) -> Any:
-        """What ``jax.vjp`` makes of it."""
-        return self._backward(self.yarn, x, positions, **parameters)
+    yarn_vjp = backward(yarn)
 
     @claims("half", dtype=FLOATS, max_position=EXACT)
     def llama3(
@@ -156,10 +128,7 @@ class KerasHubAdapter(KerasHub):
             pretraining_sequence_length=original_max_position_embeddings,
         )
 
-    @claims("half", dtype=FLOATS, max_position=EXACT)
-    def llama3_vjp(self, x: Array, positions: Positions, *, layout: str, **parameters: Any) -> Any:
-        """What ``jax.vjp`` makes of it."""
-        return self._backward(self.llama3, x, positions, **parameters)
+    llama3_vjp = backward(llama3)
 
     @claims("paper", dtype=FLOATS, odd_dim="uneven", max_position=EXACT)
     def sinusoidal(self, positions: Positions, dim: int, *, base: float, dtype: str) -> Any:
@@ -194,10 +163,9 @@ class KerasHubAdapter(KerasHub):
     @claims("xlnet", dtype=FLOATS)
     def relative_shift(self, x: Array) -> Any:
         """``_rel_shift`` of the relative attention."""
-        *batch, q_len, columns = x.shape
+        q_len, columns = x.shape[-2:]
         shift = _code("xlnet.relative_attention")._rel_shift
-        heads = self.jax.numpy.reshape(x, (1, math.prod(batch), q_len, columns))
-        return shift(heads, klen=columns - q_len).reshape(*batch, q_len, columns - q_len)
+        return by_heads(lambda heads: np.asarray(shift(heads, klen=columns - q_len)), x)
 
     @claims("end")
     def causal_mask(self, q_len: int, k_len: int) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims
+from posenc_conformance.adapters import FLOATS, Array, Positions, by_heads, once
 
 
 class OnnxAdapter:
@@ -32,37 +31,28 @@ class OnnxAdapter:
         self._evaluator = ReferenceEvaluator
         self._helper = helper
         self._types = TensorProto
-        self._session = lru_cache(maxsize=32)(self._make_session)
+        self._session = once(self._make_session)
 
-    @claims(
-        "interleaved",
-        "half",
-        dtype=["float32", "bfloat16", "float16"],
-        rotation="partial",
-        max_position=2**31,
-    )
+    @claims("interleaved", "half", dtype=FLOATS, rotation="partial", max_position=2**31)
     def rope(
         self,
-        x: npt.NDArray[Any],
-        positions: npt.NDArray[np.int64],
+        x: Array,
+        positions: Positions,
         *,
         base: float,
         layout: str,
         rotary_dim: int | None = None,
-    ) -> npt.NDArray[Any]:
+    ) -> Any:
         """A model of this one operator, on x of shape [1, heads, n, head_dim]."""
-        *batch, rows, head_dim = x.shape
         places, ids = np.unique(positions, return_inverse=True)
-        angles = _angles(places, head_dim if rotary_dim is None else rotary_dim, base)
+        angles = _angles(places, x.shape[-1] if rotary_dim is None else rotary_dim, base)
         session = self._session(layout == "interleaved", rotary_dim or 0, x.dtype)
         feed = {
-            "X": x.reshape(1, math.prod(batch), rows, head_dim),
             "cos_cache": np.cos(angles).astype(x.dtype),
             "sin_cache": np.sin(angles).astype(x.dtype),
             "position_ids": ids[None],
         }
-        result: npt.NDArray[Any] = session.run(None, feed)[0]
-        return result.reshape(x.shape)
+        return by_heads(lambda heads: session.run(None, {"X": heads, **feed})[0], x)
 
     def _make_session(self, interleaved: bool, rotary_dim: int, dtype: np.dtype[Any]) -> Any:
         make = self._helper
@@ -84,6 +74,6 @@ class OnnxAdapter:
         return self._evaluator(model)
 
 
-def _angles(positions: npt.NDArray[np.int64], rotated: int, base: float) -> npt.NDArray[Any]:
+def _angles(positions: Positions, rotated: int, base: float) -> npt.NDArray[np.float64]:
     frequencies = base ** (-np.arange(0, rotated, 2) / rotated)
     return np.multiply.outer(positions.astype(np.float64), frequencies)

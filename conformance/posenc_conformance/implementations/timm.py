@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from posenc_conformance import claims, to_torch
+from posenc_conformance.adapters import (
+    ALL_FLOATS,
+    FLOATS,
+    Array,
+    Positions,
+    by_heads,
+    span,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-ALL_FLOATS = ("float64", "float32", "bfloat16", "float16")
-FLOATS = ("float32", "bfloat16", "float16")
-Array = npt.NDArray[Any]
-Positions = npt.NDArray[np.int64]
 
 
 class TimmAdapter:
@@ -52,9 +52,9 @@ class TimmAdapter:
     @claims("class-token", dtype=ALL_FLOATS)
     def conv_peg(
         self, x: Array, weight: Array, bias: Array, height: int, width: int, *, class_token: str
-    ) -> Tensor:
+    ) -> Any:
         """``PosConv`` or ``ConvPosEnc``."""
-        values, kernels = to_torch(x), to_torch(weight)
+        kernels = to_torch(weight)
         dim, size, _ = kernels.shape
         if class_token == "first":
             module = self._modules["first"](dim, k=size)
@@ -64,8 +64,7 @@ class TimmAdapter:
             convolution = module.proj[0]
         convolution.weight.data = kernels[:, None]
         convolution.bias.data = to_torch(bias)
-        rows = values.reshape(-1, *values.shape[-2:])
-        return module(rows, (height, width)).reshape(values.shape)
+        return by_heads(lambda rows: module(rows, (height, width)), to_torch(x), form="hnd")
 
     @claims("rope-vit", "eva", dtype=FLOATS, max_position=127)
     def rope_2d(self, x: Array, positions: Positions, *, base: float, order: str) -> Tensor:
@@ -123,5 +122,5 @@ def _import_torchvision() -> None:
 
 def _grid(positions: Positions) -> tuple[list[int], Tensor]:
     """A grid that holds all positions, and which of its rows they are."""
-    height, width = (int(axis.max()) + 1 if axis.size else 1 for axis in positions)
+    height, width = (max(1, span(axis)) for axis in positions)
     return [height, width], to_torch(positions[0] * width + positions[1])

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from posenc_conformance import claims, to_torch
+from posenc_conformance.adapters import ALL_FLOATS, Array
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-FLOATS = ("float64", "float32", "bfloat16", "float16")
-Array = npt.NDArray[Any]
 
 
 class TorchAdapter:
@@ -35,7 +31,7 @@ class TorchAdapter:
         self.masks = bias
         self.attend = torch.nn.functional.scaled_dot_product_attention
 
-    @claims("full", "causal", dtype=FLOATS)
+    @claims("full", "causal", dtype=ALL_FLOATS)
     def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Tensor:
         """``scaled_dot_product_attention``."""
         seen = None
@@ -43,7 +39,7 @@ class TorchAdapter:
             seen = self.masks.causal_lower_right(q.shape[-2], k.shape[-2])
         return self.attend(to_torch(q), to_torch(k), to_torch(v), attn_mask=seen)
 
-    @claims("causal", "unscaled", dtype=FLOATS)
+    @claims("causal", "unscaled", dtype=ALL_FLOATS)
     def attention_with_bias(
         self, q: Array, k: Array, v: Array, bias: Array, *, mask: str, scaling: str
     ) -> Tensor:

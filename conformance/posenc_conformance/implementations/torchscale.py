@@ -2,81 +2,57 @@
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import as_tensor, backward
+from posenc_conformance.adapters import (
+    ALL_FLOATS,
+    FLOATS,
+    Array,
+    Positions,
+    by_heads,
+    in_sequence,
+    once,
+)
+from posenc_conformance.adapters.torch import backward
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-FLOATS = ("float32", "bfloat16", "float16")
 
 
 class TorchscaleAdapter:
     """torchscale (seen: 0.3.0, without its dependencies): xPos and T5's bias.
 
     ``XPOS`` turns all positions from 0 on; rows that are not asked for are zeros, base 10,000 only.
-    Its scale is a buffer, and here it is float32 whatever the model is: what it computes then is
-    float32, too, and only float32 is claimed.
+    Its scale is a buffer and has the dtype of its model.
     """
 
     requires = ("torch", "torchscale")
 
     def __init__(self) -> None:
-        import torch
         from torchscale.component.relative_position_bias import RelativePositionBias
         from torchscale.component.xpos_relative_position import XPOS
 
-        self.torch = torch
         self._bias = RelativePositionBias
-        self._xpos = lru_cache(maxsize=32)(XPOS)
+        self._xpos = once(lambda dim, base, dtype: XPOS(dim, base).to(dtype))
 
-    @claims("torchscale", base=10000.0, max_position=4095)
-    def xpos(
-        self,
-        x: npt.NDArray[Any],
-        positions: npt.NDArray[np.int64],
-        *,
-        scale_base: float,
-        downscale: int,
-    ) -> Tensor:
+    @claims("torchscale", dtype=FLOATS, base=10000.0, max_position=4095)
+    def xpos(self, x: Array, positions: Positions, *, scale_base: float, downscale: int) -> Any:
         """``XPOS`` on x of shape [heads, length, head_dim]."""
-        values = as_tensor(x)
-        *batch, rows, head_dim = values.shape
-        length = int(positions.max()) + 1 if rows else 0
-        module = self._xpos(head_dim, scale_base)
-        turned = values.clone()
-        for row, position in enumerate(positions):
-            every = values.new_zeros(math.prod(batch), length, head_dim)
-            every[:, position] = values[..., row, :].reshape(-1, head_dim)
-            whole = module(every, downscale=bool(downscale))
-            turned[..., row, :] = whole[:, position].reshape(*batch, head_dim)
-        return turned
+        values = to_torch(x)
+        module = self._xpos(x.shape[-1], scale_base, values.dtype)
 
-    @claims("torchscale", base=10000.0, max_position=4095)
-    def xpos_vjp(
-        self,
-        x: npt.NDArray[Any],
-        positions: npt.NDArray[np.int64],
-        *,
-        base: float,
-        center: str,
-        layout: str,
-        **parameters: Any,
-    ) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.xpos, x, positions, **parameters)
+        def turn(sequence: Tensor) -> Any:
+            return by_heads(lambda x: module(x, downscale=bool(downscale)), sequence, form="hnd")
+
+        return in_sequence(turn, values, positions)
+
+    xpos_vjp = backward(xpos)
 
     @claims("bidirectional", "causal")
     def t5_bucket(
         self,
-        relative_position: npt.NDArray[np.int64],
+        relative_position: Positions,
         *,
         direction: str,
         num_buckets: int,
@@ -87,15 +63,9 @@ class TorchscaleAdapter:
             to_torch(relative_position), direction == "bidirectional", num_buckets, max_distance
         )
 
-    @claims("bidirectional", "causal", dtype=("float64", *FLOATS))
+    @claims("bidirectional", "causal", dtype=ALL_FLOATS)
     def t5_bias(
-        self,
-        table: npt.NDArray[Any],
-        q_len: int,
-        k_len: int,
-        *,
-        direction: str,
-        max_distance: int,
+        self, table: Array, q_len: int, k_len: int, *, direction: str, max_distance: int
     ) -> Tensor:
         """``RelativePositionBias`` after a step for each key before the queries."""
         weights = to_torch(table)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import as_tensor, backward, gradient
+from posenc_conformance.adapters import (
+    ALL_FLOATS,
+    EXACT,
+    FLOATS,
+    Array,
+    Positions,
+    by_heads,
+    once,
+)
+from posenc_conformance.adapters.torch import backward
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-FLOATS = ("float32", "bfloat16", "float16")
-ALL_FLOATS = ("float64", *FLOATS)
-EXACT = 2**24
 HEAD_DIMS = (8, 4, 6, 10, 16, 20, 32, 34, 64, 80, 96, 100, 128, 130, 192, 256, 512)
 """``RotaryEmbedding`` divides by dim - 2, whatever it is asked for: there is none of two."""
-Array = npt.NDArray[Any]
-Positions = npt.NDArray[np.int64]
 
 
 class XTransformersAdapter:
@@ -42,40 +41,32 @@ class XTransformersAdapter:
         self.torch = torch
         self.code = x_transformers
         self._attend = Attend
-        self._rotary = lru_cache(maxsize=64)(x_transformers.RotaryEmbedding)
-        self._alibi = lru_cache(maxsize=64)(x_transformers.AlibiPositionalBias)
+        self._rotary = once(x_transformers.RotaryEmbedding)
+        self._alibi = once(self._make_alibi)
 
     @claims("interleaved", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
     @claims("interleaved", dtype=FLOATS, rotation="partial", head_dim=HEAD_DIMS, rotary_dim=4)
     @claims("interleaved", dtype=FLOATS, rotation="partial", head_dim=256, rotary_dim=64)
     def rope(
         self, x: Array, positions: Positions, *, base: float, rotary_dim: int | None = None
-    ) -> Tensor:
+    ) -> Any:
         """``RotaryEmbedding``, then ``apply_rotary_pos_emb``."""
-        return self._turned(to_torch(x), positions, dim=rotary_dim or x.shape[-1], base=base)
+        return self._turned(x, positions, dim=rotary_dim or x.shape[-1], base=base)
 
     @claims("interleaved", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
-    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> Tensor:
+    @backward
+    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> Any:
         """What autograd makes of it."""
-        return gradient(
-            lambda each: self._turned(each, positions, dim=x.shape[-1], base=base), to_torch(x)
-        )
+        return self.rope(x, positions, base=base)
 
     @claims("interleaved", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
     def position_interpolation(
         self, x: Array, positions: Positions, *, base: float, factor: float
-    ) -> Tensor:
+    ) -> Any:
         """The ``interpolation_factor``."""
-        return self._turned(
-            as_tensor(x), positions, dim=x.shape[-1], base=base, interpolation_factor=factor
-        )
+        return self._turned(x, positions, dim=x.shape[-1], base=base, interpolation_factor=factor)
 
-    @claims("interleaved", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
-    def position_interpolation_vjp(
-        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
-    ) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.position_interpolation, x, positions, **parameters)
+    position_interpolation_vjp = backward(position_interpolation)
 
     @claims()
     def ntk_aware_frequencies(self, rotary_dim: int, *, base: float, factor: float) -> Tensor:
@@ -84,26 +75,19 @@ class XTransformersAdapter:
         return new(dim=rotary_dim, base=base, base_rescale_factor=factor).inv_freq
 
     @claims("interleaved", dtype=FLOATS, max_position=EXACT)
-    def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> Tensor:
+    def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> Any:
         """The ``base_rescale_factor``."""
-        return self._turned(
-            as_tensor(x), positions, dim=x.shape[-1], base=base, base_rescale_factor=factor
-        )
+        return self._turned(x, positions, dim=x.shape[-1], base=base, base_rescale_factor=factor)
 
-    @claims("interleaved", dtype=FLOATS, max_position=EXACT)
-    def ntk_aware_vjp(
-        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
-    ) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.ntk_aware, x, positions, **parameters)
+    ntk_aware_vjp = backward(ntk_aware)
 
     @claims("lucidrains", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
     def xpos(
         self, x: Array, positions: Positions, *, base: float, scale_base: float, downscale: int
-    ) -> Tensor:
+    ) -> Any:
         """The scale, and its inverse for keys."""
         return self._turned(
-            as_tensor(x),
+            x,
             positions,
             power=-1 if downscale else 1,
             dim=x.shape[-1],
@@ -112,37 +96,37 @@ class XTransformersAdapter:
             scale_base=scale_base,
         )
 
-    @claims("lucidrains", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
-    def xpos_vjp(
-        self, x: Array, positions: Positions, *, center: str, layout: str, **parameters: Any
-    ) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.xpos, x, positions, **parameters)
+    xpos_vjp = backward(xpos)
 
     def _turned(
-        self, values: Tensor, positions: Positions, power: int | None = None, **parameters: Any
-    ) -> Tensor:
+        self, x: Array, positions: Positions, power: int | None = None, **parameters: Any
+    ) -> Any:
         angles, scale = self._rotary(**parameters)(to_torch(positions))
-        heads = headed(values)
-        turned = self.code.apply_rotary_pos_emb(heads, angles, scale**power if power else scale)
-        return turned.reshape(values.shape)
+        turn = self.code.apply_rotary_pos_emb
+        return by_heads(
+            lambda heads: turn(heads, angles, scale**power if power else scale), to_torch(x)
+        )
 
-    @claims("x-transformers", dtype="float32", odd_dim="refuse", max_position=EXACT)
-    def sinusoidal(self, positions: Positions, dim: int, *, base: float) -> Tensor:
-        """``ScaledSinusoidalEmbedding`` as it is initialised."""
-        module = self.code.ScaledSinusoidalEmbedding(dim, base)
+    @claims("x-transformers", dtype=FLOATS, odd_dim="refuse", max_position=EXACT)
+    def sinusoidal(self, positions: Positions, dim: int, *, base: float, dtype: str) -> Tensor:
+        """``ScaledSinusoidalEmbedding`` as it is initialised, in the dtype of its model."""
+        kind = getattr(self.torch, dtype)
+        module = self.code.ScaledSinusoidalEmbedding(dim, base).to(kind)
         where = to_torch(positions)
         return module(where[None], pos=where)
 
-    @claims("interpolated", dtype="float32")
-    def alibi_slopes(self, heads: int) -> Tensor:
-        """The slopes of a new ``AlibiPositionalBias``."""
-        return self.code.AlibiPositionalBias(heads).slopes.flatten()
+    @claims("interpolated", dtype=FLOATS)
+    def alibi_slopes(self, heads: int, *, dtype: str) -> Tensor:
+        """The slopes of ``AlibiPositionalBias``, a buffer."""
+        return self._alibi(heads, dtype).slopes.flatten()
 
-    @claims("symmetric", dtype="float32")
-    def alibi_bias(self, heads: int, q_len: int, k_len: int) -> Tensor:
+    @claims("symmetric", dtype=FLOATS)
+    def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Tensor:
         """``AlibiPositionalBias``, which keeps the largest bias that it made."""
-        return self._alibi(heads)(q_len, k_len)
+        return self._alibi(heads, dtype)(q_len, k_len)
+
+    def _make_alibi(self, heads: int, dtype: str) -> Any:
+        return self.code.AlibiPositionalBias(heads).to(getattr(self.torch, dtype))
 
     @claims("bidirectional", "causal")
     def t5_bucket(
@@ -170,32 +154,29 @@ class XTransformersAdapter:
         return module(q_len, k_len)
 
     @claims("full", "causal", dtype=FLOATS)
-    def attention_weights(self, q: Array, k: Array, *, mask: str) -> Tensor:
+    def attention_weights(self, q: Array, k: Array, *, mask: str) -> Any:
         """The weights of ``Attend``."""
-        _output, inside = self._attended(q, k, k, causal=mask == "causal")
-        return inside.post_softmax_attn.reshape(*q.shape[:-1], k.shape[-2])
+        attend = self._attend(causal=mask == "causal")
+        return by_heads(lambda q, k: attend(q, k, k)[1].post_softmax_attn, to_torch(q), to_torch(k))
 
     @claims("full", "causal", dtype=FLOATS)
-    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Tensor:
+    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Any:
         """``Attend``."""
-        output, _inside = self._attended(q, k, v, causal=mask == "causal")
-        return output.reshape(*q.shape[:-1], v.shape[-1])
+        attend = self._attend(causal=mask == "causal")
+        return by_heads(lambda *each: attend(*each)[0], *map(to_torch, (q, k, v)))
 
     @claims("causal", "unscaled", dtype=FLOATS)
     def attention_with_bias(
         self, q: Array, k: Array, v: Array, bias: Array, *, mask: str, scaling: str
-    ) -> Tensor:
+    ) -> Any:
         """``Attend`` with an ``attn_bias``."""
+        attend = self._attend(causal=mask == "causal", scale=1.0 if scaling == "unscaled" else None)
         every = self.torch.broadcast_to(to_torch(bias), (*q.shape[:-1], k.shape[-2]))
-        output, _inside = self._attended(
-            q,
-            k,
-            v,
-            bias=headed(every),
-            causal=mask == "causal",
-            scale=1.0 if scaling == "unscaled" else None,
+        return by_heads(
+            lambda q, k, v, bias: attend(q, k, v, attn_bias=bias)[0],
+            *map(to_torch, (q, k, v)),
+            every,
         )
-        return output.reshape(*q.shape[:-1], v.shape[-1])
 
     @claims("listing", dtype=FLOATS)
     def cope_scores(self, q: Array, k: Array, table: Array) -> Tensor:
@@ -203,18 +184,5 @@ class XTransformersAdapter:
         rows = to_torch(table)
         cope = self.code.CoPE(dim=rows.shape[1], heads=len(q), max_pos=len(rows))
         cope.pos_emb.data = rows
-        _output, inside = self._attended(q, k, k, causal=True, cope=cope)
-        return inside.pre_softmax_attn[0]
-
-    def _attended(
-        self, q: Array, k: Array, v: Array, bias: Tensor | None = None, **parameters: Any
-    ) -> tuple[Tensor, Any]:
-        query, key, value = (headed(to_torch(each)) for each in (q, k, v))
-        output, inside = self._attend(**parameters)(query, key, value, attn_bias=bias)
-        return output, inside
-
-
-def headed(values: Tensor) -> Tensor:
-    """x of shape ``[..., n, head_dim]`` as ``[1, heads, n, head_dim]``, as the library holds it."""
-    *batch, rows, head_dim = values.shape
-    return values.reshape(1, math.prod(batch), rows, head_dim)
+        attend = self._attend(causal=True, cope=cope)
+        return by_heads(lambda q, k: attend(q, k, k)[1].pre_softmax_attn, to_torch(q), to_torch(k))

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.transformers.base import (
-    ALL_FLOATS,
-    EXACT,
-    FLOATS,
-    Transformers,
-    table_length,
-)
+from posenc_conformance.adapters import ALL_FLOATS, EXACT, FLOATS, Array, Positions, once
+from posenc_conformance.implementations.transformers.base import Transformers
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Positions = npt.NDArray[np.int64]
+LENGTHS = {"paper": 1024, "concat": 1024, "whisper": 131_072}
+"""Of tables of positions. The first two are filled element by element in Python."""
 
 
 class Absolute(Transformers):
@@ -43,13 +35,12 @@ class Absolute(Transformers):
     learned-grid          ViT (also CLIP, BLIP), SigLIP, DeiT
     ====================  ======================================================================
 
-    Tables are built as long as the positions need, where the model would take its configured
-    maximum. DistilBERT and Marian fill theirs element by element in Python: hence their limit.
+    Models of DistilBERT and Marian have 1,024 positions here, those of Whisper 131,072.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._waves = lru_cache(maxsize=8)(self._make_waves)
+        self._waves = once(self._make_waves, size=8)
 
     @claims("paper", "concat", dtype=FLOATS, base=10000.0, odd_dim="uneven", max_position=1023)
     @claims("fairseq", "musicgen", dtype=FLOATS, base=10000.0, max_position=131_071)
@@ -64,7 +55,7 @@ class Absolute(Transformers):
     )
     def sinusoidal(
         self,
-        positions: npt.NDArray[Any],
+        positions: Array,
         dim: int,
         *,
         layout: str,
@@ -88,12 +79,12 @@ class Absolute(Transformers):
             return self._stretch(module, where, dtype, axes=2)[0]
         name = {"interleaved": "paper", "sin-cos": "concat"}[layout]
         name = "whisper" if denominator == "d/2-1" else name
-        table = self._waves(name, table_length(positions), dim, base, dtype)
+        table = self._waves(name, dim, base, dtype)
         return self.torch.nn.functional.embedding(where, table)
 
-    def _make_waves(self, name: str, length: int, dim: int, base: float, dtype: str) -> Tensor:
+    def _make_waves(self, name: str, dim: int, base: float, dtype: str) -> Tensor:
         """A whole table, in the dtype of a model."""
-        kind = getattr(self.torch, dtype)
+        kind, length = getattr(self.torch, dtype), LENGTHS[name]
         if name == "whisper":
             return self.code["whisper"].sinusoids(length, dim, base).to(kind)
         if name == "paper":
@@ -155,7 +146,7 @@ class Absolute(Transformers):
     def learned(
         self,
         positions: Positions,
-        table: npt.NDArray[Any],
+        table: Array,
         *,
         offset: str,
         padding_idx: int | None = None,
@@ -189,9 +180,7 @@ class Absolute(Transformers):
         return embeddings.position_embeddings(ids[where])
 
     @claims("vit", "siglip", "deit", dtype=FLOATS)
-    def learned_grid(
-        self, table: npt.NDArray[Any], height: int, width: int, *, class_tokens: int
-    ) -> Tensor:
+    def learned_grid(self, table: Array, height: int, width: int, *, class_tokens: int) -> Tensor:
         """``interpolate_pos_encoding``, for patches of a single pixel."""
         weights = to_torch(table)
         rows, dim = weights.shape

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.transformers.base import (
-    ALL_FLOATS,
-    FLOATS,
-    Transformers,
-    headed,
-)
+from posenc_conformance.adapters import ALL_FLOATS, FLOATS, Array, by_heads
+from posenc_conformance.implementations.transformers.base import Transformers
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Array = npt.NDArray[Any]
 
 
 class Attention(Transformers):
@@ -35,39 +27,42 @@ class Attention(Transformers):
     """
 
     @claims("full", "causal", dtype=FLOATS)
-    def attention_weights(self, q: Array, k: Array, *, mask: str) -> Tensor:
+    def attention_weights(self, q: Array, k: Array, *, mask: str) -> Any:
         """The second result of Llama's ``eager_attention_forward``."""
-        _output, weights = self._llama(q, k, k, mask)
-        return weights.reshape(*q.shape[:-1], k.shape[-2])
+        query, key = to_torch(q), to_torch(k)
+        return by_heads(lambda q, k: self._llama(q, k, k, mask)[1], query, key)
 
     @claims("full", "causal", dtype=FLOATS)
-    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Tensor:
+    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Any:
         """Llama's ``eager_attention_forward``."""
-        output, _weights = self._llama(q, k, v, mask)
-        return output.transpose(1, 2).reshape(*q.shape[:-1], v.shape[-1])
+        arrays = map(to_torch, (q, k, v))
+        return by_heads(lambda q, k, v: self._llama(q, k, v, mask)[0].swapaxes(1, 2), *arrays)
 
     @claims("causal", dtype=FLOATS)
     @claims("unscaled", dtype=ALL_FLOATS)
     def attention_with_bias(
         self, q: Array, k: Array, v: Array, bias: Array, *, scaling: str
-    ) -> Tensor:
+    ) -> Any:
         """Llama's with the bias in its mask, T5's with a position bias."""
+        arrays = map(to_torch, (q, k, v))
         every = self.torch.broadcast_to(to_torch(bias), (*q.shape[:-1], k.shape[-2]))
-        if scaling == "root":
-            output, _weights = self._llama(q, k, v, "causal", headed(every))
-        else:
-            code = self.code["t5"]
-            module = code.T5Attention(self.transformers.T5Config(), layer_idx=0).eval()
-            query, key, value = (headed(to_torch(each)) for each in (q, k, v))
-            output, _weights = code.eager_attention_forward(
-                module, query, key, value, None, scaling=module.scaling, position_bias=headed(every)
-            )
-        return output.transpose(1, 2).reshape(*q.shape[:-1], v.shape[-1])
+
+        def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
+            if scaling == "root":
+                output, _weights = self._llama(q, k, v, "causal", bias)
+            else:
+                code = self.code["t5"]
+                module = code.T5Attention(self.transformers.T5Config(), layer_idx=0).eval()
+                output, _weights = code.eager_attention_forward(
+                    module, q, k, v, None, scaling=module.scaling, position_bias=bias
+                )
+            return output.swapaxes(1, 2)
+
+        return by_heads(attend, *arrays, every)
 
     def _llama(
-        self, q: Array, k: Array, v: Array, mask: str, bias: Tensor | float = 0.0
+        self, query: Tensor, key: Tensor, value: Tensor, mask: str, bias: Tensor | float = 0.0
     ) -> tuple[Tensor, Tensor]:
-        query, key, value = (headed(to_torch(each)) for each in (q, k, v))
         code = self.code["llama"]
         config = self.transformers.LlamaConfig(
             num_attention_heads=1,
@@ -93,7 +88,7 @@ class Attention(Transformers):
         return create_causal_mask(config, query[:, 0], None, cache)
 
     @claims("causal", dtype=FLOATS)
-    def nope_layer(self, x: Array, w_q: Array, w_k: Array, w_v: Array) -> Tensor:
+    def nope_layer(self, x: Array, w_q: Array, w_k: Array, w_v: Array) -> Any:
         """A whole ``SmolLM3Attention``."""
         values = to_torch(x)
         dim, head_dim = w_q.shape
@@ -114,15 +109,17 @@ class Attention(Transformers):
         out = self.torch.eye(dim, heads * head_dim, dtype=values.dtype)
         named = {"q_proj": query, "k_proj": key, "v_proj": value, "o_proj": out}
         layer.load_state_dict({f"{name}.weight": each for name, each in named.items()})
-        batch = values.reshape(-1, *values.shape[-2:])
-        mask = self.causal(config, batch[:, None], batch[:, None])
-        output, _weights = layer(batch, None, mask)
-        return output.reshape(values.shape)
+
+        def attend(texts: Tensor) -> Tensor:
+            mask = self.causal(config, texts[:, None], texts[:, None])
+            return layer(texts, None, mask)[0]
+
+        return by_heads(attend, values, form="hnd")
 
     @claims("weight-norm", dtype=ALL_FLOATS)
     def conv_wav2vec2(
         self, x: Array, weight_v: Array, weight_g: Array, bias: Array, *, groups: int
-    ) -> Tensor:
+    ) -> Any:
         """``Wav2Vec2PositionalConvEmbedding``, whose result the encoder adds to the frames."""
         values = to_torch(x)
         config = self.transformers.Wav2Vec2Config(
@@ -138,5 +135,4 @@ class Attention(Transformers):
                 "conv.parametrizations.weight.original1": to_torch(weight_v),
             }
         )
-        frames = values.reshape(-1, *values.shape[-2:])
-        return (frames + module(frames)).reshape(values.shape)
+        return by_heads(lambda frames: frames + module(frames), values, form="hnd")

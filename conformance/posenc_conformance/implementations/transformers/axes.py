@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import as_tensor, backward
-from posenc_conformance.implementations.transformers.base import (
+from posenc_conformance.adapters import (
     EXACT,
     FLOATS,
-    Transformers,
+    Array,
+    Positions,
+    by_heads,
     headed,
+    once,
 )
+from posenc_conformance.adapters.torch import backward
+from posenc_conformance.implementations.transformers.base import Transformers
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Array = npt.NDArray[Any]
-Positions = npt.NDArray[np.int64]
 
 
 class Axes(Transformers):
@@ -43,7 +43,7 @@ class Axes(Transformers):
 
     def __init__(self) -> None:
         super().__init__()
-        self._qwen2_vl = lru_cache(maxsize=8)(self._make_qwen2_vl)
+        self._qwen2_vl = once(self._make_qwen2_vl)
 
     @claims("qwen2-vl", dtype=FLOATS, max_position=EXACT)
     @claims("qwen3-vl", "glm-4v", dtype=FLOATS, rotation="partial", max_position=EXACT)
@@ -56,7 +56,7 @@ class Axes(Transformers):
         base: float,
         layout: str,
         allocation: str,
-    ) -> Tensor:
+    ) -> Any:
         """The model's rotary module, then its ``apply_rotary_pos_emb``."""
         head_dim = x.shape[-1]
         auto = self.transformers
@@ -82,18 +82,10 @@ class Axes(Transformers):
         else:
             code = self.code["qwen2_vl"]
             module = code.Qwen2VLRotaryEmbedding(auto.Qwen2VLTextConfig(**config))
-        heads = headed(as_tensor(x))
-        cos, sin = module(heads, to_torch(positions)[:, None])
-        query, _key = code.apply_rotary_pos_emb(heads, heads, cos, sin)
-        return query.reshape(x.shape)
+        ids, rotate = to_torch(positions)[:, None], code.apply_rotary_pos_emb
+        return by_heads(lambda heads: rotate(heads, heads, *module(heads, ids))[0], to_torch(x))
 
-    @claims("qwen2-vl", dtype=FLOATS, max_position=EXACT)
-    @claims("qwen3-vl", "glm-4v", dtype=FLOATS, rotation="partial", max_position=EXACT)
-    def m_rope_vjp(
-        self, x: Array, positions: Positions, sections: npt.NDArray[np.int64], **parameters: Any
-    ) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.m_rope, x, positions, sections, **parameters)
+    m_rope_vjp = backward(m_rope)
 
     @claims("spatial")
     def m_rope_position_ids(self, segments: npt.NDArray[np.int64], *, merge_size: int) -> Tensor:
@@ -138,7 +130,7 @@ class Axes(Transformers):
         progression: str,
     ) -> Tensor:
         """The vision tower's rotary module, then its function."""
-        values, places, auto = headed(as_tensor(x)), to_torch(positions).T, self.transformers
+        values, places, auto = headed(to_torch(x)), to_torch(positions).T, self.transformers
         head_dim = x.shape[-1]
         if order == "column-first":
             places = places.flip(-1)
@@ -180,7 +172,4 @@ class Axes(Transformers):
             turned = turned.transpose(0, 1)
         return turned.reshape(x.shape)
 
-    @claims("rope-vit", "qwen2-vl", "pixtral-half", "gemma-4", dtype=FLOATS, max_position=EXACT)
-    def rope_2d_vjp(self, x: Array, positions: Positions, **parameters: Any) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.rope_2d, x, positions, **parameters)
+    rope_2d_vjp = backward(rope_2d)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.transformers.base import ALL_FLOATS, FLOATS, Transformers
+from posenc_conformance.adapters import ALL_FLOATS, FLOATS, Array, Positions
+from posenc_conformance.implementations.transformers.base import Transformers
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,7 +45,7 @@ class Biases(Transformers):
     @claims("bidirectional", "causal")
     def t5_bucket(
         self,
-        relative_position: npt.NDArray[np.int64],
+        relative_position: Positions,
         *,
         direction: str,
         num_buckets: int,
@@ -58,10 +56,10 @@ class Biases(Transformers):
             to_torch(relative_position), direction == "bidirectional", num_buckets, max_distance
         )
 
-    @claims("bidirectional", "causal", dtype=("float64", *FLOATS))
+    @claims("bidirectional", "causal", dtype=ALL_FLOATS)
     def t5_bias(
         self,
-        table: npt.NDArray[Any],
+        table: Array,
         q_len: int,
         k_len: int,
         *,
@@ -78,7 +76,7 @@ class Biases(Transformers):
     @claims("bidirectional", "causal", dtype=ALL_FLOATS)
     def t5_bias_vjp(
         self,
-        gradient: npt.NDArray[Any],
+        gradient: Array,
         *,
         direction: str,
         num_buckets: int,
@@ -104,7 +102,7 @@ class Biases(Transformers):
         return self.code["t5"].T5Attention(config, has_relative_attention_bias=True, layer_idx=0)
 
     @claims(dtype=ALL_FLOATS)
-    def clipped_bias(self, table: npt.NDArray[Any], q_len: int, k_len: int) -> Tensor:
+    def clipped_bias(self, table: Array, q_len: int, k_len: int) -> Tensor:
         """``EsmFoldRelativePosition``, the rows of the last residues."""
         weights = to_torch(table)
         module = self._esmfold(*weights.shape).to(weights.dtype)
@@ -113,7 +111,7 @@ class Biases(Transformers):
         return self._pairs(module, q_len, k_len)
 
     @claims(dtype=ALL_FLOATS)
-    def clipped_bias_vjp(self, gradient: npt.NDArray[Any], *, rows: int) -> Tensor:
+    def clipped_bias_vjp(self, gradient: Array, *, rows: int) -> Tensor:
         """What autograd makes of it, for the rows of the table that serve pairs."""
         heads, q_len, k_len = gradient.shape
         cotangent = to_torch(gradient)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from posenc_conformance import claims, to_torch
+from posenc_conformance.adapters import Positions
 from posenc_conformance.implementations.transformers.base import Transformers
 
 if TYPE_CHECKING:
@@ -78,23 +76,21 @@ class Masks(Transformers):
         return cache
 
     @claims("zero")
-    def padded_position_ids(self, attention_mask: npt.NDArray[np.int64]) -> Tensor:
+    def padded_position_ids(self, attention_mask: Positions) -> Tensor:
         """``GenerationMixin._prepare_position_ids_for_generation``."""
         mask = to_torch(attention_mask)
         prepare = self.transformers.GenerationMixin._prepare_position_ids_for_generation
         return prepare(None, mask, {"attention_mask": mask})
 
     @claims()
-    def fairseq_position_ids(
-        self, attention_mask: npt.NDArray[np.int64], padding_index: int
-    ) -> Tensor:
+    def fairseq_position_ids(self, attention_mask: Positions, padding_index: int) -> Tensor:
         """``RobertaEmbeddings.create_position_ids_from_input_ids``."""
         tokens = padding_index + to_torch(attention_mask)
         create = self.code["roberta"].RobertaEmbeddings.create_position_ids_from_input_ids
         return create(tokens, padding_index)
 
     @claims()
-    def packed_position_ids(self, lengths: npt.NDArray[np.int64]) -> Any:
+    def packed_position_ids(self, lengths: Positions) -> Any:
         """``DataCollatorWithFlattening``."""
         texts = [{"input_ids": [0] * int(length)} for length in lengths]
         packed = self.transformers.DataCollatorWithFlattening()(texts, return_tensors="np")

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import logits
-from posenc_conformance.implementations.transformers.base import FLOATS, Transformers
+from posenc_conformance.adapters import FLOATS, Array, Positions, by_heads, once
+from posenc_conformance.adapters.torch import at_the_end, logits
+from posenc_conformance.implementations.transformers.base import Transformers
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Array = npt.NDArray[Any]
 
 
 class Relative(Transformers):
@@ -39,7 +34,7 @@ class Relative(Transformers):
 
     def __init__(self) -> None:
         super().__init__()
-        self._xlnet = lru_cache(maxsize=32)(self._make_xlnet)
+        self._xlnet = once(self._make_xlnet)
 
     @claims("key-minus-query", dtype=FLOATS)
     def shaw_scores(self, q: Array, k: Array, table: Array) -> Tensor:
@@ -55,7 +50,7 @@ class Relative(Transformers):
         module = code.Wav2Vec2BertSelfAttention(config).to(rows.dtype).eval()
         module.load_state_dict({"distance_embedding.weight": rows}, strict=False)
         every, bias = code._apply_relative_key_position_encoding(
-            module, _all_queries(query, key)[None], key[None]
+            module, at_the_end(query, key.shape[1])[None], key[None]
         )
         scores = logits(
             lambda: code.eager_attention_forward(
@@ -65,13 +60,11 @@ class Relative(Transformers):
         return scores[0, :, key.shape[1] - query.shape[1] :].to(query.dtype)
 
     @claims("xlnet", dtype=FLOATS)
-    def relative_shift(self, x: Array) -> Tensor:
+    def relative_shift(self, x: Array) -> Any:
         """``XLNetRelativeAttention.rel_shift_bnij``."""
-        values = to_torch(x)
-        *batch, q_len, columns = values.shape
+        q_len, columns = x.shape[-2:]
         shift = self.code["xlnet"].XLNetRelativeAttention.rel_shift_bnij
-        shifted = shift(values.reshape(1, -1, q_len, columns), klen=columns - q_len)
-        return shifted.reshape(*batch, q_len, columns - q_len)
+        return by_heads(lambda heads: shift(heads, klen=columns - q_len), to_torch(x))
 
     @claims("xlnet", dtype=FLOATS, clamping="clamped")
     @claims("conformer", dtype=FLOATS)
@@ -128,7 +121,7 @@ class Relative(Transformers):
         layer.linear_pos.weight.data = w_kr.transpose(1, 2).reshape(heads * head_dim, dim)
         distances = waves(k.new_zeros(1, k.shape[1], dim))
         query, bias = code._apply_relative_position_encoding(
-            layer, _all_queries(q, k)[None], k[None], distances
+            layer, at_the_end(q, k.shape[1])[None], k[None], distances
         )
         scores = logits(
             lambda: code.eager_attention_forward(
@@ -140,7 +133,7 @@ class Relative(Transformers):
     @claims("growing")
     def deberta_bucket(
         self,
-        relative_position: npt.NDArray[np.int64],
+        relative_position: Positions,
         *,
         num_buckets: int,
         max_relative_positions: int,
@@ -225,10 +218,3 @@ def _sizes(q: Array) -> dict[str, Any]:
         "num_attention_heads": 2 * heads,
         "relative_attention": True,
     }
-
-
-def _all_queries(query: Tensor, key: Tensor) -> Tensor:
-    """As many queries as keys: zeros before those that are asked for."""
-    import torch
-
-    return torch.nn.functional.pad(query, (0, 0, key.shape[1] - query.shape[1], 0))

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.torch_tools import as_tensor, backward
-from posenc_conformance.implementations.transformers.base import (
-    EXACT,
-    FLOATS,
-    Transformers,
-    headed,
-)
+from posenc_conformance.adapters import EXACT, FLOATS, Array, Positions, by_heads, once
+from posenc_conformance.adapters.torch import backward
+from posenc_conformance.implementations.transformers.base import Transformers
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Array = npt.NDArray[Any]
-Positions = npt.NDArray[np.int64]
 
 LARGEST_LENGTH = 16_384
 """Of the sequences for which dynamic scaling is asked: it follows from the positions."""
@@ -48,7 +39,7 @@ class Rotary(Transformers):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rotary = lru_cache(maxsize=64)(self._make_rotary)
+        self._rotary = once(self._make_rotary)
 
     @claims("interleaved", "half", dtype=FLOATS, rotation="partial", max_position=EXACT)
     @claims("interleaved-to-half", dtype=FLOATS, max_position=EXACT)
@@ -60,16 +51,11 @@ class Rotary(Transformers):
         base: float,
         layout: str,
         rotary_dim: int | None = None,
-    ) -> Tensor:
+    ) -> Any:
         """Queries turned by the model of the layout."""
-        module, rotate = self._rotary(layout, x.shape[-1], rotary_dim, rope_theta=base)
-        return _turned(module, rotate, as_tensor(x), positions)
+        return self._scaled(x, positions, layout, rotary_dim=rotary_dim, rope_theta=base)
 
-    @claims("interleaved", "half", dtype=FLOATS, rotation="partial", max_position=EXACT)
-    @claims("interleaved-to-half", dtype=FLOATS, max_position=EXACT)
-    def rope_vjp(self, x: Array, positions: Positions, **parameters: Any) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.rope, x, positions, **parameters)
+    rope_vjp = backward(rope)
 
     @claims()
     def position_interpolation_frequencies(
@@ -81,18 +67,13 @@ class Rotary(Transformers):
     @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
     def position_interpolation(
         self, x: Array, positions: Positions, *, base: float, factor: float, layout: str
-    ) -> Tensor:
+    ) -> Any:
         """The rope_type linear."""
         return self._scaled(
             x, positions, layout, rope_type="linear", rope_theta=base, factor=factor
         )
 
-    @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
-    def position_interpolation_vjp(
-        self, x: Array, positions: Positions, **parameters: Any
-    ) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.position_interpolation, x, positions, **parameters)
+    position_interpolation_vjp = backward(position_interpolation)
 
     @claims()
     def dynamic_ntk_frequencies(
@@ -125,7 +106,7 @@ class Rotary(Transformers):
         original_max_position_embeddings: int,
         length: int,
         layout: str,
-    ) -> Tensor:
+    ) -> Any:
         """The rope_type dynamic, of a model that has not seen any other sequence."""
         return self.dynamic(
             x,
@@ -137,10 +118,7 @@ class Rotary(Transformers):
             factor=factor,
         )
 
-    @claims("interleaved", "half", dtype=FLOATS, max_position=LARGEST_LENGTH - 1)
-    def dynamic_ntk_vjp(self, x: Array, positions: Positions, **parameters: Any) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.dynamic_ntk, x, positions, **parameters)
+    dynamic_ntk_vjp = backward(dynamic_ntk)
 
     def dynamic(
         self,
@@ -151,7 +129,7 @@ class Rotary(Transformers):
         original_max_position_embeddings: int,
         seen: int = 0,
         **rope: Any,
-    ) -> Tensor:
+    ) -> Any:
         """The rope_type dynamic, of a model that has seen a sequence of another length.
 
         The module takes the largest position for the end of the sequence; so a row is added there.
@@ -163,7 +141,7 @@ class Rotary(Transformers):
             rope_type="dynamic",
             **rope,
         )
-        values = self.torch.nn.functional.pad(as_tensor(x), (0, 0, 0, 1))
+        values = self.torch.nn.functional.pad(to_torch(x), (0, 0, 0, 1))
         if seen:
             module(values, self.torch.tensor([[seen - 1]]))
         return _turned(module, rotate, values, np.append(positions, length - 1))[..., :-1, :]
@@ -202,7 +180,7 @@ class Rotary(Transformers):
         high_freq_factor: float,
         original_max_position_embeddings: int,
         layout: str,
-    ) -> Tensor:
+    ) -> Any:
         """The rope_type llama3."""
         return self._scaled(
             x,
@@ -216,10 +194,7 @@ class Rotary(Transformers):
             original_max_position_embeddings=original_max_position_embeddings,
         )
 
-    @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
-    def llama3_vjp(self, x: Array, positions: Positions, **parameters: Any) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.llama3, x, positions, **parameters)
+    llama3_vjp = backward(llama3)
 
     @claims()
     def p_rope_frequencies(self, rotary_dim: int, *, base: float, proportion: float) -> Tensor:
@@ -232,7 +207,7 @@ class Rotary(Transformers):
         )
 
     @claims("half", dtype=FLOATS, max_position=EXACT)
-    def p_rope(self, x: Array, positions: Positions, *, base: float, proportion: float) -> Tensor:
+    def p_rope(self, x: Array, positions: Positions, *, base: float, proportion: float) -> Any:
         """The rope_type proportional, of Gemma 4."""
         return self._scaled(
             x,
@@ -243,12 +218,7 @@ class Rotary(Transformers):
             partial_rotary_factor=proportion,
         )
 
-    @claims("half", dtype=FLOATS, max_position=EXACT)
-    def p_rope_vjp(
-        self, x: Array, positions: Positions, *, layout: str, **parameters: Any
-    ) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.p_rope, x, positions, **parameters)
+    p_rope_vjp = backward(p_rope)
 
     @claims("code", "gpt-oss")
     def yarn_frequencies(
@@ -299,7 +269,7 @@ class Rotary(Transformers):
         attention_factor: float | None = None,
         mscale: float | None = None,
         mscale_all_dim: float | None = None,
-    ) -> Tensor:
+    ) -> Any:
         """The rope_type yarn, of gpt-oss if bounds are not rounded."""
         return self._scaled(
             x,
@@ -318,32 +288,18 @@ class Rotary(Transformers):
             mscale_all_dim=mscale_all_dim,
         )
 
-    @claims(
-        "code-half",
-        "code-interleaved",
-        dtype=FLOATS,
-        rotation="partial",
-        attention=("explicit", "mscale"),
-        max_position=EXACT,
-    )
-    @claims("gpt-oss", dtype=FLOATS, attention=("explicit", "mscale"), max_position=EXACT)
-    def yarn_vjp(
-        self, x: Array, positions: Positions, *, temperature: str, **parameters: Any
-    ) -> Tensor:
-        """What autograd makes of it."""
-        return backward(self.yarn, x, positions, **parameters)
+    yarn_vjp = backward(yarn)
 
     @claims()
     def longrope_frequencies(self, factors: Array, *, base: float) -> Tensor:
         """The inverse frequencies of rope_type longrope in long texts."""
-        divisors = tuple(factors.tolist())
         return self._frequencies(
-            2 * len(divisors),
+            2 * len(factors),
             length=2,
             rope_type="longrope",
             rope_theta=base,
-            short_factor=[1.0] * len(divisors),
-            long_factor=[*divisors],
+            short_factor=[1.0] * len(factors),
+            long_factor=factors.tolist(),
             factor=1.0,
             original_max_position_embeddings=1,
         )
@@ -361,7 +317,7 @@ class Rotary(Transformers):
         original_max_position_embeddings: int,
         rotary_dim: int | None = None,
         attention_factor: float | None = None,
-    ) -> Tensor:
+    ) -> Any:
         """Phi-3 with rope_type longrope."""
         return self._scaled(
             x,
@@ -370,33 +326,18 @@ class Rotary(Transformers):
             rotary_dim=rotary_dim,
             rope_type="longrope",
             rope_theta=base,
-            short_factor=tuple(short_factors.astype(float).tolist()),
-            long_factor=tuple(long_factors.astype(float).tolist()),
+            short_factor=short_factors.astype(float).tolist(),
+            long_factor=long_factors.astype(float).tolist(),
             factor=factor,
             original_max_position_embeddings=original_max_position_embeddings,
             attention_factor=attention_factor,
         )
 
-    @claims("phi-3", dtype=FLOATS, rotation="partial", attention="explicit", max_position=EXACT)
-    def longrope_vjp(
-        self,
-        x: Array,
-        positions: Positions,
-        short_factors: Array,
-        long_factors: Array,
-        *,
-        choice: str,
-        amplitude: str,
-        layout: str,
-        **parameters: Any,
-    ) -> Tensor:
-        """What autograd makes of it."""
-        lists = short_factors, long_factors
-        return backward(self.longrope, x, positions, *lists, **parameters)
+    longrope_vjp = backward(longrope)
 
-    def _scaled(self, x: Array, positions: Positions, layout: str, **rope: Any) -> Tensor:
+    def _scaled(self, x: Array, positions: Positions, layout: str, **rope: Any) -> Any:
         module, rotate = self._rotary(layout, x.shape[-1], **rope)
-        return _turned(module, rotate, as_tensor(x), positions)
+        return _turned(module, rotate, to_torch(x), positions)
 
     def _frequencies(
         self,
@@ -425,7 +366,8 @@ class Rotary(Transformers):
     ) -> tuple[Any, Any]:
         """Module and function of the model that stands for a layout."""
         auto = self.transformers
-        rope = {"rope_type": "default", **_listed(rope)}
+        given = {name: value for name, value in rope.items() if value is not None}
+        rope = {"rope_type": "default", **given}
         sizes: Mapping[str, Any] = {
             "hidden_size": head_dim,
             "num_attention_heads": 1,
@@ -465,17 +407,6 @@ class Rotary(Transformers):
         return code.GPTNeoXRotaryEmbedding(config), code.apply_rotary_pos_emb
 
 
-def _listed(rope: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as a configuration has them; those that are not given stand for a default."""
-    return {
-        name: [*value] if isinstance(value, tuple) else value
-        for name, value in rope.items()
-        if value is not None
-    }
-
-
-def _turned(module: Any, rotate: Any, values: Tensor, positions: Positions) -> Tensor:
-    heads = headed(values)
-    cos, sin = module(heads, to_torch(positions)[None])
-    query, _key = rotate(heads, heads, cos, sin)
-    return query.reshape(values.shape)
+def _turned(module: Any, rotate: Any, values: Tensor, positions: Positions) -> Any:
+    ids = to_torch(positions)[None]
+    return by_heads(lambda heads: rotate(heads, heads, *module(heads, ids))[0], values)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from posenc_conformance import claims, to_torch
-from posenc_conformance.implementations.transformers.base import FLOATS, table_length
+from posenc_conformance.adapters import FLOATS, Array, Positions, by_heads, once
 from posenc_conformance.implementations.transformers.rotary import LARGEST_LENGTH, Rotary
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+CONTEXT = 131_072
 
 
 class TransformersGPTJAdapter:
@@ -32,28 +30,22 @@ class TransformersGPTJAdapter:
 
         self.torch = torch
         self.gptj = modeling_gptj
-        self._table = lru_cache(maxsize=8)(modeling_gptj.create_sinusoidal_positions)
+        self._table = once(modeling_gptj.create_sinusoidal_positions, size=8)
 
-    @claims("interleaved", dtype=FLOATS, rotation="partial", base=10000.0, max_position=131_071)
-    def rope(
-        self,
-        x: npt.NDArray[Any],
-        positions: npt.NDArray[np.int64],
-        *,
-        rotary_dim: int | None = None,
-    ) -> Tensor:
+    @claims("interleaved", dtype=FLOATS, rotation="partial", base=10000.0)
+    def rope(self, x: Array, positions: Positions, *, rotary_dim: int | None = None) -> Any:
         """As in ``GPTJAttention.forward``, heads after positions."""
-        values = to_torch(x)
-        *batch, rows, head_dim = values.shape
-        rotated = head_dim if rotary_dim is None else rotary_dim
-        ids = to_torch(positions)[None]
-        table = self.gptj.get_embed_positions(self._table(table_length(positions), rotated), ids)
-        waves = self.torch.gather(table, 1, ids[..., None].expand(1, rows, table.shape[-1]))
+        values, ids = to_torch(x), to_torch(positions)[None]
+        rotated = x.shape[-1] if rotary_dim is None else rotary_dim
+        table = self.gptj.get_embed_positions(self._table(CONTEXT, rotated), ids)
+        waves = self.torch.gather(table, 1, ids[..., None].expand(*ids.shape, table.shape[-1]))
         sin, cos = waves.to(values.dtype).tensor_split(2, dim=-1)
-        heads = values.reshape(1, math.prod(batch), rows, head_dim).transpose(1, 2)
-        turned = self.gptj.apply_rotary_pos_emb(heads[..., :rotated], sin, cos)
-        whole = self.torch.cat([turned, heads[..., rotated:]], dim=-1)
-        return whole.transpose(1, 2).reshape(values.shape)
+
+        def turn(heads: Tensor) -> Tensor:
+            turned = self.gptj.apply_rotary_pos_emb(heads[..., :rotated], sin, cos)
+            return self.torch.cat([turned, heads[..., rotated:]], dim=-1)
+
+        return by_heads(turn, values, form="bnhd")
 
 
 class TransformersFalconAdapter:
@@ -99,8 +91,8 @@ class TransformersDynamicAdapter:
     @claims("half", dtype=FLOATS, max_position=LARGEST_LENGTH - 1)
     def dynamic_ntk(
         self,
-        x: npt.NDArray[Any],
-        positions: npt.NDArray[np.int64],
+        x: Array,
+        positions: Positions,
         *,
         base: float,
         factor: float,

@@ -1,0 +1,91 @@
+"""What adapters of PyTorch's libraries have in common: gradients, and logits that stay inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from posenc_conformance.arrays import to_torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Method = Callable[..., Any]
+
+
+def backward(forward: Method) -> Method:
+    """A method for the backward pass: what autograd makes of another method, which is linear in x.
+
+    Its claims are those of the other one: ``rope_vjp = backward(rope)`` is all that is needed. The
+    other method is called with a tensor for x, which ``to_torch`` leaves as it is.
+    """
+
+    @wraps(forward)
+    def method(self: object, gradient: Any, *arguments: Any, **parameters: Any) -> Tensor:
+        return vjp(lambda x: forward(self, x, *arguments, **parameters), gradient)
+
+    return method
+
+
+def vjp(function: Callable[[Tensor], Tensor], gradient: Any) -> Tensor:
+    """The vector-Jacobian product of a function that is linear, by autograd.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a tensor that requires gradients.
+    gradient : array or tensor
+        Of the result, which has the shape of the input.
+    """
+    import torch
+
+    cotangent = to_torch(gradient)
+    at = torch.zeros_like(cotangent, requires_grad=True)
+    (result,) = torch.autograd.grad(function(at), at, cotangent)
+    return result
+
+
+def logits(call: Callable[[], Any]) -> Tensor:
+    """What the first softmax inside a call is given.
+
+    Logits are seldom returned, but every one of them goes through a softmax. If the code converts
+    them to float32 for it, that is what is seen; converting them back loses nothing.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no softmax to be seen.
+    """
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen: list[Tensor] = []
+    softmax = (torch.ops.aten._softmax, torch.ops.aten._safe_softmax)
+
+    class Watch(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(
+            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if function.overloadpacket in softmax:
+                seen.append(args[0].clone())
+            return function(*args, **(kwargs or {}))
+
+    with torch.no_grad(), Watch():
+        call()
+    if not seen:
+        raise RuntimeError(
+            "no softmax was computed that can be watched: attention in one fused operation hides "
+            "it, so choose the implementation in single steps, often called eager or math"
+        )
+    return seen[0]
+
+
+def at_the_end(queries: Tensor, length: int) -> Tensor:
+    """Queries of shape ``[..., q_len, dim]`` behind zeros, so that there are ``length`` of them.
+
+    For attention whose queries are all of the sequence.
+    """
+    import torch
+
+    return torch.nn.functional.pad(queries, (0, 0, length - queries.shape[-2], 0))
