@@ -1,6 +1,7 @@
 """A method of an adapter as text, and calling it."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -92,29 +93,25 @@ def _adapter(source: str) -> Any:
     return names["Adapter"]()
 
 
-def header(drafts: list[Draft]) -> list[str]:
+def header(drafts: Sequence[Draft]) -> list[str]:
     """The imports of some drafts: standard library, packages, and the kit."""
     text = "\n".join(line for each in drafts for line in (*each.setup, *each.body))
-    own = sorted({line for each in drafts for line in each.imports})
-    lines = ["from functools import lru_cache", ""] if "lru_cache" in text else []
-    lines += ["import numpy as np"] if "np." in text.replace("jnp.", "") else []
-    used = [line for line in own if not line.startswith("import ") or _name(line) in text]
-    kit = ["claims"] + [n for n in ("to_numpy", "to_torch") if f"{n}(" in text]
-    where = {"to_numpy": "posenc_conformance.arrays"}
-    lines += sorted(line for line in used if line.startswith("import "))
-    lines += sorted(line for line in used if not line.startswith("import "))
-    lines += [
-        f"from {where.get(name, 'posenc_conformance')} import {name}"
-        for name in kit
-        if name in where
-    ]
-    names = ", ".join(name for name in kit if name not in where)
-    return [*lines, f"from posenc_conformance import {names}"]
+    lines = {line for each in drafts for line in each.imports} | {"import numpy as np"}
+    kit = ["from posenc_conformance import claims"]
+    if "to_torch(" in text:
+        kit = ["from posenc_conformance import claims, to_torch"]
+    if "to_numpy(" in text:
+        kit.append("from posenc_conformance.arrays import to_numpy")
+    used = {line for line in lines if line.startswith("from ") or _binds(line, text)}
+    own = sorted(used - {"import math"}, key=lambda line: (line.startswith("from "), line))
+    standard = ["from functools import lru_cache"] if "lru_cache" in text else []
+    standard = (["import math"] if "import math" in used else []) + standard
+    return [*standard, *([""] if standard else []), *own, *([""] if own else []), *kit]
 
 
-def _name(line: str) -> str:
-    """The name that an import binds, with a dot behind it."""
-    return line.rpartition(" ")[2] + "."
+def _binds(line: str, text: str) -> bool:
+    """Whether a text uses the name that an import binds."""
+    return re.search(rf"\b{line.split()[-1]}\.", text) is not None
 
 
 def imported(found: Found) -> str:
@@ -128,4 +125,3 @@ def default_of(found: Found, role_names: frozenset[str]) -> Any:
         if each.name in role_names and isinstance(each.default, (int, float)):
             return float(each.default)
     return None
-

@@ -131,10 +131,20 @@ def _plain(name: str) -> str:
 
 
 def _exists(name: str) -> bool:
+    """Whether there is such a module; finding one within a package imports the package.
+
+    Raises UserError if that fails for another reason than that it is not there.
+    """
     try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError, AttributeError):
+        with quiet():
+            return importlib.util.find_spec(name) is not None
+    except ValueError:
         return False
+    except (Exception, SystemExit) as error:
+        missing = getattr(error, "name", None)
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{missing}."):
+            return False
+        raise _not_imported(name, error) from error
 
 
 def _imported(name: str) -> ModuleType:
@@ -142,12 +152,14 @@ def _imported(name: str) -> ModuleType:
         with quiet():
             return importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        hint = "see that error"
-        if isinstance(error, ModuleNotFoundError):
-            hint = f"install what provides {error.name!r}"
-        raise UserError(
-            f"{name} cannot be imported: {type(error).__name__}: {error}", hint
-        ) from error
+        raise _not_imported(name, error) from error
+
+
+def _not_imported(name: str, error: BaseException) -> UserError:
+    hint = "see that error"
+    if isinstance(error, ModuleNotFoundError):
+        hint = f"install what provides {error.name!r}"
+    return UserError(f"{name} cannot be imported: {type(error).__name__}: {error}", hint)
 
 
 def _inner_modules(package: ModuleType) -> tuple[list[ModuleType], int]:
@@ -159,7 +171,8 @@ def _inner_modules(package: ModuleType) -> tuple[list[ModuleType], int]:
             if not AVOID.search(each.name):
                 names.append(f"{name}.{each.name}")
     inner = sorted(names[1:], key=lambda name: not LOOKS.search(name.lower()))
-    start, modules, left_out = time.monotonic(), [], 0
+    start, left_out = time.monotonic(), 0
+    modules: list[ModuleType] = []
     for name in inner:
         if len(modules) >= MOST_MODULES or time.monotonic() - start > MOST_SECONDS:
             left_out += 1

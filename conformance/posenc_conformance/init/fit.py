@@ -18,6 +18,8 @@ from posenc_conformance.subject import Misbehaviour, Scope, Subject
 from posenc_conformance.tolerance import compare
 
 BASES = (BASE, 500000.0, 1e6, 100.0)
+DTYPES_OF = {"inputs": ("float32",), "keyword": ("float32", "float64")}
+"""Dtypes that a result is looked at in; NumPy's functions give float64 unless told otherwise."""
 ODD_RULES = ("zero", "cut", "uneven")
 LIMITS = tuple(2**k - 1 for k in (9, 11, 12, 13, 14, 15, 16, 17))
 MOST_DIAGNOSED = 12
@@ -95,7 +97,7 @@ def _answers(draft: Draft, scheme: Scheme) -> Iterator[Answered]:
     bases = dict.fromkeys([BASE] if told or not _has_base(draft) else known)
     outputs: dict[str, Any] = {}
     for combination in draft.call.combinations.values():
-        for dtype in ("float32",) if draft.call.dtype == "inputs" else ("float32", "float64"):
+        for dtype in DTYPES_OF.get(draft.call.dtype, (draft.call.dtype,)):
             start = Fit(draft, scheme, combination, dtype, BASE, np.inf)
             output = _output(start, outputs)
             for base in bases if output is not None else ():
@@ -110,9 +112,7 @@ def _has_base(draft: Draft) -> bool:
 
 def _first(fit: Fit) -> Case:
     arguments = PROBES[fit.draft.call.name](fit.base)[0]
-    dtype = fit.draft.call.dtype
-    exact = dtype in ("integer", "boolean")
-    return fit.subject().case(arguments, dtype if exact else fit.dtype)
+    return fit.subject().case(arguments, fit.dtype)
 
 
 def _output(fit: Fit, outputs: dict[str, Any]) -> Any:
@@ -216,8 +216,19 @@ def claimed(fit: Fit) -> Claimed:
     partial = _partial(fit)
     if partial is not None:
         fit, widths = partial
-        lines.append(_line(names, said | {"rotation": "partial", "rotary_dim": widths}))
+        lines = [_line(names, said | each) for each in _partial_claims(said, widths)]
     return Claimed(fit, tuple(lines), tuple(notes))
+
+
+def _partial_claims(said: Mapping[str, Any], widths: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """All widths if all that were tried work, else two; and whole heads, with all their sizes."""
+    if 2 in widths and "head_dim" not in said:
+        yield {"rotation": "partial"}
+        return
+    yield {}
+    for width, head_dim in ((4, 8), (64, 256)):
+        if width in widths:
+            yield {"rotation": "partial", "head_dim": head_dim, "rotary_dim": width}
 
 
 def _also(fit: Fit, name: str) -> bool:
@@ -287,6 +298,8 @@ def _sizes(fit: Fit, notes: list[str]) -> dict[str, Any]:
         return {}
     first = PROBES[fit.draft.call.name](fit.base)[0]
     sizes = HEAD_DIMS if name == "head_dim" else DIMS
+    if fit.draft.framework == "jax":  # which compiles for every size
+        sizes = (2, 4, 6, 8, 64, 80, 128)
     works = [size for size in sizes if _runs(fit, _of_size(first, name, size))]
     refused = [size for size in sizes if size not in works and not _may_refuse(fit, size)]
     if not refused or not works:
@@ -344,7 +357,9 @@ def _limit(fit: Fit, notes: list[str]) -> int | None:
         if not _runs(fit, _reaching(first, high)):
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if _runs(fit, _reaching(first, middle)) else (low, middle)
+                low, high = (
+                    (middle, high) if _runs(fit, _reaching(first, middle)) else (low, middle)
+                )
             notes.append(f"position {high} raises, so positions up to {low} are claimed")
             return low
         low = high

@@ -19,7 +19,6 @@ HINTS = {
     "t5_bucket": r"bucket",
 }
 """Calls that are tried, and names that speak for each."""
-INSTEAD = {"sinusoidal": "timestep", "alibi_bias": "alibi_slopes"}
 HELPERS = re.compile(r"^rotate_(half|every)|slice|interpolate|resample|resize")
 
 
@@ -71,7 +70,12 @@ def _is_pair(found: Found) -> bool:
 
 def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
     """Whether it is known already as another call, so that this one need not be tried."""
-    return any(found in fit.draft.parts for fit in right if fit.draft.call.name != call)
+    both = {"alibi_slopes", "alibi_bias"}
+    return any(
+        found in fit.draft.parts
+        for fit in right
+        if fit.draft.call.name != call and {call, fit.draft.call.name} != both
+    )
 
 
 def _tried(
@@ -96,10 +100,10 @@ def _concluded(
     guessed = Guess()
     for fit in right:
         name = fit.draft.call.name
-        if name in guessed.claims:
-            guessed.others.append(fit)
-        else:
+        if name not in guessed.claims:
             guessed.claims[name] = claimed(fit)
+        elif not {*fit.draft.parts} & {*guessed.claims[name].fit.draft.parts}:
+            guessed.others.append(fit)
     explained = {each for fit in right for each in fit.draft.parts}
     for each in tried:
         if each in explained or (asked and each.path != asked):

@@ -24,7 +24,7 @@ class Maker:
 
 
 @dataclass(frozen=True)
-class Callable_:
+class Target:
     """A function of the library, or a method of an object called ``module``."""
 
     text: str
@@ -81,19 +81,19 @@ def _config_class(found: Found) -> Any:
     )
 
 
-def callables(found: Found) -> Iterator[Callable_]:
+def callables(found: Found) -> Iterator[Target]:
     """What can be called: the function itself, or the object and its methods."""
     if not found.is_class:
-        yield Callable_(found.path, found.parameters)
+        yield Target(found.path, found.parameters)
         return
     for name in ("forward", "__call__"):
         if inspect.isfunction(vars_of(found.value).get(name)):
-            yield Callable_("module", _parameters(found.value, name))
+            yield Target("module", _parameters(found.value, name))
             break
     for name, value in vars_of(found.value).items():
         public = not name.startswith("_") and name != "forward"
         if public and inspect.isfunction(value) and CALLS.search(name):
-            yield Callable_(f"module.{name}", _parameters(found.value, name))
+            yield Target(f"module.{name}", _parameters(found.value, name))
 
 
 def vars_of(cls: type) -> dict[str, Any]:
@@ -111,6 +111,6 @@ def _parameters(cls: type, name: str) -> tuple[inspect.Parameter, ...]:
     return tuple(parameters[1:])
 
 
-def called(callable_: Callable_, offered: Mapping[str, str]) -> CallText | None:
+def called(callable_: Target, offered: Mapping[str, str]) -> CallText | None:
     """The text of a call with what is offered."""
     return call_text(callable_.text, callable_.parameters, offered)

@@ -28,6 +28,7 @@ ROLES: Mapping[str, str] = {
     "table": "freqs freqs_cis freq_cis freqs_complex rope_cache cache emb pos_emb rotary_emb "
     "rotary_pos_emb angles sinu_pos rope rotary freq frequencies pe position_embeddings "
     "rotary_position_embedding rope_embed",
+    "scale": "scale",
     "heads": "heads num_heads n_heads num_attention_heads n_head nheads h nhead total_heads "
     "attn_heads attention_heads",
     "q_len": "i q_len query_length qlen query_len len_q seq_len_q target_length",
@@ -39,7 +40,7 @@ ROLES: Mapping[str, str] = {
     "causal": "causal is_causal",
     "num_buckets": "num_buckets n_buckets buckets relative_attention_num_buckets",
     "max_distance": "max_distance relative_attention_max_distance max_dist",
-    "dropout": "dropout dropout_p drop dropout_rate p p_drop",
+    "dropout": "dropout dropout_p dropout_prob drop dropout_rate p p_drop",
     "config": "config cfg",
 }
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -47,7 +48,17 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     for name in {name for names in ROLES.values() for name in names.split()}
 }
 PASSED_IF_OPTIONAL = frozenset(
-    "base length positions dropout bidirectional causal num_buckets max_distance".split()
+    {
+        "base",
+        "length",
+        "scale",
+        "positions",
+        "dropout",
+        "bidirectional",
+        "causal",
+        "num_buckets",
+        "max_distance",
+    }
 )
 Roles = frozenset[str]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import Array, fine
+from posenc_conformance.arrays import fine
 from posenc_conformance.init.draft import (
     ARRAY,
     HEAD_DIM,
@@ -20,7 +20,7 @@ from posenc_conformance.init.draft import (
     imported,
 )
 from posenc_conformance.init.find import Found
-from posenc_conformance.init.making import Callable_, called, callables, maker
+from posenc_conformance.init.making import Target, callables, called, maker
 from posenc_conformance.init.roles import NAMES, has
 from posenc_conformance.spec import Call
 
@@ -43,19 +43,20 @@ LAYOUTS = (
     ),
     (".reshape(math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
 )
-"""How [..., n, head_dim] becomes [1, h, n, d], [1, n, h, d], [n, h, 1, d] or [h, n, d], and back."""
+"""How x becomes [1, h, n, d], [1, n, h, d], [n, h, 1, d] or [h, n, d], and back."""
 FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
 """Axes that a table may need."""
 SEQUENCES = '''def in_sequences(turn, x, positions):
     """Rows put at their positions into sequences from 0 on, [b, length, dim], for turn to take."""
     again = np.array([np.sum(positions[:i] == p) for i, p in enumerate(positions)], dtype=int)
-    rows = x.reshape(-1, *x.shape[-2:])
-    shape = (int(again.max(initial=0)) + 1, len(rows), int(positions.max(initial=-1)) + 1)
+    rows = x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+    length = 1 << int(positions.max(initial=63)).bit_length()
+    shape = (int(again.max(initial=0)) + 1, len(rows), length)
     wide = np.zeros((*shape, x.shape[-1]), x.dtype)
     wide[again, :, positions] = rows.swapaxes(0, 1)
-    turned = turn(wide.reshape(-1, *wide.shape[2:])).reshape(wide.shape)
+    turned = turn(wide.reshape(shape[0] * shape[1], *wide.shape[2:])).reshape(wide.shape)
     return turned[again, :, positions].swapaxes(0, 1).reshape(x.shape)'''
-MOST_IN_SEQUENCES = 4095
+MOST_IN_SEQUENCES = 1023
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _made(found: Found) -> Any:
     return maker(found, {"dim": HEAD_DIM, "base": "base", "length": "length", "dropout": "0.0"})
 
 
-def _direct(call: Call, found: Found, made: Any, target: Callable_) -> Iterator[Draft]:
+def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
     plain = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads"}
     for before, after in LAYOUTS:
         for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
@@ -197,9 +198,10 @@ def _finished(
     if value is not None and math.prod(getattr(value, "shape", ())) == HEADS * ROWS * DIM:
         short = f"return {text}{pick}{after}"
         if len(short) <= 88:
-            yield raw.giving(*lines, short)
+            yield raw.giving(*raw.body[:-1], short)
         else:
-            yield raw.giving(*lines, f"turned = {text}{pick}", f"return turned{after}")
+            end = f"turned = {text}{pick}", f"return turned{after}"
+            yield raw.giving(*raw.body[:-1], *end)
 
 
 def _arguments(draft: Draft) -> dict[str, Any]:
@@ -221,7 +223,7 @@ def _draft(
     text = "\n".join(lines)
     imports = {imported(each) for each in parts} | set(made.imports if made else ())
     imports |= set(source.imports if source else ()) | set(IMPORTS[found.framework])
-    imports |= {"import math"} if "math." in text else set()
+    imports |= {"import math"} if "math." in "\n".join((text, *setup)) else set()
     needed = [LENGTH] if "length" in every and "length" in text else []
     defaults = [default_of(each, BASE_NAMES) for each in parts]
     return Draft(
@@ -308,6 +310,7 @@ def _table_texts(source: Source, form: str) -> Iterator[tuple[tuple[str, ...], M
         for first, second in (("cos", "sin"), ("sin", "cos")):
             lines = (f"{first}, {second}{rest} = given",)
             yield lines, {"cos": f"cos{taken}", "sin": f"sin{taken}"}
+        yield (), {"table": f"given[0]{taken}", "scale": "given[1]"}
         yield (), {"table": f"given[0]{taken}"}
         both = "given" if not taken else f"tuple(each{taken} for each in given[:2])"
         yield (), {"table": both}
@@ -321,13 +324,11 @@ def _applied(
     for before, after in LAYOUTS:
         offered = {**tables, "x": "heads", "other": "heads"}
         for extra in ({}, {"positions": POSITIONS[apply.framework]}):
-            text = called(Callable_(apply.path, apply.parameters), {**offered, **extra})
+            text = called(Target(apply.path, apply.parameters), {**offered, **extra})
             if text is None or not {*tables} <= text.used or not {*extra} <= text.used:
                 continue
             heads = f"heads = {ARRAY[apply.framework]}{before}"
             lines = [heads, *source.lines, *names]
-            if source.lines and not source.lines[-1].endswith(")"):
-                lines = [heads, *source.lines, *names]
             parts = (*source.parts, apply)
             yield from _finished(
                 call, parts, apply, None, lines, text.text, after, text.used, source
@@ -340,9 +341,7 @@ def _with_own_tables(call: Call, apply: Found) -> Iterator[Draft]:
     angles = f"angles = np.outer(positions, base ** (-np.arange(0, {HEAD_DIM}, 2) / {HEAD_DIM}))"
     for spread in ("", "np.concatenate([angles, angles], -1)", "np.repeat(angles, 2, -1)"):
         lines = [angles, *([f"angles = {spread}"] if spread else [])]
-        cos, sin = (
-            wrap.format(f'np.{wave}(angles).astype("float32")') for wave in ("cos", "sin")
-        )
+        cos, sin = (wrap.format(f'np.{wave}(angles).astype("float32")') for wave in ("cos", "sin"))
         complex_ = wrap.format('np.exp(1j * angles).astype("complex64")')
         plain = wrap.format('angles.astype("float32")')
         if has(apply.parameters, "cos", "sin"):
@@ -352,9 +351,3 @@ def _with_own_tables(call: Call, apply: Found) -> Iterator[Draft]:
         for given, count in values:
             source = Source((), (), (), (*lines, given), frozenset({"base"}), count)
             yield from pairs(call, source, apply)
-
-
-def numbers(value: Any) -> Array | None:
-    """An array of float64 if it is one."""
-    shape = getattr(value, "shape", None)
-    return None if shape is None else np.asarray(value, dtype=np.float64)

@@ -1,13 +1,13 @@
 """Drafts of calls that make a table or a bias: sinusoids, timesteps, grids, ALiBi, T5's buckets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.init.draft import IMPORTS, LENGTH, ZEROS, Draft, default_of, imported
 from posenc_conformance.init.find import Found
-from posenc_conformance.init.making import Maker, called, callables, maker
+from posenc_conformance.init.making import Maker, callables, called, maker
 from posenc_conformance.init.roles import ROLES, Roles, has
 from posenc_conformance.spec import Call
 
@@ -23,9 +23,16 @@ def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
 
 
 def _encodings(call: Call, found: Found) -> Iterator[Draft]:
+    """Calls with a base, and as the library has it, for what it calls so may be another number."""
+    name = "max_period" if call.name == "timestep" else "base"
+    yield from _encodings_with(call, found, {"dim": "dim", "dropout": "0.0", "base": name})
+    if has(found.parameters, "base"):
+        yield from _encodings_with(call, found, {"dim": "dim", "dropout": "0.0"})
+
+
+def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iterator[Draft]:
     """Rows for positions, or a table of all rows, or what is added to a sequence of zeros."""
-    base = "max_period" if call.name == "timestep" else "base"
-    common = {"dim": "dim", "base": base, "dropout": "0.0"}
+    base = common.get("base", "")
     at = {"torch": "to_torch(positions)", "jax": "jnp.asarray(positions)"}.get(
         found.framework, "positions"
     )
@@ -46,7 +53,7 @@ def _encodings(call: Call, found: Found) -> Iterator[Draft]:
             text = called(target, {**offered, **common})
             if text is not None and {*offered} <= text.used:
                 yield from _rows(call, found, made, text.text, text.used, base, at)
-    if made is not None:
+    if made is not None:  # or it keeps a table, under one of the usual names
         for name in ("weight", "pe", "pos_embedding", "pos_emb", "encoding", "emb", "P"):
             yield from _rows(call, found, made, f"module.{name}", frozenset(), base, at)
 
@@ -110,7 +117,8 @@ def _slopes(call: Call, found: Found) -> Iterator[Draft]:
     made = maker(found, {"heads": "heads"}) if found.is_class else None
     if made is not None:
         for name in ("slopes", "alibi_slopes", "m"):
-            yield _draft(call, found, made, [made.line, f"return module.{name}.reshape(heads)"], ())
+            copy = f"return to_numpy(module.{name}).reshape(heads).copy()"
+            yield _draft(call, found, made, [made.line, copy], ())
     if not found.is_class and (text := called(next(callables(found)), {"heads": "heads"})):
         yield _draft(call, found, None, [f"return {text.text}"], ())
         yield _draft(call, found, None, [f"return {text.text}.reshape(heads)"], ())

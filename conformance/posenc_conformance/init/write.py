@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from textwrap import wrap
 
-from posenc_conformance.init.draft import header
-from posenc_conformance.init.find import Found, Library
+from posenc_conformance.init.draft import Draft, header
+from posenc_conformance.init.find import Library
 from posenc_conformance.init.fit import Claimed, Fit
 from posenc_conformance.init.guess import Guess
+
+WIDTH = 100
 
 
 def adapter(library: Library, guess: Guess) -> str:
@@ -20,8 +23,7 @@ def adapter(library: Library, guess: Guess) -> str:
         "",
         *_folder(library),
         *header(drafts),
-        "",
-        *dict.fromkeys("\n".join(draft.setup) for draft in drafts if draft.setup),
+        *_setup(drafts),
         "",
         "",
         "class Adapter:",
@@ -35,6 +37,13 @@ def adapter(library: Library, guess: Guess) -> str:
         lines += [*_method(each), ""]
     lines += [f"    # {line}" if line else "" for line in _left(guess)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _setup(drafts: list[Draft]) -> list[str]:
+    """Objects that are kept, and functions, each once."""
+    kept = dict.fromkeys(line for each in drafts for line in each.setup if len(each.setup) == 1)
+    blocks = dict.fromkeys("\n".join(each.setup) for each in drafts if len(each.setup) > 1)
+    return [*(["", *kept] if kept else []), *(f"\n\n{block}" for block in blocks)]
 
 
 def _quoted(text: str) -> str:
@@ -60,7 +69,23 @@ def _method(claimed: Claimed) -> Iterator[str]:
         yield f"    # {note}"
     for line in "\n".join(claimed.lines).split("\n"):
         yield f"    {line}"
-    yield fit.draft.source().rstrip("\n")
+    for line in fit.draft.source().rstrip("\n").split("\n"):
+        yield wrapped(line)
+
+
+def wrapped(line: str) -> str:
+    """A line of code, its outermost call on several lines if it is too long."""
+    start, end = line.find("("), line.rfind(")")
+    if len(line) <= WIDTH or start < 0 or end < start:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    inner, depth = "", 0
+    for character in line[start + 1 : end]:
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
+        if depth < 0:  # the first bracket closes early: the line is left as it is
+            return line
+        inner += f",\n{indent}   " if character == "," and depth == 0 else character
+    return f"{line[: start + 1]}\n{indent}    {inner},\n{indent}{line[end:]}"
 
 
 def _left(guess: Guess) -> Iterator[str]:
@@ -68,8 +93,9 @@ def _left(guess: Guess) -> Iterator[str]:
         yield f"{_named(fit)} fits too: {fit.combination.name}."
     for fit in guess.near:
         yield f"{_named(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}."
-    for found in guess.unknown:
-        yield f"{found.path} looks like a positional encoding, but no way to call it fits a scheme."
+    if guess.unknown:
+        names = ", ".join(each.path for each in guess.unknown)
+        yield from wrap(f"No way to call these that was tried fits a scheme: {names}.", 90)
 
 
 def _named(fit: Fit) -> str:
@@ -96,11 +122,7 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
     for fit in guess.near:
         yield f"{_named(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}"
     if guess.unknown:
-        yield f"fits nothing: {', '.join(_path(each) for each in guess.unknown)}"
-
-
-def _path(found: Found) -> str:
-    return found.path
+        yield f"fits nothing: {', '.join(each.path for each in guess.unknown)}"
 
 
 def _said(claimed: Claimed) -> Iterator[str]:
