@@ -38,6 +38,8 @@ class Fit:
     """Largest error in units of its bound."""
     mistake: str = ""
     """What explains the error; empty if there is none."""
+    judged: int = 0
+    """Number of values that were looked at: where a convention masks others, fewer."""
 
     @property
     def right(self) -> bool:
@@ -139,13 +141,18 @@ def _compared(fit: Fit, output: Array) -> Answered | None:
     truth = np.where(case.shown, case.truth, 0.0)
     difference = np.where(case.shown, np.abs(output.astype(np.float64) - truth), 0.0)
     off = float(difference.max() / max(np.abs(truth).max(), 1e-300))
-    return Answered(replace(fit, worst=comparison.worst), case, output.astype(np.float64), off)
+    seen = replace(fit, worst=comparison.worst, judged=comparison.judged)
+    return Answered(seen, case, output.astype(np.float64), off)
 
 
 def _most_telling(fits: Sequence[Fit]) -> Fit:
-    """Of the conventions met, the one that is also met where they differ: one pair, odd sizes."""
-    scores = [sum(_agrees(fit, *each) for each in _corners(fit)) for fit in fits]
-    return fits[scores.index(max(scores))]
+    """Of the conventions met, the one that is also met where they differ: one pair, odd sizes.
+
+    Of several, the one that says most: a causal bias hides what a symmetric one shows.
+    """
+    return max(
+        fits, key=lambda fit: (sum(_agrees(fit, *each) for each in _corners(fit)), fit.judged)
+    )
 
 
 def _corners(fit: Fit) -> Iterator[tuple[Arguments, str]]:
