@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import EntryPoint
@@ -41,9 +40,15 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("scheme", help="its id, such as rope")
     explain.add_argument("mistakes", nargs="*", metavar="MISTAKE", help="only these")
     explain.set_defaults(run=_explain)
-    init = commands.add_parser("init", help="write a commented adapter to start from")
-    init.add_argument("name", help="name of your library; the file is NAME_adapter.py")
-    init.add_argument("schemes", nargs="*", help="schemes whose calls to write as comments as well")
+    init = commands.add_parser("init", help="write an adapter: look at a library, claim what fits")
+    init.add_argument(
+        "name",
+        help="a package, module, module:attribute or .py file; of another name a commented "
+        "adapter to start from is written, NAME_adapter.py",
+    )
+    init.add_argument(
+        "schemes", nargs="*", help="look for these alone; write what was not found as comments"
+    )
     init.set_defaults(run=_init)
     goldens = commands.add_parser("goldens", help="check or write the golden values of the spec")
     goldens.add_argument("files", nargs="*", help="scheme files (default: the installed spec)")
@@ -169,16 +174,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _init(options: argparse.Namespace) -> int:
-    name = options.name
-    if not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise UserError(
-            f"{name!r} cannot name a Python file", "use letters, digits and underscores"
-        )
-    path = Path(f"{name}_adapter.py")
-    if path.exists():
-        raise UserError(f"{path} exists", "choose another name or move it out of the way")
-    from posenc_conformance.template import text
+    from posenc_conformance.init.command import init
 
-    path.write_text(text(name, options.schemes), encoding="utf-8")
-    print(f"wrote {path}; judge it with: pytest --impl={path}")
+    print("\n".join(init(options.name, options.schemes)))
     return 0

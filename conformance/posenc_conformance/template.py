@@ -12,15 +12,22 @@ def text(name: str, wanted: Sequence[str]) -> str:
 
     Raises UserError for a scheme that does not exist.
     """
+    template = Path(__file__).with_name("adapter.py.txt").read_text(encoding="utf-8")
+    return template.replace("NAME", name) + blocks(wanted)
+
+
+def blocks(wanted: Sequence[str]) -> str:
+    """The calls of the schemes wanted, as comments.
+
+    Raises UserError for a scheme that does not exist.
+    """
     known = {scheme.id: scheme for scheme in load_all()}
     for each in wanted:
         if each not in known:
             raise UserError(f"there is no scheme {each!r}", f"schemes are {', '.join(known)}")
-    template = Path(__file__).with_name("adapter.py.txt").read_text(encoding="utf-8")
-    blocks = [
+    return "".join(
         _commented(known[each], call) for each in wanted for call in known[each].calls.values()
-    ]
-    return template.replace("NAME", name) + "".join(blocks)
+    )
 
 
 def _commented(scheme: Scheme, call: Call) -> str:

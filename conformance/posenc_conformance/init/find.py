@@ -1,0 +1,238 @@
+"""What a library has that looks like a positional encoding."""
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib.metadata import packages_distributions
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+from posenc_conformance.errors import UserError
+
+LOOKS = re.compile(
+    r"rope|rotary|rotat|rope_cache|freqs_cis|sinus|sincos|sin_cos|pos(ition(al)?)?_?(enc|emb)|"
+    r"posemb|pos_bias|position(al)?_bias|alibi|slopes|position_bucket|time_?step|time_?emb"
+)
+AVOID = re.compile(r"^_|test|bench|example|script|demo|setup|conftest|train|cli$|main$|convert")
+MOST_MODULES = 80
+MOST_SECONDS = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A public function or class, and how it is called."""
+
+    module: str
+    path: str
+    """Name within the module, with a dot before the name of a static method."""
+    value: Any
+    parameters: tuple[inspect.Parameter, ...]
+    framework: str
+    """torch, jax or numpy."""
+
+    @property
+    def is_class(self) -> bool:
+        """Whether it must be made before it can be called."""
+        return inspect.isclass(self.value)
+
+    @property
+    def named(self) -> str:
+        """Its name in snake case."""
+        return _snake(self.path)
+
+    @property
+    def package(self) -> str:
+        """The package that holds its module."""
+        return self.module.rpartition(".")[0] or self.module
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library as far as it was looked at."""
+
+    module: ModuleType
+    found: tuple[Found, ...]
+    """What looks like a positional encoding, the most promising first."""
+    asked: str
+    """Name of the one attribute that was asked for; empty if all were."""
+    left_out: int
+    """Modules that were not looked at."""
+    folder: Path | None
+    """Of a file, where it lies."""
+
+
+def library(name: str) -> Library | None:
+    """The library of a name: a module, ``module:attribute``, or a file; None if there is none.
+
+    Raises UserError if it is there but cannot be imported, or has no such attribute.
+    """
+    target, _, attribute = name.partition(":")
+    if target.endswith(".py"):
+        path = Path(target)
+        if not path.is_file():
+            raise UserError(f"there is no file {path.resolve()}", "give the path of a module")
+        folder, target = path.resolve().parent, path.stem
+        sys.path.insert(0, str(folder))
+    else:
+        folder = None
+        sys.path.append(str(Path.cwd()))
+        target = _import_name(target)
+        if not _exists(target):
+            if attribute or "." in target:
+                raise UserError(f"no module {target!r} is installed", "install it, or correct it")
+            return None
+    module = _imported(target)
+    modules, left_out = [module], 0
+    if not attribute and folder is None and hasattr(module, "__path__"):
+        inner, left_out = _inner_modules(module)
+        modules += inner
+    found = list(_of_modules(modules))
+    if attribute:
+        if not hasattr(module, attribute):
+            raise UserError(f"{target} has no attribute {attribute!r}", "see what it offers")
+        asked = _found(target, attribute, getattr(module, attribute))
+        if asked is None:
+            raise UserError(f"{target}.{attribute} is no function or class", "name one that is")
+        found = [asked, *(each for each in found if each.path != attribute)]
+    return Library(module, tuple(found), attribute, left_out, folder)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Whatever the library's code prints or warns of stays unseen."""
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()), catch_warnings():
+        simplefilter("ignore")
+        yield
+
+
+def _import_name(name: str) -> str:
+    """What to import for a distribution's name, such as rotary-embedding-torch."""
+    if re.fullmatch(r"[A-Za-z_][\w.]*", name) and _exists(name):
+        return name
+    for module, distributions in packages_distributions().items():
+        same = [each for each in distributions if _plain(each) == _plain(name)]
+        if same and not module.startswith("_"):
+            return module
+    return name
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _exists(name: str) -> bool:
+    """Whether there is such a module; finding one within a package imports the package.
+
+    Raises UserError if that fails for another reason than that it is not there.
+    """
+    try:
+        with quiet():
+            return importlib.util.find_spec(name) is not None
+    except ValueError:
+        return False
+    except (Exception, SystemExit) as error:
+        missing = getattr(error, "name", None)
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{missing}."):
+            return False
+        raise _not_imported(name, error) from error
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        with quiet():
+            return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise _not_imported(name, error) from error
+
+
+def _not_imported(name: str, error: BaseException) -> UserError:
+    hint = "see that error"
+    if isinstance(error, ModuleNotFoundError):
+        hint = f"install what provides {error.name!r}"
+    return UserError(f"{name} cannot be imported: {type(error).__name__}: {error}", hint)
+
+
+def _inner_modules(package: ModuleType) -> tuple[list[ModuleType], int]:
+    """The modules within a package, as far as that is quick, and how many were left out."""
+    names = [package.__name__]
+    for name in names:
+        spec = importlib.util.find_spec(name) if len(names) < 20 * MOST_MODULES else None
+        for each in pkgutil.iter_modules((spec and spec.submodule_search_locations) or []):
+            if not AVOID.search(each.name):
+                names.append(f"{name}.{each.name}")
+    inner = sorted(names[1:], key=lambda name: not LOOKS.search(name.lower()))
+    start, left_out = time.monotonic(), 0
+    modules: list[ModuleType] = []
+    for name in inner:
+        if len(modules) >= MOST_MODULES or time.monotonic() - start > MOST_SECONDS:
+            left_out += 1
+            continue
+        try:
+            modules.append(_imported(name))
+        except UserError:
+            left_out += 1
+    return modules, left_out
+
+
+def _of_modules(modules: Sequence[ModuleType]) -> Iterator[Found]:
+    root = modules[0].__name__.partition(".")[0]
+    seen: set[int] = set()
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            home = getattr(value, "__module__", None) or ""
+            if name.startswith("_") or id(value) in seen or home.partition(".")[0] != root:
+                continue
+            if len(modules) == 1 and home != module.__name__ and not hasattr(module, "__path__"):
+                continue
+            for each in _all_of(module.__name__, name, value):
+                seen.add(id(value))
+                if LOOKS.search(each.named):
+                    yield each
+
+
+def _all_of(module: str, name: str, value: Any) -> Iterator[Found]:
+    found = _found(module, name, value)
+    if found is not None:
+        yield found
+    if inspect.isclass(value):
+        for inner in ("_relative_position_bucket", "relative_position_bucket"):
+            if isinstance(inspect.getattr_static(value, inner, None), staticmethod):
+                method = _found(module, f"{name}.{inner}", getattr(value, inner))
+                if method is not None:
+                    yield method
+
+
+def _found(module: str, path: str, value: Any) -> Found | None:
+    if not (inspect.isfunction(value) or inspect.isclass(value) or callable(value)):
+        return None
+    try:
+        parameters = tuple(inspect.signature(value).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    home = sys.modules.get(getattr(value, "__module__", "") or "") or sys.modules[module]
+    return Found(module, path, value, parameters, _framework(home))
+
+
+def _framework(module: ModuleType) -> str:
+    """The library of arrays that a module's own names come from."""
+    origins = {
+        (each.__name__ if inspect.ismodule(each) else getattr(each, "__module__", None) or "")
+        for each in vars(module).values()
+    }
+    roots = {str(each).partition(".")[0] for each in origins}
+    return next((name for name in ("torch", "jax") if name in roots), "numpy")
+
+
+def _snake(name: str) -> str:
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return words.lower().replace("ro_pe", "rope")

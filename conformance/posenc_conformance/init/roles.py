@@ -1,0 +1,114 @@
+"""What the parameters of a function are for, told by their names, and the text of a call."""
+
+import inspect
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+ROLES: Mapping[str, str] = {
+    "dim": "dim head_dim headdim dim_head d_model d_head dmodel embed_dim embedding_dim emb_dim "
+    "embedding_size hidden_size hidden_dim n_embd n_embed n_state channels org_channels "
+    "out_channels num_channels dims d size features num_features kv_channels rotary_dim rot_dim "
+    "rotary_embed_dim n_elem num_pos_feats embed_size model_dim",
+    "base": "base theta rope_theta rope_base rotary_base temperature max_period max_timescale "
+    "freq_base base_freq base_theta max_wavelength rotary_emb_base",
+    "length": "max_len max_length max_seq_len max_seq_length max_seqlen max_sequence_length "
+    "max_position_embeddings max_position max_positions seq_len seq_length seqlen "
+    "sequence_length length end n_ctx context_length context_len ctx_len num_embeddings "
+    "num_positions n_pos n_position n_positions block_size num_patches maxlen init_size n t l",
+    "positions": "positions position_ids pos_ids pos position input_pos timesteps timestep time "
+    "times t ids indices index offsets pos_idx token_positions x",
+    "relative": "relative_position relative_positions rel_pos rel_position distance "
+    "relative_pos distances",
+    "x": "x q query queries xq input inputs tensor hidden_states t embeddings embedding features "
+    "states qk x_btd x_bnth token_embeddings tokens token_embedding",
+    "other": "k key keys xk",
+    "cos": "cos cosine cos_cached cosines",
+    "sin": "sin sine sin_cached sines",
+    "table": "freqs freqs_cis freq_cis freqs_complex rope_cache cache emb pos_emb rotary_emb "
+    "rotary_pos_emb angles sinu_pos rope rotary freq frequencies pe position_embeddings "
+    "rotary_position_embedding rope_embed",
+    "scale": "scale",
+    "heads": "heads num_heads n_heads num_attention_heads n_head nheads h nhead total_heads "
+    "attn_heads attention_heads",
+    "q_len": "i q_len query_length qlen query_len len_q seq_len_q target_length",
+    "k_len": "j k_len key_length klen key_len len_k seq_len_k source_length seq_len "
+    "seq_length length max_len max_seq_len sequence_length n maxpos max_length",
+    "height": "h height grid_h grid_height rows",
+    "width": "w width grid_w grid_width cols columns",
+    "bidirectional": "bidirectional",
+    "causal": "causal is_causal",
+    "num_buckets": "num_buckets n_buckets buckets relative_attention_num_buckets",
+    "max_distance": "max_distance relative_attention_max_distance max_dist",
+    "dropout": "dropout dropout_p dropout_prob drop dropout_rate p p_drop",
+    "config": "config cfg",
+}
+NAMES: Mapping[str, tuple[str, ...]] = {
+    name: tuple(role for role, names in ROLES.items() if name in names.split())
+    for name in {name for names in ROLES.values() for name in names.split()}
+}
+PASSED_IF_OPTIONAL = frozenset(
+    {
+        "base",
+        "length",
+        "scale",
+        "positions",
+        "dropout",
+        "bidirectional",
+        "causal",
+        "num_buckets",
+        "max_distance",
+    }
+)
+Roles = frozenset[str]
+
+
+@dataclass(frozen=True)
+class CallText:
+    """The text of a call, and the roles that it fills."""
+
+    text: str
+    used: Roles
+
+
+def roles_of(parameter: inspect.Parameter) -> tuple[str, ...]:
+    """What a parameter may be for, the likeliest first."""
+    return NAMES.get(re.sub(r"_+$", "", parameter.name.lower()), ())
+
+
+def has(parameters: Sequence[inspect.Parameter], *roles: str) -> bool:
+    """Whether there is a parameter for each of these roles."""
+    return all(any(role in roles_of(each) for each in parameters) for role in roles)
+
+
+def call_text(
+    function: str,
+    parameters: Sequence[inspect.Parameter],
+    offered: Mapping[str, str],
+    passed: Collection[str] = PASSED_IF_OPTIONAL,
+) -> CallText | None:
+    """A call that gives each parameter what it seems to be for; None if one remains unknown.
+
+    ``offered`` has an expression for each role, the preferred roles first. Optional parameters
+    stay as they are unless their role is among those ``passed``.
+    """
+    kinds = inspect.Parameter
+    written: list[str] = []
+    used: list[str] = []
+    by_keyword = False
+    for each in parameters:
+        if each.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD):
+            continue
+        possible = roles_of(each)
+        role = next((r for r in offered if r in possible and r not in used), None)
+        required = each.default is kinds.empty
+        if role is None and required:
+            return None
+        if role is None or not (required or role in passed):
+            by_keyword = True
+            continue
+        used.append(role)
+        keyword = (by_keyword or not required) and each.kind is not kinds.POSITIONAL_ONLY
+        by_keyword = by_keyword or keyword or each.kind is kinds.KEYWORD_ONLY
+        written.append(f"{each.name}={offered[role]}" if by_keyword else offered[role])
+    return CallText(f"{function}({', '.join(written)})", frozenset(used))

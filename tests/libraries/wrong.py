@@ -1,0 +1,73 @@
+"""Wrong ones: name, source, the convention that each comes nearest to, and its mistake by name."""
+
+from dataclasses import dataclass
+
+from tests.libraries.right import ALIBI_BIAS, NUMPY_FUNCTION, SINUSOID_WHISPER, TORCH_FUNCTION
+
+
+@dataclass(frozen=True)
+class Library:
+    name: str
+    source: str
+    call: str
+    combination: str
+    mistake: str
+    """Id of the deviation that a run of the adapter must name."""
+
+
+def _changed(source: str, before: str, after: str) -> str:
+    assert before in source
+    return source.replace(before, after)
+
+
+LIBRARIES = (
+    Library(
+        "degrees",
+        _changed(NUMPY_FUNCTION, "np.outer(positions,", "np.outer(np.deg2rad(positions),"),
+        "rope",
+        "half",
+        "degrees",
+    ),
+    Library(
+        "from_one",
+        _changed(NUMPY_FUNCTION, "np.outer(positions,", "np.outer(positions + 1,"),
+        "rope",
+        "half",
+        "positions-shifted",
+    ),
+    Library(
+        "sign",
+        _changed(NUMPY_FUNCTION, "np.outer(positions,", "np.outer(-positions,"),
+        "rope",
+        "half",
+        "sign-flipped",
+    ),
+    Library(
+        "another_base",
+        _changed(TORCH_FUNCTION, "omega = base", "omega = (base / 2)"),
+        "rope",
+        "interleaved",
+        "wrong-base",
+    ),
+    Library(
+        "base_ignored",
+        _changed(NUMPY_FUNCTION, "theta ** (-np", "10000.0 ** (-np"),
+        "rope",
+        "half",
+        "wrong-base",
+    ),
+    Library(
+        "exponent_doubled",
+        _changed(SINUSOID_WHISPER, "np.exp(-step", "np.exp(-2 * step"),
+        "sinusoidal",
+        "ddpm",
+        "exponent-doubled",
+    ),
+    Library(
+        "positive_alibi",
+        _changed(ALIBI_BIAS, "return -np", "return np"),
+        "alibi_bias",
+        "symmetric",
+        "sign-flipped",
+    ),
+)

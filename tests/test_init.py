@@ -1,0 +1,134 @@
+"""``posenc init``: what it claims of libraries in many styles, right and wrong."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from posenc_conformance.claimed import subjects
+from posenc_conformance.cli import main
+from posenc_conformance.implementation import load
+from posenc_conformance.spec import load_all
+from posenc_conformance.subject import Subject
+from tests.libraries import right, wrong
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in. Modules in it have names of their own, as imports are kept."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    return tmp_path
+
+
+def written(folder: Path, name: str, source: str) -> Path:
+    (folder / f"{name}.py").write_text(source, encoding="utf-8")
+    importlib.invalidate_caches()
+    assert main(["init", name]) == 0
+    return folder / f"{name}_adapter.py"
+
+
+def claimed(path: Path) -> dict[str, Subject]:
+    """The one subject of each call that an adapter claims; the first of several conventions."""
+    found = subjects(load(str(path)).adapter, load_all())
+    return {each.call.name: each for each in reversed(found)}
+
+
+@pytest.mark.parametrize("library", right.LIBRARIES, ids=lambda library: library.name)
+def test_a_right_library_is_claimed_as_what_it_is(folder: Path, library: right.Library) -> None:
+    subject = claimed(written(folder, f"right_{library.name}", library.source))[library.call]
+    assert subject.label == library.combination
+    assert set(library.dtypes) <= set(subject.dtypes)
+    for scope in subject.scopes:
+        restricted = {k: v for k, v in scope.parameters.items() if k not in ("head_dim", "dim")}
+        assert restricted == library.parameters
+        assert scope.max_position == library.max_position
+
+
+@pytest.mark.parametrize("library", wrong.LIBRARIES, ids=lambda library: library.name)
+def test_a_wrong_library_is_claimed_as_the_nearest_and_found_out(
+    folder: Path, pytester: pytest.Pytester, library: wrong.Library
+) -> None:
+    path = written(folder, f"wrong_{library.name}", library.source)
+    subject = claimed(path)[library.call]
+    assert subject.label == library.combination
+    goldens = f"{subject.scheme.path.name}::golden"
+    result = pytester.runpytest_subprocess(f"--impl={path}", goldens, "-q")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert f"[{library.mistake}" in result.stdout.str()
+
+
+def test_what_is_near_nothing_is_left_to_be_finished(folder: Path, capsys) -> None:
+    source = """
+import numpy as np
+
+def apply_rope(x, positions):
+    return np.sort(x) * np.tanh(positions)[:, None] + 3
+
+def sinusoidal_encoding(positions, dim):
+    omega = 10000.0 ** (-np.arange(dim // 2) / (dim // 2))
+    angles = np.outer(positions, omega)
+    return np.concatenate([np.sin(angles), np.cos(angles)], -1)
+"""
+    path = written(folder, "half_known", source)
+    assert claimed(path).keys() == {"sinusoidal"}
+    assert "apply_rope" in path.read_text(encoding="utf-8")
+    assert "apply_rope" in capsys.readouterr().out
+
+
+def test_an_adapter_of_a_library_runs_as_it_was_written(
+    folder: Path, pytester: pytest.Pytester
+) -> None:
+    path = written(folder, "as_written", right.NUMPY_FUNCTION)
+    result = pytester.runpytest_subprocess(f"--impl={path}", "rope.yaml", "-q")
+    assert result.ret == pytest.ExitCode.OK
+
+
+def test_a_library_with_nothing_of_the_kind_gives_the_template(folder: Path, capsys) -> None:
+    path = written(folder, "of_no_kind", "def add(a, b):\n    return a + b\n")
+    assert "def rope(" in path.read_text(encoding="utf-8")
+    assert "of_no_kind" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("raises", "raise RuntimeError('no licence')"), ("leaves", "raise SystemExit(3)")],
+)
+def test_a_library_that_cannot_be_imported_is_one_message(
+    folder: Path, capsys, name: str, source: str
+) -> None:
+    (folder / f"that_{name}.py").write_text(source, encoding="utf-8")
+    importlib.invalidate_caches()
+    assert main(["init", f"that_{name}"]) == 2
+    message = capsys.readouterr().err
+    assert f"that_{name}" in message
+    assert "Traceback" not in message
+    assert not (folder / f"that_{name}_adapter.py").exists()
+
+
+@pytest.mark.parametrize("name", ["no_such.module", "no_such:Rope", "math:no_such", "no_such.py"])
+def test_what_is_not_there_is_said_and_nothing_written(folder: Path, capsys, name: str) -> None:
+    assert main(["init", name]) == 2
+    assert "hint" in capsys.readouterr().err
+    assert list(folder.iterdir()) == []
+
+
+def test_one_attribute_or_a_file_can_be_asked_for(folder: Path) -> None:
+    both = right.NUMPY_FUNCTION + right.SINUSOID_WHISPER
+    (folder / "of_two.py").write_text(both, encoding="utf-8")
+    importlib.invalidate_caches()
+    assert main(["init", "of_two:sinusoids"]) == 0
+    assert claimed(folder / "sinusoids_adapter.py").keys() == {"sinusoidal"}
+    assert main(["init", "of_two.py"]) == 0
+    assert claimed(folder / "of_two_adapter.py").keys() == {"rope", "sinusoidal"}
+
+
+def test_schemes_restrict_what_is_looked_for(folder: Path) -> None:
+    both = right.NUMPY_FUNCTION + right.SINUSOID_WHISPER
+    (folder / "for_one.py").write_text(both, encoding="utf-8")
+    importlib.invalidate_caches()
+    assert main(["init", "for_one", "rope", "alibi"]) == 0
+    path = folder / "for_one_adapter.py"
+    assert claimed(path).keys() == {"rope"}
+    assert "# def alibi_bias(" in path.read_text(encoding="utf-8")
