@@ -40,7 +40,7 @@ conformance: cost $(VENV)/kit $(NEEDED:%=$(VENV)/%)
 
 cost:
 	@awk '$$1 == "$(IMPL)" { print "$(IMPL): about " $$2 " MB to download the first time;", \
-	"with the verdict it takes about " $$3 "." }' costs.txt
+	"with the verdict it takes up to " $$3 " minutes." }' costs.txt
 
 test: lint types goldens unit conformance lowest real
 
