@@ -42,7 +42,7 @@ class XTransformersAdapter:
         self.code = x_transformers
         self._attend = Attend
         self._rotary = once(x_transformers.RotaryEmbedding)
-        self._alibi = once(self._make_alibi)
+        self._alibi = once(x_transformers.AlibiPositionalBias)
 
     @claims("interleaved", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
     @claims("interleaved", dtype=FLOATS, rotation="partial", head_dim=HEAD_DIMS, rotary_dim=4)
@@ -107,26 +107,22 @@ class XTransformersAdapter:
             lambda heads: turn(heads, angles, scale**power if power else scale), to_torch(x)
         )
 
-    @claims("x-transformers", dtype=FLOATS, odd_dim="refuse", max_position=EXACT)
-    def sinusoidal(self, positions: Positions, dim: int, *, base: float, dtype: str) -> Tensor:
-        """``ScaledSinusoidalEmbedding`` as it is initialised, in the dtype of its model."""
-        kind = getattr(self.torch, dtype)
-        module = self.code.ScaledSinusoidalEmbedding(dim, base).to(kind)
+    @claims("x-transformers", dtype="float32", odd_dim="refuse", max_position=EXACT)
+    def sinusoidal(self, positions: Positions, dim: int, *, base: float) -> Tensor:
+        """``ScaledSinusoidalEmbedding`` as it is initialised."""
+        module = self.code.ScaledSinusoidalEmbedding(dim, base)
         where = to_torch(positions)
         return module(where[None], pos=where)
 
-    @claims("interpolated", dtype=FLOATS)
-    def alibi_slopes(self, heads: int, *, dtype: str) -> Tensor:
-        """The slopes of ``AlibiPositionalBias``, a buffer."""
-        return self._alibi(heads, dtype).slopes.flatten()
+    @claims("interpolated", dtype="float32")
+    def alibi_slopes(self, heads: int) -> Tensor:
+        """The slopes of a new ``AlibiPositionalBias``."""
+        return self.code.AlibiPositionalBias(heads).slopes.flatten()
 
-    @claims("symmetric", dtype=FLOATS)
-    def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Tensor:
+    @claims("symmetric", dtype="float32")
+    def alibi_bias(self, heads: int, q_len: int, k_len: int) -> Tensor:
         """``AlibiPositionalBias``, which keeps the largest bias that it made."""
-        return self._alibi(heads, dtype)(q_len, k_len)
-
-    def _make_alibi(self, heads: int, dtype: str) -> Any:
-        return self.code.AlibiPositionalBias(heads).to(getattr(self.torch, dtype))
+        return self._alibi(heads)(q_len, k_len)
 
     @claims("bidirectional", "causal")
     def t5_bucket(
