@@ -15,11 +15,10 @@ from tests.libraries import right, wrong
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in. Modules in it have names of their own, as imports are kept."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    return tmp_path
+    monkeypatch.setattr(sys, "path", [str(pytester.path), *sys.path])
+    return pytester.path
 
 
 def written(folder: Path, name: str, source: str) -> Path:
