@@ -304,7 +304,7 @@ def _sizes(fit: Fit, notes: list[str]) -> dict[str, Any]:
     if name not in fit.draft.call.parameters or fit.draft.call.name == "sincos_2d":
         return {}
     first = PROBES[fit.draft.call.name](fit.base)[0]
-    sizes = HEAD_DIMS if name == "head_dim" else DIMS
+    sizes: tuple[int, ...] = HEAD_DIMS if name == "head_dim" else DIMS
     if fit.draft.framework == "jax":  # which compiles for every size
         sizes = (2, 4, 6, 8, 64, 80, 128)
     works = [size for size in sizes if _runs(fit, _of_size(first, name, size))]
