@@ -60,7 +60,7 @@ LIBRARIES = (
         "exponent_doubled",
         _changed(SINUSOID_WHISPER, "np.exp(-step", "np.exp(-2 * step"),
         "sinusoidal",
-        "ddpm",
+        "tensor2tensor",
         "exponent-doubled",
     ),
     Library(
@@ -68,6 +68,6 @@ LIBRARIES = (
         _changed(ALIBI_BIAS, "return -np", "return np"),
         "alibi_bias",
         "symmetric",
-        "sign-flipped",
+        "bias-sign-flipped",
     ),
 )

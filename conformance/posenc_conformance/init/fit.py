@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance import schemes
 from posenc_conformance.arrays import Array
 from posenc_conformance.cases import Case
 from posenc_conformance.diagnosis import diagnose
@@ -179,7 +178,8 @@ def nearest(answers: Sequence[Answered]) -> Fit | None:
 
     A layout of arrays that was guessed wrong looks like many mistakes, so the least are preferred.
     """
-    close = sorted(answers, key=lambda each: each.off)[:MOST_DIAGNOSED]
+    usual = [each for each in answers if each.fit.base == (each.fit.draft.default_base or BASE)]
+    close = sorted(usual, key=lambda each: (each.off, -each.fit.judged))[:MOST_DIAGNOSED]
     for each in close:
         found = diagnose(each.case, each.output)
         if found.explanations and found.residual <= 1 and "+" not in str(found.deviation):
@@ -400,9 +400,3 @@ def _agrees_partially(fit: Fit, arguments: Arguments, width: int) -> bool:
         return fit.error({**arguments, "rotary_dim": width}, rotation="partial") <= 1
     except Misbehaviour:
         return False
-
-
-def estimated_base(answer: Answered) -> float | None:
-    """The base that a result speaks for."""
-    estimate = getattr(schemes.module(answer.fit.scheme), "estimated_base", None)
-    return estimate(answer.case, answer.output) if estimate else None

@@ -47,7 +47,8 @@ def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
     calls = {call.name: (scheme, call) for scheme in load_all() for call in scheme.calls.values()}
     right: list[Fit] = []
     answers: dict[str, list[Answered]] = {}
-    for name, hint in HINTS.items():
+    asked = next((each.named for each in library.found if each.path == library.asked), "")
+    for name, hint in sorted(HINTS.items(), key=lambda each: not re.search(each[1], asked)):
         scheme, call = calls[name]
         if schemes and scheme.id not in schemes:
             continue

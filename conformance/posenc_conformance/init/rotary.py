@@ -252,8 +252,9 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
     sequence = ZEROS[found.framework].format(f"1, length, {HEAD_DIM}")
     for target in callables(found):
         for offered in (
-            {"positions": at, "x": array},
-            {"positions": f"{at}[None]", "x": array},
+            {"x": array, "positions": at},
+            {"x": array, "positions": f"{at}[None]"},
+            {"positions": at},
             {"length": "length"},
             {"length": "length", "x": sequence},
         ):
