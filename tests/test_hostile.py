@@ -291,6 +291,14 @@ def test_everything_that_breaks_is_counted(judge, pytester) -> None:
     assert summary["failed"] == result.parseoutcomes()["failed"] > 1
 
 
+@pytest.mark.parametrize("what", ["sys.stdout.close()", "sys.stdout = None", "os.chdir('/')"])
+def test_what_a_call_does_to_the_process_does_not_end_the_run(judge, pytester, what: str) -> None:
+    source = MINE.replace("return x", f"import os; {what}; return x")
+    result = judge("--posenc-report=r.json", "-m", "smoke", source=source)
+    assert result.parseoutcomes()["passed"] == 1
+    assert json.loads(Path(pytester.path, "r.json").read_text())["summary"]["passed"] == 1
+
+
 def test_a_report_is_written_when_the_first_check_stops_the_run(judge, pytester) -> None:
     wrong = MINE.replace("return x", "return None")
     for options in (["-x"], ["-x", "-p", "no:terminal"]):

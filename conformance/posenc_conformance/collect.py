@@ -1,10 +1,13 @@
 """Scheme files as pytest sees them: file, level, check."""
 
 import shlex
+import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict
+from io import TextIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
@@ -69,7 +72,8 @@ class CheckItem(pytest.Item):
         """Run the check; what comes of it is kept whatever happens."""
         run = current_run(self.config)
         try:
-            found = run.judged(self.nodeid, execute(self.check, run.options))
+            with redirect_stdout(_Kept(sys.stdout)), redirect_stderr(_Kept(sys.stderr)):
+                found = run.judged(self.nodeid, execute(self.check, run.options))
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:  # a time-out of another plugin, or a fault of the kit
@@ -111,6 +115,24 @@ class CheckItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, None, str]:
         """Heading of a failure. Not the id alone, in which pytest would replace dots by colons."""
         return self.path, None, f"{self.nodeid} of {self.check.subject.call.name}()"
+
+
+class _Kept(TextIOBase):
+    """A stream that an implementation may write to and close, while pytest goes on using it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write to the stream itself."""
+        return self._stream.write(text)
+
+    def flush(self) -> None:
+        """Flush the stream itself."""
+        self._stream.flush()
 
 
 def place_of(check: Check) -> dict[str, str | None]:

@@ -123,7 +123,7 @@ def place(name: str) -> Path:
             )
     except (OSError, ValueError) as error:  # a name too long, or one that no file can have
         raise UserError(f"--posenc-report={name} cannot be written: {error}", hint) from None
-    return path
+    return path.absolute()  # an implementation may go to another folder
 
 
 def _is_report(path: Path) -> bool:
