@@ -108,7 +108,7 @@ $(VENV)/dev: $(VENV)/kit
 $(LOWEST)/kit: pyproject.toml .ci/lowest.py
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pip install -q -c $(LOWEST)/constraints.txt -e . jsonschema
+	$(LOWEST)/bin/python -m pip install -q -c $(LOWEST)/constraints.txt -e . jsonschema pytest-xdist
 	touch $@
 
 $(VENV)/torch: $(VENV)/python
