@@ -69,7 +69,11 @@ def judged(path: Path) -> Judged:
         )
     reasons: dict[tuple[str, str], list[str]] = {}
     for entry in yaml.safe_load(text)["failures"]:
-        reasons.setdefault((entry["reason"], entry.get("link", "")), []).append(entry["id"])
+        reason = entry["reason"]
+        if when := entry.get("when"):
+            reason += f" (where {', '.join(f'{name} is {value}' for name, value in when.items())})"
+        ids = entry["ids"] if "ids" in entry else [entry["id"]]
+        reasons.setdefault((reason, entry.get("link", "")), []).extend(ids)
     return Judged(
         path.stem,
         head["library"],
