@@ -245,7 +245,7 @@ LIBRARIES = (
     Library("cos_and_sin", COS_AND_SIN, "rope", "half", {}),
     Library("freqs_cis", FREQS_CIS, "rope", "interleaved", {}, HALVES),
     Library("gpt_j_style", GPT_J_STYLE, "rope", "interleaved", {"base": (10000.0,)}),
-    Library("no_positions", NO_POSITIONS, "rope", "half", {}, HALVES, 1023),
+    Library("no_positions", NO_POSITIONS, "rope", "half", {}, HALVES, 4095),
     Library("sinusoid_buffer", SINUSOID_BUFFER, "sinusoidal", "paper", {"base": (10000.0,)}),
     Library(
         "sinusoid_fixed_length",

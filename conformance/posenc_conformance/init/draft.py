@@ -102,6 +102,9 @@ def header(drafts: Sequence[Draft]) -> list[str]:
         kit = ["from posenc_conformance import claims, to_torch"]
     if "to_numpy(" in text:
         kit.append("from posenc_conformance.arrays import to_numpy")
+    helpers = [name for name in ("by_heads", "in_sequence", "span") if f"{name}(" in text]
+    if helpers:
+        kit.append(f"from posenc_conformance.adapters import {', '.join(helpers)}")
     used = {line for line in lines if line.startswith("from ") or _binds(line, text)}
     own = sorted(used - {"import math"}, key=lambda line: (line.startswith("from "), line))
     standard = ["from functools import lru_cache"] if "lru_cache" in text else []

@@ -46,17 +46,15 @@ LAYOUTS = (
 """How x becomes [1, h, n, d], [1, n, h, d], [n, h, 1, d] or [h, n, d], and back."""
 FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
 """Axes that a table may need."""
-SEQUENCES = '''def in_sequences(turn, x, positions):
-    """Rows put at their positions into sequences from 0 on, [b, length, dim], for turn to take."""
-    again = np.array([np.sum(positions[:i] == p) for i, p in enumerate(positions)], dtype=int)
-    rows = x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
-    length = 1 << int(positions.max(initial=63)).bit_length()
-    shape = (int(again.max(initial=0)) + 1, len(rows), length)
-    wide = np.zeros((*shape, x.shape[-1]), x.dtype)
-    wide[again, :, positions] = rows.swapaxes(0, 1)
-    turned = turn(wide.reshape(shape[0] * shape[1], *wide.shape[2:])).reshape(wide.shape)
-    return turned[again, :, positions].swapaxes(0, 1).reshape(x.shape)'''
-MOST_IN_SEQUENCES = 1023
+SEQUENCE_FORMS = (
+    ("hnd", ""),
+    ("bhnd", ""),
+    ("bnhd", ""),
+    ("hnd", ".swapaxes(0, 1)"),
+    ("bnhd", ".swapaxes(0, 1)"),
+)
+"""What calls take that know no positions: a form of by_heads, perhaps with its rows first."""
+MOST_IN_SEQUENCES = 4095
 
 
 @dataclass(frozen=True)
@@ -139,43 +137,23 @@ def _sequences(
     call: Call, found: Found, made: Any, text: str, used: frozenset[str]
 ) -> Iterator[Draft]:
     """Calls that know no positions: x is a sequence from position 0 on."""
-    array = ARRAY[found.framework].replace("x", "rows")
-    back = {"torch": "to_numpy({})", "jax": "np.asarray({})", "numpy": "{}"}[found.framework]
-    for before, after in (
-        ("", ""),
-        ("[:, None]", "[:, 0]"),
-        ("[:, :, None]", "[:, :, 0]"),
-        (".swapaxes(0, 1)", ".swapaxes(0, 1)"),
-        (".swapaxes(0, 1)[:, :, None]", "[:, :, 0].swapaxes(0, 1)"),
-    ):
+    x = "to_torch(x)" if found.framework == "torch" else "x"
+    heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
+    for form, swapped in SEQUENCE_FORMS:
         for pick in ("", "[0]"):
-            turned = text.replace("heads", f"{array}{before}") + pick + after
-            lines = [*([made.line] if made else [])]
-            turn = f"return in_sequences(lambda rows: {back.format(turned)}, x, positions)"
-            yield _draft(
-                call,
-                (found,),
-                found,
-                made,
-                [*lines, turn],
-                used,
-                limit=MOST_IN_SEQUENCES,
-                setup=tuple(SEQUENCES.split("\n")),
-            )
+            turned = text.replace("heads", f"{heads}{swapped}") + pick + swapped
+            turn = f'lambda rows: by_heads(lambda heads: {turned}, rows, form="{form}")'
+            lines = [*([made.line] if made else []), f"return in_sequence({turn}, {x}, positions)"]
+            yield _draft(call, (found,), found, made, lines, used, limit=MOST_IN_SEQUENCES)
     if found.framework == "jax":  # where a call usually sees one sequence, to be mapped
-        turned = f"np.stack([{text.replace('heads', 'jnp.asarray(row)')} for row in rows])"
-        yield _draft(
-            call,
-            (found,),
-            found,
-            made,
-            [made.line, f"return in_sequences(lambda rows: {turned}, x, positions)"]
-            if made
-            else [f"return in_sequences(lambda rows: {turned}, x, positions)"],
-            used,
-            limit=511,
-            setup=tuple(SEQUENCES.split("\n")),
-        )
+        turned = f"np.stack([{text.replace('heads', 'jnp.asarray(row)')} for row in heads])"
+        turn = f'lambda rows: by_heads(lambda heads: {turned}, rows, form="hnd")'
+        length = "span(positions, power_of_two=True)"
+        lines = [
+            *([made.line] if made else []),
+            f"return in_sequence({turn}, x, positions, {length})",
+        ]
+        yield _draft(call, (found,), found, made, lines, used, limit=511)
 
 
 def _finished(
@@ -217,13 +195,12 @@ def _draft(
     used: frozenset[str],
     source: Source | None = None,
     limit: int | None = None,
-    setup: tuple[str, ...] = (),
 ) -> Draft:
     every = used | (made.used if made else frozenset()) | (source.used if source else frozenset())
     text = "\n".join(lines)
     imports = {imported(each) for each in parts} | set(made.imports if made else ())
     imports |= set(source.imports if source else ()) | set(IMPORTS[found.framework])
-    imports |= {"import math"} if "math." in "\n".join((text, *setup)) else set()
+    imports |= {"import math"} if "math." in text else set()
     needed = [LENGTH] if "length" in every and "length" in text else []
     defaults = [default_of(each, BASE_NAMES) for each in parts]
     return Draft(
@@ -232,7 +209,7 @@ def _draft(
         tuple(sorted(imports)),
         (*needed, *lines),
         parts,
-        setup=(*setup, *(made.setup if made else ()), *(source.setup if source else ())),
+        setup=(*(made.setup if made else ()), *(source.setup if source else ())),
         keywords=("base",) if "base" in every else (),
         framework=found.framework,
         limit=limit,
