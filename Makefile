@@ -63,7 +63,8 @@ lowest: $(LOWEST)/kit
 goldens: $(VENV)/dev
 	$(BIN)/posenc goldens --check
 
-unit: $(VENV)/dev chromium
+# Some of what posenc init and posenc repro are tried on is written in PyTorch.
+unit: $(VENV)/dev $(VENV)/torch chromium
 	$(BIN)/pytest -n auto
 
 chromium:

@@ -28,7 +28,11 @@ from playwright.sync_api import (
 )
 
 from tests import fonts
+from tests.explorer import NODE
 from tests.fonts import Fonts
+
+# Playwright's own Node wants a library that a bare Debian lacks.
+os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(NODE))
 
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 PATIENCE = 120_000

@@ -2,9 +2,9 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +19,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(folder)]
     subprocess.run([*build, str(CHECKOUT)], check=True, capture_output=True)
     (sdist,) = folder.glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+    shutil.unpack_archive(sdist, folder)
     return folder / sdist.name.removesuffix(".tar.gz")
 
 
