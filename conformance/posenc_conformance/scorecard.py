@@ -39,8 +39,8 @@ def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Ite
         yield from ("", *(LEGEND[name] for name in LEGEND if any(row.get(name) for row in rows)))
     for heading, found in (
         ("diagnosis", list(_diagnoses(report))),
-        ("known failures", _known(report)),
-        ("blocked", _blocked(report)),
+        ("known failures", _reasons(report, "known", "scheme")),
+        ("blocked", _reasons(report, "blocked", "call", "combination")),
         ("answered instead of refused", _silent(report)),
     ):
         if found and (detailed or heading == "diagnosis"):
@@ -199,22 +199,12 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
         ).rstrip()
 
 
-def _known(report: Report) -> list[str]:
-    """Reasons of known failures, each with the number of checks that it excuses."""
+def _reasons(report: Report, verdict: str, *place: str) -> list[str]:
+    """Why checks ended like this, and where, each with the number of them."""
     reasons = [
-        f"{check['scheme']}: {check['message'].splitlines()[0]}"
+        f"{' '.join(check[name] for name in place)}: {check['message'].splitlines()[0]}"
         for check in report["checks"]
-        if check["verdict"] == "known"
-    ]
-    return [f"{_checks(reasons.count(each))}: {each}" for each in dict.fromkeys(reasons)]
-
-
-def _blocked(report: Report) -> list[str]:
-    """Why checks did not run, each with the number of them."""
-    reasons = [
-        f"{check['call']} {check['combination']}: {check['message'].splitlines()[0]}"
-        for check in report["checks"]
-        if check["verdict"] == "blocked"
+        if check["verdict"] == verdict
     ]
     return [f"{_checks(reasons.count(each))} of {each}" for each in dict.fromkeys(reasons)]
 
