@@ -59,7 +59,7 @@ def _count(summary: dict[str, int]) -> str:
     words = {
         "passed": "passed",
         "failed": "failed",
-        "known": "known failures",
+        "known": "known to fail",
         "blocked": "blocked",
         "silent": "silent on bad input",
         "not_selected": "not selected",
