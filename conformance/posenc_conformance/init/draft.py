@@ -106,10 +106,22 @@ def header(drafts: Sequence[Draft]) -> list[str]:
     if helpers:
         kit.append(f"from posenc_conformance.adapters import {', '.join(helpers)}")
     used = {line for line in lines if line.startswith("from ") or _binds(line, text)}
-    own = sorted(used - {"import math"}, key=lambda line: (line.startswith("from "), line))
+    own = _merged(sorted(used - {"import math"}, key=lambda line: (line.startswith("from "), line)))
     standard = ["from functools import lru_cache"] if "lru_cache" in text else []
     standard = (["import math"] if "import math" in used else []) + standard
     return [*standard, *([""] if standard else []), *own, *([""] if own else []), *kit]
+
+
+def _merged(lines: Sequence[str]) -> list[str]:
+    """The imports, names of one module on one line."""
+    names: dict[str, list[str]] = {}
+    for line in lines:
+        module, _, name = line.partition(" import ")
+        names.setdefault(module, []).append(name)
+    return [
+        f"{module} import {', '.join(some)}" if any(some) else module
+        for module, some in names.items()
+    ]
 
 
 def _binds(line: str, text: str) -> bool:
