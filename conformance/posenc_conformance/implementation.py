@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import re
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -145,7 +146,7 @@ def _adapter_of(path: Path, module: ModuleType) -> Any:
         names = " or ".join(f"{path}:{each.__name__}" for each in meant)
         also = f", and functions that claim something: {', '.join(functions)}" if functions else ""
         raise UserError(
-            f"{path} has {len(meant)} adapters{also}",
+            f"{path} has {len(meant)} adapter{'s' * (len(meant) != 1)}{also}",
             f"say which: --impl={names}" + ("; move the functions into it" if functions else ""),
         )
     return meant[0] if meant else module
@@ -178,5 +179,12 @@ def _importing(name: str, action: Callable[[], Any]) -> Any:
         if isinstance(error, ModuleNotFoundError):
             hint = f"install what provides {error.name!r}, or correct its name"
         if not isinstance(error, Exception):
+            place = next((at for at in map(_own_place, reversed(own)) if at), place)
             hint = "an adapter must not exit or skip: let it raise what went wrong"
         raise UserError(f"--impl={name} cannot be loaded: {told(error)} ({place})", hint) from error
+
+
+def _own_place(frame: traceback.FrameSummary) -> str:
+    """File and line of code that is not installed; nothing for a library's."""
+    libraries = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib"))
+    return "" if frame.filename.startswith(libraries) else f"{frame.filename}:{frame.lineno}"
