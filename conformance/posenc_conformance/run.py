@@ -129,33 +129,14 @@ class Run:
             self._checks[place] = checks_of(scheme, level, self.subjects)
         return self._checks[place]
 
-    def _ids(self, checks: Callable[[Scheme, str], list[Check]]) -> list[str]:
-        return [
-            f"{scheme.path.name}::{level}::{check.id}"
-            for scheme in self.chosen
-            for level in LEVELS
-            for check in checks(scheme, level)
-        ]
-
     def _ids_of_file(self, name: str) -> list[str]:
         """Ids of the claimed checks of a scheme file, whether it is chosen or not."""
-        return [
-            f"{name}::{level}::{check.id}"
-            for scheme in self.schemes
-            if scheme.path.name == name
-            for level in LEVELS
-            for check in self.checks(scheme, level)
-        ]
+        return list(_by_id([each for each in self.schemes if each.path.name == name], self.checks))
 
     @cached_property
     def claimed(self) -> dict[str, Check]:
         """The checks that the claims call for in the schemes chosen, by id."""
-        return {
-            f"{scheme.path.name}::{level}::{check.id}": check
-            for scheme in self.chosen
-            for level in LEVELS
-            for check in self.checks(scheme, level)
-        }
+        return _by_id(self.chosen, self.checks)
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -163,7 +144,9 @@ class Run:
         everything = list(self.claimed)
         if not isinstance(self.implementation.adapter, Reference):  # who claims all there is
             every = subjects(Reference(), self.schemes)
-            everything = self._ids(lambda scheme, level: checks_of(scheme, level, every))
+            everything = list(
+                _by_id(self.chosen, lambda scheme, level: checks_of(scheme, level, every))
+            )
         return report.build(
             self.implementation,
             self.subjects,
@@ -291,6 +274,18 @@ class Run:
             claimed = dict.fromkeys(subject.scheme.id for subject in self.subjects)
             why = f"it claims nothing of {chosen}, only of {', '.join(claimed)}"
         return f"posenc: nothing was judged of {self.implementation.name}: {why}"
+
+
+def _by_id(
+    schemes: Sequence[Scheme], checks: Callable[[Scheme, str], list[Check]]
+) -> dict[str, Check]:
+    """The checks of some schemes, in the order in which they run."""
+    return {
+        f"{scheme.path.name}::{level}::{check.id}": check
+        for scheme in schemes
+        for level in LEVELS
+        for check in checks(scheme, level)
+    }
 
 
 def _where_installed(argument: str) -> str:
