@@ -49,6 +49,7 @@ test: lint types goldens unit conformance lowest real
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache >$(VENV)/imports || { cat $(VENV)/imports; false; }
 
 types: $(VENV)/dev
 	$(BIN)/mypy

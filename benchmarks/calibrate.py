@@ -22,13 +22,14 @@ from benchmarks.results import table, write
 from tests.miniatures import right
 from tests.miniatures.styles import RIGHT
 
-from posenc_conformance.arrays import UNIT_ROUNDOFF, Array
-from posenc_conformance.cases import Case
-from posenc_conformance.claimed import subjects
-from posenc_conformance.implementation import load
-from posenc_conformance.spec import Scheme, load_all
-from posenc_conformance.subject import Subject
-from posenc_conformance.tolerance import compare
+from posenc_conformance.adapters.find import load
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import load_all
 
 assert right.__path__  # importing them fills the list
 

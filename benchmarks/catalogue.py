@@ -11,10 +11,10 @@ import mpmath
 from tests.test_reference import drawn_cases, sampled_error
 
 from posenc_conformance import oracle
-from posenc_conformance.claimed import subjects
-from posenc_conformance.implementation import blank, registered, target
+from posenc_conformance.adapters.find import blank, registered, target
+from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.implementations.reference import Reference
-from posenc_conformance.spec import load_all
+from posenc_conformance.scheme_file.read import load_all
 
 HEAD = ("scheme", "goldens", "published", "invariants", "deviations", "combinations", "worst ulp")
 

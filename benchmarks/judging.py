@@ -5,15 +5,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from unittest.mock import patch
 
-from posenc_conformance import failure
-from posenc_conformance.checks import Check, Options, Verdict, checks_of, invariant
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import Check, Options, checks_of, invariant
 from posenc_conformance.checks.behaviour import plainly_right, taken_in_turn
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.checks.smoke import first_answer
-from posenc_conformance.claimed import subjects
-from posenc_conformance.diagnosis import Diagnosis
-from posenc_conformance.spec import Scheme
-from posenc_conformance.subject import Subject
+from posenc_conformance.diagnose import explain
+from posenc_conformance.diagnose.diagnosis import Diagnosis
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.scheme_file.model import Scheme
 
 LEVELS = ("smoke", "golden", "robust", "precision", "behaviour", "invariant")
 """Cheap ones first: one failure is enough."""
@@ -80,7 +81,7 @@ def without_diagnosis() -> Iterator[None]:
     """While it lasts, nobody asks which known mistake a failure looks like, which takes long."""
     nothing = Diagnosis((), otherwise="not asked")
     with (
-        patch.object(failure, "diagnose", lambda *_: nothing),
+        patch.object(explain, "diagnose", lambda *_: nothing),
         patch.object(invariant, "diagnose", lambda *_: nothing),
     ):
         yield

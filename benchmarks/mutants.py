@@ -39,14 +39,15 @@ from benchmarks.mutation import Mutant, code_of, mutants
 from benchmarks.results import share, table, write
 
 import posenc
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
-from posenc_conformance.claimed import subjects
-from posenc_conformance.claims import ATTRIBUTE
+from posenc_conformance.adapters.claims import ATTRIBUTE
+from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.implementations.reference import Reference
-from posenc_conformance.spec import Scheme, load_all
-from posenc_conformance.subject import Subject
-from posenc_conformance.tolerance import bounds, error_ratio, informative
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import bounds, error_ratio, informative
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import load_all
 
 LEFT = ("refusal", "allowed", "equivalent", "holes")
 KILLED = ("raised", *LEVELS, "endless")

@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance import schemes
-from posenc_conformance.arrays import DTYPES, dtype_name
-from posenc_conformance.cases import Case, described
 from posenc_conformance.checks.golden import probe_index
-from posenc_conformance.spec import Published
-from posenc_conformance.subject import Subject
-from posenc_conformance.trial import First, Trial
+from posenc_conformance.judge.arrays import DTYPES, dtype_name
+from posenc_conformance.judge.case import Case, described
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.trial import First, Trial
+from posenc_conformance.scheme_file.model import Published
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
@@ -85,7 +85,7 @@ class Asked:
         scope = next(scope for scope in self.subject.scopes if self.dtype in scope.dtypes)
         for pick in (First(), Able()) if scope.options else (First(),):
             trial = Trial(self.subject, scope, self.dtype, {}, pick)
-            yield trial, dict(schemes.module(self.subject.scheme).ARGUMENTS[self.call](trial))
+            yield trial, dict(knowledge_of(self.subject.scheme).ARGUMENTS[self.call](trial))
 
 
 @dataclass(frozen=True)

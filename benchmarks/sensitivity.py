@@ -22,11 +22,12 @@ from benchmarks.judging import first_failure, forget, without_diagnosis
 from benchmarks.results import table, write
 
 import posenc
-from posenc_conformance import claims, schemes
-from posenc_conformance.arrays import DTYPES
-from posenc_conformance.cases import Case
-from posenc_conformance.spec import Call, Combination, Scheme, load_all
-from posenc_conformance.tolerance import Floats
+from posenc_conformance import claims
+from posenc_conformance.judge.arrays import DTYPES, Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.scheme_file.model import Call, Combination, Scheme
+from posenc_conformance.scheme_file.read import load_all
 
 KINDS = ("rotary", "encode", "frequencies", "bias", "slopes")
 DTYPES_ASKED = ("float32", "bfloat16")
@@ -191,7 +192,7 @@ def channels_of_pairs(asked: Asked, given: Given) -> npt.NDArray[np.int64]:
         at_1 | {"positions": np.array([1])},
         "float64",
     )
-    terms = schemes.module(asked.scheme).ERROR_TERMS[asked.call.name](case)
+    terms = knowledge_of(asked.scheme).ERROR_TERMS[asked.call.name](case)
     growth = np.broadcast_to(terms.angle, case.shape)[0]
     speeds = np.unique(growth[growth > 0])[::-1]
     if not len(speeds):

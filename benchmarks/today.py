@@ -22,9 +22,10 @@ from tests.miniatures import right, wrong
 from tests.miniatures.mistakes import WRONG
 from tests.miniatures.styles import RIGHT
 
-from posenc_conformance.claimed import subjects
-from posenc_conformance.spec import Scheme, load_all
-from posenc_conformance.subject import Subject
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import load_all
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
 

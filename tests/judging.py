@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from posenc_conformance.checks import LEVELS, Check, Options, Outcome, checks_of
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import execute
-from posenc_conformance.claimed import subjects
-from posenc_conformance.report import explained
-from posenc_conformance.spec import Scheme, load_all
+from posenc_conformance.judge.verdict import Outcome
+from posenc_conformance.report.document import explained
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import load_all
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from posenc_conformance.cli import main
-from posenc_conformance.known import UNSAID
-from posenc_conformance.spec import load_all
+from posenc_conformance.commands.main import main
+from posenc_conformance.report.known import UNSAID
+from posenc_conformance.scheme_file.read import load_all
 
 
 def test_list_shows_what_is_installed_and_claimed(capsys) -> None:
@@ -23,7 +23,7 @@ def test_list_shows_what_is_installed_and_claimed(capsys) -> None:
 
 def test_list_does_not_import_the_libraries() -> None:
     code = (
-        "import sys; from posenc_conformance.cli import main; main(['list']); "
+        "import sys; from posenc_conformance.commands.main import main; main(['list']); "
         "assert not {'torch', 'transformers', 'onnx'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
@@ -138,7 +138,7 @@ def test_diff(tmp_path: Path, capsys, before: str, after: str, code: int, word: 
 def test_diff_tells_the_same_in_the_same_order_in_every_process(tmp_path: Path) -> None:
     Path(tmp_path, "a.json").write_text(report({}), encoding="utf-8")
     Path(tmp_path, "b.json").write_text(report({}, horizon=512), encoding="utf-8")
-    code = "from posenc_conformance.cli import main; main(['diff', 'a.json', 'b.json'])"
+    code = "from posenc_conformance.commands.main import main; main(['diff', 'a.json', 'b.json'])"
     said = {
         subprocess.run(
             [sys.executable, "-c", code],

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance import parsed
-from posenc_conformance.cli import main
+from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
-from posenc_conformance.spec import folder, load
+from posenc_conformance.scheme_file import cache as kept
+from posenc_conformance.scheme_file.read import folder, load
 
 ALIBI = (folder() / "alibi.yaml").read_text(encoding="utf-8")
 
@@ -90,22 +90,22 @@ def test_a_wrong_file_in_the_cache_is_not_taken_for_a_scheme(
 
 
 def test_a_true_entry_of_another_name_is_not_taken_either(tmp_path: Path, cache: Path) -> None:
-    parsed.keep("0" * 64, {"id": "other"})
-    parsed.keep("1" * 64, {"id": "mine"})
+    kept.keep("0" * 64, {"id": "other"})
+    kept.keep("1" * 64, {"id": "mine"})
     os.replace(cache / ("0" * 64), cache / ("1" * 64))
-    assert parsed.recall("0" * 64) is None
-    assert parsed.recall("1" * 64) is None
+    assert kept.recall("0" * 64) is None
+    assert kept.recall("1" * 64) is None
 
 
 def test_the_cache_keeps_the_newest_and_leaves_other_files_alone(cache: Path) -> None:
-    for number in range(parsed.MOST + 5):
-        parsed.keep(f"{number:064x}", number)
+    for number in range(kept.MOST + 5):
+        kept.keep(f"{number:064x}", number)
         os.utime(cache / f"{number:064x}", (number, number))
     (cache / "somebodys.json").write_text(json.dumps(1), encoding="utf-8")
-    parsed.keep("f" * 64, "last")
-    assert len(list(cache.iterdir())) == parsed.MOST + 1
-    assert parsed.recall("f" * 64) == "last"
-    assert parsed.recall(f"{0:064x}") is None
+    kept.keep("f" * 64, "last")
+    assert len(list(cache.iterdir())) == kept.MOST + 1
+    assert kept.recall("f" * 64) == "last"
+    assert kept.recall(f"{0:064x}") is None
     assert (cache / "somebodys.json").exists()
 
 

@@ -10,7 +10,7 @@ import pytest
 from posenc import elementary
 from posenc.elementary import pair
 from posenc.exact import Array, Pair
-from posenc_conformance.arrays import fine
+from posenc_conformance.judge.arrays import fine
 
 CLOSE = 2.0**-57
 VERY_CLOSE = 2.0**-96

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from posenc_conformance.spec import load_all
+from posenc_conformance.scheme_file.read import load_all
 from tests.building import CHECKOUT
 from tests.explorer import MODULES, exported
 from tests.judging import diagnoses, failed, judge

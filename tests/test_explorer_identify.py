@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import posenc
-from posenc_conformance.spec import load_all
+from posenc_conformance.scheme_file.read import load_all
 from tests.building import CHECKOUT
 from tests.explorer import MODULES, NODE
 

@@ -5,9 +5,9 @@ import pytest
 
 import posenc
 from posenc_conformance import claims
-from posenc_conformance.cases import Case
-from posenc_conformance.failure import AXES
-from posenc_conformance.pattern import pattern
+from posenc_conformance.diagnose.explain import AXES
+from posenc_conformance.diagnose.pattern import pattern
+from posenc_conformance.judge.case import Case
 from tests.judging import Verdict, failed, judge, schemes
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from posenc_conformance.arrays import DTYPES
-from posenc_conformance.cases import Case
 from posenc_conformance.checks.golden import golden_case
-from posenc_conformance.spec import Golden, Scheme, Value, load_all
-from posenc_conformance.subject import EXACT
-from posenc_conformance.tolerance import Comparison, compare
+from posenc_conformance.judge.arrays import DTYPES
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import Comparison, compare
+from posenc_conformance.judge.subject import EXACT
+from posenc_conformance.scheme_file.model import Golden, Scheme, Value
+from posenc_conformance.scheme_file.read import load_all
 from tests.golden_mistakes import MISTAKES
 from tests.golden_mistakes.common import Mistake
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance import known, report
+from posenc_conformance.adapters.find import load
+from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import demand_sense
-from posenc_conformance.claimed import subjects
 from posenc_conformance.errors import UserError
-from posenc_conformance.implementation import load
-from posenc_conformance.machine import applies
+from posenc_conformance.report import document, known
+from posenc_conformance.report.machine import applies
 from tests.judging import schemes
 
 NUMBER = itertools.count()
@@ -313,7 +313,7 @@ def test_a_report_replaces_nothing_but_a_report(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("mine.py", "folder", "pipe", "no/r.json", "r" * 300, "nul\0"):
         with pytest.raises(UserError, match="posenc-report"):
-            report.place(str(tmp_path / name))
+            document.place(str(tmp_path / name))
     assert (tmp_path / "mine.py").read_text() == "x = 1\n"
 
 
@@ -322,10 +322,10 @@ def test_a_report_goes_through_links_and_into_devices(tmp_path: Path) -> None:
     target.write_text("")
     link.symlink_to(target)
     (tmp_path / "target.json.part").write_text("somebody's")
-    assert report.write({"posenc-report": 1}, report.place(str(link))) == ""
+    assert document.write({"posenc-report": 1}, document.place(str(link))) == ""
     assert link.is_symlink()
     assert json.loads(target.read_text()) == {"posenc-report": 1}
-    assert report.write({"posenc-report": 1}, report.place("/dev/null")) == ""
+    assert document.write({"posenc-report": 1}, document.place("/dev/null")) == ""
     assert Path("/dev/null").is_char_device()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "link.json",
@@ -335,10 +335,10 @@ def test_a_report_goes_through_links_and_into_devices(tmp_path: Path) -> None:
 
 
 def test_a_report_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path) -> None:
-    place = report.place(str(tmp_path / "r.json"))
+    place = document.place(str(tmp_path / "r.json"))
     tmp_path.rmdir()
-    assert "could not be written" in report.write({}, place)
-    assert "could not be written" in report.write({}, Path("/dev/full"))
+    assert "could not be written" in document.write({}, place)
+    assert "could not be written" in document.write({}, Path("/dev/full"))
 
 
 IDS = [f"rope.yaml::golden::half-d{size}[float32]" for size in (2, 4, 8)]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import posenc
-from posenc_conformance.arrays import DTYPES, Array
-from posenc_conformance.cli import main
-from posenc_conformance.identify import answers, identify
-from posenc_conformance.tables import Table
+from posenc_conformance.commands.identify.answers import answers, identify
+from posenc_conformance.commands.identify.tables import Table
+from posenc_conformance.commands.main import main
+from posenc_conformance.judge.arrays import DTYPES, Array
 
 
 def named(array: Array) -> list[tuple[str, str, str | None]]:

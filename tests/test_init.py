@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance.claimed import subjects
-from posenc_conformance.cli import main
-from posenc_conformance.implementation import load
-from posenc_conformance.spec import load_all
-from posenc_conformance.subject import Subject
+from posenc_conformance.adapters.find import load
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.commands.main import main
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.read import load_all
 from tests.libraries import right, wrong
 
 

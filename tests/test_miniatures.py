@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from posenc_conformance.subject import EXACT
+from posenc_conformance.judge.subject import EXACT
 from tests.judging import Verdict, diagnoses, failed, judge, schemes
 from tests.miniatures import right, wrong
 from tests.miniatures.mistakes import STEPS, WRONG, Mistake, declared

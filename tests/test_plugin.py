@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from posenc_conformance.cli import main
+from posenc_conformance.commands.main import main
 
 ROPE = """
 import numpy as np
@@ -100,7 +100,11 @@ def test_several_processes_find_the_same(judge) -> None:
 def test_the_report_obeys_its_schema_and_adds_up(judge, pytester: pytest.Pytester) -> None:
     judge(adapter("return x"), "--posenc-report=r.json")
     report = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))
-    schema = files("posenc_conformance").joinpath("report.schema.json").read_text(encoding="utf-8")
+    schema = (
+        files("posenc_conformance")
+        .joinpath("report/report.schema.json")
+        .read_text(encoding="utf-8")
+    )
     jsonschema.validate(report, json.loads(schema))
     summary = report["summary"]
     assert summary["checks"] == sum(summary.values()) - summary["checks"]
@@ -314,7 +318,7 @@ def test_another_seed_and_more_examples_agree_on_a_right_adapter(judge) -> None:
 
 
 def test_a_mistake_in_a_scheme_file_names_file_line_and_field(pytester: pytest.Pytester) -> None:
-    from posenc_conformance.spec import folder
+    from posenc_conformance.scheme_file.read import folder
 
     text = folder().joinpath("rope.yaml").read_text(encoding="utf-8")
     broken = Path(pytester.path, "rope.yaml")
@@ -339,7 +343,7 @@ def test_without_impl_nothing_of_the_kit_is_imported(tmp_path: Path) -> None:
     )
     loaded = done.stdout[done.stdout.index("loaded") :]
     assert "posenc_conformance.plugin" in loaded
-    assert not any(name in loaded for name in ("numpy", "yaml", "posenc_conformance.run"))
+    assert not any(name in loaded for name in ("numpy", "yaml", "posenc_conformance.pytest_run"))
 
 
 def test_other_tests_and_yaml_files_are_left_alone(judge, pytester: pytest.Pytester) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from benchmarks.practices import LIBRARIES, USUAL, Asked, OutOfReach, Practice
 
-from posenc_conformance.claimed import subjects
+from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.implementations.reference import Reference
 from tests.judging import schemes
 

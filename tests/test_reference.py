@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import posenc
-from posenc_conformance import oracle, schemes
-from posenc_conformance.arrays import lattice
-from posenc_conformance.cases import Case, described
-from posenc_conformance.claimed import subjects
+from posenc_conformance import oracle
+from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.implementations.reference import Reference
-from posenc_conformance.spec import Scheme
-from posenc_conformance.subject import Subject
-from posenc_conformance.trial import Seeded, Trial
+from posenc_conformance.judge.arrays import lattice
+from posenc_conformance.judge.case import Case, described
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.trial import Seeded, Trial
+from posenc_conformance.scheme_file.model import Scheme
 from tests.judging import schemes as all_schemes
 
 FAR = 2**53
@@ -114,7 +115,7 @@ def test_at_most_one_ulp(
 
 def drawn_cases(subject: Subject) -> Iterator[Case]:
     """What the kit draws for its checks, what it sweeps over, and what it prints."""
-    known = schemes.module(subject.scheme)
+    known = knowledge_of(subject.scheme)
     dtype = subject.dtypes[0]
     (scope,) = subject.scopes
     for seed in range(DRAWN):

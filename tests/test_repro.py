@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance.cli import main
+from posenc_conformance.commands.main import main
 
 HEAD = """
 import numpy as np
@@ -143,7 +143,7 @@ def test_a_snippet_shows_the_failure(tmp_path: Path, monkeypatch, capsys, id: st
 TORCH = """
 import torch
 from posenc_conformance import claims
-from posenc_conformance.arrays import to_torch
+from posenc_conformance import to_torch
 
 class Fused:
     @claims("half", dtype=["float32", "bfloat16"])

@@ -14,7 +14,8 @@ import pytest
 import yaml
 from mkdocs.exceptions import PluginError
 
-from posenc_conformance.spec import Scheme, load_all
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import load_all
 from tests.building import CHECKOUT, built
 
 sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance import announcement
+from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, checks_of
-from posenc_conformance.claimed import subjects
 from posenc_conformance.implementations.reference import Reference
+from posenc_conformance.report import announcement
 from tests.judging import schemes
 
 WRONG = """

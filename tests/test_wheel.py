@@ -5,7 +5,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from posenc_conformance.spec import SCHEMA_NAME, paths
+from posenc_conformance.scheme_file.read import SCHEMA_NAME, paths
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,14 +20,15 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     kit = unpacked / "posenc_conformance"
     for name in [SCHEMA_NAME, *(path.name for path in paths())]:
         assert (kit / "spec" / name).is_file(), name
-    for name in ("report.schema.json", "adapter.py.txt", "py.typed"):
+    for name in ("report/report.schema.json", "commands/init/adapter.py.txt", "py.typed"):
         assert (kit / name).is_file(), name
 
     empty = tmp_path / "empty"
     empty.mkdir()
     code = (
-        f"import sys; sys.path.insert(0, {str(unpacked)!r}); import posenc_conformance.spec as s; "
-        f"assert str(s.folder()).startswith({str(unpacked)!r}), s.folder(); import pytest; "
+        f"import sys; sys.path.insert(0, {str(unpacked)!r}); import pytest; "
+        "from posenc_conformance.scheme_file.read import folder; "
+        f"assert str(folder()).startswith({str(unpacked)!r}), folder(); "
         "sys.exit(pytest.main(['-q', '--impl=reference', '-m', 'golden']))"
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=empty, capture_output=True, text=True)

@@ -1,23 +1,26 @@
 """The conformance kit: judge an implementation of positional encodings with ``pytest --impl=…``.
 
-An adapter needs two names from here, :func:`claims` and :func:`to_torch`.
+An adapter needs :func:`claims` from here, and perhaps :func:`to_torch` and :func:`to_numpy`.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from posenc_conformance.claims import claims
-
 if TYPE_CHECKING:
-    from posenc_conformance.arrays import to_torch
+    from posenc_conformance.adapters.claims import claims
+    from posenc_conformance.judge.arrays import to_numpy, to_torch
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "claims", "to_torch"]
+__all__ = ["__version__", "claims", "to_numpy", "to_torch"]
 
 
 def __getattr__(name: str) -> Any:
     # NumPy is imported only when it is needed: the plugin must cost nothing when it is not used.
-    if name == "to_torch":
-        from posenc_conformance.arrays import to_torch
+    if name == "claims":
+        from posenc_conformance.adapters.claims import claims
 
-        return to_torch
+        return claims
+    if name in ("to_numpy", "to_torch"):
+        from posenc_conformance.judge import arrays
+
+        return getattr(arrays, name)
     raise AttributeError(f"module 'posenc_conformance' has no attribute {name!r}")

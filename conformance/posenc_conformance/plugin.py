@@ -3,16 +3,7 @@
 Every pytest run on the machine imports it, so it imports nothing of the kit until ``--impl`` asks.
 """
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from posenc_conformance.collect import SpecFile
-    from posenc_conformance.run import Run
-
-RUN = "posenc-run"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,22 +64,10 @@ def pytest_configure(config: pytest.Config) -> None:
                 "--impl is empty, perhaps because a variable is not set",
                 "say which implementation to judge: --impl=NAME",
             )
-        from posenc_conformance.run import Run
+        from posenc_conformance.pytest_run.plan import Plan
+        from posenc_conformance.pytest_run.run import Run
 
-        run = Run.of(config)
+        run = Run(Plan.of(config), config)
     except UserError as error:
         raise pytest.UsageError(str(error)) from error.__cause__
-    config.pluginmanager.register(run, RUN)
-
-
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "SpecFile | None":
-    """Collect a scheme file."""
-    run: Run | None = parent.config.pluginmanager.get_plugin(RUN)
-    if run is None or file_path.suffix != ".yaml":
-        return None
-    from posenc_conformance.collect import SpecFile
-    from posenc_conformance.spec import is_scheme_file
-
-    if not is_scheme_file(file_path):
-        return None
-    return SpecFile.from_parent(parent, path=file_path, nodeid=file_path.name)
+    config.pluginmanager.register(run, "posenc-run")

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import posenc
-from posenc_conformance.failure import AXES
-from posenc_conformance.spec import Call, Golden, Parameter, Scheme, load_all
+from posenc_conformance.diagnose.explain import AXES
+from posenc_conformance.scheme_file.model import Call, Golden, Parameter, Scheme
+from posenc_conformance.scheme_file.read import load_all
 
 FOLDER = "assets/explorer"
 ADDRESS = f"{FOLDER}/schemes.json"

@@ -24,9 +24,10 @@ import length_blocks
 import posenc
 import references
 from markup import code, fenced, paragraph, prose, table
-from posenc_conformance import report, spec
-from posenc_conformance.arrays import UNIT_ROUNDOFF
 from posenc_conformance.checks import LEVELS
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
+from posenc_conformance.report import document
+from posenc_conformance.scheme_file import read
 from scheme_blocks import DESIDERATA, FAMILIES, by_family, check_ids, schemes
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -87,8 +88,8 @@ def desiderata() -> str:
 
 def files() -> str:
     """The files of the specification, to be read or downloaded."""
-    names = [path.name for path in spec.paths()]
-    rows = [f"- [`{name}`](spec/{name})" for name in (*names, spec.SCHEMA_NAME)]
+    names = [path.name for path in read.paths()]
+    rows = [f"- [`{name}`](spec/{name})" for name in (*names, read.SCHEMA_NAME)]
     return "\n".join(["", *rows, "", ""])
 
 
@@ -269,7 +270,7 @@ def example(name: str, shown: str) -> str:
 
 def excerpt(name: str, first: str, end: str) -> str:
     """Lines of a scheme file, from one that begins so to before the next that begins so."""
-    lines = (spec.folder() / name).read_text(encoding="utf-8").splitlines()
+    lines = (read.folder() / name).read_text(encoding="utf-8").splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith(first))
     stop = next(n for n, line in enumerate(lines) if n > start and line.startswith(end))
     return fenced("\n".join(lines[start:stop]), "yaml", title=f"spec/{name}")
@@ -372,8 +373,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "run:report": sample_report,
     "run:scorecard-right": partial(scorecard, "right"),
     "run:scorecard-wrong": partial(scorecard, "wrong"),
-    "schema:report": lambda: schema(Path(report.__file__).with_name("report.schema.json")),
-    "schema:scheme": lambda: schema(spec.folder() / spec.SCHEMA_NAME, described_only=True),
+    "schema:report": lambda: schema(Path(document.__file__).with_name("report.schema.json")),
+    "schema:scheme": lambda: schema(read.folder() / read.SCHEMA_NAME, described_only=True),
     "table:accuracy": accuracy,
     "table:reach": reach,
     "table:roundoff": roundoff,

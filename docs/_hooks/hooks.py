@@ -24,7 +24,8 @@ import general_blocks
 import measured_blocks
 import references
 import scheme_blocks
-from posenc_conformance import report, spec
+from posenc_conformance.report import document
+from posenc_conformance.scheme_file import read
 
 COMMENT = re.compile(r"(?P<indent>(?:^ +)?)<!--\s*(?P<name>.*?)\s*-->", re.S | re.M)
 PLAIN = general_blocks.BLOCKS | measured_blocks.BLOCKS
@@ -60,7 +61,7 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Publish scheme files, schemas and the explorer's data; every scheme must have its page."""
-    for path in (*spec.folder().iterdir(), Path(report.__file__).with_name("report.schema.json")):
+    for path in (*read.folder().iterdir(), Path(document.__file__).with_name("report.schema.json")):
         if path.suffix in (".yaml", ".json"):
             files.append(File.generated(config, f"spec/{path.name}", abs_src_path=str(path)))
     explored = explorer_data.content()

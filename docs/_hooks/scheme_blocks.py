@@ -9,21 +9,19 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 
 from markup import code, fenced, heading, link, paragraph, prose, table, thread
+from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, checks_of
-from posenc_conformance.claimed import subjects
-from posenc_conformance.failure import AXES
+from posenc_conformance.diagnose.explain import AXES
 from posenc_conformance.implementations.reference import Reference
-from posenc_conformance.spec import (
-    SCHEMA_NAME,
+from posenc_conformance.scheme_file.model import (
     Call,
     Desideratum,
     Golden,
     Invariant,
     Parameter,
     Scheme,
-    folder,
-    load_all,
 )
+from posenc_conformance.scheme_file.read import SCHEMA_NAME, folder, load_all
 
 
 @lru_cache(maxsize=1)

@@ -8,10 +8,10 @@ import numpy as np
 import sympy
 
 import posenc
-from posenc_conformance import spec
+from posenc_conformance.scheme_file import read
 
 U = 2.0**-24
-SINUSOIDAL = next(scheme for scheme in spec.load_all() if scheme.id == "sinusoidal")
+SINUSOIDAL = next(scheme for scheme in read.load_all() if scheme.id == "sinusoidal")
 
 
 def _table(positions: Any, dtype: Any, dim: int = 64) -> Any:

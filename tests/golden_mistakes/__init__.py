@@ -6,7 +6,7 @@ result in float64 for every golden's id.
 
 from importlib import import_module
 
-from posenc_conformance.spec import load_all
+from posenc_conformance.scheme_file.read import load_all
 from tests.golden_mistakes.common import Mistake
 
 MISTAKES: dict[str, dict[str, Mistake]] = {

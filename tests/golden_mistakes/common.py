@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 
 import posenc
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
-from posenc_conformance.rotation import forward_of, rotary_dim
+from posenc_conformance.families.rotary import forward_of, rotary_dim
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
 
 Mistake = Callable[[Case], Array]
 

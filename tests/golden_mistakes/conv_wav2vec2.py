@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
 from posenc_conformance.schemes.conv_wav2vec2 import argument, gelu, per_tap
 from tests.golden_mistakes.common import Mistake
 

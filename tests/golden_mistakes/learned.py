@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
+from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.case import Case
 from posenc_conformance.schemes.learned import (
     centres,
     class_tokens,
@@ -15,7 +15,6 @@ from posenc_conformance.schemes.learned import (
     old_size,
     read_with,
 )
-from posenc_conformance.tolerance import Floats
 from tests.golden_mistakes.common import (
     Mistake,
     last_row_missing,

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
-from posenc_conformance.rotation import progression, rotary_dim
+from posenc_conformance.families.rotary import progression, rotary_dim
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
 from posenc_conformance.schemes.longrope import ROTATION, longer
 from tests.golden_mistakes.common import (
     Mistake,

@@ -1,7 +1,7 @@
 """The mistake that each golden of NTK-aware scaling alone catches."""
 
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
 from tests.golden_mistakes.common import (
     Mistake,
     base_ignored,

@@ -3,8 +3,8 @@
 import numpy as np
 
 import posenc
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
 from tests.golden_mistakes.common import (
     Mistake,
     base_altered,

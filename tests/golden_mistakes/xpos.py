@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
-from posenc_conformance.rotation import written_channels
+from posenc_conformance.families.rotary import written_channels
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
 from posenc_conformance.schemes.xpos import scale
 from tests.golden_mistakes.common import (
     Mistake,

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
 from posenc_conformance.schemes.yarn import ROTATION, Recipe, curves, longer, recipe
 from tests.golden_mistakes.common import (
     Mistake,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from posenc_conformance.arrays import to_torch
+from posenc_conformance.judge.arrays import to_torch
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from importlib import import_module
 
-from posenc_conformance.cases import Case
-from posenc_conformance.spec import Scheme
-from posenc_conformance.subject import Subject
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.verdict import Outcome
+from posenc_conformance.scheme_file.model import Scheme
 
 LEVELS = ("smoke", "golden", "invariant", "behaviour", "precision", "robust")
 
@@ -18,37 +18,6 @@ class Options:
 
     examples: int
     seed: int = 0
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a check found out besides passing or failing."""
-
-    worst: float | None = None
-    """Largest error in units of its bound."""
-    exact_angles: bool | None = None
-    horizon: int | None = None
-    """Largest power of two up to which errors stay below bfloat16 resolution."""
-    horizon_is_claim: bool | None = None
-    """Whether the horizon lies where the claim ends, not where the precision does."""
-    curve: tuple[tuple[int, float, float], ...] = ()
-    """Of a sweep: positions, and the largest error and bound there in units of the scale."""
-    explanations: tuple[tuple[str, str], ...] = ()
-    """Known deviations that explain a failure, the most special first: id, and words."""
-
-
-class Verdict(StrEnum):
-    """What a check says."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    KNOWN = "known"
-    """Failed, and listed with a reason in the file of known failures."""
-    BLOCKED = "blocked"
-    """Not asked, because what it builds on failed already."""
-    SILENT = "silent"
-    """Bad input was answered instead of refused."""
-    NOT_CLAIMED = "not_claimed"
 
 
 @dataclass(frozen=True)
@@ -65,29 +34,6 @@ class Check:
     """Returns if the implementation is right; raises Wrong if it is not."""
     case: Case | None = None
     """The call that it makes, if that is one and known beforehand."""
-
-
-class Wrong(Exception):
-    """The implementation failed a check."""
-
-    def __init__(self, text: str, outcome: Outcome = Outcome(), case: Case | None = None) -> None:
-        super().__init__(text)
-        self.text = text
-        self.outcome = outcome
-        self.case = case
-        """The call whose result is wrong, if it is one."""
-
-
-class Silent(Wrong):
-    """Bad input was not refused."""
-
-
-class NotClaimed(Exception):
-    """Nothing of what a check asks is covered by the claims; seen only when it runs."""
-
-
-class Blocked(Exception):
-    """A check cannot tell anything, because what it builds on has failed already."""
 
 
 def variant(subject: Subject) -> str:

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance import schemes
-from posenc_conformance.arrays import Array, fine
-from posenc_conformance.cases import Case
-from posenc_conformance.checks import Blocked, Check, NotClaimed, Options, Outcome, Wrong, variant
+from posenc_conformance.checks import Check, Options, variant
 from posenc_conformance.checks.smoke import first_answer, smallest_case
-from posenc_conformance.failure import asked, call_line, compared
-from posenc_conformance.subject import Misbehaviour, Subject
-from posenc_conformance.tolerance import compare
+from posenc_conformance.diagnose.explain import compared
+from posenc_conformance.judge.arrays import Array, fine
+from posenc_conformance.judge.asking import asked, call_line
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.subject import Misbehaviour, Subject
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 
 
 @dataclass
@@ -250,7 +252,7 @@ def _others(subject: Subject, case: Case) -> Iterator[Case]:
         changes += [dict(longer.arguments), {"positions": given["positions"] + 7}]
     for name, values in (("heads", (4, 8)), ("k_len", (17,)), ("max_distance", (64,))):
         changes += [{name: value} for value in values if name in given]
-    sizes = schemes.module(case.scheme).SIZES[case.call.name](case)
+    sizes = knowledge_of(case.scheme).SIZES[case.call.name](case)
     changes += islice(sizes, 2)
     for change in changes:
         if any(_is_new(value, given.get(name)) for name, value in change.items()):
@@ -271,7 +273,7 @@ def _covered(subject: Subject, case: Case) -> Iterator[Case]:
 
 def sizes(bench: Bench, case: Case) -> None:
     """Every size that code treats apart."""
-    for change in schemes.module(case.scheme).SIZES[case.call.name](case):
+    for change in knowledge_of(case.scheme).SIZES[case.call.name](case):
         other = case.changed(**change)
         shown = ", ".join(
             f"{name} of shape {value.shape}" if isinstance(value, np.ndarray) else f"{name} {value}"
@@ -338,7 +340,7 @@ def batch_axes(bench: Bench, case: Case) -> None:
 def _batched(case: Case) -> tuple[str, ...]:
     """Names of the arrays that take any leading axes."""
     usual = ("x",) if "x" in case.arguments else ()
-    own = getattr(schemes.module(case.scheme), "BATCHED", {})
+    own = getattr(knowledge_of(case.scheme), "BATCHED", {})
     return tuple(own.get(case.call.name, usual))
 
 

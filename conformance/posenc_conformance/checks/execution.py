@@ -2,18 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from posenc_conformance.cases import Case
-from posenc_conformance.checks import (
-    Blocked,
-    Check,
-    NotClaimed,
-    Options,
-    Outcome,
-    Silent,
-    Verdict,
-    Wrong,
-)
+from posenc_conformance.checks import Check, Options
 from posenc_conformance.checks.smoke import require_smoke
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Silent, Verdict, Wrong
 
 
 @dataclass(frozen=True)

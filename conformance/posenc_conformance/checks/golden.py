@@ -6,13 +6,15 @@ from functools import cache
 
 import numpy as np
 
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case, described
-from posenc_conformance.checks import Check, Options, Outcome, Wrong
-from posenc_conformance.failure import asked, compared
-from posenc_conformance.spec import Golden, Scheme
-from posenc_conformance.subject import Misbehaviour, Subject
-from posenc_conformance.tolerance import bounds, informative
+from posenc_conformance.checks import Check, Options
+from posenc_conformance.diagnose.explain import compared
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.case import Case, described
+from posenc_conformance.judge.error_model import bounds, informative
+from posenc_conformance.judge.subject import Misbehaviour, Subject
+from posenc_conformance.judge.verdict import Outcome, Wrong
+from posenc_conformance.scheme_file.model import Golden, Scheme
 
 
 def checks(subject: Subject) -> Iterator[Check]:

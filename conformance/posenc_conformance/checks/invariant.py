@@ -6,19 +6,20 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from posenc_conformance import schemes
-from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
-from posenc_conformance.diagnosis import diagnose
-from posenc_conformance.failure import (
-    call_text,
+from posenc_conformance.checks import Check, Options, variant
+from posenc_conformance.diagnose.diagnosis import diagnose
+from posenc_conformance.diagnose.explain import (
     check_line,
     comparison_lines,
     diagnosis_lines,
     page_line,
 )
-from posenc_conformance.spec import Invariant
-from posenc_conformance.subject import Misbehaviour, Scope, Subject
-from posenc_conformance.trial import Failure, First, InvariantCheck, Pick, Seeded, Trial
+from posenc_conformance.judge.asking import call_text
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject
+from posenc_conformance.judge.trial import Failure, First, InvariantCheck, Pick, Seeded, Trial
+from posenc_conformance.judge.verdict import Outcome, Wrong
+from posenc_conformance.scheme_file.model import Invariant
 
 SEARCHED = 20
 """Examples among which a smallest failing one is looked for."""
@@ -26,7 +27,7 @@ SEARCHED = 20
 
 def checks(subject: Subject) -> Iterator[Check]:
     """The definition, and one check per invariant of the scheme that the claims cover."""
-    known = schemes.module(subject.scheme).INVARIANTS[subject.call.name]
+    known = knowledge_of(subject.scheme).INVARIANTS[subject.call.name]
     yield _check(subject, f"definition[{variant(subject)}]", definition, {})
     for invariant in subject.scheme.invariants:
         if invariant.call == subject.call.name and _applies(subject, invariant):
@@ -52,7 +53,7 @@ def _check(subject: Subject, id: str, check: InvariantCheck, wanted: Any) -> Che
 
 def definition(trial: Trial) -> None:
     """The result is the definition's value, whatever the sizes and parameters."""
-    arguments = schemes.module(trial.subject.scheme).ARGUMENTS[trial.subject.call.name](trial)
+    arguments = knowledge_of(trial.subject.scheme).ARGUMENTS[trial.subject.call.name](trial)
     answer = trial.answer(**arguments)
     comparison = trial.compare(answer)
     trial.worst = max(trial.worst, comparison.worst)

@@ -6,13 +6,15 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance import schemes
-from posenc_conformance.arrays import UNIT_ROUNDOFF
-from posenc_conformance.cases import Case
-from posenc_conformance.checks import Check, Options, Outcome, Wrong, variant
-from posenc_conformance.failure import asked, compared
-from posenc_conformance.subject import Misbehaviour, Scope, Subject
-from posenc_conformance.tolerance import Floats, bounds, exact_angles
+from posenc_conformance.checks import Check, Options, variant
+from posenc_conformance.diagnose.explain import compared
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
+from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import bounds, exact_angles
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject
+from posenc_conformance.judge.verdict import Outcome, Wrong
 
 BFLOAT16_RESOLUTION = 2.0**-8
 
@@ -40,7 +42,7 @@ def sweep_case(subject: Subject, dtype: str) -> Case | None:
         (scope for scope in subject.scopes if dtype in scope.dtypes),
         key=lambda scope: scope.max_position,
     )
-    make = schemes.module(subject.scheme).SWEEPS[subject.call.name]
+    make = knowledge_of(subject.scheme).SWEEPS[subject.call.name]
     arguments = make(_restricted(scope), scope.max_position)
     return None if arguments is None else subject.case(arguments, dtype)
 

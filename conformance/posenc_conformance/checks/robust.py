@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from posenc_conformance.cases import Case, materialise
-from posenc_conformance.checks import Check, Options, Outcome, Silent, Wrong, variant
-from posenc_conformance.spec import BadInput
-from posenc_conformance.subject import Escape, Misbehaviour, Refusal, Subject
+from posenc_conformance.checks import Check, Options, variant
+from posenc_conformance.judge.case import Case, materialise
+from posenc_conformance.judge.subject import Escape, Misbehaviour, Refusal, Subject
+from posenc_conformance.judge.verdict import Outcome, Silent, Wrong
+from posenc_conformance.scheme_file.model import BadInput
 
 
 def checks(subject: Subject) -> Iterator[Check]:

@@ -5,15 +5,16 @@ from dataclasses import replace
 from functools import cache
 from math import prod
 
-from posenc_conformance import schemes
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
-from posenc_conformance.checks import Blocked, Check, Options, Outcome, Wrong, variant
-from posenc_conformance.claims import where
+from posenc_conformance.adapters.claims import where
+from posenc_conformance.checks import Check, Options, variant
 from posenc_conformance.errors import UserError, told
-from posenc_conformance.failure import asked
-from posenc_conformance.subject import Misbehaviour, Scope, Subject
-from posenc_conformance.trial import First, Trial
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject
+from posenc_conformance.judge.trial import First, Trial
+from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
 
 LARGEST = 2**27
 """Values of a result; a smallest call that has more is not meant."""
@@ -40,7 +41,7 @@ def smallest_case(subject: Subject, dtype: str) -> Case:
 
 def _smallest(subject: Subject, scope: Scope, dtype: str) -> Case:
     trial = Trial(subject, scope, dtype, {}, First())
-    return trial.case(**schemes.module(subject.scheme).ARGUMENTS[subject.call.name](trial))
+    return trial.case(**knowledge_of(subject.scheme).ARGUMENTS[subject.call.name](trial))
 
 
 def demand_sense(subject: Subject) -> None:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import posenc
-from posenc_conformance.arrays import DTYPES
-from posenc_conformance.claims import claims
-from posenc_conformance.spec import Call, Scheme, load_all
+from posenc_conformance import claims
+from posenc_conformance.judge.arrays import DTYPES
+from posenc_conformance.scheme_file.model import Call, Scheme
+from posenc_conformance.scheme_file.read import load_all
 
 
 class Reference:

@@ -2,14 +2,12 @@
 
 One module per scheme, each with ``VALUES[call](arguments, conventions)`` returning a function from
 the index of an element to its value, ``None`` where a mask hides it. Nothing here may import
-``posenc`` or share code with it: what certifies must not repeat what it certifies.
+``posenc``, NumPy or the rest of the kit: what certifies must not repeat what it certifies.
 """
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
-
-from posenc_conformance.errors import UserError
 
 DIGITS = 50
 
@@ -18,19 +16,22 @@ Element = Callable[[tuple[int, ...]], Any]
 Values = Callable[[Mapping[str, Any], Mapping[str, Any]], Element]
 
 
+class NoValues(LookupError):
+    """The oracle has no values of a call."""
+
+
 def element(
     module_name: str, call: str, arguments: Mapping[str, Any], conventions: Mapping[str, Any]
 ) -> Element:
-    """The function that gives any element of a call's result."""
+    """The function that gives any element of a call's result.
+
+    Raises NoValues if the oracle does not have the call.
+    """
     name = f"{__name__}.{module_name}"
     try:
         values: Values = import_module(name).VALUES[call]
     except (ModuleNotFoundError, AttributeError, KeyError) as error:
         if isinstance(error, ModuleNotFoundError) and error.name != name:
             raise
-        raise UserError(
-            f"the oracle has no values of {module_name}.{call}()",
-            f"write oracle/{module_name}.py in the kit, with VALUES: see 'Add a scheme' in "
-            "CONTRIBUTING.md",
-        ) from None
+        raise NoValues(f"the oracle has no values of {module_name}.{call}()") from None
     return values(arguments, conventions)

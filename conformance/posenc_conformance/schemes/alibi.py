@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import Array, fine, lattice, narrowed
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, other_conventions
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Trial
+from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.judge.arrays import Array, Floats, fine, lattice, narrowed
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import ARITHMETIC, Trial
 
 HEADS = (8, 1, 2, 3, 4, 6, 7, 12, 16)
 

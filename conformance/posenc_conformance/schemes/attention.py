@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.arrays import UNIT_ROUNDOFF, fine, lattice
-from posenc_conformance.cases import Case
-from posenc_conformance.models import DeviationModel, Model
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, InvariantCheck, Trial
+from posenc_conformance.diagnose.mistakes import DeviationModel, Model
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, lattice
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import ARITHMETIC, InvariantCheck, Trial
 
 Shown = npt.NDArray[np.bool_]
 

@@ -6,11 +6,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, attempt, other_conventions, shifted_positions
-from posenc_conformance.positions import reaching
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import Answer, Trial
+from posenc_conformance.diagnose.mistakes import (
+    Model,
+    attempt,
+    other_conventions,
+    shifted_positions,
+)
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import Answer, Trial
 
 ROWS = 9
 FAR = 131_071

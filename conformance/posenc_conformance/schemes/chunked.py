@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.cases import Case
-from posenc_conformance.masks import (
+from posenc_conformance.diagnose.mistakes import Model
+from posenc_conformance.families.masks import (
     LONG,
     after_hops,
     demand,
@@ -28,9 +28,9 @@ from posenc_conformance.masks import (
     shifted_by,
     square,
 )
-from posenc_conformance.models import Model
-from posenc_conformance.tolerance import Floats
-from posenc_conformance.trial import Trial
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.trial import Trial
 
 MOST_SHIFTS = 64
 """Chunks that begin late are looked for up to here."""

@@ -5,16 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine, narrowed
-from posenc_conformance.cases import Case
-from posenc_conformance.models import (
+from posenc_conformance.diagnose.mistakes import (
     Model,
     bases,
     other_conventions,
     rounded_angles,
     shifted_positions,
 )
-from posenc_conformance.positions import reaching
+from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
 from posenc_conformance.schemes.embedding_sum import (
     angle_terms,
     base,
@@ -24,8 +25,6 @@ from posenc_conformance.schemes.embedding_sum import (
     interleaved,
     places,
 )
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
 
 ROWS = 6
 

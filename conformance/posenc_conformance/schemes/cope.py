@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.arrays import UNIT_ROUNDOFF, fine
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, other_conventions
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Answer, Trial
+from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial
 
 OPEN = 30.0
 """A logit at which a gate differs from 1 by less than 1e-13."""

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine, lattice, narrowed
-from posenc_conformance.cases import Case
-from posenc_conformance.disentangled import Integers, allowed, exact, products
-from posenc_conformance.models import Model, attempt, other_conventions
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Trial
+from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
+from posenc_conformance.families.scores import Integers, allowed, exact, products
+from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import ARITHMETIC, Trial
 
 REACH = 210
 CONFIGURATIONS = ((256, 512), (4, 8), (8, 16), (9, 20), (32, 128), (128, 512))

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.cases import Case
-from posenc_conformance.models import DeviationModel, Model
-from posenc_conformance.rotation import few_heads, progression, rotary_dim
-from posenc_conformance.scaling import Arguments, Scaling, no_sweep, unscaled
-from posenc_conformance.tolerance import Floats
+from posenc_conformance.diagnose.mistakes import DeviationModel, Model
+from posenc_conformance.families.rotary import few_heads, progression, rotary_dim
+from posenc_conformance.families.rotary_scaling import Arguments, Scaling, no_sweep, unscaled
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case
 
 
 def grown(given: Arguments) -> float:

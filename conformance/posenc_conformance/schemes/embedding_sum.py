@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine
-from posenc_conformance.cases import Case
-from posenc_conformance.models import (
+from posenc_conformance.diagnose.mistakes import (
     Model,
     bases,
     other_conventions,
@@ -15,9 +13,10 @@ from posenc_conformance.models import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.positions import reaching
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Trial, product_bound
+from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import ARITHMETIC, Trial, product_bound
 
 ROWS = 6
 

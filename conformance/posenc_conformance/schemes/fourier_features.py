@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.arrays import fine, lattice, narrowed
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, other_conventions
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Answer, InvariantCheck, Trial, product_bound
+from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import ARITHMETIC, Answer, InvariantCheck, Trial, product_bound
 
 Integers = npt.NDArray[np.int64]
 ROWS = 4

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.arrays import fine
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, bases
+from posenc_conformance.diagnose.mistakes import Model, bases
+from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial
 from posenc_conformance.schemes.clipped_bias import WRONG_ROWS, Index, Places, offset_matrix
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Answer, Trial
 
 ANGLE = 4
 """What rounding an angle may cost, as for the sinusoidal encoding alone."""

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import narrowed
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, attempt, shifted_positions
-from posenc_conformance.positions import reaching
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Trial, product_bound
+from posenc_conformance.diagnose.mistakes import Model, attempt, shifted_positions
+from posenc_conformance.judge.arrays import Floats, narrowed
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import ARITHMETIC, Trial, product_bound
 
 ROWS = 9
 LARGEST_FLOAT16 = 65504

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine, lattice, narrowed
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, other_conventions
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import Answer, Trial, product_bound
+from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import Answer, Trial, product_bound
 
 ROWS = 5
 GRIDS = ((3, 4, 5), (2, 3, 3), (4, 2, 3), (3, 3, 3), (1, 2, 2), (5, 3, 7), (4, 1, 6))

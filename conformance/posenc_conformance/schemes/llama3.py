@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.cases import Case
-from posenc_conformance.rotation import few_heads, rotary_dim
-from posenc_conformance.scaling import (
+from posenc_conformance.families.rotary import few_heads, rotary_dim
+from posenc_conformance.families.rotary_scaling import (
     Arguments,
     Scaling,
     lists_of_frequencies,
     no_sweep,
     unscaled,
 )
-from posenc_conformance.tolerance import Floats
-from posenc_conformance.trial import Trial
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.trial import Trial
 
 
 def turns(given: Arguments, omega: Floats) -> Floats:

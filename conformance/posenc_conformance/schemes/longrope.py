@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.arrays import fine
-from posenc_conformance.cases import Case
-from posenc_conformance.models import (
+from posenc_conformance.diagnose.mistakes import (
     Model,
     attempt,
     bases,
@@ -16,8 +14,7 @@ from posenc_conformance.models import (
     other_conventions,
     shifted_positions,
 )
-from posenc_conformance.positions import reaching
-from posenc_conformance.rotation import (
+from posenc_conformance.families.rotary import (
     ROWS,
     UNSCALED,
     Rotation,
@@ -26,8 +23,10 @@ from posenc_conformance.rotation import (
     small_head,
     written_channels,
 )
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import ARITHMETIC, Trial
 
 FLOAT16_NORMAL = 2.0**-14
 """The least normal number of float16."""

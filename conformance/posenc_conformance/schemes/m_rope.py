@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 import posenc
-from posenc_conformance.arrays import fine
-from posenc_conformance.cases import Case
-from posenc_conformance.models import (
+from posenc_conformance.diagnose.mistakes import (
     Model,
     attempt,
     bases,
@@ -18,8 +16,7 @@ from posenc_conformance.models import (
     other_conventions,
     shifted_positions,
 )
-from posenc_conformance.positions import reaching
-from posenc_conformance.rotation import (
+from posenc_conformance.families.rotary import (
     ROWS,
     Rotation,
     channels,
@@ -27,8 +24,10 @@ from posenc_conformance.rotation import (
     rotary_dim,
     small_head,
 )
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import Trial
+from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import Trial
 
 AXES = ("time", "height", "width")
 Index = npt.NDArray[np.int64]

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model
+from posenc_conformance.diagnose.mistakes import Model
+from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import Trial
 from posenc_conformance.schemes.attention import Shown, softmax, weight_scale
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import Trial
 
 SHARP = 2.0
 """Factor of drawn projections, so that logits differ enough for weights to."""

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import narrowed
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Trial
+from posenc_conformance.diagnose.mistakes import Model
+from posenc_conformance.judge.arrays import Floats, narrowed
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import ARITHMETIC, Trial
 
 LENGTHS = (9, 2, 3, 5, 4, 6, 17, 33, 100)
 SMALLEST_NORMAL = {"float16": 2.0**-14}

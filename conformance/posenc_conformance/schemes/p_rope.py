@@ -6,18 +6,18 @@ from fractions import Fraction
 import numpy as np
 
 import posenc
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model
-from posenc_conformance.rotation import (
+from posenc_conformance.diagnose.mistakes import Model
+from posenc_conformance.families.rotary import (
     channels,
     few_heads,
     progression,
     rotary_dim,
     written_channels,
 )
-from posenc_conformance.scaling import Arguments, Scaling, no_sweep, unscaled
-from posenc_conformance.tolerance import Floats
-from posenc_conformance.trial import Trial
+from posenc_conformance.families.rotary_scaling import Arguments, Scaling, no_sweep, unscaled
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.trial import Trial
 
 
 def count(given: Arguments, size: int) -> int:

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.cases import Case
-from posenc_conformance.masks import Arguments, demand, exact_terms
-from posenc_conformance.models import Model, attempt, other_conventions
-from posenc_conformance.tolerance import Floats
-from posenc_conformance.trial import InvariantCheck, Trial
+from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
+from posenc_conformance.families.masks import Arguments, demand, exact_terms
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.trial import InvariantCheck, Trial
 
 Ids = npt.NDArray[np.int64]
 LONG = 300

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.cases import Case
-from posenc_conformance.rotation import few_heads, rotary_dim
-from posenc_conformance.scaling import (
+from posenc_conformance.families.rotary import few_heads, rotary_dim
+from posenc_conformance.families.rotary_scaling import (
     Arguments,
     Scaling,
     allowed,
@@ -16,8 +15,9 @@ from posenc_conformance.scaling import (
     no_sweep,
     unscaled,
 )
-from posenc_conformance.tolerance import Floats
-from posenc_conformance.trial import Trial
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.trial import Trial
 
 
 def frequencies(given: Arguments, size: int) -> Floats:

@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine
-from posenc_conformance.cases import Case
-from posenc_conformance.models import (
+from posenc_conformance.diagnose.mistakes import (
     Model,
     attempt,
     bases,
@@ -16,8 +14,7 @@ from posenc_conformance.models import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.positions import reaching
-from posenc_conformance.rotation import (
+from posenc_conformance.families.rotary import (
     ROWS,
     Rotation,
     few_heads,
@@ -27,8 +24,10 @@ from posenc_conformance.rotation import (
     rotary_dim,
     written_channels,
 )
-from posenc_conformance.tolerance import Floats
-from posenc_conformance.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import ARITHMETIC, Trial
 
 
 def frequencies(case: Case) -> Floats:

@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.arrays import fine, narrowed
-from posenc_conformance.cases import Case
-from posenc_conformance.models import (
+from posenc_conformance.diagnose.mistakes import (
     Model,
     attempt,
     bases,
@@ -16,16 +14,17 @@ from posenc_conformance.models import (
     other_conventions,
     shifted_positions,
 )
-from posenc_conformance.positions import reaching
-from posenc_conformance.rotation import (
+from posenc_conformance.families.rotary import (
     ROWS,
     Rotation,
     read_channels,
     small_head,
     written_channels,
 )
-from posenc_conformance.tolerance import Floats
-from posenc_conformance.trial import Trial
+from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import Trial
 
 ROW, COLUMN = 0, 1
 HEAD_DIMS = (8, 4, 12, 16, 64, 80, 128)

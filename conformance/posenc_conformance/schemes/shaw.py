@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial
 from posenc_conformance.schemes.clipped_bias import Index, places, wrong_rows
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Answer, Trial
 
 LENGTHS = (6, 1, 2, 9)
 ROWS = (5, 1, 3, 11, 33)

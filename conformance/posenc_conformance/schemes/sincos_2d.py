@@ -6,10 +6,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, attempt, bases, other_conventions, rounded_angles
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
+from posenc_conformance.diagnose.mistakes import (
+    Model,
+    attempt,
+    bases,
+    other_conventions,
+    rounded_angles,
+)
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
 
 Integers = npt.NDArray[np.int64]
 ROW, COLUMN = 0, 1

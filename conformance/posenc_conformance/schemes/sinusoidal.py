@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.arrays import Array
-from posenc_conformance.cases import Case
-from posenc_conformance.models import (
+from posenc_conformance.diagnose.mistakes import (
     Model,
     bases,
     negated_positions,
@@ -17,9 +15,10 @@ from posenc_conformance.models import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.positions import reaching, spread
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
+from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.positions import reaching, spread
+from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
 
 ROWS = 9
 SIN, COS, ZERO = 0, 1, 2

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine, lattice, narrowed
-from posenc_conformance.cases import Case, Shape
-from posenc_conformance.disentangled import Integers, allowed, exact, products, seen, shown
-from posenc_conformance.models import Model, attempt, other_conventions
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Trial
+from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
+from posenc_conformance.families.scores import Integers, allowed, exact, products, seen, shown
+from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.case import Case, ErrorTerms, Shape
+from posenc_conformance.judge.trial import ARITHMETIC, Trial
 
 LARGEST_SWEEP = 2300
 

@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.arrays import fine
-from posenc_conformance.cases import Case
-from posenc_conformance.models import Model, attempt, bases, other_conventions, shifted_positions
-from posenc_conformance.positions import reaching
-from posenc_conformance.rotation import (
+from posenc_conformance.diagnose.mistakes import (
+    Model,
+    attempt,
+    bases,
+    other_conventions,
+    shifted_positions,
+)
+from posenc_conformance.families.rotary import (
     ROWS,
     Rotation,
     few_heads,
@@ -17,8 +20,10 @@ from posenc_conformance.rotation import (
     small_head,
     written_channels,
 )
-from posenc_conformance.tolerance import ErrorTerms, Floats
-from posenc_conformance.trial import ARITHMETIC, Answer, Trial, product_bound
+from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
 
 FARTHEST = 4
 """Largest distance from the centre that checks go to, in scale bases: there the scale of pair 0 is

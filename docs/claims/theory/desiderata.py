@@ -6,7 +6,7 @@ import numpy as np
 import sympy
 
 import posenc
-from posenc_conformance.spec import load_all
+from posenc_conformance.scheme_file.read import load_all
 
 
 def integer_lengths() -> tuple[str, str]:

@@ -1,0 +1,190 @@
+"""Finding the implementation that ``--impl`` names."""
+
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from posenc_conformance.adapters.claims import claims_on
+from posenc_conformance.errors import UserError, told
+
+GROUP = "posenc.implementations"
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """An adapter, ready to be called, and what is known of the library behind it."""
+
+    name: str
+    adapter: object
+    versions: dict[str, str]
+
+
+def registered() -> dict[str, EntryPoint]:
+    """Implementations by the name under which an installed package registers them."""
+    return {point.name: point for point in sorted(entry_points(group=GROUP))}
+
+
+def load(name: str) -> Implementation:
+    """The implementation of a registered name, ``module:attribute`` or a path to a file.
+
+    Raises UserError if there is none, or it cannot be imported or made.
+    """
+    found = target(name)
+    adapter = _made(name, found) if inspect.isclass(found) else found
+    return Implementation(name, adapter, versions(found))
+
+
+def blank(target: Any) -> object:
+    """An adapter good for reading its claims, without the imports that making it costs."""
+    return object.__new__(target) if inspect.isclass(target) else target
+
+
+def versions(target: Any) -> dict[str, str]:
+    """Versions of the packages that an adapter says it requires; empty text if not installed.
+
+    Raises UserError if it says so in another way than by their names.
+    """
+    required = getattr(target, "requires", ())
+    packages = [required] if isinstance(required, str) else required
+    if not isinstance(packages, Sequence) or not all(
+        isinstance(package, str) and package for package in packages
+    ):
+        raise UserError(
+            f"the adapter's attribute requires is {required!r}",
+            'give the names of packages: requires = ("numpy", "mylib")',
+        )
+    return {package: _version(package) for package in packages}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def target(name: str) -> Any:
+    """The class, object or module behind a name; its library need not be installed.
+
+    Raises UserError if there is none or it cannot be imported.
+    """
+    known = registered()
+    if name in known:
+        return _importing(name, known[name].load)
+    if file := re.fullmatch(r"(.+\.py)(?::(\w+))?", name):
+        return _from_file(name, Path(file[1]), file[2] or "")
+    module, _, attribute = name.partition(":")
+    if attribute:
+        return _from_module(name, module, attribute)
+    near = get_close_matches(name, known, n=1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    own = f"for a file of your own say --impl={name}.py, for a module --impl={name}:Adapter"
+    raise UserError(
+        f"no implementation is called {name!r}; registered are {', '.join(known) or 'none'}",
+        guess + own,
+    )
+
+
+def _from_file(name: str, path: Path, attribute: str) -> Any:
+    if not path.is_file():
+        raise UserError(f"there is no file {path.resolve()}", "--impl takes the path of an adapter")
+    spec = importlib.util.spec_from_file_location(f"posenc_adapter_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path} is no Python file", "--impl takes the path of an adapter")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    sys.path.append(str(path.resolve().parent))  # last: an adapter may be called like its library
+    loader = spec.loader
+    _importing(name, lambda: loader.exec_module(module))
+    return _attribute(name, module, attribute) if attribute else _adapter_of(path, module)
+
+
+def _from_module(name: str, module_name: str, attribute: str) -> Any:
+    sys.path.insert(0, str(Path.cwd()))
+    module = _importing(name, lambda: importlib.import_module(module_name))
+    return _attribute(name, module, attribute)
+
+
+def _attribute(name: str, module: ModuleType, attribute: str) -> Any:
+    if not hasattr(module, attribute):
+        public = [item for item in vars(module) if not item.startswith("_")]
+        near = get_close_matches(attribute, public, n=1)
+        raise UserError(
+            f"--impl={name}: {module.__name__} has no attribute {attribute!r}",
+            f"did you mean {near[0]!r}?" if near else f"it has {', '.join(public)}",
+        )
+    return getattr(module, attribute)
+
+
+def _adapter_of(path: Path, module: ModuleType) -> Any:
+    """The one class of a file that claims something, or the file itself if its functions do.
+
+    A class that is there for another one to inherit from is not meant, nor is one that was
+    imported beside a class of the file's own.
+    """
+    classes = {id(each): each for each in vars(module).values() if inspect.isclass(each)}
+    claiming = [each for each in classes.values() if claims_on(each)]
+    own = [each for each in claiming if each.__module__ == module.__name__]
+    meant = [
+        each
+        for each in own or claiming
+        if not any(other is not each and issubclass(other, each) for other in own or claiming)
+    ]
+    functions = list(claims_on(module))
+    if len(meant) + bool(functions) > 1:
+        names = " or ".join(f"{path}:{each.__name__}" for each in meant)
+        also = f", and functions that claim something: {', '.join(functions)}" if functions else ""
+        raise UserError(
+            f"{path} has {len(meant)} adapter{'s' * (len(meant) != 1)}{also}",
+            f"say which: --impl={names}" + ("; move the functions into it" if functions else ""),
+        )
+    return meant[0] if meant else module
+
+
+def _made(name: str, target: Callable[[], object]) -> object:
+    missing = [package for package, found in versions(target).items() if not found]
+    if missing:
+        raise UserError(
+            f"--impl={name} judges a library that is not installed: {', '.join(missing)}",
+            f"install it, for instance with: pip install {' '.join(missing)}",
+        )
+    return _importing(name, target)
+
+
+def _importing(name: str, action: Callable[[], Any]) -> Any:
+    """Run code of an implementation; its failure is told with its own lines, not with ours."""
+    try:
+        return action()
+    except (UserError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # sys.exit and pytest.skip too: nothing can be judged then
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [f for f in frames if f.filename != __file__ and "importlib" not in f.filename]
+        if isinstance(error, SyntaxError):
+            place = f"{error.filename}:{error.lineno}"
+        else:
+            place = f"{own[-1].filename}:{own[-1].lineno}" if own else "on the way to it"
+        hint = "see that line"
+        if isinstance(error, ModuleNotFoundError):
+            hint = f"install what provides {error.name!r}, or correct its name"
+        if not isinstance(error, Exception):
+            place = next((at for at in map(_own_place, reversed(own)) if at), place)
+            hint = "an adapter must not exit or skip: let it raise what went wrong"
+        raise UserError(f"--impl={name} cannot be loaded: {told(error)} ({place})", hint) from error
+
+
+def _own_place(frame: traceback.FrameSummary) -> str:
+    """File and line of code that is not installed; nothing for a library's."""
+    libraries = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib"))
+    return "" if frame.filename.startswith(libraries) else f"{frame.filename}:{frame.lineno}"

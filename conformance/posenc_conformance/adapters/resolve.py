@@ -1,0 +1,294 @@
+"""What an adapter's claims mean: the subjects that they make, or what is wrong with them."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from posenc_conformance.adapters.claims import Claim, claims_on
+from posenc_conformance.adapters.claims import where as _where
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import DTYPES
+from posenc_conformance.judge.subject import Scope, Subject
+from posenc_conformance.scheme_file.model import (
+    Call,
+    Combination,
+    Convention,
+    Parameter,
+    Scheme,
+    Value,
+)
+
+FARTHEST = 2**53
+"""Up to here float64 holds every whole number."""
+LONGEST_AXIS = 2**16
+"""Of an array that the kit makes because a claim names this length."""
+
+
+def subjects(adapter: object, schemes: Sequence[Scheme]) -> list[Subject]:
+    """Everything that an adapter claims.
+
+    Raises UserError for a claim that the spec does not know, a method that cannot be called with
+    what its claims leave open, and an adapter that claims nothing.
+    """
+    calls = {call.name: (scheme, call) for scheme in schemes for call in scheme.calls.values()}
+    found: list[Subject] = []
+    for name, claims in sorted(claims_on(adapter).items()):
+        method = getattr(adapter, name)
+        if not callable(method):  # a subclass withdraws a claim: rope = None
+            continue
+        if name not in calls:
+            raise UserError(
+                f"{_where(method)}: {name}() claims something, but no scheme has a call {name!r}",
+                f"calls are {', '.join(sorted(calls))}",
+            )
+        scheme, call = calls[name]
+        found += _of_method(scheme, call, method, claims)
+    if not found:
+        raise UserError(
+            f"{type(adapter).__name__} claims nothing, so there is nothing to judge",
+            "put @claims(...) above each method that the kit should call: "
+            "from posenc_conformance import claims",
+        )
+    return found
+
+
+def _of_method(
+    scheme: Scheme, call: Call, method: Callable[..., Any], claims: Sequence[Claim]
+) -> list[Subject]:
+    keywords = _keywords(call, method)
+    scopes: dict[str, list[Scope]] = {}
+    for claim in claims:
+        chosen, scope = _meaning(scheme, call, claim, method)
+        _check_open(scheme, call, chosen, scope, keywords, method)
+        for combination in chosen:
+            fixed = {
+                name: (value,)
+                for name, value in combination.conventions.items()
+                if scheme.conventions[name].optional
+            }
+            merged = Scope(
+                {**scope.options, **fixed}, scope.parameters, scope.dtypes, scope.max_position
+            )
+            scopes.setdefault(combination.name, []).append(merged)
+    return [
+        Subject(scheme, call, call.combinations[name], tuple(scopes[name]), method, keywords)
+        for name in call.combinations
+        if name in scopes
+    ]
+
+
+def _meaning(
+    scheme: Scheme, call: Call, claim: Claim, method: Callable[..., Any]
+) -> tuple[list[Combination], Scope]:
+    """The combinations that a claim names, and what it covers of each."""
+    where = _where(method)
+    dtypes = (call.dtype,) if call.dtype in ("integer", "boolean") else claim.dtypes
+    _check_range(claim, call, where)
+    axes: dict[str, tuple[Value, ...]] = {}
+    options: dict[str, tuple[Value, ...]] = {}
+    parameters: dict[str, tuple[Any, ...]] = {}
+    for name, values in claim.restrictions.items():
+        if name in _identity_axes(scheme, call):
+            axes[name] = _known(scheme.conventions[name], values, call, where)
+        elif name in call.options:
+            options[name] = _known(scheme.conventions[name], values, call, where)
+        elif name in call.parameters:
+            parameters[name] = _numbers(call.parameters[name], values, call, where)
+        else:
+            allowed = [*_identity_axes(scheme, call), *call.options, *call.parameters]
+            raise UserError(
+                f"{where}: {call.name}() claims {name!r}, no convention or parameter of it",
+                f"it has {', '.join(allowed) or 'none'}",
+            )
+    chosen = _combinations(scheme, call, claim.combinations, axes, where)
+    return chosen, Scope(options, parameters, dtypes, claim.max_position)
+
+
+def _check_range(claim: Claim, call: Call, where: str) -> None:
+    """Refuse dtypes and positions that nothing can have, and restrictions to nothing."""
+    empty = [name for name, values in claim.restrictions.items() if not values]
+    if empty or not claim.dtypes:
+        raise UserError(
+            f"{where}: {call.name}() claims no {empty[0] if empty else 'dtype'}: the list is empty",
+            "leave it out, or say which values work",
+        )
+    for name in claim.dtypes:
+        if not isinstance(name, str) or name not in DTYPES:
+            raise UserError(
+                f"{where}: {call.name}() claims dtype {name!r}",
+                f"dtypes are {', '.join(map(repr, DTYPES))}",
+            )
+    largest: object = claim.max_position
+    if not isinstance(largest, int) or isinstance(largest, bool) or not 0 <= largest <= FARTHEST:
+        raise UserError(
+            f"{where}: {call.name}() claims max_position={largest!r}",
+            "it is the largest position that may be asked for: a whole number from 0 to 2**53",
+        )
+
+
+def _numbers(
+    parameter: Parameter, values: Sequence[Any], call: Call, where: str
+) -> tuple[int | float, ...]:
+    """Values of a parameter that are of its type, and of a size that can be asked for."""
+    whole = parameter.type == "integer"
+    limit = LONGEST_AXIS if parameter.of is not None else FARTHEST
+    for value in values:
+        number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        if not number or not abs(value) <= limit:
+            kind = "a whole number" if whole else "a number"
+            raise UserError(
+                f"{where}: {call.name}() claims {parameter.name}={value!r}, which is not {kind} "
+                f"of at most {limit:,}",
+                f"{parameter.name}: {parameter.description}",
+            )
+    return tuple(values)
+
+
+def _identity_axes(scheme: Scheme, call: Call) -> list[str]:
+    used = [name for each in call.combinations.values() for name in each.conventions]
+    return [name for name in dict.fromkeys(used) if not scheme.conventions[name].optional]
+
+
+def _known(axis: Convention, values: Sequence[Value], call: Call, where: str) -> tuple[Value, ...]:
+    for value in values:
+        if not isinstance(value, str | int) or value not in axis.values:
+            raise UserError(
+                f"{where}: {call.name}() claims {axis.name}={value!r}, an unknown convention",
+                f"{axis.name} is one of {', '.join(map(repr, axis.values))}",
+            )
+    return tuple(values)
+
+
+def _combinations(
+    scheme: Scheme,
+    call: Call,
+    names: Sequence[str],
+    axes: Mapping[str, tuple[Value, ...]],
+    where: str,
+) -> list[Combination]:
+    if names:
+        for name in names:
+            if not isinstance(name, str) or name not in call.combinations:
+                raise UserError(
+                    f"{where}: {call.name}() claims {name!r}, an unknown combination",
+                    f"combinations are {', '.join(call.combinations)}",
+                )
+        chosen = [call.combinations[name] for name in names]
+        for combination in chosen:
+            _check_agreement(call, combination, axes, where)
+        return chosen
+    identity = _identity_axes(scheme, call)
+    defaults = {name: (scheme.conventions[name].default,) for name in identity}
+    found = []
+    for values in product(*(axes.get(name, defaults[name]) for name in identity)):
+        point = dict(zip(identity, values, strict=True))
+        same = [
+            combination
+            for combination in call.combinations.values()
+            if all(combination.conventions.get(name) == value for name, value in point.items())
+        ]
+        if not same:
+            raise UserError(
+                f"{where}: {call.name}() claims {_show(point)}, no combination of the spec",
+                "combinations are "
+                + "; ".join(
+                    f"{c.name} ({_show(c.conventions)})" for c in call.combinations.values()
+                ),
+            )
+        found.append(same[0])
+    return found
+
+
+def _check_agreement(
+    call: Call, combination: Combination, axes: Mapping[str, tuple[Value, ...]], where: str
+) -> None:
+    """Refuse a named combination beside a convention that it does not have."""
+    for name, values in axes.items():
+        fixed = combination.conventions.get(name)
+        if values != (fixed,):
+            others = [
+                each.name
+                for each in call.combinations.values()
+                if each.conventions.get(name) in values
+            ]
+            raise UserError(
+                f"{where}: {call.name}() claims {combination.name!r}, which is "
+                f"{_show(combination.conventions)}, but also {name}={', '.join(map(str, values))}",
+                f"drop {name}, or claim one of {', '.join(others)} instead",
+            )
+
+
+def _show(point: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in point.items())
+
+
+def _keywords(call: Call, method: Callable[..., Any]) -> frozenset[str] | None:
+    """Keywords that the method takes besides the positional arguments; None for any."""
+    try:
+        parameters = list(inspect.signature(method).parameters.values())
+    except (TypeError, ValueError):  # compiled code may keep its signature to itself
+        return None
+    kinds = inspect.Parameter
+    places = [
+        p for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    ]
+    needed = len(call.arguments)
+    form = f"{call.name}({', '.join(call.arguments)}, *, …)"
+    if len(places) < needed and not any(p.kind is kinds.VAR_POSITIONAL for p in parameters):
+        raise UserError(
+            f"{_where(method)}: {call.name}() takes {len(places)} positional arguments, "
+            f"but is called with {needed}",
+            f"the call is {form}",
+        )
+    rest = places[needed:] + [p for p in parameters if p.kind is kinds.KEYWORD_ONLY]
+    if any(p.kind is kinds.VAR_KEYWORD for p in parameters):
+        return None
+    known = {*call.parameters, *call.options, "dtype"}
+    known |= {name for each in call.combinations.values() for name in each.conventions}
+    for parameter in rest:
+        if parameter.default is kinds.empty and parameter.name not in known:
+            raise UserError(
+                f"{_where(method)}: {call.name}() requires {parameter.name!r}, "
+                "which the kit does not pass",
+                f"the call is {form} with the keywords {', '.join(sorted(known))}",
+            )
+    return frozenset(parameter.name for parameter in rest)
+
+
+def _check_open(
+    scheme: Scheme,
+    call: Call,
+    chosen: Sequence[Combination],
+    scope: Scope,
+    keywords: frozenset[str] | None,
+    method: Callable[..., Any],
+) -> None:
+    """Refuse a method that cannot be told what its claim leaves open."""
+    if keywords is None:
+        return
+    choices: dict[str, set[Any]] = {}
+    for combination in chosen:
+        for name, value in combination.conventions.items():
+            choices.setdefault(name, set()).add(value)
+    for name, values in scope.options.items():
+        choices.setdefault(name, set()).update(values)
+    open_ = [
+        name
+        for name, values in choices.items()
+        if len(values) > 1 and scheme.conventions[name].passed
+    ]
+    for name, parameter in call.parameters.items():
+        wanted = all(value in scope.options.get(axis, ()) for axis, value in parameter.when.items())
+        if parameter.passed and wanted and len(scope.parameters.get(name, (0, 0))) > 1:
+            open_.append(name)
+    if call.dtype == "keyword" and len(scope.dtypes) > 1:
+        open_.append("dtype")
+    missing = [name for name in open_ if name not in keywords]
+    if missing:
+        raise UserError(
+            f"{_where(method)}: {call.name}() claims more than one {missing[0]}, "
+            f"but takes no keyword {missing[0]!r}",
+            f"add {missing[0]!r} to the method, or say in @claims which one value it has: "
+            f"{missing[0]}=…",
+        )

@@ -1,0 +1,133 @@
+"""What the installed spec says of schemes and of their known mistakes, as text for a terminal."""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from textwrap import wrap
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.scheme_file.model import (
+    Call,
+    Convention,
+    Deviation,
+    Parameter,
+    Point,
+    Scheme,
+)
+from posenc_conformance.scheme_file.read import folder
+
+WIDTH = 96
+
+
+def scheme_named(name: str, schemes: Sequence[Scheme]) -> Scheme:
+    """The scheme of an id, or of a file's name.
+
+    Raises UserError if there is none.
+    """
+    known = {scheme.id: scheme for scheme in schemes}
+    id = name.removesuffix(".yaml").replace("_", "-")
+    if id not in known:
+        raise UserError(f"there is no scheme {name!r}", _guess(id, [*known], "schemes"))
+    return known[id]
+
+
+def signature(scheme: Scheme, call: Call) -> str:
+    """A call as an adapter's method takes it: by position, then by keyword."""
+    axes = dict.fromkeys(axis for each in call.combinations.values() for axis in each.conventions)
+    keywords = [
+        *(parameter.name for parameter in call.parameters.values() if parameter.passed),
+        *(axis for axis in (*axes, *call.options) if scheme.conventions[axis].passed),
+        *(["dtype"] if call.dtype == "keyword" else []),
+    ]
+    star = ["*", *dict.fromkeys(keywords)] if keywords else []
+    return f"{call.name}({', '.join([*call.arguments, *star])})"
+
+
+def overview(schemes: Sequence[Scheme]) -> Iterator[str]:
+    """Every scheme with its calls and their combinations."""
+    for scheme in sorted(schemes, key=lambda scheme: (scheme.family, scheme.id)):
+        yield f"{scheme.family}: {scheme.id}: {scheme.title}"
+        for call in scheme.calls.values():
+            yield f"  {signature(scheme, call)}: {', '.join(call.combinations)}"
+
+
+def details(scheme: Scheme) -> Iterator[str]:
+    """All that a claim and a method of a scheme can say."""
+    yield f"{scheme.id}: {scheme.title}"
+    yield from _wrapped(scheme.summary, "  ", "")
+    for call in scheme.calls.values():
+        yield ""
+        yield signature(scheme, call)
+        yield from _wrapped(f"returns {call.returns}", "  ")
+        for name, text in call.arguments.items():
+            yield from _wrapped(f"{name}: {text}", "  ")
+        for parameter in call.parameters.values():
+            if parameter.name not in call.arguments:
+                yield from _wrapped(_parameter(parameter), "  ")
+        yield "  combinations:"
+        for each in call.combinations.values():
+            chosen = _point(each.conventions)
+            said = f"{each.name} ({chosen})" if chosen else each.name
+            yield from _wrapped(f"{said}: {each.used_by}", "    ")
+        if call.options:
+            yield f"  optional: {', '.join(call.options)}"
+    for axis in scheme.conventions.values():
+        yield ""
+        yield from _convention(axis)
+
+
+def _parameter(parameter: Parameter) -> str:
+    how = f"{parameter.type}, by keyword"
+    if parameter.of is not None:
+        how = f"{parameter.type}, read off {parameter.of}"
+    if parameter.when:
+        how += f", with {_point(parameter.when)}"
+    return f"{parameter.name} ({how}): {parameter.description}"
+
+
+def _point(point: Point) -> str:
+    return ", ".join(f"{name} {value}" for name, value in point.items())
+
+
+def _convention(axis: Convention) -> Iterator[str]:
+    default = "optional" if axis.optional else f"default {axis.default}"
+    yield from _wrapped(f"convention {axis.name} ({default}): {axis.description}", "")
+    for value, text in axis.values.items():
+        yield from _wrapped(f"{value}: {text}", "  ")
+
+
+def explained(scheme: Scheme, names: Sequence[str]) -> Iterator[str]:
+    """Known mistakes of a scheme: what they are, what they do, and where they happened.
+
+    Raises UserError for a name that is none.
+    """
+    known: dict[str, list[Deviation]] = {}
+    for deviation in scheme.deviations:
+        known.setdefault(deviation.id, []).append(deviation)
+    for name in names:
+        if name not in known:
+            raise UserError(
+                f"{scheme.id} has no known mistake {name!r}", _guess(name, [*known], "they")
+            )
+    yield f"{scheme.id}: {scheme.title}"
+    yield from _wrapped(scheme.summary, "  ", "")
+    for name in names or known:
+        yield ""
+        yield name
+        for text in dict.fromkeys(f"{each.description} {each.effect}" for each in known[name]):
+            yield from _wrapped(text, "  ", "")
+        for link in dict.fromkeys(link for each in known[name] for link in each.links):
+            yield f"  {link}"
+    page = folder().parent / "docs" / "schemes" / f"{scheme.id}.md"
+    if page.is_file():  # in a checkout
+        yield f"\nmore in {page}"
+
+
+def _guess(name: str, known: Sequence[str], what: str) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"{what} are {', '.join(known)}"
+
+
+def _wrapped(text: str, indent: str, hanging: str = "  ") -> list[str]:
+    """Lines of a text, all but the first indented by so much more."""
+    after = indent + hanging
+    return wrap(text, WIDTH, initial_indent=indent, subsequent_indent=after, break_on_hyphens=False)

@@ -1,0 +1,351 @@
+"""Writing goldens from the reference, certifying them with the oracle, and finding drift."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import yaml
+
+from posenc_conformance import __version__, oracle
+from posenc_conformance.checks.golden import probe_index
+from posenc_conformance.errors import UserError
+from posenc_conformance.files import write_whole
+from posenc_conformance.judge.case import Case, described, materialise
+from posenc_conformance.judge.subject import EXACT
+from posenc_conformance.scheme_file.model import Golden, Published, Scheme, Witness
+from posenc_conformance.scheme_file.read import load, paths
+
+GENERATOR = f"posenc {__version__}"
+ORACLE = f"mpmath, {oracle.DIGITS} digits"
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A golden, or a published value, that is not what it should be."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+def check(scheme: Scheme) -> list[Drift]:
+    """Everything in a scheme's goldens, published values and witnesses that does not hold."""
+    found: list[Drift] = []
+    for golden in scheme.goldens:
+        where = f"{scheme.path.name}::golden::{golden.id}"
+        with _refusing(where):
+            found += [Drift(where, what) for what in _golden_drift(scheme, golden)]
+    for published in scheme.published:
+        where = f"{scheme.path.name}::published::{published.id}"
+        with _refusing(where):
+            found += [Drift(where, what) for what in _published_drift(scheme, published)]
+    for wish in scheme.desiderata:
+        where = f"{scheme.path.name}::desiderata::{wish.name}"
+        if wish.witness is not None and not witnessed(scheme, wish.witness):
+            found += [Drift(where, f"the results are not {wish.witness.shows} as stated")]
+    return found
+
+
+def witnessed(scheme: Scheme, witness: Witness) -> bool:
+    """Whether the reference's results of two calls show what a witness says."""
+    call = scheme.calls[witness.call]
+    conventions = call.combinations[witness.combination].conventions
+    first, second = (
+        Case(scheme, call, conventions, materialise(given), "float64").truth
+        for given in witness.arguments
+    )
+    if witness.rows:
+        first, second = first[list(witness.rows[0])], second[list(witness.rows[1])]
+    if witness.shows == "dot-products":
+        products = tuple(float(truth[0] @ truth[1]) for truth in (first, second))
+        return products == witness.printed and products[0] != products[1]
+    return np.array_equal(first, second) == (witness.shows == "equal")
+
+
+def write(path: Path) -> list[str]:
+    """Write a scheme's goldens anew, as the reference has them; ids of those that changed.
+
+    Only the ``expect`` and ``provenance`` of goldens are touched; comments stay. The file is
+    replaced whole or not at all.
+
+    Raises UserError if the oracle does not certify a value.
+    """
+    scheme = load(path)
+    text = path.read_text(encoding="utf-8")
+    nodes = _golden_nodes(text)
+    changed, pieces = [], []
+    for golden, node in zip(scheme.goldens, nodes, strict=True):
+        where = f"{path.name}::golden::{golden.id}"
+        with _refusing(where):
+            expect = _regenerated(scheme, golden)
+            problem = next(_uncertified(scheme, golden, expect), "")
+        if problem:
+            raise UserError(
+                f"{where}: {problem}",
+                "reference and oracle disagree: find out which one departs from the definition",
+            )
+        provenance = {"generator": GENERATOR, "oracle": ORACLE, "sha256": _digest(golden, expect)}
+        if _expectation(golden) != expect or dict(golden.provenance) != provenance:
+            changed.append(golden.id)
+            pieces.append((node, _rendered(expect, provenance)))
+    if changed:
+        try:
+            write_whole(path, _replaced(text, pieces))
+        except OSError as error:
+            raise UserError(f"{path} cannot be written: {error}", "write a copy of it") from None
+    return changed
+
+
+@contextmanager
+def _refusing(where: str) -> Iterator[None]:
+    """Tell whose arguments the reference or the oracle refuses."""
+    try:
+        yield
+    except (ValueError, ArithmeticError, IndexError) as error:
+        raise UserError(
+            f"{where}: its arguments give no result: {error}", "correct them, or what refuses them"
+        ) from None
+
+
+def main(arguments: Sequence[str], writing: bool) -> int:
+    """Check or write scheme files; 1 if anything drifted."""
+    files = [Path(name).resolve() for name in arguments] or paths()
+    drifts: list[Drift] = []
+    for path in files:
+        if writing:
+            changed = write(path)
+            print(f"{path.name}: {len(changed)} goldens written{_listed(changed)}")
+            load.cache_clear()
+        scheme = load(path)
+        found = check(scheme)
+        drifts += found
+        if not found:
+            count = f"{len(scheme.goldens)} goldens, {len(scheme.published)} published values"
+            print(f"{path.name}: {count}: as generated, certified by {ORACLE}")
+    for drift in drifts:
+        print(drift)
+    return 1 if drifts else 0
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ": " + ", ".join(names) if names else ""
+
+
+def _expectation(golden: Golden) -> dict[str, Any]:
+    if golden.values is not None:
+        return {"values": golden.values}
+    return {"probes": [list(probe) for probe in golden.probes or ()]}
+
+
+def _regenerated(scheme: Scheme, golden: Golden) -> dict[str, Any]:
+    """What the reference says now, in the form that the golden has."""
+    case = described(scheme, golden, "float64")
+    truth = case.truth
+    if golden.values is not None:
+        return {"values": _nested(truth, case.call.dtype in EXACT)}
+    width = truth.ndim
+    rows = [list(probe[:width]) for probe in golden.probes or ()]
+    kind = int if case.call.dtype in EXACT else float
+    values = [kind(truth[probe_index(case, row)]) for row in rows]
+    return {"probes": [[*row, value] for row, value in zip(rows, values, strict=True)]}
+
+
+def _nested(values: np.ndarray[Any, Any], integer: bool) -> Any:
+    if values.ndim:
+        return [_nested(part, integer) for part in values]
+    if not np.isfinite(values):
+        return None
+    return int(values) if integer else float(values)
+
+
+def _elements(case: Case, expect: dict[str, Any]) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Index and expected value of every element that a golden names."""
+    if "values" in expect:
+        values = np.array(expect["values"], dtype=object)
+        if values.shape != case.shape:
+            raise UserError(f"values have shape {values.shape}, not {case.shape}")
+        yield from np.ndenumerate(values)
+    else:
+        for *index, value in expect["probes"]:
+            yield probe_index(case, index), value
+
+
+def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iterator[str]:
+    """Values that the oracle does not confirm to within one unit in the last place of the scale."""
+    case = described(scheme, golden, "float64")
+    with mpmath.workdps(oracle.DIGITS):
+        exact = _exact(case)
+        for index, value in _elements(case, expect):
+            true = exact(index)
+            if (true is None) != (value is None):
+                yield f"at {index} the oracle says {true}, the golden {value}"
+            elif true is not None and value is not None:
+                ulp = 0.0 if case.call.dtype in EXACT else _unit(case, index)
+                if abs(mpmath.mpf(value) - true) > ulp:
+                    shown = mpmath.nstr(true, 20)
+                    yield f"at {index} the oracle says {shown}, the golden {value!r}"
+
+
+def _exact(case: Case) -> oracle.Element:
+    """The oracle's value of each element."""
+    module, call = case.scheme.module_name, case.call.name
+    try:
+        return oracle.element(module, call, case.arguments, case.conventions)
+    except oracle.NoValues as missing:
+        raise UserError(
+            str(missing),
+            f"write oracle/{module}.py in the kit, with VALUES: see 'Add a scheme' in "
+            "CONTRIBUTING.md",
+        ) from None
+
+
+def _unit(case: Case, index: tuple[int, ...]) -> float:
+
+    scale = np.broadcast_to(case.terms.scale, case.shape)[index]
+    return float(np.spacing(scale))
+
+
+def _golden_drift(scheme: Scheme, golden: Golden) -> Iterator[str]:
+    case = described(scheme, golden, "float64")
+    expect = _expectation(golden)
+    width = len(case.shape)
+    if any(len(probe) != width + 1 for probe in golden.probes or ()) or golden.values == []:
+        yield "has no values yet; run 'posenc goldens --write'"
+        return
+    try:
+        elements = list(_elements(case, expect))
+    except UserError as error:
+        yield str(error)
+        return
+    for (index, value), (_, now) in zip(
+        elements, _elements(case, _regenerated(scheme, golden)), strict=True
+    ):
+        if value != now:
+            yield f"at {index} the golden says {value!r}, the reference {now!r}"
+    yield from _uncertified(scheme, golden, expect)
+    if golden.provenance.get("sha256") != _digest(golden, expect):
+        yield "the content hash does not match: it was changed by hand, or never written"
+
+
+def _digest(golden: Golden, expect: dict[str, Any]) -> str:
+    """Hash of what the golden says: its inputs, conventions and values."""
+    content = {
+        "call": golden.call,
+        "combination": golden.combination,
+        "options": golden.options,
+        "arguments": golden.arguments,
+        "expect": expect,
+    }
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _published_drift(scheme: Scheme, published: Published) -> Iterator[str]:
+    case = described(scheme, published, "float64")
+    with mpmath.workdps(oracle.DIGITS):
+        exact = _exact(case)
+        for *index, text in published.printed:
+            if published.quantity == "dot-product":
+                channels = range(case.shape[-1])
+                true = mpmath.fsum(exact((0, c)) * exact((1, c)) for c in channels)
+                first, second = (list(map(mpmath.mpf, row.tolist())) for row in case.truth)
+                ours = mpmath.fdot(first, second)
+            else:
+                place = probe_index(case, [float(part) for part in index])
+                true, ours = exact(place), mpmath.mpf(case.truth[place].item())
+            for name, value in (("oracle", true), ("reference", ours)):
+                if not _prints_as(value, str(text), published.rounding):
+                    shown = mpmath.nstr(value, 15)
+                    yield f"{index or ''} is printed as {text}; the {name} says {shown}"
+
+
+def _prints_as(value: Any, text: str, rounding: str) -> bool:
+    """Whether a value, rounded as the source rounded, gives the printed text."""
+    if rounding == "exact":
+        if text.startswith("1/2^"):
+            printed = mpmath.power(2, -mpmath.mpf(text.removeprefix("1/2^")))
+        else:
+            printed = mpmath.mpf(text)
+        return bool(abs(value - printed) <= mpmath.mpf(2) ** -53 * abs(printed))
+    places = Decimal(1).scaleb(-len(text.partition(".")[2]))
+    mode = ROUND_DOWN if rounding == "truncated" else ROUND_HALF_EVEN
+    digits = Decimal(mpmath.nstr(value, 40, strip_zeros=False))
+    return digits.quantize(places, rounding=mode) == Decimal(text)
+
+
+def _golden_nodes(text: str) -> list[yaml.MappingNode]:
+    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    goldens = next(value for key, value in root.value if key.value == "goldens")
+    return list(goldens.value)
+
+
+Piece = tuple[yaml.MappingNode, str]
+
+
+def _replaced(text: str, pieces: Sequence[Piece]) -> str:
+    """The text with the expect and provenance of goldens replaced, from the last to the first."""
+    lines = text.splitlines(keepends=True)
+    for node, rendered in reversed(pieces):
+        spans = sorted(
+            (key.start_mark.line, _end_line(value))
+            for key, value in node.value
+            if key.value in ("expect", "provenance")
+        )
+        for start, end in reversed(spans[1:]):
+            del lines[start:end]
+        start, end = spans[0]
+        lines[start:end] = [rendered]
+    return "".join(lines)
+
+
+def _end_line(node: yaml.Node) -> int:
+    """The line after a node; a block's own end mark lies at whatever comes next."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+        last = node.value[-1]
+        return _end_line(last[1] if isinstance(last, tuple) else last)
+    return int(node.end_mark.line + 1)
+
+
+def _rendered(expect: dict[str, Any], provenance: dict[str, str]) -> str:
+    """Expectation and provenance as lines of a golden."""
+    ((form, content),) = expect.items()
+    lines = ["    expect:", f"      {form}:"]
+    lines += _rows(content, "        ")
+    lines += ["    provenance:"]
+    lines += [
+        f"      {key}: {json.dumps(value) if ' ' in value else value}"
+        for key, value in provenance.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(content: Sequence[Any], indent: str) -> Iterator[str]:
+    """One row to a line; a matrix of rows as a list of lists."""
+    if content and isinstance(content[0], list) and content[0] and isinstance(content[0][0], list):
+        for part in content:
+            inner = list(_rows(part, indent + "  "))
+            yield f"{indent}- {inner[0].strip()}"
+            yield from inner[1:]
+    elif content and isinstance(content[0], list):
+        yield from (f"{indent}- [{', '.join(map(_text, row))}]" for row in content)
+    else:
+        yield from (f"{indent}- {_text(value)}" for value in content)
+
+
+def _text(value: Any) -> str:
+    """A number as text that reads back as the same number, in YAML 1.1 and 1.2."""
+    if value is None:
+        return "null"
+    text = repr(value)
+    if "e" in text and "." not in text:
+        text = text.replace("e", ".0e")
+    return text

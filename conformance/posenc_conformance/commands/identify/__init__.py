@@ -1,0 +1,1 @@
+"""The command ``posenc identify``: what a saved array is."""

@@ -1,0 +1,168 @@
+"""What a saved array is: which call of which scheme gives it, or gives it with a known mistake."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.commands.identify.rotary_cache import caches, dtype_of
+from posenc_conformance.commands.identify.tables import Table
+from posenc_conformance.diagnose.diagnosis import diagnose
+from posenc_conformance.diagnose.explain import AXES
+from posenc_conformance.diagnose.pattern import pattern
+from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.case import Case, rounded
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import load_all
+
+HIDDEN = -1e4
+"""What is added to a score to hide a key is this or less."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A call whose result the array is, or is but for a known mistake."""
+
+    case: Case
+    combination: str
+    deviation: str | None
+    """Ids of the mistakes in between; None if there are none."""
+    explanation: str
+    difference: float
+    """Largest difference from the call's result, or from what the mistake makes of it."""
+    ratio: float
+    """The same in units of its bound."""
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        case = self.case
+        shown = {**case.conventions, **_numbers(case)}
+        said = ", ".join(f"{name} {value}" for name, value in shown.items())
+        but = f"\n  but {self.explanation} [{self.deviation}]" if self.deviation else ""
+        return (
+            f"{case.scheme.id}: {case.call.name}, {self.combination} ({said}){but}\n"
+            f"  worst difference {self.difference:.2g}, {self.ratio:.2g} of what "
+            f"{case.dtype} {'and the printed digits allow' if case.grain else 'allows'}"
+        )
+
+
+def answers(table: Table) -> tuple[list[str], str]:
+    """What an array may be, the simplest first; if nothing is known, words for what is nearest."""
+    array = table.array.reshape([n for n in table.array.shape if n != 1] or [1])
+    if np.all(array == array.flat[0]):
+        return [], f"every value is {array.flat[0]}, which says nothing"
+    kept = caches(array, dtype_of(array, table.grain), table.grain)
+    plain = [cache.text for cache in kept if cache.rule.simple]
+    if array.dtype.kind == "c":
+        words = "no complex cache of RoPE; of complex numbers nothing else is known"
+        return plain or [cache.text for cache in kept], words
+    found, otherwise = identify(array, grain=table.grain)
+    exact = [
+        match.text
+        for match in found
+        if not match.deviation and not (plain and match.case.call.kind == "frequencies")
+    ]
+    mistaken = [match.text for match in found if match.deviation]
+    return plain + exact or [cache.text for cache in kept] or mistaken, otherwise
+
+
+def identify(
+    array: Array, known: Sequence[Scheme] | None = None, grain: float = 0.0
+) -> tuple[list[Match], str]:
+    """Every call that explains an array, those without a mistake first; else words for the nearest.
+
+    The calls are those whose scheme's module offers ``IDENTIFY[call](array)``: arguments that would
+    give an array of this shape, each with the part of the array that they give. ``grain`` is what
+    printing may have added to each value's error.
+    """
+    squeezed = _as_mask(array.reshape([n for n in array.shape if n != 1] or [1]))
+    exact: list[Match] = []
+    mistaken: list[Match] = []
+    nearest: tuple[float, str] = (np.inf, "no call of any scheme gives an array of this shape")
+    for case, combination, part in _candidates(squeezed, known or load_all(), grain):
+        output = part.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a bias may be infinite where it hides a key
+            comparison = compare(case, output, case.terms)
+            if comparison.judged == 0:
+                continue
+            difference = abs(comparison.got - comparison.expected)
+            if comparison.right:
+                exact.append(Match(case, combination, None, "", difference, comparison.worst))
+                continue
+            off = _off(case, output)
+            # A mistake's size is read off printed digits too, so they count twice.
+            found = diagnose(replace(case, grain=2 * case.grain), output)
+        if found.deviation is not None and found.residual <= 1:
+            words = found.explanations[0][1]
+            left = found.residual * comparison.bound
+            mistaken.append(Match(case, combination, found.deviation, words, left, found.residual))
+        if off < nearest[0]:
+            nearest = off, _nearest_text(case, combination, output, off)
+    alone = [match for match in mistaken if "+" not in str(match.deviation)]
+    return exact or alone or mistaken, nearest[1]
+
+
+def _as_mask(array: Array) -> Array:
+    """A mask to be added to scores as one of booleans: true where a key is attended to."""
+    if array.ndim < 2 or array.dtype.kind in "bc":
+        return array
+    values = array.astype(np.float64)
+    hidden = values <= HIDDEN
+    if not hidden.any() or (values[~hidden] != 0).any():
+        return array
+    return np.asarray(~hidden)
+
+
+def _candidates(
+    array: Array, known: Sequence[Scheme], grain: float
+) -> Iterator[tuple[Case, str, Array]]:
+    is_mask = array.dtype.kind == "b" or bool(np.isin(array, (0, 1)).all())
+    for scheme in known:
+        offered = getattr(knowledge_of(scheme), "IDENTIFY", {})
+        for name, arguments_of in offered.items():
+            call = scheme.calls[name]
+            if is_mask != (call.dtype == "boolean"):
+                continue
+            exact = call.dtype in ("integer", "boolean")
+            dtype = call.dtype if exact else dtype_of(array, grain)
+            for arguments, part in arguments_of(array):
+                options = {key: arguments.pop(key) for key in call.options if key in arguments}
+                for combination in call.combinations.values():
+                    point = {**combination.conventions, **options}
+                    given = rounded(call, arguments, dtype)
+                    case = Case(scheme, call, point, given, dtype, grain=0 if exact else grain)
+                    if _answers(case, part):
+                        yield case, combination.name, part
+
+
+def _answers(case: Case, part: Array) -> bool:
+    """Whether the case has a result, of the right shape."""
+    try:
+        return case.truth.shape == part.shape
+    except ValueError:
+        return False
+
+
+def _numbers(case: Case) -> dict[str, Any]:
+    return {
+        name: value for name, value in case.arguments.items() if not isinstance(value, np.ndarray)
+    }
+
+
+def _off(case: Case, output: Floats) -> float:
+    """Largest difference as a part of the largest value."""
+    truth = np.where(case.shown, case.truth, 0.0)
+    difference = np.where(case.shown, np.abs(output - truth), 0.0)
+    return float(difference.max() / max(np.abs(truth).max(), 1e-300))
+
+
+def _nearest_text(case: Case, combination: str, output: Floats, off: float) -> str:
+    looks = pattern(case, output, AXES.get(case.call.kind, ()))
+    return (
+        f"nothing known; the nearest is {case.scheme.id}: {case.call.name}, {combination}, off by "
+        f"{off:.2g} of its largest value\n  wrong there: {looks}"
+    )

@@ -1,0 +1,61 @@
+"""What ``posenc init`` does, from a name to a file."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from posenc_conformance.commands.init import template, write
+from posenc_conformance.commands.init.find import Library, library
+from posenc_conformance.commands.init.guess import Guess, guess
+from posenc_conformance.errors import UserError
+
+
+def init(name: str, schemes: Sequence[str] = ()) -> Iterator[str]:
+    """Write an adapter for a library into the current folder; what to say about it.
+
+    Raises UserError for a name that is none, a library that cannot be imported, a scheme that does
+    not exist, and a file that is there already.
+    """
+    path = Path(f"{_stem(name)}_adapter.py")
+    if path.exists():
+        raise UserError(f"{path} exists", "choose another name or move it out of the way")
+    blank = template.text(_stem(name), schemes)
+    found = library(name)
+    guessed = guess(found, schemes) if found else Guess()
+    if found and guessed.claims:
+        missing = [each for each in schemes if each not in _schemes_of(guessed)]
+        path.write_text(write.adapter(found, guessed) + template.blocks(missing), encoding="utf-8")
+        yield from write.words(found, guessed)
+    else:
+        path.write_text(blank, encoding="utf-8")
+        yield _nothing(name, found)
+    yield f"wrote {path}; judge it with: pytest --impl={path}"
+
+
+def _stem(name: str) -> str:
+    """What the file is called after: the attribute, the module's last name, or the file."""
+    last = re.sub(r"\.py$", "", Path(name.partition(":")[0]).name)
+    stem = name.partition(":")[2] or last.rpartition(".")[2]
+    stem = stem.replace("-", "_")
+    if not re.fullmatch(r"[A-Za-z_]\w*", stem) or (name != stem and not _is_target(name)):
+        raise UserError(f"{name!r} cannot name a library", "use letters, digits and underscores")
+    return stem
+
+
+def _is_target(name: str) -> bool:
+    return name.partition(":")[0].endswith(".py") or bool(re.fullmatch(r"[\w.:-]+", name))
+
+
+def _schemes_of(guessed: Guess) -> set[str]:
+    return {each.fit.scheme.id for each in guessed.claims.values()}
+
+
+def _nothing(name: str, found: Library | None) -> str:
+    if found is None:
+        return f"no module called {name} can be imported here: this is a template to fill in"
+    left = f", {found.left_out} modules were not looked at" if found.left_out else ""
+    seen = ", ".join(each.path for each in found.found) or "none"
+    return (
+        f"nothing in {found.module.__name__} behaves like a scheme (looked at: {seen}{left}): "
+        "this is a template to fill in"
+    )

@@ -1,0 +1,139 @@
+"""A method of an adapter as text, and calling it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.commands.init.find import Found, quiet
+from posenc_conformance.scheme_file.model import Call
+
+HEAD_DIM = "HEAD_DIM"
+"""Stands in the text for the number of channels that are rotated."""
+LENGTH = "length = 1 << int(positions.max(initial=63)).bit_length()"
+"""Of a table that holds all positions; a power of two, so that few tables are made."""
+POSITIONS = {
+    "torch": "to_torch(positions)",
+    "jax": "jnp.asarray(positions)",
+    "numpy": "positions",
+}
+ARRAY = {"torch": "to_torch(x)", "jax": "jnp.asarray(x)", "numpy": "x"}
+IMPORTS = {"torch": ("import torch",), "jax": ("import jax.numpy as jnp",), "numpy": ()}
+ZEROS = {"torch": "torch.zeros({})", "jax": "jnp.zeros(({}))", "numpy": "np.zeros(({}))"}
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """How a call of the spec may be made with what a library has."""
+
+    call: Call
+    what: str
+    """What it calls, in words."""
+    imports: tuple[str, ...]
+    body: tuple[str, ...]
+    """Lines of the method; the last one returns the result."""
+    parts: tuple[Found, ...]
+    """What it uses of the library."""
+    setup: tuple[str, ...] = ()
+    """Lines before the class."""
+    keywords: tuple[str, ...] = ()
+    """Parameters and conventions that the method takes by keyword."""
+    framework: str = "numpy"
+    limit: int | None = None
+    """Largest position at which a call is still cheap, if it takes whole sequences."""
+    default_base: float | None = None
+    """Base of the library's own signature, where a call does not pass one."""
+    partial: bool = False
+    """Whether the method is told rotary_dim."""
+
+    @property
+    def can_be_partial(self) -> bool:
+        """Whether what is called can be made for fewer channels than x has."""
+        return any(HEAD_DIM in line for line in self.body)
+
+    def source(self, decorators: str = "") -> str:
+        """The method."""
+        keywords = [f"{each}=None" if each == "rotary_dim" else each for each in self.keywords]
+        star = ["*", *keywords] if keywords else []
+        head = ", ".join(["self", *self.call.arguments, *star])
+        lines = [f"def {self.call.name}({head}):", f'    """{self.what}."""']
+        dim = "rotary_dim or x.shape[-1]" if self.partial else "x.shape[-1]"
+        lines += [f"    {line.replace(HEAD_DIM, dim)}" for line in self.body]
+        return decorators + "".join(f"    {line}\n" for line in lines)
+
+    def giving(self, *body: str, **changes: Any) -> "Draft":
+        """The same draft with another body."""
+        return replace(self, body=body, **changes)
+
+    @property
+    def method(self) -> Any:
+        """The method, ready to be called with the arguments of the call.
+
+        Raises whatever running the text raises.
+        """
+        lines = [*header([self]), *self.setup, "class Adapter:", self.source()]
+        return getattr(_adapter("\n".join(lines)), self.call.name)
+
+    def value(self, arguments: Mapping[str, Any]) -> Any:
+        """What the method returns, of any type; None if it raises."""
+        try:
+            with quiet():
+                return self.method(**arguments)
+        except (Exception, SystemExit):
+            return None
+
+
+@cache
+def _adapter(source: str) -> Any:
+    names: dict[str, Any] = {"np": np}
+    exec(source, names)
+    return names["Adapter"]()
+
+
+def header(drafts: Sequence[Draft]) -> list[str]:
+    """The imports of some drafts: standard library, packages, and the kit."""
+    text = "\n".join(line for each in drafts for line in (*each.setup, *each.body))
+    lines = {line for each in drafts for line in each.imports} | {"import numpy as np"}
+    names = ["claims", *(name for name in ("to_numpy", "to_torch") if f"{name}(" in text)]
+    kit = [f"from posenc_conformance import {', '.join(names)}"]
+    helpers = [name for name in ("by_heads", "in_sequence", "span") if f"{name}(" in text]
+    if helpers:
+        kit.append(f"from posenc_conformance.adapters import {', '.join(helpers)}")
+    used = {line for line in lines if line.startswith("from ") or _binds(line, text)}
+    own = _merged(sorted(used - {"import math"}, key=lambda line: (line.startswith("from "), line)))
+    standard = ["from functools import lru_cache"] if "lru_cache" in text else []
+    standard = (["import math"] if "import math" in used else []) + standard
+    return [*standard, *([""] if standard else []), *own, *([""] if own else []), *kit]
+
+
+def _merged(lines: Sequence[str]) -> list[str]:
+    """The imports, names of one module on one line."""
+    names: dict[str, list[str]] = {}
+    for line in lines:
+        module, _, name = line.partition(" import ")
+        names.setdefault(module, []).append(name)
+    return [
+        f"{module} import {', '.join(some)}" if any(some) else module
+        for module, some in names.items()
+    ]
+
+
+def _binds(line: str, text: str) -> bool:
+    """Whether a text uses the name that an import binds."""
+    return re.search(rf"\b{line.split()[-1]}\.", text) is not None
+
+
+def imported(found: Found) -> str:
+    """The line that imports what was found."""
+    return f"from {found.module} import {found.path.partition('.')[0]}"
+
+
+def default_of(found: Found, role_names: frozenset[str]) -> Any:
+    """The default of the first parameter with one of these names, if it is a number."""
+    for each in found.parameters:
+        if each.name in role_names and isinstance(each.default, (int, float)):
+            return float(each.default)
+    return None

@@ -1,0 +1,402 @@
+"""Which convention a draft behaves like, and how far."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.commands.init.draft import Draft
+from posenc_conformance.commands.init.find import quiet
+from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES, Arguments
+from posenc_conformance.diagnose.diagnosis import diagnose
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject
+from posenc_conformance.scheme_file.model import Combination, Scheme
+
+BASES = (BASE, 500000.0, 1e6, 100.0)
+DTYPES_OF = {"inputs": ("float32",), "keyword": ("float32", "float64")}
+"""Dtypes that a result is looked at in; NumPy's functions give float64 unless told otherwise."""
+ODD_RULES = ("zero", "cut", "uneven")
+LIMITS = tuple(2**k - 1 for k in (9, 11, 12, 13, 14, 15, 16, 17))
+MOST_DIAGNOSED = 12
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A draft and the convention that it comes nearest to."""
+
+    draft: Draft
+    scheme: Scheme
+    combination: Combination
+    dtype: str
+    base: float
+    worst: float
+    """Largest error in units of its bound."""
+    mistake: str = ""
+    """What explains the error; empty if there is none."""
+    judged: int = 0
+    """Number of values that were looked at: where a convention masks others, fewer."""
+
+    @property
+    def right(self) -> bool:
+        """Whether the convention is met."""
+        return self.worst <= 1
+
+    def subject(self, **options: Any) -> Subject:
+        """To be asked like any other."""
+        scope = Scope({}, {}, (self.dtype,), 2**62)
+        keywords = frozenset(self.draft.keywords)
+        method, call = self.draft.method, self.draft.call
+        return Subject(self.scheme, call, self.combination, (scope,), method, keywords)
+
+    def error(self, arguments: Arguments, dtype: str | None = None, **options: Any) -> float:
+        """Largest error for these arguments; infinite if the shape, dtype or values are none.
+
+        Raises Misbehaviour if the call raises.
+        """
+        subject = self.subject()
+        case = subject.case(arguments, dtype or self.dtype, options)
+        with quiet():
+            output = subject.invoke(case, case.inputs)
+        try:
+            subject.demand_form(case, output)
+            return compare(case, output, case.terms).worst
+        except (Misbehaviour, ValueError):
+            return np.inf
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a draft answers to the first probe."""
+
+    fit: Fit
+    case: Case
+    output: Array
+    off: float
+    """Largest difference from the truth as a part of the largest value."""
+
+
+def best(drafts: Iterable[Draft], scheme: Scheme) -> tuple[Fit | None, list[Answered]]:
+    """The first draft that meets a convention, or what all of them answered."""
+    answers: list[Answered] = []
+    for draft in drafts:
+        found = list(_answers(draft, scheme))
+        right = [each.fit for each in found if each.fit.right]
+        if right:
+            return _most_telling(right), []
+        answers += found
+    return None, answers
+
+
+def _answers(draft: Draft, scheme: Scheme) -> Iterator[Answered]:
+    """The first probe under every convention, and with every usual base where none is passed."""
+    told = {"base", "max_period"} & {*draft.keywords}
+    known = [each for each in (draft.default_base, *BASES) if each]
+    bases = dict.fromkeys([BASE] if told or not _has_base(draft) else known)
+    outputs: dict[str, Any] = {}
+    for combination in draft.call.combinations.values():
+        for dtype in DTYPES_OF.get(draft.call.dtype, (draft.call.dtype,)):
+            start = Fit(draft, scheme, combination, dtype, BASE, np.inf)
+            output = _output(start, outputs)
+            for base in bases if output is not None else ():
+                answer = _compared(replace(start, base=base), output)
+                if answer is not None:
+                    yield answer
+
+
+def _has_base(draft: Draft) -> bool:
+    return bool({"base", "max_period"} & {*draft.call.parameters})
+
+
+def _first(fit: Fit) -> Case:
+    arguments = PROBES[fit.draft.call.name](fit.base)[0]
+    return fit.subject().case(arguments, fit.dtype)
+
+
+def _output(fit: Fit, outputs: dict[str, Any]) -> Any:
+    """Of the first probe, asked once for conventions that the method is not told."""
+    case = _first(fit)
+    told = {name: case.conventions[name] for name in fit.draft.keywords if name in case.conventions}
+    key = f"{fit.dtype}{told}"
+    if key not in outputs:
+        try:
+            with quiet():
+                outputs[key] = fit.subject().invoke(case, case.inputs)
+        except (Misbehaviour, SystemExit):
+            outputs[key] = None
+    return outputs[key]
+
+
+def _compared(fit: Fit, output: Array) -> Answered | None:
+    case = _first(fit)
+    try:
+        fit.subject().demand_form(case, output)
+    except (Misbehaviour, ValueError):
+        return None
+    comparison = compare(case, output, case.terms)
+    truth = np.where(case.shown, case.truth, 0.0)
+    difference = np.where(case.shown, np.abs(output.astype(np.float64) - truth), 0.0)
+    off = float(difference.max() / max(np.abs(truth).max(), 1e-300))
+    seen = replace(fit, worst=comparison.worst, judged=comparison.judged)
+    return Answered(seen, case, output.astype(np.float64), off)
+
+
+def _most_telling(fits: Sequence[Fit]) -> Fit:
+    """Of the conventions met, the one that is also met where they differ: one pair, odd sizes.
+
+    Of several, the one that says most: a causal bias hides what a symmetric one shows.
+    """
+    return max(
+        fits, key=lambda fit: (sum(_agrees(fit, *each) for each in _corners(fit)), fit.judged)
+    )
+
+
+def _corners(fit: Fit) -> Iterator[tuple[Arguments, str]]:
+    """Arguments, and what the convention says of them: that they are refused, or a rule."""
+    point = fit.combination.conventions
+    if fit.draft.call.name == "sinusoidal":
+        first = PROBES["sinusoidal"](fit.base)[0]
+        yield {**first, "dim": 2}, str(point["single_pair"])
+        if "odd_dim" in point:
+            yield {**first, "dim": 9}, str(point["odd_dim"])
+    yield from ((each, "") for each in PROBES[fit.draft.call.name](fit.base)[1:])
+
+
+def _agrees(fit: Fit, arguments: Arguments, rule: str) -> bool:
+    try:
+        error = fit.error(arguments)
+    except Misbehaviour:
+        return rule == "refuse"
+    return error == np.inf if rule == "refuse" else error <= 1
+
+
+def nearest(answers: Sequence[Answered]) -> Fit | None:
+    """The answer that a known mistake explains, else the one that is least off, if that is little.
+
+    A layout of arrays that was guessed wrong looks like many mistakes, so the least are preferred.
+    """
+    usual = [each for each in answers if each.fit.base == (each.fit.draft.default_base or BASE)]
+    close = sorted(usual, key=lambda each: (each.off, -each.fit.judged))[:MOST_DIAGNOSED]
+    for each in close:
+        found = diagnose(each.case, each.output)
+        if found.explanations and found.residual <= 1 and "+" not in str(found.deviation):
+            return replace(each.fit, mistake=found.explanations[0][1])
+    if close and close[0].off < NEAR:
+        return replace(close[0].fit, mistake=f"off by {close[0].off:.2g} of the largest value")
+    return None
+
+
+NEAR = 0.1
+"""An error of less than this part of the values is worth a claim that shows it."""
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What to write for a fit."""
+
+    fit: Fit
+    lines: tuple[str, ...]
+    """The ``@claims`` lines."""
+    notes: tuple[str, ...]
+    """What was found on the way, in words."""
+
+
+def claimed(fit: Fit) -> Claimed:
+    """The claim of a fit: dtypes, bases, sizes and positions that work."""
+    notes: list[str] = []
+    dtypes = _dtypes(fit, notes)
+    said: dict[str, Any] = {"dtype": dtypes if len(dtypes) > 1 else dtypes[0]}
+    if fit.draft.call.dtype in ("integer", "boolean"):
+        said = {}
+    said |= _parameters(fit, notes)
+    said |= _sizes(fit, notes)
+    said |= _odd(fit, notes)
+    limit = _limit(fit, notes)
+    if limit is not None:
+        said["max_position"] = limit
+    names = [fit.combination.name]
+    names += [each for each in fit.draft.call.combinations if _also(fit, each)]
+    lines = [_line(names, said)]
+    partial = _partial(fit)
+    if partial is not None:
+        fit, widths = partial
+        lines = [_line(names, said | each) for each in _partial_claims(said, widths)]
+    return Claimed(fit, tuple(lines), tuple(notes))
+
+
+def _partial_claims(said: Mapping[str, Any], widths: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """All widths if all that were tried work, else two; and whole heads, with all their sizes."""
+    if 2 in widths and "head_dim" not in said:
+        yield {"rotation": "partial"}
+        return
+    yield {}
+    for width, head_dim in ((4, 8), (64, 256)):
+        if width in widths:
+            yield {"rotation": "partial", "head_dim": head_dim, "rotary_dim": width}
+
+
+def _also(fit: Fit, name: str) -> bool:
+    """Whether the method is told conventions and meets this one too."""
+    other = fit.draft.call.combinations[name]
+    if name == fit.combination.name or not {*other.conventions} & {*fit.draft.keywords}:
+        return False
+    return _agrees(replace(fit, combination=other), _first(fit).arguments, "")
+
+
+def _line(names: Sequence[str], said: Mapping[str, Any]) -> str:
+    items = [f'"{name}"' for name in names]
+    items += [f"{name}={_shown(value)}" for name, value in said.items()]
+    line = f"@claims({', '.join(items)})"
+    if len(line) <= 96:
+        return line
+    inner = "".join(f"\n    {item}," for item in items)
+    return f"@claims({inner}\n)"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(_shown, value))})"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _dtypes(fit: Fit, notes: list[str]) -> tuple[str, ...]:
+    if fit.draft.call.dtype != "inputs":
+        return (fit.dtype,)
+    found = [fit.dtype]
+    arguments = PROBES[fit.draft.call.name](fit.base)[0]
+    for dtype in ("bfloat16", "float16", "float64"):
+        try:
+            error = fit.error(arguments, dtype)
+        except Misbehaviour as problem:
+            notes.append(f"{dtype} is not claimed: {_first_line(problem)}")
+            continue
+        if error <= max(1.0, fit.worst if fit.mistake else 1.0):
+            found.append(dtype)
+        else:
+            kind = f"{error:.2g} times the bound" if error < np.inf else "another dtype comes out"
+            notes.append(f"{dtype} is not claimed: {kind}")
+    return tuple(found)
+
+
+def _first_line(problem: Exception) -> str:
+    return str(problem).splitlines()[0][:120]
+
+
+def _parameters(fit: Fit, notes: list[str]) -> dict[str, Any]:
+    """Parameters that the library fixes."""
+    said: dict[str, Any] = {}
+    for name, parameter in fit.draft.call.parameters.items():
+        if parameter.passed and not parameter.when and name not in fit.draft.keywords:
+            said[name] = FIXED.get(name, fit.base)
+    if {"base", "max_period"} & {*fit.draft.keywords} and fit.right:
+        other = PROBES[fit.draft.call.name](BASES[1])[0]
+        if not _agrees(fit, other, ""):
+            notes.append(f"another base than {BASE:.0f} is not right; it is claimed all the same")
+    return said
+
+
+def _sizes(fit: Fit, notes: list[str]) -> dict[str, Any]:
+    """The numbers of channels that do not raise, if some do."""
+    name = "head_dim" if fit.draft.call.name == "rope" else "dim"
+    if name not in fit.draft.call.parameters or fit.draft.call.name == "sincos_2d":
+        return {}
+    first = PROBES[fit.draft.call.name](fit.base)[0]
+    sizes: tuple[int, ...] = HEAD_DIMS if name == "head_dim" else DIMS
+    if fit.draft.framework == "jax":  # which compiles for every size
+        sizes = (2, 4, 6, 8, 64, 80, 128)
+    works = [size for size in sizes if _runs(fit, _of_size(first, name, size))]
+    refused = [size for size in sizes if size not in works and not _may_refuse(fit, size)]
+    if not refused or not works:
+        return {}
+    notes.append(f"{name} {', '.join(map(str, refused))} raises, so it is not claimed")
+    return {name: tuple(works)}
+
+
+def _may_refuse(fit: Fit, size: int) -> bool:
+    return bool(size % 2) or (
+        size == 2 and fit.combination.conventions.get("single_pair") == "refuse"
+    )
+
+
+def _of_size(arguments: Arguments, name: str, size: int) -> Arguments:
+    if name == "dim":
+        return {**arguments, "dim": size}
+    x = np.resize(arguments["x"], (*arguments["x"].shape[:-1], size))
+    return {**arguments, "x": x}
+
+
+def _runs(fit: Fit, arguments: Arguments) -> bool:
+    try:
+        fit.error(arguments)
+    except Misbehaviour:
+        return False
+    return True
+
+
+def _odd(fit: Fit, notes: list[str]) -> dict[str, Any]:
+    """The rule for an odd number of channels, if it is left open."""
+    call = fit.draft.call
+    if "odd_dim" not in call.options or "odd_dim" in fit.combination.conventions:
+        return {}
+    first = {**PROBES[call.name](fit.base)[0], "dim": 9}
+    if not _runs(fit, first):
+        return {"odd_dim": "refuse"}
+    for rule in ODD_RULES:
+        if fit.error(first, odd_dim=rule) <= 1:
+            return {"odd_dim": rule}
+    notes.append("odd_dim is not claimed: an odd number of channels follows none of the rules")
+    return {}
+
+
+def _limit(fit: Fit, notes: list[str]) -> int | None:
+    """The largest position that works, if it is less than is asked for anyway."""
+    if fit.draft.limit is not None:
+        notes.append(f"positions up to {fit.draft.limit}: each call takes a whole sequence")
+        return fit.draft.limit
+    first = PROBES[fit.draft.call.name](fit.base)[0]
+    if "positions" not in first:
+        return None
+    low = int(first["positions"].max())
+    for high in LIMITS:
+        if not _runs(fit, _reaching(first, high)):
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (
+                    (middle, high) if _runs(fit, _reaching(first, middle)) else (low, middle)
+                )
+            notes.append(f"position {high} raises, so positions up to {low} are claimed")
+            return low
+        low = high
+    return None
+
+
+def _reaching(arguments: Arguments, position: int) -> Arguments:
+    given = {**arguments, "positions": np.array([position])}
+    if "x" in arguments:
+        given["x"] = arguments["x"][..., :1, :]
+    return given
+
+
+def _partial(fit: Fit) -> tuple[Fit, tuple[int, ...]] | None:
+    """The fit with a method that can be told rotary_dim, if that works, and which."""
+    if not (fit.right and fit.draft.can_be_partial):
+        return None
+    draft = replace(fit.draft, partial=True, keywords=(*fit.draft.keywords, "rotary_dim"))
+    other = replace(fit, draft=draft)
+    first = PROBES["rope"](fit.base)[0]
+    widths = tuple(
+        width
+        for width in (2, 4, 8, 16, 64)
+        if _agrees_partially(other, _of_size(first, "head_dim", max(4 * width, 8)), width)
+    )
+    return (other, widths) if {4, 16} <= {*widths} else None
+
+
+def _agrees_partially(fit: Fit, arguments: Arguments, width: int) -> bool:
+    try:
+        return fit.error({**arguments, "rotary_dim": width}, rotation="partial") <= 1
+    except Misbehaviour:
+        return False

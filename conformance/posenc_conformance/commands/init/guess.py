@@ -1,0 +1,132 @@
+"""What of a library behaves like which call of the spec."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from posenc_conformance.commands.init import rotary, tables
+from posenc_conformance.commands.init.find import Found, Library
+from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
+from posenc_conformance.scheme_file.model import Call, Scheme
+from posenc_conformance.scheme_file.read import load_all
+
+HINTS = {
+    "rope": r"rope|rotary|rotat|freqs_cis|sinus|pos.*emb|precompute",
+    "timestep": r"time",
+    "sinusoidal": r"sin|pos.*(enc|emb)|time",
+    "sincos_2d": r"2d|sincos|sin_cos",
+    "alibi_slopes": r"alibi|slope",
+    "alibi_bias": r"alibi|pos.*bias",
+    "t5_bucket": r"bucket",
+}
+"""Calls that are tried, and names that speak for each."""
+HELPERS = re.compile(r"^rotate_(half|every)|slice|interpolate|resample|resize")
+
+
+@dataclass
+class Guess:
+    """What was found out about a library."""
+
+    claims: dict[str, Claimed] = field(default_factory=dict)
+    """What the adapter will claim, by call."""
+    others: list[Fit] = field(default_factory=list)
+    """What fits as well, but a method can call one thing only."""
+    near: list[Fit] = field(default_factory=list)
+    """What fits nothing, with the convention that it comes nearest to."""
+    unknown: list[Found] = field(default_factory=list)
+    """What fits nothing at all."""
+
+
+def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
+    """Try everything that was found against every call whose name it could have.
+
+    ``schemes`` restricts what is tried; without any, all are.
+    """
+    tried = [each for each in library.found if not HELPERS.search(each.named)]
+    if library.asked:
+        tried = [each for each in library.found if each.path == library.asked or _is_pair(each)]
+    calls = {call.name: (scheme, call) for scheme in load_all() for call in scheme.calls.values()}
+    right: list[Fit] = []
+    answers: dict[str, list[Answered]] = {}
+    asked = next((each.named for each in library.found if each.path == library.asked), "")
+    for name, hint in sorted(HINTS.items(), key=lambda each: not re.search(each[1], asked)):
+        scheme, call = calls[name]
+        if schemes and scheme.id not in schemes:
+            continue
+        looking = [
+            each
+            for each in tried
+            if each.path == library.asked or re.search(hint, each.named)
+            if not _settled(each, name, right)
+        ]
+        for fit, others in _tried(scheme, call, looking, library.asked):
+            if fit is not None:
+                right.append(fit)
+            answers.setdefault(name, []).extend(others)
+    return _concluded(right, answers, tried, library.asked)
+
+
+def _is_pair(found: Found) -> bool:
+    return bool(re.search(HINTS["rope"], found.named)) and not HELPERS.search(found.named)
+
+
+def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
+    """Whether it is known already as another call, so that this one need not be tried."""
+    both = {"alibi_slopes", "alibi_bias"}
+    return any(
+        found in fit.draft.parts
+        for fit in right
+        if fit.draft.call.name != call and {call, fit.draft.call.name} != both
+    )
+
+
+def _tried(
+    scheme: Scheme, call: Call, found: Sequence[Found], asked: str
+) -> Iterator[tuple[Fit | None, list[Answered]]]:
+    module = rotary if call.name == "rope" else tables
+    done: set[Found] = set()
+    for parts, drafts in module.groups(call, found):
+        if asked and all(each.path != asked for each in parts):
+            continue
+        if parts[-1] in done or (len(parts) > 1 and parts[0] in done and parts[-1] in done):
+            continue
+        fit, answers = best(drafts, scheme)
+        if fit is not None:
+            done |= {*parts}
+        yield fit, answers
+
+
+def _concluded(
+    right: Sequence[Fit], answers: dict[str, list[Answered]], tried: Sequence[Found], asked: str
+) -> Guess:
+    guessed = Guess()
+    for fit in right:
+        name = fit.draft.call.name
+        if name not in guessed.claims:
+            guessed.claims[name] = claimed(fit)
+        elif not {*fit.draft.parts} & {*guessed.claims[name].fit.draft.parts}:
+            guessed.others.append(fit)
+    explained = {each for fit in right for each in fit.draft.parts}
+    for each in tried:
+        if each in explained or (asked and each.path != asked):
+            continue
+        found = _nearest(each, answers)
+        if found is None:
+            guessed.unknown.append(each)
+            continue
+        explained |= {*found.draft.parts}
+        name = found.draft.call.name
+        if name in guessed.claims:
+            guessed.near.append(found)
+        else:
+            guessed.claims[name] = claimed(found)
+    return guessed
+
+
+def _nearest(found: Found, answers: dict[str, list[Answered]]) -> Fit | None:
+    for given in answers.values():
+        own = [each for each in given if found in each.fit.draft.parts]
+        fit = nearest(own)
+        if fit is not None:
+            return fit
+    return None

@@ -1,0 +1,116 @@
+"""Making objects of a library's classes, and what can be called of them."""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from posenc_conformance.commands.init.find import Found
+from posenc_conformance.commands.init.roles import CallText, call_text, roles_of
+
+CALLS = re.compile(r"forward|rotat|apply|embed|encod|^get_")
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Text that makes an object, kept for the next call with the same parameters."""
+
+    line: str
+    setup: tuple[str, ...]
+    imports: tuple[str, ...]
+    used: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function of the library, or a method of an object called ``module``."""
+
+    text: str
+    parameters: tuple[inspect.Parameter, ...]
+
+
+def maker(found: Found, offered: Mapping[str, str]) -> Maker | None:
+    """How to make an object of a class; None if a parameter's meaning is unknown."""
+    name = found.path
+    line = f"from {found.module} import {name}"
+    if any(_needs_config(each) for each in found.parameters):
+        return _from_config(found, line, offered)
+    call = call_text(f"make_{found.named}", found.parameters, offered)
+    if call is None:
+        return None
+    setup = (f"make_{found.named} = lru_cache(maxsize=8)({name})",)
+    return Maker(f"module = {call.text}", setup, (line,), call.used)
+
+
+def _needs_config(parameter: inspect.Parameter) -> bool:
+    return "config" in roles_of(parameter) and parameter.default is inspect.Parameter.empty
+
+
+def _from_config(found: Found, line: str, offered: Mapping[str, str]) -> Maker | None:
+    """For a class that takes one of the configurations of transformers."""
+    config = _config_class(found)
+    rest = [each for each in found.parameters if each.default is inspect.Parameter.empty]
+    if config is None or len(rest) != 1 or "base" not in offered:
+        return None
+    setup = (
+        "@lru_cache(maxsize=8)",
+        f"def make_{found.named}(dim, base):",
+        '    rope = {"rope_type": "default", "rope_theta": base}',
+        f"    config = {config.__name__}(",
+        "        hidden_size=dim, num_attention_heads=1, head_dim=dim, rope_parameters=rope",
+        "    )",
+        f"    return {found.path}(config)",
+    )
+    text = f"module = make_{found.named}({offered['dim']}, {offered['base']})"
+    imports = (line, f"from {config.__module__} import {config.__name__}")
+    return Maker(text, setup, imports, frozenset({"dim", "base"}))
+
+
+def _config_class(found: Found) -> Any:
+    names = vars(sys.modules[found.value.__module__]).items()
+    general = ("PreTrainedConfig", "PretrainedConfig")
+    return next(
+        (
+            each
+            for name, each in names
+            if name.endswith("Config") and name not in general and inspect.isclass(each)
+        ),
+        None,
+    )
+
+
+def callables(found: Found) -> Iterator[Target]:
+    """What can be called: the function itself, or the object and its methods."""
+    if not found.is_class:
+        yield Target(found.path, found.parameters)
+        return
+    for name in ("forward", "__call__"):
+        if inspect.isfunction(vars_of(found.value).get(name)):
+            yield Target("module", _parameters(found.value, name))
+            break
+    for name, value in vars_of(found.value).items():
+        public = not name.startswith("_") and name != "forward"
+        if public and inspect.isfunction(value) and CALLS.search(name):
+            yield Target(f"module.{name}", _parameters(found.value, name))
+
+
+def vars_of(cls: type) -> dict[str, Any]:
+    """Names of a class and of those it inherits from in its own library."""
+    root = cls.__module__.partition(".")[0]
+    names: dict[str, Any] = {}
+    for each in reversed(cls.__mro__):
+        if each.__module__.partition(".")[0] == root and each is not object:
+            names |= vars(each)
+    return names
+
+
+def _parameters(cls: type, name: str) -> tuple[inspect.Parameter, ...]:
+    parameters = list(inspect.signature(getattr(cls, name)).parameters.values())
+    return tuple(parameters[1:])
+
+
+def called(callable_: Target, offered: Mapping[str, str]) -> CallText | None:
+    """The text of a call with what is offered."""
+    return call_text(callable_.text, callable_.parameters, offered)

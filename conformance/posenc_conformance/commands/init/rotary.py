@@ -1,0 +1,331 @@
+"""Drafts of ``rope``: a call that turns x, or one that makes tables and one that applies them."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.commands.init.draft import (
+    ARRAY,
+    HEAD_DIM,
+    IMPORTS,
+    LENGTH,
+    POSITIONS,
+    ZEROS,
+    Draft,
+    default_of,
+    imported,
+)
+from posenc_conformance.commands.init.find import Found
+from posenc_conformance.commands.init.making import Target, callables, called, maker
+from posenc_conformance.commands.init.roles import NAMES, has
+from posenc_conformance.judge.arrays import fine
+from posenc_conformance.scheme_file.model import Call
+
+HEADS, ROWS, DIM, BASE = 2, 9, 32, 10000.0
+ARGUMENTS: Mapping[str, Any] = {
+    "x": fine((HEADS, ROWS, DIM)).astype(np.float32),
+    "positions": np.arange(3, 3 + ROWS),
+}
+TABLE_ROWS = 64
+"""What LENGTH is for these positions."""
+LAYOUTS = (
+    (".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
+    (
+        ".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:]).swapaxes(1, 2)",
+        ".swapaxes(1, 2).reshape(x.shape)",
+    ),
+    (
+        ".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:]).swapaxes(0, 2)",
+        ".swapaxes(0, 2).reshape(x.shape)",
+    ),
+    (".reshape(math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
+)
+"""How x becomes [1, h, n, d], [1, n, h, d], [n, h, 1, d] or [h, n, d], and back."""
+FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
+"""Axes that a table may need."""
+SEQUENCE_FORMS = (
+    ("hnd", ""),
+    ("bhnd", ""),
+    ("bnhd", ""),
+    ("hnd", ".swapaxes(0, 1)"),
+    ("bnhd", ".swapaxes(0, 1)"),
+)
+"""What calls take that know no positions: a form of by_heads, perhaps with its rows first."""
+MOST_IN_SEQUENCES = 4095
+
+
+@dataclass(frozen=True)
+class Source:
+    """Lines that leave tables of angles in the names ``given``."""
+
+    parts: tuple[Found, ...]
+    imports: tuple[str, ...]
+    setup: tuple[str, ...]
+    lines: tuple[str, ...]
+    used: frozenset[str]
+    tables: int
+    """Number of tables; 0 for a single one that is no tuple."""
+    index: str = ""
+    """What takes the rows of positions out of a table."""
+
+
+Group = tuple[tuple[Found, ...], Iterator[Draft]]
+
+
+def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
+    """Ways to call each thing, or each pair of things, that may rotate."""
+    for each in found:
+        yield (each,), direct(call, each)
+    appliers = [each for each in found if not each.is_class and _applies(each)]
+    for apply in appliers:
+        sources = [
+            (each, source)
+            for each in found
+            if each is not apply and _near(each, apply)
+            for source in _sources(call, each)
+        ]
+        for each, source in sources:
+            yield (each, apply), pairs(call, source, apply)
+        yield (apply,), _with_own_tables(call, apply)
+
+
+def _applies(found: Found) -> bool:
+    tables = has(found.parameters, "table") or has(found.parameters, "cos", "sin")
+    return tables and has(found.parameters, "x")
+
+
+def _near(first: Found, second: Found) -> bool:
+    return first.module == second.module or first.package == second.package
+
+
+def direct(call: Call, found: Found) -> Iterator[Draft]:
+    """Calls that take x and return it turned."""
+    made = _made(found)
+    if found.is_class and made is None:
+        return
+    for target in callables(found):
+        if has(target.parameters, "x"):
+            yield from _direct(call, found, made, target)
+
+
+def _made(found: Found) -> Any:
+    if not found.is_class:
+        return None
+    return maker(found, {"dim": HEAD_DIM, "base": "base", "length": "length", "dropout": "0.0"})
+
+
+def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
+    plain = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads"}
+    for before, after in LAYOUTS:
+        for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
+            text = called(target, {"x": "heads", "positions": at, **plain})
+            if text is None or "positions" not in text.used:
+                break
+            lines = [f"heads = {ARRAY[found.framework]}{before}", *([made.line] if made else [])]
+            yield from _finished(
+                call, (found,), found, made, lines, text.text, after, text.used, None
+            )
+    text = called(target, {"x": "heads", **plain})
+    if text is not None:
+        yield from _sequences(call, found, made, text.text, text.used)
+
+
+def _sequences(
+    call: Call, found: Found, made: Any, text: str, used: frozenset[str]
+) -> Iterator[Draft]:
+    """Calls that know no positions: x is a sequence from position 0 on."""
+    x = "to_torch(x)" if found.framework == "torch" else "x"
+    heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
+    for form, swapped in SEQUENCE_FORMS:
+        for pick in ("", "[0]"):
+            turned = text.replace("heads", f"{heads}{swapped}") + pick + swapped
+            turn = f'lambda rows: by_heads(lambda heads: {turned}, rows, form="{form}")'
+            lines = [*([made.line] if made else []), f"return in_sequence({turn}, {x}, positions)"]
+            yield _draft(call, (found,), found, made, lines, used, limit=MOST_IN_SEQUENCES)
+    if found.framework == "jax":  # where a call usually sees one sequence, to be mapped
+        turned = f"np.stack([{text.replace('heads', 'jnp.asarray(row)')} for row in heads])"
+        turn = f'lambda rows: by_heads(lambda heads: {turned}, rows, form="hnd")'
+        length = "span(positions, power_of_two=True)"
+        lines = [
+            *([made.line] if made else []),
+            f"return in_sequence({turn}, x, positions, {length})",
+        ]
+        yield _draft(call, (found,), found, made, lines, used, limit=511)
+
+
+def _finished(
+    call: Call,
+    parts: tuple[Found, ...],
+    found: Found,
+    made: Any,
+    lines: Sequence[str],
+    text: str,
+    after: str,
+    used: frozenset[str],
+    source: Source | None,
+) -> Iterator[Draft]:
+    """The draft that returns what a call gives, or the first of several results."""
+    raw = _draft(call, parts, found, made, [*lines, f"return {text}"], used, source)
+    value = raw.value(_arguments(raw))
+    pick = ""
+    if isinstance(value, (tuple, list)) and value:
+        value, pick = value[0], "[0]"
+    if value is not None and math.prod(getattr(value, "shape", ())) == HEADS * ROWS * DIM:
+        short = f"return {text}{pick}{after}"
+        if len(short) <= 88:
+            yield raw.giving(*raw.body[:-1], short)
+        else:
+            end = f"turned = {text}{pick}", f"return turned{after}"
+            yield raw.giving(*raw.body[:-1], *end)
+
+
+def _arguments(draft: Draft) -> dict[str, Any]:
+    return {**ARGUMENTS, **({"base": BASE} if "base" in draft.keywords else {})}
+
+
+def _draft(
+    call: Call,
+    parts: tuple[Found, ...],
+    found: Found,
+    made: Any,
+    lines: Sequence[str],
+    used: frozenset[str],
+    source: Source | None = None,
+    limit: int | None = None,
+) -> Draft:
+    every = used | (made.used if made else frozenset()) | (source.used if source else frozenset())
+    text = "\n".join(lines)
+    imports = {imported(each) for each in parts} | set(made.imports if made else ())
+    imports |= set(source.imports if source else ()) | set(IMPORTS[found.framework])
+    imports |= {"import math"} if "math." in text else set()
+    needed = [LENGTH] if "length" in every and "length" in text else []
+    defaults = [default_of(each, BASE_NAMES) for each in parts]
+    return Draft(
+        call,
+        ", then ".join(each.path for each in parts),
+        tuple(sorted(imports)),
+        (*needed, *lines),
+        parts,
+        setup=(*(made.setup if made else ()), *(source.setup if source else ())),
+        keywords=("base",) if "base" in every else (),
+        framework=found.framework,
+        limit=limit,
+        default_base=next((each for each in defaults if each), None),
+    )
+
+
+BASE_NAMES = frozenset(name for name, roles in NAMES.items() if "base" in roles)
+
+
+def _sources(call: Call, found: Found) -> Iterator[Source]:
+    """Calls that give tables of angles, or of their sines and cosines."""
+    made = _made(found)
+    if found.is_class and made is None:
+        return
+    at, array = POSITIONS[found.framework], ARRAY[found.framework]
+    sequence = ZEROS[found.framework].format(f"1, length, {HEAD_DIM}")
+    for target in callables(found):
+        for offered in (
+            {"x": array, "positions": at},
+            {"x": array, "positions": f"{at}[None]"},
+            {"positions": at},
+            {"length": "length"},
+            {"length": "length", "x": sequence},
+        ):
+            text = called(target, {**offered, "dim": HEAD_DIM, "base": "base", "dropout": "0.0"})
+            if text is None or not text.used & {"positions", "length", "x"}:
+                continue
+            used = text.used | (made.used if made else frozenset())
+            if "length" in offered:
+                used |= {"length"}
+            lines = [*([made.line] if made else []), f"given = {text.text}"]
+            imports = {imported(found), *(made.imports if made else ())}
+            source = Source(
+                (found,),
+                tuple(imports),
+                made.setup if made else (),
+                tuple(lines),
+                used,
+                0,
+            )
+            whole = _looked_at(call, found, source, by_positions="positions" in text.used)
+            if whole is not None:
+                yield whole
+
+
+def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> Source | None:
+    """The source as its result shows it: how many tables there are, and on which axis the rows."""
+    lines = [*source.lines, "return given"]
+    raw = _draft(call, source.parts, found, None, lines, source.used, source)
+    value = raw.value(_arguments(raw))
+    tables = value if isinstance(value, (tuple, list)) else (value,)
+    shapes = [tuple(getattr(each, "shape", ())) for each in tables]
+    rows = ROWS if by_positions else TABLE_ROWS
+    if not shapes or rows not in shapes[0]:
+        return None
+    axis = shapes[0].index(rows)
+    index = "" if by_positions else f"[{':, ' * axis}{POSITIONS[found.framework]}]"
+    count = len(shapes) if isinstance(value, (tuple, list)) else 0
+    return Source(
+        source.parts, source.imports, source.setup, source.lines, source.used, count, index
+    )
+
+
+def pairs(call: Call, source: Source, apply: Found) -> Iterator[Draft]:
+    """Tables from one function, applied by another."""
+    for form in FORMS:
+        for names, tables in _table_texts(source, form):
+            yield from _applied(call, source, apply, names, tables)
+
+
+def _table_texts(source: Source, form: str) -> Iterator[tuple[tuple[str, ...], Mapping[str, str]]]:
+    taken = f"{source.index}{form}"
+    if source.tables >= 2:
+        rest = ", *_" if source.tables > 2 else ""
+        for first, second in (("cos", "sin"), ("sin", "cos")):
+            lines = (f"{first}, {second}{rest} = given",)
+            yield lines, {"cos": f"cos{taken}", "sin": f"sin{taken}"}
+        yield (), {"table": f"given[0]{taken}", "scale": "given[1]"}
+        yield (), {"table": f"given[0]{taken}"}
+        both = "given" if not taken else f"tuple(each{taken} for each in given[:2])"
+        yield (), {"table": both}
+    else:
+        yield (), {"table": f"given{taken}"}
+
+
+def _applied(
+    call: Call, source: Source, apply: Found, names: Sequence[str], tables: Mapping[str, str]
+) -> Iterator[Draft]:
+    for before, after in LAYOUTS:
+        offered = {**tables, "x": "heads", "other": "heads"}
+        for extra in ({}, {"positions": POSITIONS[apply.framework]}):
+            text = called(Target(apply.path, apply.parameters), {**offered, **extra})
+            if text is None or not {*tables} <= text.used or not {*extra} <= text.used:
+                continue
+            heads = f"heads = {ARRAY[apply.framework]}{before}"
+            lines = [heads, *source.lines, *names]
+            parts = (*source.parts, apply)
+            yield from _finished(
+                call, parts, apply, None, lines, text.text, after, text.used, source
+            )
+
+
+def _with_own_tables(call: Call, apply: Found) -> Iterator[Draft]:
+    """Tables as users make them, where the library applies them only."""
+    wrap = {"torch": "to_torch({})", "jax": "jnp.asarray({})", "numpy": "{}"}[apply.framework]
+    angles = f"angles = np.outer(positions, base ** (-np.arange(0, {HEAD_DIM}, 2) / {HEAD_DIM}))"
+    for spread in ("", "np.concatenate([angles, angles], -1)", "np.repeat(angles, 2, -1)"):
+        lines = [angles, *([f"angles = {spread}"] if spread else [])]
+        cos, sin = (wrap.format(f'np.{wave}(angles).astype("float32")') for wave in ("cos", "sin"))
+        complex_ = wrap.format('np.exp(1j * angles).astype("complex64")')
+        plain = wrap.format('angles.astype("float32")')
+        if has(apply.parameters, "cos", "sin"):
+            values = [(f"given = {cos}, {sin}", 2)]
+        else:
+            values = [(f"given = {complex_}", 0), (f"given = {plain}", 0)]
+        for given, count in values:
+            source = Source((), (), (), (*lines, given), frozenset({"base"}), count)
+            yield from pairs(call, source, apply)

@@ -1,0 +1,179 @@
+"""Drafts of calls that make a table or a bias: sinusoids, timesteps, grids, ALiBi, T5's buckets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.commands.init.draft import (
+    IMPORTS,
+    LENGTH,
+    ZEROS,
+    Draft,
+    default_of,
+    imported,
+)
+from posenc_conformance.commands.init.find import Found
+from posenc_conformance.commands.init.making import Maker, callables, called, maker
+from posenc_conformance.commands.init.roles import ROLES, Roles, has
+from posenc_conformance.scheme_file.model import Call
+
+ROWS, TABLE_ROWS, DIM = 9, 64, 32
+BASES = frozenset(ROLES["base"].split())
+Group = tuple[tuple[Found, ...], Iterator[Draft]]
+
+
+def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
+    """Ways to call each thing for a call of the spec."""
+    for each in found:
+        yield (each,), DRAFTS[call.name](call, each)
+
+
+def _encodings(call: Call, found: Found) -> Iterator[Draft]:
+    """Calls with a base, and as the library has it, for what it calls so may be another number."""
+    name = "max_period" if call.name == "timestep" else "base"
+    yield from _encodings_with(call, found, {"dim": "dim", "dropout": "0.0", "base": name})
+    if has(found.parameters, "base"):
+        yield from _encodings_with(call, found, {"dim": "dim", "dropout": "0.0"})
+
+
+def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iterator[Draft]:
+    """Rows for positions, or a table of all rows, or what is added to a sequence of zeros."""
+    base = common.get("base", "")
+    at = {"torch": "to_torch(positions)", "jax": "jnp.asarray(positions)"}.get(
+        found.framework, "positions"
+    )
+    zeros = ZEROS[found.framework]
+    made = maker(found, {**common, "length": "length"}) if found.is_class else None
+    if found.is_class and made is None:
+        return
+    for target in callables(found):
+        for offered in (
+            {"positions": at},
+            {"positions": f"{at}[None]"},
+            {"length": "length"},
+            {"x": zeros.format("1, length, dim")},
+            {"x": zeros.format("length, 1, dim")},
+            {"x": zeros.format("1, length, dim"), "positions": at},
+            {"x": zeros.format("1, len(positions), dim"), "positions": f"{at}[None]"},
+        ):
+            text = called(target, {**offered, **common})
+            if text is not None and {*offered} <= text.used:
+                yield from _rows(call, found, made, text.text, text.used, base, at)
+    if made is not None:  # or it keeps a table, under one of the usual names
+        for name in ("weight", "pe", "pos_embedding", "pos_emb", "encoding", "emb", "P"):
+            yield from _rows(call, found, made, f"module.{name}", frozenset(), base, at)
+
+
+def _rows(
+    call: Call,
+    found: Found,
+    made: Maker | None,
+    text: str,
+    used: Roles,
+    base: str,
+    at: str,
+) -> Iterator[Draft]:
+    every = used | (made.used if made else frozenset())
+    lines = [LENGTH] if "length" in text or (made and "length" in made.used) else []
+    lines += [made.line] if made else []
+    keywords = (base,) if "base" in every else ()
+    raw = _draft(call, found, made, [*lines, f"return {text}"], keywords)
+    arguments: dict[str, Any] = {"positions": np.arange(3, 3 + ROWS), "dim": DIM}
+    value = raw.value({**arguments, **dict.fromkeys(keywords, 10000.0)})
+    pick = "[0]" if isinstance(value, (tuple, list)) and value else ""
+    shape = tuple(getattr(value[0] if pick else value, "shape", ()))
+    own = [size for size in shape if size != 1]
+    flat = "" if list(shape) == own else ".reshape(-1, dim)"
+    if own == [ROWS, DIM]:
+        yield raw.giving(*lines, f"return {text}{pick}{flat}")
+    elif own == [TABLE_ROWS, DIM]:
+        yield raw.giving(*lines, f"return {text}{pick}{flat}[{at}]")
+
+
+def _draft(
+    call: Call, found: Found, made: Maker | None, lines: Sequence[str], keywords: tuple[str, ...]
+) -> Draft:
+    imports = {imported(found), *(made.imports if made else ()), *IMPORTS[found.framework]}
+    return Draft(
+        call,
+        found.path,
+        tuple(sorted(imports)),
+        tuple(lines),
+        (found,),
+        made.setup if made else (),
+        keywords,
+        found.framework,
+        default_base=default_of(found, BASES),
+    )
+
+
+def _grids(call: Call, found: Found) -> Iterator[Draft]:
+    offered = {"height": "height", "width": "width", "dim": "dim", "base": "base"}
+    if found.is_class or not has(found.parameters, "height", "width", "dim"):
+        return
+    target = next(callables(found))
+    text = called(target, offered)
+    if text is not None:
+        keywords = ("base",) if "base" in text.used else ()
+        for after in (".reshape(-1, dim)", ".reshape(dim, -1).T"):
+            yield _draft(call, found, None, [f"return {text.text}{after}"], keywords)
+
+
+def _slopes(call: Call, found: Found) -> Iterator[Draft]:
+    made = maker(found, {"heads": "heads"}) if found.is_class else None
+    if made is not None:
+        for name in ("slopes", "alibi_slopes", "m"):
+            copy = f"return to_numpy(module.{name}).reshape(heads).copy()"
+            yield _draft(call, found, made, [made.line, copy], ())
+    if not found.is_class and (text := called(next(callables(found)), {"heads": "heads"})):
+        yield _draft(call, found, None, [f"return {text.text}"], ())
+        yield _draft(call, found, None, [f"return {text.text}.reshape(heads)"], ())
+
+
+def _biases(call: Call, found: Found) -> Iterator[Draft]:
+    sizes = {"heads": "heads", "q_len": "q_len", "k_len": "k_len"}
+    made = maker(found, sizes) if found.is_class else None
+    if found.is_class and made is None:
+        return
+    for target in callables(found):
+        text = called(target, sizes)
+        every = (text.used if text else frozenset()) | (made.used if made else frozenset())
+        if text is None or not {"heads", "k_len"} <= every:
+            continue
+        lines = [*([made.line] if made else []), f"bias = to_numpy({text.text})"]
+        for after in (
+            "bias.reshape(heads, q_len, k_len)",
+            "bias.reshape(heads, k_len, k_len)[:, k_len - q_len :]",
+            "np.broadcast_to(bias.reshape(heads, 1, k_len), (heads, q_len, k_len))",
+            "np.moveaxis(bias.reshape(k_len, k_len, heads), -1, 0)[:, k_len - q_len :]",
+        ):
+            yield _draft(call, found, made, [*lines, f"return {after}"], ())
+
+
+def _buckets(call: Call, found: Found) -> Iterator[Draft]:
+    if found.is_class or not has(found.parameters, "relative"):
+        return
+    given = {"torch": "to_torch(relative_position)", "jax": "jnp.asarray(relative_position)"}
+    offered = {
+        "relative": given.get(found.framework, "relative_position"),
+        "bidirectional": 'direction == "bidirectional"',
+        "causal": 'direction == "causal"',
+        "num_buckets": "num_buckets",
+        "max_distance": "max_distance",
+    }
+    text = called(next(callables(found)), offered)
+    if text is not None:
+        told = ["direction"] if text.used & {"bidirectional", "causal"} else []
+        told += [name for name in ("num_buckets", "max_distance") if name in text.used]
+        yield _draft(call, found, None, [f"return {text.text}"], tuple(told))
+
+
+DRAFTS = {
+    "sinusoidal": _encodings,
+    "timestep": _encodings,
+    "sincos_2d": _grids,
+    "alibi_slopes": _slopes,
+    "alibi_bias": _biases,
+    "t5_bucket": _buckets,
+}

@@ -1,0 +1,48 @@
+"""The adapter that ``posenc init`` writes."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.scheme_file.model import Call, Scheme
+from posenc_conformance.scheme_file.read import load_all
+
+
+def text(name: str, wanted: Sequence[str]) -> str:
+    """An adapter for a library of this name, with the calls of the schemes wanted as comments.
+
+    Raises UserError for a scheme that does not exist.
+    """
+    template = Path(__file__).with_name("adapter.py.txt").read_text(encoding="utf-8")
+    return template.replace("NAME", name) + blocks(wanted)
+
+
+def blocks(wanted: Sequence[str]) -> str:
+    """The calls of the schemes wanted, as comments.
+
+    Raises UserError for a scheme that does not exist.
+    """
+    known = {scheme.id: scheme for scheme in load_all()}
+    for each in wanted:
+        if each not in known:
+            raise UserError(f"there is no scheme {each!r}", f"schemes are {', '.join(known)}")
+    return "".join(
+        _commented(known[each], call) for each in wanted for call in known[each].calls.values()
+    )
+
+
+def _commented(scheme: Scheme, call: Call) -> str:
+    lines = list(_method(scheme, call))
+    return "\n" + "".join(f"    # {line}\n" for line in lines)
+
+
+def _method(scheme: Scheme, call: Call) -> Iterator[str]:
+    names = ", ".join(f'"{name}"' for name in call.combinations)
+    yield f"@claims({names})"
+    keywords = [parameter.name for parameter in call.parameters.values() if parameter.passed]
+    axes = dict.fromkeys(axis for each in call.combinations.values() for axis in each.conventions)
+    keywords += [axis for axis in axes if scheme.conventions[axis].passed]
+    keywords += ["dtype"] if call.dtype == "keyword" else []
+    star = ["*", *keywords] if keywords else []
+    yield f"def {call.name}({', '.join(['self', *call.arguments, *star])}):"
+    yield f'    """{scheme.title}; returns {call.returns}."""'

@@ -1,0 +1,146 @@
+"""The adapter's text, and what is said about it."""
+
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from textwrap import wrap
+
+from posenc_conformance.commands.init.draft import Draft, header
+from posenc_conformance.commands.init.find import Library
+from posenc_conformance.commands.init.fit import Claimed, Fit
+from posenc_conformance.commands.init.guess import Guess
+
+WIDTH = 100
+
+
+def adapter(library: Library, guess: Guess) -> str:
+    """The text of the adapter."""
+    name = library.module.__name__
+    claims = [guess.claims[call] for call in guess.claims]
+    drafts = [each.fit.draft for each in claims]
+    lines = [
+        f'"""Connects {name} to the posenc conformance kit; written by posenc init."""',
+        "",
+        *_folder(library),
+        *header(drafts),
+        *_setup(drafts),
+        "",
+        "",
+        "class Adapter:",
+        f'    """What {name} implements."""',
+        "",
+    ]
+    requires = _requires(library)
+    if requires:
+        lines += [f"    requires = ({', '.join(map(_quoted, requires))},)", ""]
+    for each in claims:
+        lines += [*_method(each), ""]
+    lines += [f"    # {line}" if line else "" for line in _left(guess)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _setup(drafts: list[Draft]) -> list[str]:
+    """Objects that are kept, and functions, each once."""
+    kept = dict.fromkeys(line for each in drafts for line in each.setup if len(each.setup) == 1)
+    blocks = dict.fromkeys("\n".join(each.setup) for each in drafts if len(each.setup) > 1)
+    return [*(["", *kept] if kept else []), *(f"\n\n{block}" for block in blocks)]
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _folder(library: Library) -> list[str]:
+    if library.folder is None or library.folder == Path.cwd():
+        return []
+    return ["import sys", "", f"sys.path.insert(0, {str(library.folder)!r})"]
+
+
+def _requires(library: Library) -> tuple[str, ...]:
+    root = library.module.__name__.partition(".")[0]
+    return tuple(dict.fromkeys(metadata.packages_distributions().get(root, ())))
+
+
+def _method(claimed: Claimed) -> Iterator[str]:
+    fit = claimed.fit
+    if fit.mistake:
+        yield f"    # It comes nearest to {fit.combination.name}: {fit.mistake}."
+    for note in claimed.notes:
+        yield f"    # {note}"
+    for line in "\n".join(claimed.lines).split("\n"):
+        yield f"    {line}"
+    for line in fit.draft.source().rstrip("\n").split("\n"):
+        yield wrapped(line)
+
+
+def wrapped(line: str) -> str:
+    """A line of code, its outermost call on several lines if it is too long."""
+    start, end = line.find("("), line.rfind(")")
+    if len(line) <= WIDTH or start < 0 or end < start:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    inner, depth = "", 0
+    for character in line[start + 1 : end]:
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
+        if depth < 0:  # the first bracket closes early: the line is left as it is
+            return line
+        inner += f",\n{indent}   " if character == "," and depth == 0 else character
+    return f"{line[: start + 1]}\n{indent}    {inner},\n{indent}{line[end:]}"
+
+
+def _left(guess: Guess) -> Iterator[str]:
+    for fit in guess.others:
+        yield f"{_named(fit)} fits too: {fit.combination.name}."
+    for fit in guess.near:
+        yield f"{_named(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}."
+    if guess.unknown:
+        names = ", ".join(each.path for each in guess.unknown)
+        yield from wrap(f"No way to call these that was tried fits a scheme: {names}.", 90)
+
+
+def _named(fit: Fit) -> str:
+    return f"{fit.draft.call.name}: {fit.draft.what}"
+
+
+def words(library: Library, guess: Guess) -> Iterator[str]:
+    """What was done, to be printed."""
+    name = library.module.__name__
+    yield f"{name}: {len(library.found)} things look like positional encodings"
+    if library.left_out:
+        yield (
+            f"  {library.left_out} of its modules were not looked at; "
+            f"name one to see it alone: posenc init {name}.…"
+        )
+    for each in guess.claims.values():
+        yield from _said(each)
+    for fit in guess.others:
+        part = fit.draft.parts[0]
+        yield (
+            f"{_named(fit)} behaves like {fit.combination.name} too, and is not in the adapter; "
+            f"for it: posenc init {part.module}:{part.path}"
+        )
+    for fit in guess.near:
+        yield f"{_named(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}"
+    if guess.unknown:
+        yield f"fits nothing: {', '.join(each.path for each in guess.unknown)}"
+
+
+def _said(claimed: Claimed) -> Iterator[str]:
+    fit = claimed.fit
+    like = fit.combination.name
+    if fit.mistake:
+        yield f"{_named(fit)} fits nothing; {like} is claimed, the nearest: {fit.mistake}"
+    else:
+        yield (
+            f"{_named(fit)} behaves like {like} (worst error {fit.worst:.2g} of the bound)"
+            f"{_otherwise(fit)}"
+        )
+    for note in claimed.notes:
+        yield f"  {note}"
+
+
+def _otherwise(fit: Fit) -> str:
+    others = [name for name in fit.draft.call.combinations if name != fit.combination.name]
+    if not others:
+        return ""
+    return f"; if {others[0]} was meant, claim that and see it fail"

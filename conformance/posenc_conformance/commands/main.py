@@ -1,0 +1,180 @@
+"""The command ``posenc``: list, schemes, explain, init, goldens, known, repro, identify, diff."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+from posenc_conformance.errors import UserError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 if all is well, 1 for drift, 2 for a mistake in the call."""
+    options = _parser().parse_args(arguments)
+    try:
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
+    except UserError as error:
+        print(f"posenc: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # as in: posenc list | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="posenc",
+        description="Conformance of positional encodings; judge with: pytest --impl=NAME",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    listing = commands.add_parser("list", help="implementations, and what they claim")
+    listing.set_defaults(run=_list)
+    schemes = commands.add_parser("schemes", help="schemes, their calls and combinations")
+    schemes.add_argument("names", nargs="*", metavar="NAME", help="say all about these schemes")
+    schemes.set_defaults(run=_schemes)
+    explain = commands.add_parser("explain", help="what the known mistakes of a scheme are")
+    explain.add_argument("scheme", help="its id, such as rope")
+    explain.add_argument("mistakes", nargs="*", metavar="MISTAKE", help="only these")
+    explain.set_defaults(run=_explain)
+    init = commands.add_parser("init", help="write an adapter: look at a library, claim what fits")
+    init.add_argument(
+        "name",
+        help="a package, module, module:attribute or .py file; of another name a commented "
+        "adapter to start from is written, NAME_adapter.py",
+    )
+    init.add_argument(
+        "schemes", nargs="*", help="look for these alone; write what was not found as comments"
+    )
+    init.set_defaults(run=_init)
+    goldens = commands.add_parser("goldens", help="check or write the golden values of the spec")
+    goldens.add_argument("files", nargs="*", help="scheme files (default: the installed spec)")
+    mode = goldens.add_mutually_exclusive_group(required=True)
+    mode.add_argument(
+        "--check",
+        action="store_true",
+        help="regenerate, certify with the oracle, show differences; exit 1 if there are any",
+    )
+    mode.add_argument("--write", action="store_true", help="write what the reference says now")
+    goldens.set_defaults(run=_goldens)
+    known = commands.add_parser("known", help="write the failures of a report as known failures")
+    known.add_argument("report", help="what --posenc-report wrote")
+    known.add_argument("file", help="the file to write, for --posenc-known")
+    known.set_defaults(run=_known)
+    repro = commands.add_parser("repro", help="print a snippet that reproduces one failure")
+    repro.add_argument("id", help="of a failed check, as a run shows it")
+    repro.add_argument("--impl", required=True, metavar="NAME", help="as given to pytest")
+    repro.add_argument("--posenc-examples", type=int, default=3, metavar="N")
+    repro.add_argument("--posenc-seed", type=int, default=0, metavar="N")
+    repro.set_defaults(run=_repro)
+    identify = commands.add_parser("identify", help="tell what a saved table is")
+    identify.add_argument("file", help=".npy, .npz or text")
+    identify.set_defaults(run=_identify)
+    diff = commands.add_parser("diff", help="what got better and worse between two reports")
+    diff.add_argument("before", help="what --posenc-report wrote")
+    diff.add_argument("after", help="what it wrote later")
+    diff.set_defaults(run=_diff)
+    return parser
+
+
+def _repro(options: argparse.Namespace) -> int:
+    from posenc_conformance.checks import Options
+    from posenc_conformance.commands.repro.snippet import snippet
+
+    how = Options(options.posenc_examples, options.posenc_seed)
+    print(snippet(options.id, options.impl, how))
+    return 0
+
+
+def _identify(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.identify.answers import answers
+    from posenc_conformance.commands.identify.tables import load
+
+    found, otherwise = answers(load(Path(options.file)))
+    print("\n".join(found) or otherwise)
+    return 0 if found else 1
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from posenc_conformance.report.difference import difference, load
+
+    found = difference(load(Path(options.before)), load(Path(options.after)))
+    print("\n".join(found.lines()))
+    return 1 if found.worse else 0
+
+
+def _goldens(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands import goldens
+
+    return goldens.main(options.files, options.write)
+
+
+def _known(options: argparse.Namespace) -> int:
+    from posenc_conformance.report import known
+
+    failures, entries = known.write(Path(options.report), Path(options.file))
+    print(f"wrote {options.file} with {failures} failures in {entries} entries")
+    print(f"a reason that begins with {known.UNSAID!r} is for you to replace")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    from posenc_conformance.adapters.find import registered
+
+    for name, point in registered().items():
+        print("\n".join(_described(name, point)))
+    return 0
+
+
+def _described(name: str, point: EntryPoint) -> Iterator[str]:
+    """Whether an implementation is installed, and what it claims."""
+    from posenc_conformance.adapters.find import blank, target, versions
+    from posenc_conformance.adapters.resolve import subjects
+    from posenc_conformance.scheme_file.read import load_all
+
+    try:
+        adapter = target(name)
+        found = versions(adapter)
+        claimed = subjects(blank(adapter), load_all())
+    except UserError as error:
+        yield f"{name}: cannot be used: {error.cause}"
+        return
+    missing = [package for package, number in found.items() if not number]
+    if missing:
+        yield f"{name}: not installed; needs {', '.join(missing)}"
+    else:
+        shown = ", ".join(f"{package} {number}" for package, number in found.items())
+        yield f"{name}: installed{f' ({shown})' if shown else ''}"
+    for subject in claimed:
+        yield f"  {subject.call.name}  {subject.label}  ({', '.join(subject.dtypes)})"
+
+
+def _schemes(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.describe import details, overview, scheme_named
+    from posenc_conformance.scheme_file.read import load_all
+
+    schemes = load_all()
+    if not options.names:
+        print("\n".join(overview(schemes)))
+        print("\nposenc schemes NAME says what each keyword, convention and parameter means")
+    for scheme in [scheme_named(name, schemes) for name in options.names]:
+        print("\n".join([*details(scheme), ""]))
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.describe import explained, scheme_named
+    from posenc_conformance.scheme_file.read import load_all
+
+    print("\n".join(explained(scheme_named(options.scheme, load_all()), options.mistakes)))
+    return 0
+
+
+def _init(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.init.command import init
+
+    print("\n".join(init(options.name, options.schemes)))
+    return 0

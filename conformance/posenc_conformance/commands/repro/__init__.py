@@ -1,0 +1,1 @@
+"""The command ``posenc repro``: a snippet that reproduces one failure."""

@@ -1,0 +1,98 @@
+"""Remembering the calls that a check makes, with their arrays in the form that they have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.subject import Misbehaviour, Subject
+
+
+@dataclass(frozen=True)
+class Given:
+    """An array as it was before a call."""
+
+    values: Array
+    """A copy in row-major order."""
+    form: str
+    """plain, read-only, strided or column-major"""
+
+    def made(self) -> Array:
+        """A new array of the same values and form."""
+        if self.form == "column-major":
+            return np.asfortranarray(self.values)
+        if self.form == "strided":
+            wide = np.zeros([2 * n for n in self.values.shape], dtype=self.values.dtype)
+            view = wide[tuple(slice(None, None, 2) for _ in self.values.shape)]
+            view[...] = self.values
+            return view
+        array = self.values.copy()
+        array.flags.writeable = self.form != "read-only"
+        return array
+
+
+@dataclass
+class Made:
+    """A call that was made, and what came of it."""
+
+    case: Case
+    arguments: Mapping[str, Any]
+    """By name, arrays as ``Given``; those that are passed by position come first."""
+    result: Array | None = None
+    """The very array that was returned, which later calls may change."""
+    got: Array | None = None
+    """A copy of it."""
+    problem: str = ""
+    """Why there is no such array, or what is wrong with its form."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded(Subject):
+    """A subject whose calls are remembered, in their order."""
+
+    calls: list[Made] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, subject: Subject) -> "Recorded":
+        """The same subject, without any call yet."""
+        return cls(**{each.name: getattr(subject, each.name) for each in fields(subject)})
+
+    def invoke(self, case: Case, inputs: Mapping[str, Any]) -> Array:
+        """Call the method, and remember that."""
+        positional, keywords = self.arguments(case, inputs)
+        arguments = dict(zip(self.call.arguments, positional, strict=True)) | keywords
+        made = Made(case, {name: given(value) for name, value in arguments.items()})
+        self.calls.append(made)
+        try:
+            made.result = super().invoke(case, inputs)
+        except Misbehaviour as problem:
+            made.problem = str(problem)
+            raise
+        made.got = made.result.copy()
+        return made.result
+
+    def demand_form(self, case: Case, output: Array) -> None:
+        """Raise Misbehaviour for a wrong form, and remember that."""
+        try:
+            super().demand_form(case, output)
+        except Misbehaviour as problem:
+            next(made for made in reversed(self.calls) if made.case is case).problem = str(problem)
+            raise
+
+
+def given(value: Any) -> Any:
+    """An argument, to be made again later."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return Given(np.array(value, order="C"), _form(value))
+
+
+def _form(array: Array) -> str:
+    if not array.flags.writeable:
+        return "read-only"
+    if array.flags.c_contiguous:
+        return "plain"
+    return "column-major" if array.flags.f_contiguous else "strided"

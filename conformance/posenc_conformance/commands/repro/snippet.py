@@ -1,0 +1,278 @@
+"""A snippet that reproduces one failure, with NumPy and the implementation alone."""
+
+import inspect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from posenc_conformance.adapters.find import Implementation, load, registered, target
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import LEVELS, Check, Options, checks_of
+from posenc_conformance.checks.smoke import require_smoke
+from posenc_conformance.commands.repro.record import Given, Made, Recorded
+from posenc_conformance.commands.repro.script import Script
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import Array, dtype_name, to_numpy
+from posenc_conformance.judge.error_model import bounds, compare
+from posenc_conformance.judge.subject import EXACT
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Silent, Wrong
+from posenc_conformance.scheme_file.read import load_all
+
+BETWEEN_CALLS = ("second-call", "no-leak", "after-others", "results-last")
+"""Behaviours that need all the calls before, in their order."""
+
+
+def snippet(id: str, implementation_name: str, options: Options) -> str:
+    """Python that makes the calls that fail and shows what is wrong with the result.
+
+    Raises UserError if the implementation claims no such check, or if it passes or is blocked.
+    """
+    implementation = load(implementation_name)
+    check, subject = _check(id, implementation)
+    wrong = _failure(check, options)
+    name = check.id.partition("[")[0] if check.level == "behaviour" else ""
+    last = _failing(subject.calls, wrong, name)
+    calls = subject.calls[: last + 1]
+    result = _repeated(implementation_name, subject, calls[-1])
+    script = Script([id, wrong.text.splitlines()[0]], result)
+    script.adapter = f"{_loaded(implementation_name, script)}.{subject.call.name}"
+    if name in BETWEEN_CALLS:
+        _write_sequence(script, calls, name)
+    elif _is_like(calls[-1], result) or name in ("no-alias", "inputs-untouched"):
+        _write_call(script, calls[-1], wrong, name, result)
+    else:  # it does not fail alone
+        _write_sequence(script, calls, "after-others")
+    return script.text
+
+
+def _check(id: str, implementation: Implementation) -> tuple[Check, Recorded]:
+    """The check of an id, and the subject that remembers what it asks."""
+    file, _, rest = id.partition("::")
+    level, _, name = rest.partition("::")
+    schemes = load_all()
+    for scheme in schemes:
+        if scheme.path.name != Path(file).name or level not in LEVELS:
+            continue
+        for subject in map(Recorded.of, subjects(implementation.adapter, schemes)):
+            for check in checks_of(scheme, level, [subject]):
+                if check.id == name:
+                    return check, subject
+    raise UserError(
+        f"{id} is no check that {implementation.name} claims",
+        "ids are those of a run, such as 'rope.yaml::golden::half-d2[float32]'",
+    )
+
+
+def _failure(check: Check, options: Options) -> Wrong:
+    try:
+        require_smoke(check)
+        check.run(options)
+    except Wrong as wrong:
+        return wrong
+    except (Blocked, NotClaimed) as reason:
+        raise UserError(f"this check does not run: {reason}", "ask for another one") from None
+    raise UserError(
+        "this check passes when it runs alone",
+        "if it fails in a run, it does so only after other checks: see which with pytest -x",
+    )
+
+
+def _failing(calls: Sequence[Made], wrong: Wrong, name: str) -> int:
+    """Number of the call whose result is wrong."""
+    for number in reversed(range(len(calls))):
+        made = calls[number]
+        if wrong.case is not None and made.case is wrong.case:
+            return _wrong_beside(calls, number)
+        if wrong.case is None and made.problem and made.problem.splitlines()[0] in wrong.text:
+            return number
+    if name in ("second-call", "no-leak"):
+        return next((i for i, made in enumerate(calls) if _differs(calls, made)), len(calls) - 1)
+    return len(calls) - 1
+
+
+def _wrong_beside(calls: Sequence[Made], number: int) -> int:
+    """The number of the call that is wrong: an invariant makes several, and names one of them."""
+    near = sorted(range(len(calls)), key=lambda other: abs(other - number))[:5]
+    return next((other for other in near if _is_wrong(calls[other])), number)
+
+
+def _is_wrong(made: Made) -> bool:
+    return _has_form(made) and not compare(made.case, _plain(made), made.case.terms).right
+
+
+def _differs(calls: Sequence[Made], made: Made) -> bool:
+    """Whether a call gave another result than the first of the same case."""
+    first = next(each for each in calls if each.case is made.case)
+    if first.got is None or made.got is None:
+        return False
+    return not np.array_equal(first.got, made.got, equal_nan=True)
+
+
+def _repeated(name: str, subject: Recorded, made: Made) -> object:
+    """What a new adapter returns for the same call; the exception if it raises one."""
+    fresh = subjects(load(name).adapter, load_all())
+    label = (subject.call.name, subject.label)
+    method = next(each.method for each in fresh if (each.call.name, each.label) == label)
+    values = {
+        key: value.made() if isinstance(value, Given) else value
+        for key, value in made.arguments.items()
+    }
+    positional = [values.pop(key) for key in subject.call.arguments]
+    try:
+        return method(*positional, **values)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return error
+
+
+def _is_like(made: Made, result: object) -> bool:
+    """Whether a repeated call ended as it did before."""
+    if isinstance(result, BaseException) or made.got is None:
+        return isinstance(result, BaseException) == (" raised " in made.problem)
+    return np.array_equal(to_numpy(result), made.got, equal_nan=True)
+
+
+def _write_sequence(script: Script, calls: Sequence[Made], name: str) -> None:
+    """All calls, and what they have to do with each other."""
+    names = [script.function(made) for made in calls]
+    *before, last = names
+    if name == "after-others" or calls[-1].problem:
+        script.lines += [f"{each}()" for each in before]
+        script.lines += [f"got = plain({last}())", *_verdict(calls[-1])]
+    elif name == "results-last":
+        spoiled = next(i for i, made in enumerate(calls) if _spoiled(made))
+        script.lines += [f"{each}()" for each in names[:spoiled]]
+        script.lines += [f"first = plain({names[spoiled]}())", "kept = first.copy()"]
+        script.lines += [f"{each}()" for each in names[spoiled + 1 :]]
+        script.lines += _differing("kept", "first", "of the earlier result have changed")
+    else:
+        first = names.index(last)
+        script.lines += [f"{each}()" for each in names[:first]]
+        script.lines += [f"first = plain({last}()).copy()"]
+        script.lines += [f"{each}()" for each in names[first + 1 : -1]]
+        script.lines += [f"again = plain({last}())"]
+        script.lines += _differing("first", "again", "differ although the call is the same")
+
+
+def _spoiled(made: Made) -> bool:
+    if made.result is None or made.got is None:
+        return False
+    return not np.array_equal(made.result, made.got, equal_nan=True)
+
+
+def _write_call(script: Script, made: Made, wrong: Wrong, name: str, result: object) -> None:
+    """One call, and what is wrong with it."""
+    call = script.call(made)
+    arrays = [key for key, value in made.arguments.items() if isinstance(value, Given)]
+    if name in ("inputs-untouched", "no-alias"):
+        script.lines += [
+            f"inputs = dict({', '.join(f'{each}={each}' for each in arrays)})",
+            "before = {name: array.copy() for name, array in inputs.items()}",
+        ]
+    if name == "no-alias":
+        script.lines += [
+            f"got = plain({call})",
+            "kept = got.copy()",
+            "got[...] = 0  # what a caller may do",
+            *_changed("writing into the result changed"),
+            "    array[...] = before[name]",
+            f"again = plain({call})",
+            *_differing("kept", "again", "of the next result differ"),
+        ]
+    elif name == "inputs-untouched":
+        script.lines += [call, *_changed("the call changed")]
+    elif isinstance(wrong, Silent):
+        script.lines += [
+            f"got = plain({call})",
+            'print(f"answered with an array of shape {got.shape} instead of an exception")',
+        ]
+    elif isinstance(result, BaseException):
+        script.lines += [f"{call}  # raises {type(result).__name__}"]
+    elif made.got is None:
+        script.lines += [f"got = {call}", 'print(f"got {type(got)}, which is no array")']
+    else:
+        script.lines += [f"got = plain({call})", *_verdict(made)]
+
+
+def _changed(words: str) -> list[str]:
+    return [
+        "for name, array in inputs.items():",
+        "    wrong = np.count_nonzero(array != before[name])",
+        f'    print(f"{words} {{wrong}} of {{array.size}} values of {{name}}")',
+    ]
+
+
+def _differing(first: str, second: str, words: str) -> list[str]:
+    return [
+        f"wrong = np.count_nonzero({first} != {second})",
+        f'print(f"{{wrong}} of {{{first}.size}} values {words}")',
+    ]
+
+
+def _verdict(made: Made) -> list[str]:
+    """Lines that show what is wrong with the array ``got``."""
+    case = made.case
+    if not _has_form(made):
+        return [
+            'print(f"got shape {got.shape} and dtype {got.dtype}")',
+            f'print("expected shape {case.shape} and dtype {case.dtype}")',
+        ]
+    index = _worst(made)
+    bound = np.broadcast_to(bounds(case, case.terms), case.shape)[index]
+    return [
+        f"index, expected, bound = {index}, {float(case.truth[index])!r}, {float(bound)!r}",
+        "at_worst = float(got[index])",
+        'print(f"at {index}: expected {expected}, got {at_worst}")',
+        'print(f"error {abs(at_worst - expected):.3g}, of which {bound:.3g} is allowed")',
+    ]
+
+
+def _has_form(made: Made) -> bool:
+    """Whether the result can be compared with the truth, element by element."""
+    got, dtype = made.got, made.case.dtype
+    if got is None or got.shape != made.case.shape:
+        return False
+    return got.dtype.kind in EXACT[dtype] if dtype in EXACT else dtype_name(got) == dtype
+
+
+def _plain(made: Made) -> Array:
+    return np.asarray(made.got, dtype=np.float64)
+
+
+def _worst(made: Made) -> tuple[int, ...]:
+    """Where the result is farthest from the truth."""
+    got = _plain(made)
+    infinite = np.argwhere(made.case.shown & ~np.isfinite(got))
+    if len(infinite):
+        return tuple(int(i) for i in infinite[0])
+    return compare(made.case, got, made.case.terms).index
+
+
+def _loaded(name: str, script: Script) -> str:
+    """Write how to get at the adapter; the expression that stands for it."""
+    found, point = target(name), registered().get(name)
+    module, _, attribute = (point.value if point else name).partition(":")
+    if not point and module.endswith(".py"):
+        path = Path(module).resolve()
+        return script.load_file(path) + _made(found, attribute or _name_in(path, found))
+    folder = None if point else Path.cwd()
+    return script.load_module(module, folder) + _made(found, attribute)
+
+
+def _made(found: object, attribute: str) -> str:
+    if inspect.ismodule(found):
+        return ""
+    return f".{attribute}()" if inspect.isclass(found) else f".{attribute}"
+
+
+def _name_in(path: Path, found: object) -> str:
+    """Under what name the module of a file has the adapter that was found in it."""
+    for module in list(sys.modules.values()):
+        if Path(getattr(module, "__file__", None) or "").resolve() == path:
+            for name, value in vars(module).items():
+                if value is found:
+                    return name
+    return getattr(found, "__name__", "")

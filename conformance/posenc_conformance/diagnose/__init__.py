@@ -1,0 +1,1 @@
+"""Naming what is wrong with a result."""

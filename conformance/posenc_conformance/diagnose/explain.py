@@ -1,0 +1,97 @@
+"""Words for a wrong result: where, expected, got, by how much, and what it looks like."""
+
+from typing import Any
+
+from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
+from posenc_conformance.diagnose.pattern import pattern
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.asking import call_line
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import Comparison, compare
+from posenc_conformance.judge.verdict import Outcome, Wrong
+
+AXES = {
+    "encode": ("position", "channel"),
+    "grid": ("cell", "channel"),
+    "rotary": ("position", "channel"),
+    "sum": ("position", "channel"),
+    "layer": ("row", "channel"),
+    "frequencies": ("pair",),
+    "bias": ("head", "query", "key"),
+    "slopes": ("head",),
+    "bucket": ("distance",),
+    "scores": ("head", "query", "key"),
+    "mask": ("query", "key"),
+    "attention": ("query", "channel"),
+    "position-ids": ("sequence", "token"),
+}
+
+
+def compared(case: Case, output: Floats, title: str) -> Outcome:
+    """The outcome of a right result; raises Wrong for another."""
+    comparison = compare(case, output, case.terms)
+    if comparison.right:
+        return Outcome(worst=comparison.worst)
+    diagnosis = diagnose(case, output)
+    text = "\n".join(
+        [
+            *diagnosis_lines(case, output, diagnosis),
+            check_line(case, title),
+            call_line(case),
+            *comparison_lines(case, comparison),
+            page_line(case, diagnosis),
+        ]
+    )
+    outcome = Outcome(worst=comparison.worst, explanations=diagnosis.explanations)
+    raise Wrong(text, outcome, case)
+
+
+def page_line(case: Case, diagnosis: Diagnosis) -> str:
+    """The command that explains."""
+    names = (diagnosis.deviation or "").split("+")
+    return f"see        posenc explain {' '.join((case.scheme.id, *names))}".rstrip()
+
+
+def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[str]:
+    """What it is; if nothing known, what it looks like.
+
+    These lines come first, because pytest's summary shows the first line of a failure alone.
+    """
+    if not diagnosis.explanations:
+        looks = pattern(case, output, AXES.get(case.call.kind, ()))
+        return [diagnosis.otherwise, *([f"pattern    {looks}"] if looks else [])]
+    deviation, words = diagnosis.explanations[0]
+    return [f"{words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"]
+
+
+def check_line(case: Case, title: str) -> str:
+    """Which check failed, as a line of an explanation."""
+    return f"check      {title} of {case.scheme.title}"
+
+
+def comparison_lines(case: Case, comparison: Comparison) -> list[str]:
+    """Where, expected, got, and the error in units of its bound."""
+    error = abs(comparison.got - comparison.expected)
+    size = "this value must be exact"
+    if comparison.bound > 0:
+        size = f"{comparison.worst:.3g} times the bound of {comparison.bound:.3g}"
+    return [
+        f"where      {place(case, comparison.index)}",
+        f"expected   {comparison.expected:.17g}",
+        f"got        {comparison.got:.9g}",
+        f"error      {error:.3g}, {size}",
+        f"wrong      {comparison.wrong} of {comparison.judged} values looked at",
+    ]
+
+
+def place(case: Case, index: tuple[int, ...]) -> str:
+    """An index in the words of the scheme."""
+    names = AXES.get(case.call.kind, ())
+    named: dict[str, Any] = dict(zip(reversed(names), reversed(index), strict=False))
+    if "position" in named and "positions" in case.arguments:
+        named["position"] = case.arguments["positions"][..., named["position"]]
+    if "distance" in named:
+        named["distance"] = case.arguments["relative_position"][index]
+    leading = index[: len(index) - len(names)]
+    parts = [f"{name} {named[name]}" for name in names if name in named]
+    return ", ".join(([f"leading index {leading}"] if leading else []) + parts)

@@ -1,0 +1,114 @@
+"""What an error looks like: which elements are wrong, and how the error grows."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import bounds, error_ratio, informative
+
+Flags = npt.NDArray[np.bool_]
+
+FEW = 4
+"""So many indices are listed."""
+COUNTED = {"position": "positions", "distance": "relative_position"}
+"""Arguments that say what an axis counts."""
+STEADY = 0.15
+"""How far the slope of a growth, in logarithms, may be from a whole number."""
+
+
+def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
+    """Where a wrong result is wrong, and how, in words; names are those of the last axes."""
+    terms = case.terms
+    bound = bounds(case, terms)
+    judged = informative(case, terms, bound)
+    truth = np.broadcast_to(np.where(judged, case.truth, 0.0), case.shape)
+    error = np.where(judged, output - truth, 0.0)
+    wrong = error_ratio(np.abs(error), bound) > 1
+    if not wrong.any():
+        return ""
+    parts = [
+        _places(
+            _word(case, name), _labels(case, name, wrong.shape[axis]), *_along(axis, wrong, judged)
+        )
+        for axis, name in zip(range(-len(names), 0), names, strict=True)
+        if -axis <= wrong.ndim
+    ]
+    parts += _sameness(truth[wrong], error[wrong])
+    if "position" in names and wrong.ndim > 1:
+        scale = np.broadcast_to(terms.scale, case.shape)
+        # A call without positions has a row for each from 0 on.
+        positions = case.arguments.get("positions", np.arange(wrong.shape[-2]))
+        parts += _growth(positions, np.abs(error), scale)
+    return "; ".join(part for part in parts if part)
+
+
+def _along(axis: int, wrong: Flags, judged: Flags) -> tuple[Flags, Flags]:
+    """For each index of an axis: is anything there wrong, and is anything judged."""
+    others = tuple(i for i in range(wrong.ndim) if i != wrong.ndim + axis)
+    looked_at = np.broadcast_to(judged, wrong.shape)
+    return np.asarray(wrong.any(axis=others)), np.asarray(looked_at.any(axis=others))
+
+
+def _word(case: Case, name: str) -> str:
+    """What an axis is called: distances in a matrix are counted by their places."""
+    return "column" if name == "distance" and len(case.shape) > 1 else name
+
+
+def _labels(case: Case, name: str, count: int) -> npt.NDArray[Any]:
+    """What an axis counts: positions and distances as they were given, else indices."""
+    given = case.arguments.get(COUNTED.get(name, ""))
+    if given is not None and given.shape == (count,):
+        return np.asarray(given)
+    return np.arange(count)
+
+
+def _places(name: str, labels: npt.NDArray[Any], wrong: Flags, judged: Flags) -> str:
+    """Which indices of an axis have something wrong."""
+    if np.array_equal(wrong, judged):
+        return f"every {name}" if judged.sum() > 1 else ""
+    where, right = labels[wrong], labels[judged & ~wrong]
+    if len(where) <= FEW:
+        return f"{name} {', '.join(map(str, where))} only"
+    if where.min() > right.max():
+        return f"{name} {where.min()} and later only"
+    if where.max() < right.min():
+        return f"{name} {where.max()} and earlier only"
+    for remainder, word in ((0, "even"), (1, "odd")):
+        if np.array_equal(wrong, judged & (labels % 2 == remainder)):
+            return f"{word} {name}s only"
+    return f"{len(where)} of {int(judged.sum())} {name}s, from {where.min()} to {where.max()}"
+
+
+def _sameness(truth: Floats, error: Floats) -> Iterator[str]:
+    """A factor or a difference that all wrong values share."""
+    if len(error) < FEW or not np.isfinite(error).all():
+        return
+    away = np.abs(truth) > np.abs(truth).max() / 8
+    factors = 1 + error[away] / truth[away] if away.any() else np.zeros(0)
+    if len(factors) >= FEW and np.ptp(factors) < 1e-3 * np.abs(factors).max():
+        yield f"values are {factors.mean():.6g} times what they should be"
+    elif np.ptp(error) < 1e-3 * np.abs(error).max():
+        yield f"values are off by {error.mean():.6g}"
+
+
+def _growth(positions: npt.NDArray[Any], error: Floats, scale: Floats) -> Iterator[str]:
+    """How the error grows with position, where it is not yet as large as the values."""
+    if positions.ndim > 1:
+        return
+    share = np.divide(error, scale, out=np.zeros_like(error), where=scale > 0)
+    rows = share.reshape(-1, *share.shape[-2:]).max(axis=(0, 2))
+    seen = (positions > 0) & (rows > 0) & (rows < 0.5)
+    place, size = np.abs(positions[seen]).astype(np.float64), rows[seen]
+    if len(place) < FEW or place.max() < 16 * place.min():
+        return
+    slope = float(np.polyfit(np.log(place), np.log(size), 1)[0])
+    if abs(slope) < STEADY:
+        yield "about as large at all positions"
+    elif abs(slope - 1) < STEADY:
+        yield "growing in proportion to the position"
+    elif slope > 0:
+        yield f"growing like position^{slope:.2g}"

@@ -1,0 +1,1 @@
+"""What the schemes of one family share."""

@@ -1,0 +1,225 @@
+"""What the schemes of masks share: nothing is rounded, and queries are the last of the keys."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.diagnose.mistakes import DeviationModel, Model, attempt
+from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import Answer, InvariantCheck, Trial
+
+Bools = npt.NDArray[np.bool_]
+Arguments = Callable[[Trial], dict[str, Any]]
+Saved = Iterator[tuple[dict[str, Any], Array]]
+MANY = 2**20
+"""Elements of a saved mask that are looked at."""
+LONG = 300
+"""More keys than 8 bits count, and than a block of threads has."""
+FAR = 2048
+"""Keys of the longest call, few enough for code that builds the square mask of all keys."""
+
+
+def exact_terms(case: Case) -> ErrorTerms:
+    """Nothing is rounded, so nothing is granted."""
+    return ErrorTerms(np.zeros(()), np.zeros(()))
+
+
+def lengths(trial: Trial) -> dict[str, Any]:
+    """A few queries and keys: as many of both, or fewer queries."""
+    k_len = trial.choose("k_len", (7, 1, 2, 12, 33))
+    q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, k_len - 1),))
+    return {"q_len": q_len, "k_len": k_len}
+
+
+def square(trial: Trial, chosen: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments with as many queries as keys, if that is claimed."""
+    k_len = chosen["k_len"]
+    allowed = k_len in trial.scope.parameters.get("q_len", (k_len,))
+    return {**chosen, "q_len": k_len} if allowed else None
+
+
+def lengths_sizes() -> Iterator[dict[str, Any]]:
+    """Single queries, odd and even lengths, lengths beyond 256, few queries and many."""
+    for q_len, k_len in ((1, 5), (2, 9), (16, 16), (17, 33), (3, LONG), (LONG, LONG)):
+        yield {"q_len": q_len, "k_len": k_len}
+
+
+def last_two(largest: int) -> dict[str, int]:
+    """Two queries at the end of many keys, on both sides of a power of two."""
+    k_len = min(largest, FAR) + 1
+    return {"q_len": min(2, k_len), "k_len": k_len}
+
+
+def places(case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Positions of the queries, as a column, and of the keys."""
+    q_len, k_len = int(case.arguments["q_len"]), int(case.arguments["k_len"])
+    return np.arange(k_len - q_len, k_len)[:, None], np.arange(k_len)
+
+
+def demand(trial: Trial, answer: Answer, wrong: Bools, what: str) -> None:
+    """Demand that nothing is wrong."""
+    trial.zero(answer, np.asarray(wrong, dtype=np.float64), np.zeros(np.shape(wrong)), what)
+
+
+def right(case: Case) -> Bools:
+    """The true mask, whole even where a golden prints only some of it."""
+    return np.asarray(case.changed().truth, dtype=np.bool_)
+
+
+def predicted(explanation: str, mask: Any) -> Model:
+    """What a mistake would have returned, as numbers."""
+    return Model(explanation, np.asarray(mask, dtype=np.float64))
+
+
+def after_hops(first: Floats, second: Floats) -> Bools:
+    """Which keys are reached by one step through each of two masks."""
+    return np.asarray(first @ second > 0)
+
+
+def sees_itself(arguments: Arguments) -> InvariantCheck:
+    """The key at the query's own position is attended to, so that no row is empty."""
+
+    def check(trial: Trial) -> None:
+        answer = trial.answer(**arguments(trial))
+        query, key = places(answer.case)
+        hidden = (key == query) & (answer.values == 0)
+        demand(trial, answer, hidden, "a query does not attend to its own position")
+
+    return check
+
+
+def looks_back_only(arguments: Arguments) -> InvariantCheck:
+    """No key after the query is attended to."""
+
+    def check(trial: Trial) -> None:
+        answer = trial.answer(**arguments(trial))
+        query, key = places(answer.case)
+        seen = (key > query) & (answer.values != 0)
+        demand(trial, answer, seen, "a query attends to a later key")
+
+    return check
+
+
+def toeplitz(arguments: Arguments) -> InvariantCheck:
+    """Whether a key is attended to depends on its distance alone."""
+
+    def check(trial: Trial) -> None:
+        answer = trial.answer(**arguments(trial))
+        y = answer.values
+        demand(trial, answer, y[1:, 1:] != y[:-1, :-1], "the mask differs along a diagonal")
+
+    return check
+
+
+def shifted_by(name: str, arguments: Arguments) -> InvariantCheck:
+    """Moving query and key on by a whole block changes nothing."""
+
+    def check(trial: Trial) -> None:
+        answer = trial.answer(**arguments(trial))
+        y, block = answer.values, int(answer.case.arguments[name])
+        wrong = y[block:, block:] != y[:-block, :-block]
+        demand(trial, answer, wrong, "the mask changes when query and key move on by a block")
+
+    return check
+
+
+def last_queries(arguments: Arguments) -> InvariantCheck:
+    """Fewer queries are the last rows of as many queries as keys."""
+
+    def check(trial: Trial) -> None:
+        chosen = arguments(trial)
+        all_queries = square(trial, chosen)
+        if all_queries is None:
+            return
+        answer, whole = trial.answer(**chosen), trial.answer(**all_queries)
+        wrong = answer.values != whole.values[chosen["k_len"] - chosen["q_len"] :]
+        demand(trial, answer, wrong, "with fewer queries than keys they are not the last ones")
+
+    return check
+
+
+def keys_per_row(
+    arguments: Arguments, count: Callable[[Case, npt.NDArray[np.int64]], Any]
+) -> InvariantCheck:
+    """How many keys a query attends to, as counted from its position."""
+
+    def check(trial: Trial) -> None:
+        answer = trial.answer(**arguments(trial))
+        query, _ = places(answer.case)
+        expected = count(answer.case, query[:, 0])
+        wrong = answer.values.sum(axis=1) != expected
+        demand(trial, answer, wrong, "a query attends to too many keys, or too few")
+
+    return check
+
+
+def saved(name: str = "", less: Sequence[int] = (0,)) -> Callable[[Array], Saved]:
+    """For ``posenc identify``: a mask's lengths, and a size read off its widest row.
+
+    The size is the number of keys in that row less each of some numbers, and half of that too.
+    """
+
+    def found(array: Array) -> Saved:
+        if array.ndim != 2 or array.shape[0] > array.shape[1]:
+            return
+        q_len, k_len = array.shape
+        few = min(q_len, max(1, MANY // k_len))  # the last queries of a large mask
+        given, part = {"q_len": few, "k_len": k_len}, array[-few:]
+        if not name:
+            yield given, part
+            return
+        seen = np.asarray(array, dtype=np.bool_)
+        widest = {int(mask.sum(axis=1).max()) for mask in (seen, ~seen)}
+        known = {w for w in widest if w < k_len - 1}  # a wider one hides nothing
+        for size in sorted({(w - by) // half for w in known for by in less for half in (1, 2)}):
+            if size > 0:
+                yield {**given, name: size}, part
+
+    return found
+
+
+def inverted(case: Case, got: Floats) -> Iterator[Model]:
+    """True where attention is forbidden, as some interfaces have it."""
+    yield predicted("matches the mask inverted: True where attention is forbidden", ~right(case))
+
+
+def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
+    """Query i taken to stand at position i, although there are more keys than queries."""
+    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
+    if q_len < k_len:
+        for model in attempt(case.changed(q_len=k_len), "matches queries that start at position 0"):
+            yield predicted(model.explanation, model.output[:q_len])
+
+
+def future_visible(case: Case, got: Floats) -> Iterator[Model]:
+    """Keys after the query attended to: all of them, or the mirror image of those before it."""
+    query, key = places(case)
+    k_len = case.arguments["k_len"]
+    whole = case.changed(q_len=k_len).truth
+    mirrored = (whole | whole.T)[query[:, 0]]
+    yield predicted("matches the mask with the same keys after the query as before it", mirrored)
+    yield predicted("matches the mask with every key after the query", right(case) | (key > query))
+
+
+def itself_hidden(case: Case, got: Floats) -> Iterator[Model]:
+    """A query that does not attend to its own position."""
+    query, key = places(case)
+    yield predicted(
+        "matches the mask without the query's own position", right(case) & (key != query)
+    )
+
+
+def off_by_one(name: str, words: str) -> DeviationModel:
+    """A size one too large or too small."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        asked = case.arguments[name]
+        for size in (asked + 1, asked - 1):
+            yield from attempt(
+                case.changed(**{name: size}), f"matches {words} {size}; {asked} was asked for"
+            )
+
+    return models

@@ -1,0 +1,421 @@
+"""What every rotary scheme shares: pairs of channels, bounds, invariants and models of mistakes.
+
+A scheme says how fast its pairs turn; how a head's channels make pairs, and what follows from
+turning them, is the same for all.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.diagnose.mistakes import (
+    DeviationModel,
+    Model,
+    other_conventions,
+    rounded_angles,
+)
+from posenc_conformance.judge.arrays import Floats, fine, lattice
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
+
+ROWS = 6
+Index = npt.NDArray[np.int64]
+Sweep = Callable[[Mapping[str, Any], int], dict[str, Any]]
+UNSCALED = "matches the gradient turned back at RoPE's frequencies, unscaled"
+
+
+def rotary_dim(case: Case) -> int:
+    """Number of rotated channels; two for each pair of sections, if there are sections."""
+    if "sections" in case.arguments:
+        return 2 * int(case.arguments["sections"].sum())
+    return int(case.arguments.get("rotary_dim") or case.arguments["x"].shape[-1])
+
+
+def channels(rotated: int, layout: str) -> tuple[Index, Index]:
+    """Channels of the first and of the second member of each pair."""
+    pairs = np.arange(rotated // 2)
+    if layout == "interleaved":
+        return 2 * pairs, 2 * pairs + 1
+    if layout == "half-per-axis":
+        first = pairs + pairs // (rotated // 4) * (rotated // 4)
+        return first, first + rotated // 4
+    return pairs, pairs + rotated // 2
+
+
+def read_channels(case: Case) -> tuple[Index, Index]:
+    """Where pairs are read from; in a backward pass, where the forward one writes them to."""
+    return channels(rotary_dim(case), _layouts(case)[0])
+
+
+def written_channels(case: Case) -> tuple[Index, Index]:
+    """Where pairs are written to."""
+    return channels(rotary_dim(case), _layouts(case)[1])
+
+
+def _layouts(case: Case) -> tuple[str, str]:
+    read, _, written = str(case.conventions["layout"]).partition("-to-")
+    written = written or read
+    return (written, read) if case.call.kind == "gradient" else (read, written)
+
+
+def progression(base: float, rotated: int) -> Floats:
+    """Frequencies ``base ** (-2t / r)`` of r rotated channels, in radians per position."""
+    return np.asarray(base ** -(np.arange(0, rotated, 2) / rotated))
+
+
+def forward_of(case: Case) -> Case:
+    """The case of the forward call with the arguments of a backward one."""
+    call = case.scheme.calls[case.call.name.removesuffix("_vjp")]
+    return case.anew(call=call)
+
+
+def one_axis(case: Case) -> Floats:
+    """The position of each row, the same for all pairs: [n, 1]."""
+    return np.asarray(case.arguments["positions"][:, None], dtype=np.float64)
+
+
+def unscaled(case: Case) -> Floats:
+    """Rotation alone, which keeps lengths."""
+    return np.ones(1)
+
+
+def small_head(sweep: Sweep) -> Sweep:
+    """The sweep of a backward call: as forward, for a head of 16 channels if any will do."""
+    return lambda parameters, largest: sweep({"head_dim": 16, **parameters}, largest)
+
+
+def few_heads(dims: tuple[int, ...]) -> Callable[[Case], Iterator[dict[str, Any]]]:
+    """Sizes of heads for a backward call, whose forward call is asked for many."""
+
+    def sizes(case: Case) -> Iterator[dict[str, Any]]:
+        return ({"x": fine((2, 2, dim)), "positions": np.array([1, 7])} for dim in dims)
+
+    return sizes
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """A rotary call: what it draws for its checks, and how each pair turns."""
+
+    arguments: Callable[[Trial], dict[str, Any]]
+    """Of a small call: x of shape [2, ROWS, head_dim], positions of ROWS consecutive rows."""
+    frequencies: Callable[[Case], Floats]
+    """Radians per position of each pair: [pairs]."""
+    places: Callable[[Case], Floats] = one_axis
+    """Position of each row for each pair: [n, pairs], or what broadcasts to it."""
+    amplitude: Callable[[Case], Floats] = unscaled
+    """Factor of each pair's length: broadcasts to [n, pairs]."""
+
+    def angles(self, case: Case) -> Floats:
+        """Angle of each row and pair, as float64 has it: [n, pairs]."""
+        return self.places(case) * self.frequencies(case)
+
+    def error_terms(self, case: Case) -> ErrorTerms:
+        """The scale is the length of the turned pair; channels that pass through must be equal."""
+        x, omega = case.arguments["x"], self.frequencies(case)
+        first, second = read_channels(case)
+        length = np.hypot(x[..., first], x[..., second]) * self.amplitude(case)
+        growth = np.where(omega > 0, 1 + np.abs(np.log(np.where(omega > 0, omega, 1))), 0)
+        angle = np.abs(self.angles(case)) * growth
+        scale, angles = np.zeros(x.shape), np.zeros(x.shape)
+        for written in written_channels(case):
+            scale[..., written] = length
+            angles[..., written] = angle
+        return ErrorTerms(scale, angles)
+
+    def turned(self, case: Case, angles: Floats) -> Floats:
+        """The result that other angles, one per row and pair, would give."""
+        x, out = case.arguments["x"], case.arguments["x"].copy()
+        first, second = (x[..., channel] * self.amplitude(case) for channel in read_channels(case))
+        to_first, to_second = written_channels(case)
+        out[..., to_first] = first * np.cos(angles) - second * np.sin(angles)
+        out[..., to_second] = first * np.sin(angles) + second * np.cos(angles)
+        return np.asarray(out)
+
+    def with_frequencies(self, case: Case, omega: Floats, explanation: str) -> Model:
+        """The result that other frequencies would give."""
+        return Model(explanation, self.turned(case, self.places(case) * omega))
+
+    @property
+    def backward(self) -> "Rotation":
+        """Its transpose: pairs turn back, at the same length; channels change places by the call.
+
+        Not its inverse: what makes pairs longer on the way forth does so on the way back.
+        """
+        return replace(self, places=lambda case: -self.places(case))
+
+    # Invariants.
+
+    def isometry(self, trial: Trial) -> None:
+        """Every pair keeps its length, up to the amplitude."""
+        answer = trial.answer(**self.arguments(trial))
+        after, before, bound = square_sums(answer)
+        before = before * self.amplitude(answer.case) ** 2
+        trial.zero(
+            answer,
+            after - before,
+            bound + 4 * ARITHMETIC * before,
+            "a rotated pair has another length",
+        )
+
+    def identity_at_zero(self, trial: Trial) -> None:
+        """At position 0 nothing turns; only the layout of the result may differ."""
+        chosen = self.arguments(trial)
+        answer = trial.answer(**(chosen | {"positions": 0 * chosen["positions"]}))
+        expected = self.turned(answer.case, np.zeros(self.angles(answer.case).shape))
+        trial.zero(answer, answer.values - expected, answer.bound, "position 0 is not the identity")
+
+    def relative_scores(self, trial: Trial) -> None:
+        """Moving query and key by the same distance, on each axis its own, leaves their score."""
+        chosen = self.arguments(trial)
+        query, key = chosen["x"], chosen["x"][..., ::-1, :].copy()
+        positions = chosen["positions"]
+        axes = positions.shape[:-1]
+        gap = trial.pick.integer(0, 64)
+        shifts = [trial.pick.integer(1, 512) for _ in range(int(np.prod(axes)))]
+        room = trial.scope.max_position - int(positions.max()) - gap
+        if room < 0:
+            return
+        scores, bounds = [], []
+        for moved in (np.zeros((*axes, 1), int), np.minimum(shifts, room).reshape(*axes, 1)):
+            q = trial.answer(**(chosen | {"x": query, "positions": positions + moved}))
+            k = trial.answer(**(chosen | {"x": key, "positions": positions + gap + moved}))
+            score, bound = pair_products(q, k)
+            scores.append(score)
+            bounds.append(bound)
+        by = " and ".join(map(str, shifts))
+        trial.zero(
+            q,
+            scores[1] - scores[0],
+            bounds[0] + bounds[1],
+            f"the score of a query and a key {gap} apart changes when both move by {by}",
+        )
+
+    def axis_locality(self, trial: Trial) -> None:
+        """Moving along one axis turns only the pairs that look at it."""
+        chosen = self.arguments(trial)
+        before = trial.answer(**chosen)
+        moved = chosen["positions"].copy()
+        axis = trial.pick.integer(0, len(moved) - 1)
+        moved[axis] += min(trial.pick.integer(1, 64), trial.scope.max_position - int(moved.max()))
+        after = trial.answer(**(chosen | {"positions": moved}))
+        still = (self.places(before.case) == self.places(after.case)).all(axis=0)
+        elsewhere = np.concatenate([part[still] for part in written_channels(before.case)])
+        trial.zero(
+            after,
+            (after.values - before.values)[..., elsewhere],
+            (after.bound + before.bound)[..., elsewhere],
+            f"moving along axis {axis} changes pairs that do not look at it",
+        )
+
+    def scores_of_ones(self, trial: Trial) -> None:
+        """For all-ones query and key the score is 2 Σ cos(w δ): it fixes the frequencies."""
+        chosen = self.arguments(trial)
+        chosen["x"] = np.ones_like(chosen["x"])
+        answer = trial.answer(**chosen)
+        last = answer[..., ROWS - 1 :, :]
+        score, bound = pair_products(answer, last)
+        places = self.places(answer.case)
+        offsets = (places[-1:] - places) * self.frequencies(answer.case)
+        size = self.amplitude(answer.case) ** 2 * np.ones(offsets.shape)
+        expected = 2 * (size * np.cos(offsets)).sum(axis=-1)
+        trial.zero(
+            answer,
+            score - expected,
+            bound + 8 * ARITHMETIC * size.sum(axis=-1),
+            "the score of two rows of ones is not 2 Σ cos(w (n - m))",
+        )
+
+    def composition(self, trial: Trial) -> None:
+        """Rotating by m and then by n is rotating by m + n."""
+        chosen = self.arguments(trial)
+        once = trial.answer(**chosen)
+        first, second = (once.values[..., channel] for channel in written_channels(once.case))
+        again = once.values.copy()
+        for channel, part in zip(read_channels(once.case), (first, second), strict=True):
+            again[..., channel] = part
+        twice = trial.answer(**(chosen | {"x": again}))
+        doubled = trial.answer(**(chosen | {"positions": 2 * chosen["positions"]}))
+        carried = np.zeros_like(once.bound)  # the first error is turned, hence at most doubled
+        e_first, e_second = (once.bound[..., channel] for channel in written_channels(once.case))
+        for channel in written_channels(once.case):
+            carried[..., channel] = e_first + e_second
+        trial.zero(
+            doubled,
+            twice.values - doubled.values,
+            twice.bound + doubled.bound + carried,
+            "rotating twice by p is not rotating once by 2p",
+        )
+
+    def linearity(self, trial: Trial) -> None:
+        """R(a x + b y) = a R x + b R y."""
+        chosen = self.arguments(trial)
+        x = lattice(chosen["x"].shape)  # of few bits, so that the sum below is exact
+        y = np.roll(x, 3)
+        both = trial.answer(**(chosen | {"x": x / 2 - y / 4}))
+        one, other = trial.answer(**(chosen | {"x": x})), trial.answer(**(chosen | {"x": y}))
+        trial.zero(
+            both,
+            both.values - (one.values / 2 - other.values / 4),
+            both.bound + one.bound / 2 + other.bound / 4,
+            "the result is not linear in x",
+        )
+
+    def pair_locality(self, trial: Trial) -> None:
+        """Changing one pair of channels changes only the channels of that pair."""
+        chosen = self.arguments(trial)
+        before = trial.answer(**chosen)
+        pair = trial.pick.integer(0, rotary_dim(before.case) // 2 - 1)
+        x = chosen["x"].copy()
+        for channel in read_channels(before.case):
+            x[..., channel[pair]] += 1
+        after = trial.answer(**(chosen | {"x": x}))
+        elsewhere = np.ones(x.shape[-1], dtype=bool)
+        for channel in written_channels(before.case):
+            elsewhere[channel[pair]] = False
+        trial.zero(
+            after,
+            (after.values - before.values)[..., elsewhere],
+            np.zeros(after.values[..., elsewhere].shape),
+            f"changing pair {pair} of x changes other pairs of the result",
+        )
+
+    def chunks(self, trial: Trial) -> None:
+        """Rotated in two pieces, each at its own positions, the result is that of the whole."""
+        chosen = self.arguments(trial)
+        whole = trial.answer(**chosen)
+        cut = trial.pick.integer(1, ROWS - 1)
+        x, positions = chosen["x"], chosen["positions"]
+        for rows in (slice(None, cut), slice(cut, None)):
+            piece = trial.answer(
+                **(chosen | {"x": x[..., rows, :], "positions": positions[..., rows]})
+            )
+            trial.zero(
+                piece,
+                piece.values - whole.values[..., rows, :],
+                piece.bound + whole.bound[..., rows, :],
+                f"rotated in two pieces, cut at row {cut}, the result is not that of the whole",
+            )
+
+    def layout_permutation(self, trial: Trial) -> None:
+        """Up to the permutation between layouts, the result is that of interleaved pairs."""
+        chosen = self.arguments(trial)
+        answer = trial.answer(**chosen)
+        x = answer.case.arguments["x"]
+        pairs_of_x, pairs_of_y = x.copy(), answer.values.copy()
+        bound = answer.bound.copy()
+        for place, read, written in zip(
+            channels(rotary_dim(answer.case), "interleaved"),
+            read_channels(answer.case),
+            written_channels(answer.case),
+            strict=True,
+        ):
+            pairs_of_x[..., place] = x[..., read]
+            pairs_of_y[..., place] = answer.values[..., written]
+            bound[..., place] = answer.bound[..., written]
+        interleaved = answer.case.under(layout="interleaved").changed(x=pairs_of_x).truth
+        trial.zero(
+            answer,
+            pairs_of_y - interleaved,
+            bound,
+            "permuted to interleaved pairs, the result is not that of interleaved pairs",
+        )
+
+    def adjoint(self, trial: Trial) -> None:
+        """Of a backward call: <g, f(x)> is <vjp(g), x>, row by row, f being the forward pass."""
+        answer = trial.answer(**self.arguments(trial))
+        given = answer.case.arguments["x"]
+        forward = forward_of(answer.case).changed(x=np.roll(given, 1, axis=-1))
+        x = forward.arguments["x"]
+        before, after = given * forward.truth, answer.values * x
+        bound = np.zeros(answer.bound.shape)
+        np.multiply(answer.bound, np.abs(x), out=bound, where=x != 0)  # bounds may be infinite
+        bound += 8 * ARITHMETIC * (np.abs(before) + np.abs(after))
+        trial.zero(
+            answer,
+            (after - before).sum(axis=-1),
+            bound.sum(axis=-1),
+            "<vjp(g), x> is not <g, f(x)>, f being the forward pass",
+        )
+
+    # Models of mistakes.
+
+    def turned_forward(self, case: Case, got: Floats) -> Iterator[Model]:
+        """Of a backward call: the gradient turned as queries and keys are."""
+        turned = self.turned(case, -self.angles(case))
+        yield Model("matches the gradient turned forward instead of back", turned)
+
+    def inverse(self, case: Case, got: Floats) -> Iterator[Model]:
+        """Of a backward call: the inverse of the forward pass in place of its transpose."""
+        shorter = replace(self, amplitude=lambda each: 1 / self.amplitude(each))
+        turned = shorter.turned(case, self.angles(case))
+        yield Model("matches the inverse of the forward pass, not its transpose", turned)
+
+    def amplitude_missing(self, case: Case, got: Floats) -> Iterator[Model]:
+        """Of a backward call: pairs that keep their length."""
+        plain = replace(self, amplitude=unscaled).turned(case, self.angles(case))
+        yield Model("matches the gradient turned back, its length left as it came", plain)
+
+    def at_frequencies(self, frequencies: Callable[[Case], Floats], words: str) -> DeviationModel:
+        """Pairs turned at other frequencies."""
+
+        def models(case: Case, got: Floats) -> Iterator[Model]:
+            yield self.with_frequencies(case, frequencies(case), words)
+
+        return models
+
+    @property
+    def backward_invariants(self) -> dict[str, Callable[[Trial], None]]:
+        """What holds of every backward call."""
+        return {"vjp-adjoint": self.adjoint, "vjp-length": self.isometry}
+
+    @property
+    def backward_deviations(self) -> dict[str, DeviationModel]:
+        """Mistakes that every backward call can make."""
+        return {
+            "backward-is-forward": self.turned_forward,
+            "backward-layout-swapped": other_conventions(
+                "layout", "matches the {value} layout exactly; {claimed} was claimed"
+            ),
+        }
+
+    def unrotated(self, case: Case, got: Floats) -> Iterator[Model]:
+        """No rotation at all."""
+        yield Model("matches x without any rotation", case.arguments["x"])
+
+    def degrees(self, case: Case, got: Floats) -> Iterator[Model]:
+        """Angles taken for degrees."""
+        turned = self.turned(case, np.deg2rad(self.angles(case)))
+        yield Model("matches angles taken for degrees", turned)
+
+    def exponent_halved(self, case: Case, got: Floats) -> Iterator[Model]:
+        """Exponent t/d instead of 2t/d."""
+        omega = self.frequencies(case) ** 0.5
+        yield self.with_frequencies(case, omega, "matches exponents t/d instead of 2t/d")
+
+    def low_precision_angles(self, case: Case, got: Floats) -> Iterator[Model]:
+        """Positions, frequencies and angles in a narrow dtype."""
+        places, omega = self.places(case), self.frequencies(case)
+        yield from rounded_angles(places, omega, lambda angles: self.turned(case, angles))
+
+
+def square_sums(answer: Answer) -> tuple[Floats, Floats, Floats]:
+    """Squared length of each pair after and before the rotation, and the bound of the former."""
+    first, second = written_channels(answer.case)
+    a, b = answer.values[..., first], answer.values[..., second]
+    a_bound, b_bound = answer.bound[..., first], answer.bound[..., second]
+    bound = product_bound(a, a_bound, a, a_bound) + product_bound(b, b_bound, b, b_bound)
+    x = answer.case.arguments["x"]
+    before = sum(x[..., channel] ** 2 for channel in read_channels(answer.case))
+    return a * a + b * b, np.asarray(before), bound
+
+
+def pair_products(a: Answer, b: Answer) -> tuple[Floats, Floats]:
+    """Dot product of the rotated channels, row by row, and its bound."""
+    both = np.concatenate(written_channels(a.case))
+    x, y, x_bound, y_bound = (part[..., both] for part in (a.values, b.values, a.bound, b.bound))
+    bound = product_bound(x, x_bound, y, y_bound).sum(axis=-1)
+    return (x * y).sum(axis=-1), bound + ARITHMETIC * np.abs(x * y).sum(axis=-1)

@@ -1,0 +1,93 @@
+"""Arrays on their way to an implementation and back."""
+
+import math
+import sys
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "float64": np.dtype(np.float64),
+    "float32": np.dtype(np.float32),
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "float16": np.dtype(np.float16),
+}
+UNIT_ROUNDOFF = {
+    "float64": 2.0**-53,
+    "float32": 2.0**-24,
+    "bfloat16": 2.0**-8,
+    "float16": 2.0**-11,
+    "integer": 0.0,
+    "boolean": 0.0,
+}
+"""Largest relative error of rounding to a dtype; ``integer`` stands for any integer dtype."""
+
+
+def to_torch(array: Any) -> Any:
+    """A torch tensor with a copy of the array; bfloat16 of ``ml_dtypes`` is understood.
+
+    A tensor is returned as it is, so that it may be one that is differentiated.
+    """
+    import torch
+
+    if isinstance(array, torch.Tensor):
+        return array
+    values = np.array(array)
+    if values.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(values)
+
+
+def to_numpy(value: Any) -> Array:
+    """A NumPy array of whatever an implementation returned.
+
+    Raises TypeError if it is neither a tensor of torch nor anything that NumPy or DLPack converts.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        tensor = value.detach().cpu().contiguous()
+        if tensor.dtype == torch.bfloat16:
+            return np.asarray(tensor.view(torch.int16).numpy()).view(ml_dtypes.bfloat16)
+        return np.asarray(tensor.numpy())
+    array = np.asarray(value)
+    if array.dtype.kind == "O":
+        if not hasattr(value, "__dlpack__"):
+            raise TypeError(f"a {type(value).__name__} cannot be made a NumPy array")
+        array = np.from_dlpack(value)
+    return array
+
+
+def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
+    """Input values that any language can rebuild, exact in every dtype of the kit.
+
+    Element i in row-major order is ``((37 * (start + i) + 11) mod 63 - 31) / 32``.
+    """
+    return _lattice(math.prod(shape), start).reshape(shape).copy()
+
+
+@lru_cache(maxsize=256)
+def _lattice(count: int, start: int) -> npt.NDArray[np.float64]:
+    index = np.arange(start, start + count, dtype=np.int64)
+    values: npt.NDArray[np.float64] = ((37 * index + 11) % 63 - 31) / 32
+    return values
+
+
+def narrowed(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.float64]:
+    """The values as a dtype holds them."""
+    return np.asarray(values.astype(DTYPES[dtype]).astype(np.float64))
+
+
+def fine(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
+    """Values of full precision, which no narrower dtype holds; for the drawn checks."""
+    return np.asarray(lattice(shape, start) * (np.sqrt(3) - 1))
+
+
+def dtype_name(array: Array) -> str:
+    """Name of the dtype as the spec writes it."""
+    return "bfloat16" if array.dtype == ml_dtypes.bfloat16 else array.dtype.name

@@ -1,0 +1,228 @@
+"""One question to an implementation, and the true answer to it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import posenc
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import DTYPES, Array, Floats, lattice, narrowed
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.scheme_file.model import (
+    Call,
+    Golden,
+    Point,
+    Published,
+    RawArguments,
+    Scheme,
+)
+
+Shape = Sequence[int]
+
+
+def shape_of_x(case: "Case") -> Shape:
+    """That of x."""
+    shape: Shape = case.arguments["x"].shape
+    return shape
+
+
+def encode_shape(case: "Case") -> Shape:
+    """A row for each position; as many channels as asked for, or as a table of rows has."""
+    given = case.arguments
+    return len(given["positions"]), given["dim"] if "dim" in given else given["table"].shape[-1]
+
+
+def scores_shape(case: "Case") -> Shape:
+    """Every query with every key; the other axes are those of q."""
+    q, k = case.arguments["q"], case.arguments["k"]
+    return *q.shape[:-1], k.shape[-2]
+
+
+SHAPE_OF_KIND: Mapping[str, Callable[["Case"], Shape]] = {
+    "encode": encode_shape,
+    "grid": lambda case: (
+        case.arguments["height"] * case.arguments["width"],
+        case.arguments["dim"],
+    ),
+    "frequencies": lambda case: (case.parameter("rotary_dim") // 2,),
+    "bias": lambda case: (
+        case.parameter("heads"),
+        case.parameter("q_len"),
+        case.parameter("k_len"),
+    ),
+    "slopes": lambda case: (case.parameter("heads"),),
+    "bucket": lambda case: case.arguments["relative_position"].shape,
+    "scores": scores_shape,
+    "mask": lambda case: (case.parameter("q_len"), case.parameter("k_len")),
+    "attention": lambda case: (*case.arguments["q"].shape[:-1], case.arguments["v"].shape[-1]),
+}
+"""Where a scheme's module says nothing else in ``SHAPES``; otherwise the shape of x."""
+
+
+@dataclass(frozen=True)
+class ErrorTerms:
+    """Of each element: the local scale s, and ``|theta| * (1 + |ln w|)`` of its angle.
+
+    Both broadcast to the result.
+    """
+
+    scale: Floats
+    angle: Floats
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arguments, conventions and dtype of one call.
+
+    ``arguments`` hold the inputs exactly, arrays of floats as float64, of values that the dtype
+    holds.
+    """
+
+    scheme: Scheme
+    call: Call
+    conventions: Point
+    arguments: Mapping[str, Any]
+    dtype: str
+    printed: Array | None = None
+    """The truth as a golden prints it, nan where it says nothing."""
+    like: "Case | None" = None
+    """A case of equal arguments, whose truth is computed once for both."""
+    grain: float = 0.0
+    """What printing may have added to the error of each value that is compared with the truth."""
+
+    @cached_property
+    def truth(self) -> Array:
+        """The exact result in float64; not finite where a mask or a golden hides it."""
+        if self.printed is not None:
+            return self.printed
+        if self.like is not None:
+            return self.like.truth
+        reference = getattr(posenc, self.call.name, None)
+        if reference is None:
+            raise UserError(
+                f"{self.scheme.path}: the reference has no {self.call.name}()",
+                f"write reference/posenc/schemes/{self.scheme.module_name}.py: see 'Add a scheme' "
+                "in CONTRIBUTING.md",
+            )
+        keywords: dict[str, Any] = dict(self.conventions_passed)
+        if self.call.dtype == "keyword":
+            keywords["dtype"] = np.float64
+        return np.asarray(reference(**self.arguments, **keywords))
+
+    @cached_property
+    def terms(self) -> ErrorTerms:
+        """Scale and angle of each element, for the error model."""
+        terms: ErrorTerms = knowledge_of(self.scheme).ERROR_TERMS[self.call.name](self)
+        return terms
+
+    @cached_property
+    def shown(self) -> Array:
+        """Which elements count: not those that a mask or a golden hides. Broadcasts to the result.
+
+        Only biases and scores have masks; others need not compute the truth to know.
+        """
+        if self.printed is None and self.call.kind not in ("bias", "scores"):
+            return np.asarray(True)
+        return np.isfinite(self.truth)
+
+    @property
+    def conventions_passed(self) -> Point:
+        """The conventions that the call takes by keyword."""
+        axes = self.scheme.conventions
+        return {name: value for name, value in self.conventions.items() if axes[name].passed}
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """A copy of the arguments in the dtype of the case, for the implementation to use."""
+        inputs = {}
+        for name, value in self.arguments.items():
+            if has_dtype_of_result(self.call, value):
+                value = value.astype(DTYPES[self.dtype])
+            inputs[name] = value.copy() if isinstance(value, np.ndarray) else value
+        return inputs
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Shape that the result must have."""
+        own = getattr(knowledge_of(self.scheme), "SHAPES", {})
+        return tuple(own.get(self.call.name, SHAPE_OF_KIND.get(self.call.kind, shape_of_x))(self))
+
+    @property
+    def largest_position(self) -> int:
+        """Largest magnitude of a position or distance in the arguments."""
+        if "k_len" in self.call.parameters:
+            return max(int(self.parameter("k_len")) - 1, 0)
+        for name in ("positions", "relative_position"):
+            if name in self.arguments and self.arguments[name].size:
+                return int(np.ceil(np.max(np.abs(self.arguments[name]))))
+        return 0
+
+    def parameter(self, name: str) -> Any:
+        """Value of a parameter, given or the length of an array's axis; None if it is not used."""
+        parameter = self.call.parameters[name]
+        if parameter.of is not None:
+            return self.arguments[parameter.of].shape[parameter.axis]
+        return self.arguments.get(name)
+
+    def sharing_truth_of(self, other: "Case") -> "Case":
+        """The same case, with the truth of another if that asks for equal values in any dtype."""
+        same = self is not other and self.arguments.keys() == other.arguments.keys()
+        if same and all(
+            np.array_equal(value, other.arguments[name]) for name, value in self.arguments.items()
+        ):
+            return replace(self, like=other)
+        return self
+
+    def changed(self, **arguments: Any) -> "Case":
+        """The same case with other arguments."""
+        changed = rounded(self.call, {**self.arguments, **arguments}, self.dtype)
+        return self.anew(arguments=changed)
+
+    def under(self, **conventions: str | int) -> "Case":
+        """The same case under other conventions."""
+        return self.anew(conventions={**self.conventions, **conventions})
+
+    def anew(self, **fields: Any) -> "Case":
+        """The same case with other fields, and so with a truth of its own."""
+        return replace(self, **fields, printed=None, like=None)
+
+
+def described(scheme: Scheme, item: Golden | Published, dtype: str) -> Case:
+    """The call that a golden or a published value of the spec describes."""
+    call = scheme.calls[item.call]
+    conventions = dict(call.combinations[item.combination].conventions)
+    if isinstance(item, Golden):
+        conventions |= item.options
+    return Case(scheme, call, conventions, materialise(item.arguments), dtype)
+
+
+def rounded(call: Call, arguments: Mapping[str, Any], dtype: str) -> dict[str, Any]:
+    """The arguments, with the arrays that have the dtype of the result rounded to it."""
+    return {
+        name: narrowed(value, dtype) if has_dtype_of_result(call, value) else value
+        for name, value in arguments.items()
+    }
+
+
+def has_dtype_of_result(call: Call, value: Any) -> bool:
+    """Whether an argument is one of the floating arrays whose dtype the result has."""
+    return call.dtype == "inputs" and isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def materialise(raw: RawArguments) -> dict[str, Any]:
+    """Arguments of a scheme file as arrays and numbers."""
+    return {name: _value(value) for name, value in raw.items()}
+
+
+def _value(raw: Any) -> Any:
+    if isinstance(raw, list):
+        array = np.array(raw)
+        return array.astype(np.int64 if array.dtype.kind == "i" else np.float64)
+    if isinstance(raw, Mapping):
+        if "lattice" in raw:
+            return lattice(tuple(raw["lattice"]), raw.get("start", 0))
+        return np.arange(*raw["range"], dtype=np.int64)
+    return raw

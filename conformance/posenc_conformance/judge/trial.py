@@ -1,0 +1,169 @@
+"""What an invariant works with.
+
+Drawn sizes and parameters, the implementation's answers to them, and the bound that follows from
+the error model for whatever is computed from those answers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import (
+    Comparison,
+    bounds,
+    compare,
+    error_ratio,
+    informative,
+)
+from posenc_conformance.judge.subject import Scope, Subject
+
+T = TypeVar("T")
+
+ARITHMETIC = 2.0**-50
+"""Relative error granted to the kit's own float64 arithmetic on answers: sums of up to 512 terms,
+added pairwise, lose at most about 8 units in the last place (Higham, section 4.2)."""
+
+
+class Pick(Protocol):
+    """Where sizes and parameters come from: drawn by Hypothesis, or simply the first."""
+
+    def one_of(self, values: Sequence[T]) -> T:
+        """One of the values; the first is the simplest."""
+
+    def integer(self, low: int, high: int) -> int:
+        """A whole number from low to high; low is the simplest."""
+
+
+class First:
+    """Always the simplest."""
+
+    def one_of(self, values: Sequence[T]) -> T:
+        """The first value."""
+        return values[0]
+
+    def integer(self, low: int, high: int) -> int:
+        """The lowest number."""
+        return low
+
+
+class Seeded:
+    """Drawn from a seed, every choice alike."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+
+    def one_of(self, values: Sequence[T]) -> T:
+        """Any of the values."""
+        return self._random.choice(values)
+
+    def integer(self, low: int, high: int) -> int:
+        """Any number from low to high."""
+        return self._random.randint(low, high)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An implementation's result as float64, with the bound of each element's error."""
+
+    case: Case
+    values: Floats
+    bound: Floats
+
+    def __getitem__(self, rows: Any) -> "Answer":
+        return Answer(self.case, self.values[rows], self.bound[rows])
+
+
+class Failure(Exception):
+    """The implementation is wrong; says where and how."""
+
+    def __init__(self, message: str, case: Case, output: Floats, worst: float) -> None:
+        super().__init__(message)
+        self.message = message
+        self.case = case
+        self.output = output
+        self.worst = worst
+
+
+@dataclass
+class Trial:
+    """One example of an invariant."""
+
+    subject: Subject
+    scope: Scope
+    dtype: str
+    options: Mapping[str, Any]
+    pick: Pick
+    worst: float = 0.0
+
+    def choose(self, name: str, values: Sequence[T]) -> T:
+        """A value of a parameter: one of these, or one of those that the claim allows."""
+        allowed: Sequence[T] = self.scope.parameters.get(name, tuple(values))
+        return self.pick.one_of(allowed)
+
+    def position(self, spread: int, high: int = 4095) -> int:
+        """A first position, with room for ``spread`` more below what is claimed."""
+        return self.pick.integer(0, max(0, min(high, self.scope.max_position - spread)))
+
+    def can(self, name: str) -> tuple[Any, ...]:
+        """Claimed values of an optional convention."""
+        return self.scope.options.get(name, ())
+
+    def case(self, **arguments: Any) -> Case:
+        """A case with these arguments."""
+        options = dict(self.options)
+        options |= {
+            name: arguments.pop(name) for name in self.subject.call.options if name in arguments
+        }
+        return self.subject.case(arguments, self.dtype, options)
+
+    def answer(self, **arguments: Any) -> Answer:
+        """The implementation's answer to these arguments."""
+        case = self.case(**arguments)
+        output = asked(self.subject, case).astype(np.float64)
+        terms = case.terms
+        # Where the bound says nothing, any value is possible within the model.
+        bound = bounds(case, terms)
+        bound = np.where(informative(case, terms, bound), bound, np.inf)
+        return Answer(case, output, bound)
+
+    def compare(self, answer: Answer) -> Comparison:
+        """An answer against the truth."""
+        return compare(answer.case, answer.values, answer.case.terms)
+
+    def zero(self, answer: Answer, residual: Floats, bound: Floats, what: str) -> None:
+        """Demand that a quantity computed from answers vanishes, within the bound given.
+
+        Raises Failure with the worst element.
+        """
+        magnitude = np.where(np.isfinite(bound), np.abs(residual), 0.0)
+        ratio = error_ratio(magnitude, bound)
+        if not ratio.size:
+            return
+        index = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
+        self.worst = max(self.worst, float(ratio[index]))
+        if ratio[index] > 1:
+            allowed = "nothing"
+            if bound[index] > 0:
+                allowed = f"{bound[index]:.3g}, exceeded {ratio[index]:.3g} times"
+            raise Failure(
+                f"{what}\nit is off by {residual[index]:.6g} at index {index}; "
+                f"the error model allows {allowed}",
+                answer.case,
+                answer.values,
+                float(ratio[index]),
+            )
+
+
+InvariantCheck = Callable[[Trial], None]
+
+
+def product_bound(a: Floats, a_bound: Floats, b: Floats, b_bound: Floats) -> Floats:
+    """Bound of the error of ``a * b``, elementwise."""
+    exact = np.abs(a) * b_bound + np.abs(b) * a_bound + a_bound * b_bound
+    return exact + ARITHMETIC * np.abs(a * b)

@@ -1,0 +1,1 @@
+"""A run of pytest that judges an implementation."""

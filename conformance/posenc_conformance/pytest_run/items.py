@@ -1,0 +1,126 @@
+"""Scheme files as pytest sees them: file, level, check."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from io import TextIOBase
+from pathlib import Path
+from typing import Any, TextIO
+
+import pytest
+
+from posenc_conformance.checks import LEVELS, Check
+from posenc_conformance.checks.execution import Execution, execute
+from posenc_conformance.errors import UserError, told
+from posenc_conformance.judge.verdict import Verdict, Wrong
+from posenc_conformance.pytest_run.plan import Plan
+from posenc_conformance.report.result import Place, Result
+
+PROPERTY = "posenc"
+
+
+class SpecFile(pytest.File):
+    """One scheme file."""
+
+    def __init__(self, plan: Plan, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.plan = plan
+
+    def collect(self) -> Iterator["Level"]:
+        """The levels that have checks, in order."""
+        try:
+            scheme = self.plan.scheme(self.path)
+            for level in LEVELS:
+                checks = self.plan.checks(scheme, level)
+                if checks:
+                    yield Level.from_parent(self, name=level, plan=self.plan, checks=checks)
+        except UserError as error:
+            raise self.CollectError(str(error)) from None
+
+
+class Level(pytest.Collector):
+    """One level of a scheme."""
+
+    def __init__(self, plan: Plan, checks: list[Check], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.plan = plan
+        self.checks = checks
+
+    def collect(self) -> Iterator["CheckItem"]:
+        """One item per check."""
+        for check in self.checks:
+            # As text, so that pytest reads the variant in brackets as it will read it again.
+            nodeid = f"{self.nodeid}::{check.id}"
+            yield CheckItem.from_parent(
+                self, name=check.id, nodeid=nodeid, plan=self.plan, check=check
+            )
+
+
+class CheckItem(pytest.Item):
+    """One check."""
+
+    def __init__(self, plan: Plan, check: Check, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.plan = plan
+        self.check = check
+        self.add_marker(check.level)
+        self.add_marker(check.subject.scheme.module_name)
+
+    def runtest(self) -> None:
+        """Run the check; what comes of it is kept whatever happens."""
+        options = self.plan.request.options
+        try:
+            with redirect_stdout(_Kept(sys.stdout)), redirect_stderr(_Kept(sys.stderr)):
+                found = self.plan.judged(self.nodeid, execute(self.check, options))
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except BaseException as error:  # a time-out of another plugin, or a fault of the kit
+            self._note(Execution(Verdict.FAILED, text=f"the check broke off: {told(error)}"))
+            raise
+        self._note(found)
+        if found.verdict is Verdict.FAILED:
+            raise Wrong(found.text, found.outcome, found.case)
+        if found.verdict is not Verdict.PASSED:
+            pytest.skip(found.text)
+
+    def _note(self, found: Execution) -> None:
+        """Keep for the scorecard and the report, in a form that goes from process to process."""
+        result = Result.of(self.nodeid, Place.of(self.check), found)
+        # A plugin that runs a test again keeps its properties.
+        self.user_properties = [each for each in self.user_properties if each[0] != PROPERTY]
+        self.user_properties.append((PROPERTY, result.sent))
+
+    def _initrequest(self) -> None:
+        """Nothing: pytest-retry calls it on every item, as if each were a test function."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The explanation alone, unless the fault is the kit's own."""
+        if isinstance(excinfo.value, Wrong):
+            if self.nodeid in self.plan.known:  # it passes, or did not run
+                return excinfo.value.text
+            name = shlex.quote(self.config.getoption("impl"))
+            return f"{excinfo.value.text}\nalone      posenc repro '{self.nodeid}' --impl={name}"
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Heading of a failure. Not the id alone, in which pytest would replace dots by colons."""
+        return self.path, None, f"{self.nodeid} of {self.check.subject.call.name}()"
+
+
+class _Kept(TextIOBase):
+    """A stream that an implementation may write to and close, while pytest goes on using it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write to the stream itself."""
+        return self._stream.write(text)
+
+    def flush(self) -> None:
+        """Flush the stream itself."""
+        self._stream.flush()

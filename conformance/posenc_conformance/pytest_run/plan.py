@@ -1,0 +1,183 @@
+"""What a run judges: an implementation, the schemes chosen, and the checks of its claims."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from posenc_conformance.adapters.find import Implementation, load
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import LEVELS, Check, Options, checks_of
+from posenc_conformance.checks.execution import Execution
+from posenc_conformance.checks.smoke import demand_sense
+from posenc_conformance.errors import UserError
+from posenc_conformance.implementations.reference import Reference
+from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.report import document, known
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import folder, is_scheme_file, paths
+from posenc_conformance.scheme_file.read import load as load_scheme
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for."""
+
+    options: Options
+    robust: bool
+    precision: bool
+    report_file: Path | None
+    known_file: Path | None
+    worker: bool
+    """Whether this is a process of pytest-xdist, which does not report."""
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> "Request":
+        """Raises UserError for what cannot be done."""
+        examples = config.getoption("posenc_examples")
+        if examples < 1:
+            raise UserError(f"--posenc-examples={examples} draws nothing", "give at least 1")
+        worker = hasattr(config, "workerinput")
+        name, file = config.getoption("posenc_report"), config.getoption("posenc_known")
+        return cls(
+            Options(examples, config.getoption("posenc_seed")),
+            config.getoption("posenc_robust"),
+            config.getoption("posenc_precision"),
+            None if name is None or worker else document.place(name),
+            None if file is None else Path(file),
+            worker,
+        )
+
+
+class Plan:
+    """What is judged, and by which checks."""
+
+    def __init__(
+        self,
+        implementation: Implementation,
+        schemes: Sequence[Scheme],
+        chosen: Sequence[Scheme],
+        request: Request,
+    ) -> None:
+        self.implementation = implementation
+        self.schemes = schemes
+        self.chosen = chosen
+        self.request = request
+        self.subjects = subjects(implementation.adapter, schemes)
+        for subject in self.subjects:
+            demand_sense(subject)
+        self._checks: dict[tuple[Path, str], list[Check]] = {}
+        file = request.known_file
+        self.known = known.load(file, self._ids_of_file) if file else {}
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> "Plan":
+        """What the command line asks for.
+
+        Raises UserError if that cannot be done.
+        """
+        given = config.args_source is pytest.Config.ArgsSource.ARGS
+        if given:
+            config.args = [_where_installed(argument) for argument in config.args]
+        else:
+            config.args = [str(path) for path in paths()]
+        named = _scheme_files(config.args)
+        if given and not named:
+            raise UserError(
+                f"no scheme file is in {', '.join(config.args)}, so --impl would judge nothing",
+                "leave the paths out to check everything, or name schemes, such as rope.yaml; "
+                "run your own tests without --impl",
+            )
+        schemes = {load_scheme(path).id: load_scheme(path) for path in (*paths(), *named)}
+        chosen = [load_scheme(path) for path in named]
+        for scheme in schemes.values():
+            config.addinivalue_line("markers", f"{scheme.module_name}: checks of {scheme.title}")
+        for level in LEVELS:
+            config.addinivalue_line("markers", f"{level}: checks of this level")
+        request = Request.of(config)
+        return cls(load(config.getoption("impl")), list(schemes.values()), chosen, request)
+
+    def scheme(self, path: Path) -> Scheme:
+        """The scheme of a collected file."""
+        return load_scheme(path.resolve())
+
+    def checks(self, scheme: Scheme, level: str) -> list[Check]:
+        """The checks of a level that the implementation's claims call for."""
+        place = (scheme.path, level)
+        if place not in self._checks:
+            self._checks[place] = checks_of(scheme, level, self.subjects)
+        return self._checks[place]
+
+    def _ids_of_file(self, name: str) -> list[str]:
+        """Ids of the claimed checks of a scheme file, whether it is chosen or not."""
+        return list(_by_id([each for each in self.schemes if each.path.name == name], self.checks))
+
+    @cached_property
+    def claimed(self) -> dict[str, Check]:
+        """The checks that the claims call for in the schemes chosen, by id."""
+        return _by_id(self.chosen, self.checks)
+
+    @cached_property
+    def everything(self) -> list[str]:
+        """Ids of all checks of the schemes chosen: the reference claims all there is."""
+        if isinstance(self.implementation.adapter, Reference):
+            return list(self.claimed)
+        every = subjects(Reference(), self.schemes)
+        return list(_by_id(self.chosen, lambda scheme, level: checks_of(scheme, level, every)))
+
+    def judged(self, id: str, found: Execution) -> Execution:
+        """What a check says in the light of the file of known failures and of --posenc-robust."""
+        entry = self.known.get(id)
+        if entry is None:
+            if found.verdict is Verdict.SILENT and self.request.robust:
+                return replace(found, verdict=Verdict.FAILED)
+            return found
+        if found.verdict in (Verdict.FAILED, Verdict.SILENT):
+            return replace(found, verdict=Verdict.KNOWN, text=f"{entry}\n{found.text}")
+        says = {Verdict.PASSED: "passes", Verdict.BLOCKED: "is blocked"}
+        return Execution(
+            Verdict.FAILED,
+            text=f"this {says.get(found.verdict, 'is not claimed')}, but is known to fail: {entry}"
+            f"\ndrop it from {self.request.known_file}",
+        )
+
+
+def _by_id(
+    schemes: Sequence[Scheme], checks: Callable[[Scheme, str], list[Check]]
+) -> dict[str, Check]:
+    """The checks of some schemes, in the order in which they run."""
+    return {
+        f"{scheme.path.name}::{level}::{check.id}": check
+        for scheme in schemes
+        for level in LEVELS
+        for check in checks(scheme, level)
+    }
+
+
+def _where_installed(argument: str) -> str:
+    """An id such as rope.yaml::golden in any folder means the installed scheme.
+
+    Unless the folder has a scheme file of this name; any other file of this name is not meant.
+    """
+    name, colons, rest = argument.partition("::")
+    # Pytest shows an id as seen from the folder one is in, such as ../../rope.yaml::golden.
+    installed, here = folder() / Path(name).name, Path(name)
+    own = here.is_dir() or (here.is_file() and is_scheme_file(here))
+    if own or not installed.is_file():
+        return argument
+    return f"{installed}{colons}{rest}"
+
+
+def _scheme_files(arguments: Sequence[str]) -> list[Path]:
+    files: list[Path] = []
+    for argument in arguments:
+        path = Path(argument.partition("::")[0])
+        candidates = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
+        files += [
+            each.resolve()
+            for each in candidates
+            if each.suffix == ".yaml" and each.is_file() and is_scheme_file(each)
+        ]
+    return list(dict.fromkeys(files))

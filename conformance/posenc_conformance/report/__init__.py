@@ -1,0 +1,1 @@
+"""Telling what a run found: the card, the report, known failures, differences."""

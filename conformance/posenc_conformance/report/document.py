@@ -1,0 +1,202 @@
+"""The report: everything that a run found, as plain data under a published schema."""
+
+import json
+import os
+from collections.abc import Sequence, Set
+from pathlib import Path
+from typing import Any
+
+from posenc_conformance import __version__
+from posenc_conformance.adapters.find import Implementation
+from posenc_conformance.errors import UserError
+from posenc_conformance.files import write_whole
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.report.result import Result
+from posenc_conformance.scheme_file.model import Scheme
+
+FORMAT = 1
+VERDICTS = tuple(str(each) for each in Verdict if each is not Verdict.NOT_CLAIMED)
+
+
+def title(implementation: Implementation) -> str:
+    """Name and versions of what is judged."""
+    found = ", ".join(f"{name} {number}" for name, number in implementation.versions.items())
+    return f"{implementation.name} ({found})" if found else implementation.name
+
+
+def build(
+    implementation: Implementation,
+    subjects: Sequence[Subject],
+    schemes: Sequence[Scheme],
+    results: Sequence[Result],
+    *,
+    everything: Sequence[str],
+    claimed: Set[str],
+) -> dict[str, Any]:
+    """The report of a run; ``report.schema.json`` describes it.
+
+    ``everything`` are the ids of all checks of the schemes, ``claimed`` of those that the
+    implementation's claims call for.
+    """
+    uncovered = {result.id for result in results if result.verdict == "not_claimed"}
+    not_claimed = [id for id in everything if id not in claimed or id in uncovered]
+    not_selected = len(claimed) - len(results)
+    results = [result for result in results if result.id not in uncovered]
+    return {
+        "posenc-report": FORMAT,
+        "kit": __version__,
+        "implementation": {"name": implementation.name, "versions": implementation.versions},
+        "schemes": [scheme.id for scheme in schemes],
+        "summary": {
+            "checks": len(everything),
+            **_counts(results),
+            "not_selected": not_selected,
+            "not_claimed": len(not_claimed),
+        },
+        "rows": _rows(results),
+        "diagnoses": _diagnoses(results),
+        "checks": [_finite(result.sent) for result in results],
+        "not_claimed": not_claimed,
+        "combinations_not_claimed": {
+            scheme.id: missing for scheme in schemes if (missing := _missing(scheme, subjects))
+        },
+    }
+
+
+def _missing(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
+    """Calls and combinations of a scheme that nothing claims."""
+    claimed = {(s.call.name, s.combination.name) for s in subjects if s.scheme is scheme}
+    several = len(scheme.calls) > 1
+    return [
+        f"{call.name} {name}" if several else name
+        for call in scheme.calls.values()
+        for name in call.combinations
+        if (call.name, name) not in claimed
+    ]
+
+
+def place(name: str) -> Path:
+    """Where ``--posenc-report`` puts the report.
+
+    Raises UserError for a folder that is not there, and for a file that is no report: it would be
+    lost.
+    """
+    path = Path(name)
+    hint = "give the name of a file in a folder that exists"
+    try:
+        folder = path.resolve().parent
+        if not name or path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise UserError(f"--posenc-report={name} cannot be written", hint)
+        if path.is_fifo() or path.is_socket() or path.is_block_device():
+            raise UserError(f"--posenc-report={name} is no regular file", hint)
+        if path.is_file() and not _is_report(path):
+            raise UserError(
+                f"--posenc-report={name}: this file is no report, and would be lost",
+                "give another name, or move the file away",
+            )
+    except (OSError, ValueError) as error:  # a name too long, or one that no file can have
+        raise UserError(f"--posenc-report={name} cannot be written: {error}", hint) from None
+    return path.absolute()  # an implementation may go to another folder
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file is a report, or empty."""
+    with path.open("rb") as stream:
+        start = stream.read(64)
+    return not start.strip() or b'"posenc-report"' in start
+
+
+def write(report: dict[str, Any], path: Path) -> str:
+    """Write a report, whole or not at all; gives back what went wrong, or nothing."""
+    try:
+        write_whole(path, json.dumps(report, indent=1, allow_nan=False) + "\n")
+    except OSError as error:
+        return f"posenc: the report could not be written: {error}"
+    return ""
+
+
+def _rows(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """One row per scheme, call, combination and dtype; dtype null for checks about all of them."""
+    grouped: dict[tuple[str, str, str, str | None], list[Result]] = {}
+    for result in results:
+        place = result.place
+        key = (place.scheme, place.call, place.combination, place.dtype)
+        grouped.setdefault(key, []).append(result)
+    rows = []
+    for (scheme, call, combination, dtype), some in grouped.items():
+        worst = [each.outcome.worst for each in some if each.outcome.worst is not None]
+        sweeps = (each.outcome for each in some if each.outcome.horizon is not None)
+        sweep = next(sweeps, None)
+        rows.append(
+            _finite(
+                {
+                    "scheme": scheme,
+                    "call": call,
+                    "combination": combination,
+                    "dtype": dtype,
+                    **_counts(some),
+                    "worst": max(worst, default=None),
+                    "exact_angles": sweep.exact_angles if sweep else None,
+                    "horizon": sweep.horizon if sweep else None,
+                    "horizon_is_claim": sweep.horizon_is_claim if sweep else None,
+                }
+            )
+        )
+    return rows
+
+
+def _diagnoses(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """For each call and combination that failed, the fewest deviations that explain most."""
+    grouped: dict[tuple[str, str, str], list[Result]] = {}
+    for result in results:
+        if result.verdict in ("failed", "known"):
+            place = result.place
+            key = (place.scheme, place.call, place.combination)
+            grouped.setdefault(key, []).append(result)
+    return [
+        {
+            "scheme": scheme,
+            "call": call,
+            "combination": combination,
+            "failed": len(some),
+            "explained_by": [
+                {"deviation": deviation, "explanation": words, "failures": count}
+                for deviation, words, count in _explained(some)
+            ],
+        }
+        for (scheme, call, combination), some in grouped.items()
+    ]
+
+
+def _explained(results: Sequence[Result]) -> list[tuple[str, str, int]]:
+    return explained([each.outcome.explanations for each in results])
+
+
+def explained(failures: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, str, int]]:
+    """Deviations, the one that explains most failures first, then what explains the rest.
+
+    Takes the explanations of each failure; gives id, words and the number of failures explained.
+    """
+    found = []
+    rest = [{pair[0]: pair[1] for pair in each} for each in failures if each]
+    while rest:
+        ids = [id for each in rest for id in each]
+        best = max(dict.fromkeys(ids), key=ids.count)
+        words = next(each[best] for each in rest if best in each)
+        found.append((best, words, ids.count(best)))
+        rest = [each for each in rest if best not in each]
+    return found
+
+
+def _counts(results: Sequence[Result]) -> dict[str, int]:
+    verdicts = [result.verdict for result in results]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def _finite(found: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity: an error where none is allowed is told as text."""
+    worst = found["worst"]
+    if worst is not None and not worst < float("inf"):
+        return {**found, "worst": "infinite"}
+    return found

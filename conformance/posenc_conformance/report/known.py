@@ -1,0 +1,148 @@
+"""Known failures: checks that an implementation is known to fail, each with its reason.
+
+Strict in both directions: what is not in the file fails the run, and so does what no longer fails.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.report import difference
+from posenc_conformance.report.machine import applies
+from posenc_conformance.scheme_file.read import StrictLoader
+
+MARK = "posenc-known-failures"
+FORMAT = 1
+HINT = (
+    "an entry is {id: …, reason: …}; instead of id, ids: […] may hold several, with * for "
+    "anything; link and when are optional; ids are those of a run"
+)
+UNSAID = "say why: "
+"""Begins a drafted reason that somebody has to replace."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Why a check is known to fail, and where that is discussed."""
+
+    reason: str
+    link: str
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.link})" if self.link else self.reason
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the file: which checks, why, and on which machines."""
+
+    patterns: tuple[str, ...]
+    known: Known
+    applies: bool
+
+
+def load(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, Known]:
+    """Known failures by id, those that apply on this machine.
+
+    ``ids_of`` gives the ids of the checks of a scheme file that the implementation's claims call
+    for. Raises UserError for a file that cannot be read, an entry without a reason, an id given
+    twice, and one that no claim calls for.
+    """
+    known: dict[str, Known] = {}
+    seen: set[str] = set()
+    for place, raw in enumerate(_entries(path)):
+        where = f"{path}: failures.{place}"
+        entry = _entry(where, raw)
+        for pattern in entry.patterns:
+            ids = _matching(pattern, ids_of(pattern.partition("::")[0]))
+            if not ids:
+                raise UserError(
+                    f"{where}: {pattern} is no check that the implementation claims",
+                    "correct the id, or drop the entry",
+                )
+            if twice := seen & {*ids}:
+                raise UserError(f"{where}: {min(twice)} is given twice", "drop one of them")
+            seen |= {*ids}
+            known |= dict.fromkeys(ids, entry.known) if entry.applies else {}
+    return known
+
+
+def _entries(path: Path) -> list[Any]:
+    try:
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise UserError(f"{path} cannot be read: {error}", HINT) from None
+    if not isinstance(raw, dict) or raw.get(MARK) != FORMAT:
+        raise UserError(f"{path} does not begin with '{MARK}: {FORMAT}'", HINT)
+    entries = raw.get("failures")
+    if not isinstance(entries, list):
+        raise UserError(f"{path}: failures is no list", HINT)
+    return entries
+
+
+def _matching(pattern: str, ids: Sequence[str]) -> list[str]:
+    """The ids that a pattern means; * stands for anything, all else for itself."""
+    parts = map(re.escape, pattern.split("*"))
+    whole = re.compile(".*".join(parts))
+    return [id for id in ids if whole.fullmatch(id)]
+
+
+def _entry(where: str, entry: Any) -> Entry:
+    allowed = {"id", "ids", "reason", "link", "when"}
+    if not isinstance(entry, Mapping) or not set(entry) <= allowed:
+        raise UserError(f"{where} is not an entry", HINT)
+    patterns = entry.get("ids", [entry["id"]] if "id" in entry else [])
+    if not isinstance(patterns, list) or ("id" in entry and "ids" in entry):
+        raise UserError(f"{where} has not one id, or ids in a list", HINT)
+    reason, link = (entry.get(key, "") for key in ("reason", "link"))
+    texts = [*patterns, reason, link]
+    if not all(isinstance(text, str) for text in texts) or not all([patterns, *patterns, reason]):
+        raise UserError(f"{where} has no id or no reason", HINT)
+    if not reason.strip() or reason.startswith(UNSAID):
+        raise UserError(f"{where} has no reason yet: {reason!r}", "say why this is accepted")
+    return Entry(tuple(patterns), Known(reason, link), applies(where, entry.get("when", {})))
+
+
+def write(report: Path, path: Path) -> tuple[int, int]:
+    """Write the failures of a report as known failures; numbers of failures and of entries.
+
+    Failures of one cause share an entry. A known deviation is reason enough; where there is none,
+    the drafted reason has to be replaced before the file can be used.
+
+    Raises UserError if the report cannot be read, or the file exists or cannot be written.
+    """
+    ids: dict[str, list[str]] = {}
+    for check in difference.load(report)["checks"]:
+        if check["verdict"] == "failed":
+            ids.setdefault(_reason(check), []).append(check["id"])
+    entries: list[dict[str, Any]] = [
+        {"id": some[0], "reason": reason} if len(some) == 1 else {"ids": some, "reason": reason}
+        for reason, some in ids.items()
+    ]
+    text = yaml.safe_dump(
+        {MARK: FORMAT, "failures": entries}, sort_keys=False, width=100, allow_unicode=True
+    )
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{path} exists", "give another name, or move it out of the way") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error}", "give another name") from None
+    return sum(map(len, ids.values())), len(ids)
+
+
+def _reason(check: Mapping[str, Any]) -> str:
+    """The deviation that explains a failure; else what was seen, to be explained by somebody."""
+    if check["explanations"]:
+        deviation, words = check["explanations"][0]
+        return f"{words} [{deviation}]"
+    first, *others = str(check["message"]).splitlines() or [""]
+    patterns = (line for line in others if line.startswith("pattern "))
+    looks = next(patterns, "").removeprefix("pattern ").strip()
+    return UNSAID + (looks or first.partition(": ")[2] or "values are wrong")

@@ -1,0 +1,237 @@
+"""The scorecard: a report, for the terminal."""
+
+from collections.abc import Iterator, Sequence
+from math import log10
+from textwrap import shorten, wrap
+from typing import Any
+
+from posenc_conformance.report.document import VERDICTS
+
+WIDTH = 100
+SCREEN = 40
+"""Where a line per call takes more lines than this, there is one per scheme."""
+LONG = 24
+"""Names that take more letters than this are counted instead."""
+FEW = 3
+"""So many reasons are shown of each kind."""
+NUMBERS = (*VERDICTS, "worst")
+LEGEND = {
+    "worst": "worst: largest error in units of what the error model allows; at most 1 passes, and "
+    "inf is an error where none is allowed",
+    "angles": "angles: exact, or as good as float32 can form them",
+    "horizon": "horizon: up to where angles cost less than bfloat16 resolution; + where the claim "
+    "ends",
+}
+
+Row = dict[str, str]
+Report = dict[str, Any]
+
+
+def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Iterator[str]:
+    """A table, diagnoses, known failures, what is not claimed, and the count.
+
+    ``detailed`` has a row for each convention and dtype, and every reason in full; ``brief`` leaves
+    out the legend and what is not claimed.
+    """
+    rows = list(_each(report) if detailed else _together(report))
+    yield from _table(rows)
+    if not brief:
+        yield from ("", *(LEGEND[name] for name in LEGEND if any(row.get(name) for row in rows)))
+    for heading, found in (
+        ("diagnosis", list(_diagnoses(report))),
+        ("known failures", _reasons(report, "known", "scheme")),
+        ("blocked", _reasons(report, "blocked", "call", "combination")),
+        ("answered instead of refused", _silent(report)),
+    ):
+        if found and (detailed or heading == "diagnosis"):
+            yield from ("", heading, *(f"  {line}" for line in found))
+        elif found:
+            shown = [shorten(line, WIDTH - 2, placeholder=" …") for line in found[:FEW]]
+            yield from ("", heading, *(f"  {line}" for line in shown))
+            if len(found) > FEW:
+                yield f"  and {len(found) - FEW} more: -v shows them"
+    if not brief and report["combinations_not_claimed"]:
+        yield from ("", *_not_claimed(report, detailed=detailed))
+    yield from ("", _count(report["summary"]))
+
+
+def _count(summary: dict[str, int]) -> str:
+    words = {
+        "passed": "passed",
+        "failed": "failed",
+        "known": "known to fail",
+        "blocked": "blocked",
+        "silent": "silent on bad input",
+        "not_selected": "not selected",
+        "not_claimed": "not claimed",
+    }
+    shown = [
+        f"{summary[name]:,} {word}"
+        for name, word in words.items()
+        if summary[name] or name in ("passed", "failed")
+    ]
+    return f"{summary['checks']:,} checks: {', '.join(shown)}"
+
+
+def curves(report: Report) -> Iterator[str]:
+    """How the error of every claim with positions grows, in units of the scale."""
+    shown = [check for check in report["checks"] if check["curve"]]
+    if not shown:
+        yield "no claim that was checked has positions"
+    for check in shown:
+        yield f"{check['scheme']}  {check['call']} {check['combination']}  {check['dtype']}"
+        yield f"  {'position':>20}  {'error':>8}  {'allowed':>8}"
+        for position, error, allowed in check["curve"]:
+            bar = "#" * _log_steps(error)
+            yield f"  {int(position):>20,}  {error:8.1e}  {allowed:8.1e}  {bar}".rstrip()
+        yield ""
+    yield "errors are parts of the scale: 1 for an encoding, the length of the pair for a rotation"
+
+
+def _log_steps(error: float) -> int:
+    """Three signs for every power of ten above 1e-9."""
+    return max(0, round(3 * (log10(error) + 9))) if error > 0 else 0
+
+
+def _each(report: Report) -> Iterator[Row]:
+    """A row per call, convention and dtype."""
+    for row in report["rows"]:
+        yield {
+            "scheme": row["scheme"],
+            "call": row["call"],
+            "conventions": row["combination"],
+            "dtypes": row["dtype"] or "all",
+            **_numbers([row]),
+            "angles": {True: "exact", False: "float32", None: ""}[row["exact_angles"]],
+            "horizon": _horizon([row]),
+        }
+
+
+def _together(report: Report) -> Iterator[Row]:
+    """A row per call; per scheme where that would be more than a screen."""
+    calls = {(row["scheme"], row["call"]) for row in report["rows"]}
+    by_scheme = len(calls) > SCREEN
+    grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in report["rows"]:
+        call = "" if by_scheme else row["call"]
+        grouped.setdefault((row["scheme"], call), []).append(row)
+    for (scheme, call), rows in grouped.items():
+        yield {
+            "scheme": scheme,
+            "call": call or _several([row["call"] for row in rows], "calls"),
+            "conventions": _several([row["combination"] for row in rows], "conventions"),
+            "dtypes": _several([row["dtype"] for row in rows if row["dtype"]], "dtypes"),
+            **_numbers(rows),
+            "horizon": _horizon(rows),
+        }
+
+
+def _several(names: Sequence[str], word: str) -> str:
+    different = dict.fromkeys(names)
+    shown = ", ".join(different)
+    return shown if len(shown) <= LONG else f"{len(different)} {word}"
+
+
+def _numbers(rows: Sequence[dict[str, Any]]) -> Row:
+    worst = [_worst(row["worst"]) for row in rows if row["worst"] is not None]
+    counts = {name: str(sum(row[name] for row in rows)) for name in VERDICTS}
+    return {**counts, "worst": f"{max(worst):.2g}" if worst else ""}
+
+
+def _worst(value: float | str) -> float:
+    return float("inf") if isinstance(value, str) else value
+
+
+def _horizon(rows: Sequence[dict[str, Any]]) -> str:
+    """The shortest of all; the claim ends there only if it does so in every row that short."""
+    found = [
+        (row["horizon"], row["horizon_is_claim"]) for row in rows if row["horizon"] is not None
+    ]
+    if not found:
+        return ""
+    horizon, is_claim = min(found)
+    end = "+" if is_claim else ""
+    return f"2^{horizon.bit_length() - 1}{end}" if horizon else "0"
+
+
+def _not_claimed(report: Report, *, detailed: bool) -> Iterator[str]:
+    """Combinations left out of schemes of which others are claimed; then the other schemes."""
+    claimed = {row["scheme"] for row in report["rows"]}
+    missing = report["combinations_not_claimed"]
+    within = {scheme: names for scheme, names in missing.items() if scheme in claimed}
+    others = [scheme for scheme in missing if scheme not in claimed]
+    if not detailed:
+        parts = [f"{sum(map(len, within.values()))} conventions of these schemes"] * bool(within)
+        parts += [f"{len(others)} other schemes"] * bool(others)
+        yield f"not claimed: {' and '.join(parts)}; -v lists them"
+        return
+    yield "not claimed"
+    listed = [f"{scheme}: {', '.join(names)}" for scheme, names in within.items()]
+    if others:
+        listed.append(f"{'other schemes' if claimed else 'schemes'}: {', '.join(others)}")
+    for line in listed:
+        yield from wrap(
+            line,
+            width=WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+        )
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    """Rows under their headings; columns that say nothing are left out."""
+    always = {"scheme", "conventions", "dtypes", "passed", "failed"}
+    nothing = {name: "0" if name in VERDICTS else "" for name in rows[0]}
+    told = [
+        name
+        for name in rows[0]
+        if name in always or any(row[name] != nothing[name] for row in rows)
+    ]
+    if all(row["call"] == row["scheme"].replace("-", "_") for row in rows):
+        told.remove("call")
+    cells = [{name: name for name in told}, *rows]
+    widths = {name: max(len(row[name]) for row in cells) for name in told}
+    for row in cells:
+        yield "  ".join(
+            row[name].rjust(widths[name]) if name in NUMBERS else row[name].ljust(widths[name])
+            for name in told
+        ).rstrip()
+
+
+def _reasons(report: Report, verdict: str, *place: str) -> list[str]:
+    """Why checks ended like this, and where, each with the number of them."""
+    reasons = [
+        f"{' '.join(check[name] for name in place)}: {check['message'].splitlines()[0]}"
+        for check in report["checks"]
+        if check["verdict"] == verdict
+    ]
+    return [f"{_checks(reasons.count(each))} of {each}" for each in dict.fromkeys(reasons)]
+
+
+def _checks(count: int) -> str:
+    return f"{count} check{'s' * (count > 1)}"
+
+
+def _silent(report: Report) -> list[str]:
+    """Bad inputs that were answered, each with the combinations that did."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for check in report["checks"]:
+        if check["verdict"] == "silent":
+            found.setdefault((check["scheme"], check["message"]), []).append(check["combination"])
+    return [f"{scheme} ({', '.join(names)}): {why}" for (scheme, why), names in found.items()]
+
+
+def _diagnoses(report: Report) -> Iterator[str]:
+    """What explains the failures, and how many of them."""
+    for found in report["diagnoses"]:
+        failed = found["failed"]
+        explained = [
+            f"{each['explanation']} [{each['deviation']}], {each['failures']} of {failed} failures"
+            for each in found["explained_by"]
+        ]
+        left = failed - sum(each["failures"] for each in found["explained_by"])
+        if left:
+            explained.append(f"no known deviation, {left} of {failed} failures")
+        for line in explained:
+            yield f"{found['scheme']} {found['combination']}: {line}"

@@ -1,0 +1,1 @@
+"""The scheme files: reading them, checking them, and what they say as plain data."""

@@ -1,0 +1,113 @@
+"""A scheme, made of the content of its file."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from posenc_conformance.scheme_file.model import (
+    Accuracy,
+    BadInput,
+    Call,
+    Combination,
+    Convention,
+    Desideratum,
+    Deviation,
+    Golden,
+    Invariant,
+    Parameter,
+    Published,
+    Scheme,
+    Witness,
+)
+
+
+def scheme_of(path: Path, raw: Mapping[str, Any]) -> Scheme:
+    """The scheme of a file that is as the schema wants it."""
+    accuracy = raw["accuracy"]
+    return Scheme(
+        path=path,
+        id=raw["id"],
+        family=raw["family"],
+        title=raw["title"],
+        summary=raw["summary"],
+        sources=raw["sources"],
+        calls={name: _call(name, call) for name, call in raw["calls"].items()},
+        conventions={name: _convention(name, axis) for name, axis in raw["conventions"].items()},
+        accuracy=Accuracy(**accuracy),
+        goldens=tuple(map(_golden, raw["goldens"])),
+        published=tuple(Published(**({"note": ""} | item)) for item in raw["published"]),
+        invariants=tuple(Invariant(**_scoped(item)) for item in raw["invariants"]),
+        desiderata=tuple(_desideratum(*item) for item in raw.get("desiderata", {}).items()),
+        bad_inputs=tuple(BadInput(**_scoped(item)) for item in raw["bad_inputs"]),
+        deviations=tuple(map(_deviation, raw["deviations"])),
+    )
+
+
+def _scoped(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **item,
+        "combinations": tuple(item.get("combinations", ())),
+        "options": item.get("options", {}),
+    }
+
+
+def _call(name: str, raw: Mapping[str, Any]) -> Call:
+    return Call(
+        name=name,
+        kind=raw["kind"],
+        returns=raw["returns"],
+        dtype=raw.get("dtype", "keyword"),
+        arguments=raw["arguments"],
+        parameters={
+            key: Parameter(
+                key,
+                value["type"],
+                value["description"],
+                value.get("of"),
+                value.get("axis", -1),
+                value.get("argument", False),
+                value.get("when", {}),
+            )
+            for key, value in raw["parameters"].items()
+        },
+        combinations={
+            key: Combination(key, value["conventions"], value["used_by"])
+            for key, value in raw["combinations"].items()
+        },
+        options=tuple(raw.get("options", ())),
+    )
+
+
+def _convention(name: str, raw: Mapping[str, Any]) -> Convention:
+    values = {item["value"]: item["description"] for item in raw["values"]}
+    return Convention(name, raw["description"], values, raw.get("default"), raw.get("passed", True))
+
+
+def _golden(raw: Mapping[str, Any]) -> Golden:
+    return Golden(
+        id=raw["id"],
+        call=raw["call"],
+        combination=raw["combination"],
+        options=raw.get("options", {}),
+        kills=raw["kills"],
+        source=raw["source"],
+        arguments=raw["arguments"],
+        values=raw["expect"].get("values"),
+        probes=raw["expect"].get("probes"),
+        provenance=raw.get("provenance", {}),
+    )
+
+
+def _deviation(raw: Mapping[str, Any]) -> Deviation:
+    rest = {key: raw[key] for key in ("id", "call", "description", "effect")}
+    return Deviation(kind=raw["class"], links=tuple(raw.get("links", ())), **rest)
+
+
+def _desideratum(name: str, raw: Mapping[str, Any]) -> Desideratum:
+    witness = raw.get("witness")
+    if witness is not None:
+        arguments = tuple(witness["arguments"])
+        printed = tuple(witness.get("printed", ()))
+        rows = tuple(witness.get("rows", ()))
+        witness = Witness(**{**witness, "arguments": arguments, "printed": printed, "rows": rows})
+    return Desideratum(name, raw["holds"], raw["why"], raw.get("invariant"), witness)

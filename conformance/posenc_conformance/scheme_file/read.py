@@ -1,0 +1,185 @@
+"""Reading scheme files: found, checked against their schema, turned into plain data."""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import fastjsonschema
+import yaml
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.scheme_file import cache
+from posenc_conformance.scheme_file.build import scheme_of
+from posenc_conformance.scheme_file.inconsistencies import inconsistencies
+from posenc_conformance.scheme_file.model import Scheme
+
+MARK = "posenc-scheme:"
+SCHEMA_NAME = "scheme.schema.json"
+LARGEST = 1_000_000
+"""Values of a scheme file with its aliases written out."""
+
+
+def folder() -> Path:
+    """Where the scheme files are: inside the installed package, or in the checkout."""
+    here = Path(__file__).resolve()
+    for candidate in (here.parents[1] / "spec", here.parents[3] / "spec"):
+        if (candidate / SCHEMA_NAME).is_file():
+            return candidate
+    raise UserError(
+        f"the scheme files are neither in {here.parents[1] / 'spec'} nor in a checkout",
+        "reinstall posenc-conformance",
+    )
+
+
+def paths() -> list[Path]:
+    """The scheme files, sorted by name."""
+    return sorted(folder().glob("*.yaml"))
+
+
+def is_scheme_file(path: Path) -> bool:
+    """Whether a YAML file says of itself that it is a scheme."""
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.strip() and not line.startswith("#"):
+                return line.startswith(MARK)
+    return False
+
+
+@lru_cache(maxsize=128)
+def load(path: Path) -> Scheme:
+    """One scheme file.
+
+    Raises UserError naming file, line and field if it is not what the schema asks for.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {error}", "give a scheme file") from None
+    name = cache.key(text, _schema())
+    raw = cache.recall(name)
+    if raw is None:
+        raw = _valid(path, text)
+        cache.keep(name, raw)
+    scheme = scheme_of(path, raw)
+    for place, problem in inconsistencies(scheme):
+        raise _located(path, text, place, problem)
+    return scheme
+
+
+def _valid(path: Path, text: str) -> Any:
+    """The content of a file, as the schema wants it."""
+    try:
+        raw = yaml.load(text, Loader=StrictLoader)
+        size = _size(raw)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UserError(f"{path}:{line}: {error.problem}", "mend the YAML there") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"{path}: {error}", "save it as UTF-8 text") from None
+    except RecursionError:
+        raise UserError(f"{path}: it is nested too deeply", "no scheme needs that") from None
+    if size > LARGEST:
+        raise UserError(f"{path}: its aliases expand to {size:,} values", "write it out") from None
+    try:
+        _validator()(raw)
+    except fastjsonschema.JsonSchemaValueException as error:
+        where: list[str | int] = list(error.path[1:])
+        raise _located(path, text, where, error.message.replace("data.", "", 1)) from None
+    return raw
+
+
+def _size(raw: Any) -> int:
+    """Number of values in a structure in which parts may be shared.
+
+    Raises RecursionError if it contains itself.
+    """
+    sizes: dict[int, int] = {}
+
+    def size(part: Any) -> int:
+        if not isinstance(part, dict | list):
+            return 1
+        if id(part) not in sizes:
+            inner = part.values() if isinstance(part, dict) else part
+            sizes[id(part)] = 1 + sum(map(size, inner))
+        return sizes[id(part)]
+
+    return size(raw)
+
+
+def load_all() -> list[Scheme]:
+    """Every scheme of the installed spec."""
+    return [load(path) for path in paths()]
+
+
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists where libyaml does
+    """Safe loading that refuses what YAML lets pass, or fails on without naming a line.
+
+    That is a key given twice, of which YAML would silently keep the last, a key that is no text,
+    and a date or number that cannot be.
+    """
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping, if its keys are all texts and all different."""
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _unreadable("a key must be plain text", key)
+            if key.value in seen:
+                raise _unreadable(f"the key {key.value!r} is given twice", key)
+            seen.add(key.value)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep=deep)
+        return mapping
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """A value, if there is one."""
+        try:
+            value = super().construct_object(node, deep=deep)
+        except (ValueError, OverflowError) as error:
+            raise _unreadable(str(error).partition(";")[0], node) from None
+        if isinstance(value, int) and abs(value) >= 2**64:
+            raise _unreadable("the number is too large", node)
+        return value
+
+
+def _unreadable(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+
+
+@lru_cache(maxsize=1)
+def _schema() -> str:
+    return (folder() / SCHEMA_NAME).read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def _validator() -> Callable[[Any], Any]:
+    schema = json.loads(_schema())
+    validate: Callable[[Any], Any] = fastjsonschema.compile(schema)
+    return validate
+
+
+def _located(path: Path, text: str, where: Sequence[str | int], problem: str) -> UserError:
+    field = ".".join(map(str, where)) or "the file"
+    line = _line(text, where)
+    return UserError(
+        f"{path}:{line}: {field}: {problem}", f"the format is described in {SCHEMA_NAME}"
+    )
+
+
+def _line(text: str, where: Sequence[str | int]) -> int:
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    for step in where:
+        if isinstance(node, yaml.MappingNode):
+            found = [value for key, value in node.value if key.value == str(step)]
+        elif isinstance(node, yaml.SequenceNode) and str(step).isdigit():
+            found = node.value[int(step) : int(step) + 1]
+        else:
+            found = []
+        if not found:
+            break
+        node = found[0]
+    return node.start_mark.line + 1 if node else 1
