@@ -5,9 +5,9 @@ import pytest
 
 import posenc
 from posenc_conformance import claims
-from posenc_conformance.diagnose.explain import AXES
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.kinds import KINDS
 from tests.judging import Verdict, failed, judge, schemes
 
 
@@ -79,4 +79,5 @@ def test_a_pattern_names_distances_and_not_their_indices() -> None:
     combination = next(iter(call.combinations.values()))
     case = Case(scheme, call, combination.conventions, given, "integer")
     wrong = case.truth + (distances < -10)
-    assert pattern(case, wrong.astype(np.float64), AXES["bucket"]).startswith("distance -300, -20")
+    told = pattern(case, wrong.astype(np.float64), KINDS["bucket"].axes)
+    assert told.startswith("distance -300, -20")

@@ -11,6 +11,7 @@ import yaml
 from posenc_conformance.commands import goldens
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
+from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.scheme_file.read import SCHEMA_NAME, folder, load, paths
 from tests.judging import schemes as all_schemes
@@ -24,6 +25,12 @@ def test_scheme_files_obey_the_published_schema(name: str) -> None:
     jsonschema.Draft7Validator.check_schema(schema)
     raw = yaml.safe_load((folder() / f"{name}.yaml").read_text(encoding="utf-8"))
     jsonschema.validate(raw, schema)
+
+
+def test_the_schema_has_the_kinds_that_the_kit_has() -> None:
+    schema = json.loads((folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
+    call = schema["properties"]["calls"]["additionalProperties"]
+    assert call["properties"]["kind"]["enum"] == list(KINDS)
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import posenc
-from posenc_conformance.diagnose.explain import AXES
+from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.scheme_file.model import Call, Golden, Parameter, Scheme
 from posenc_conformance.scheme_file.read import load_all
 
@@ -57,7 +57,7 @@ def _scheme(scheme: Scheme) -> dict[str, Any]:
 def _call(scheme: Scheme, call: Call) -> dict[str, Any]:
     return {
         "kind": call.kind,
-        "axes": AXES.get(call.kind, ()),
+        "axes": KINDS[call.kind].axes,
         "arguments": call.arguments,
         "parameters": {
             name: {

@@ -26,6 +26,7 @@ import references
 from markup import code, fenced, paragraph, prose, table
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
+from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.report import document
 from posenc_conformance.scheme_file import read
 from scheme_blocks import DESIDERATA, FAMILIES, by_family, check_ids, schemes
@@ -120,6 +121,12 @@ def roundoff() -> str:
         v, u = UNIT_ROUNDOFF[name], _angle_roundoff(name)
         rows.append([code(name), _power(v), _power(u)])
     return table(["dtype of the result", "<em>v</em>", "<em>u</em>"], rows)
+
+
+def kinds() -> str:
+    """What each kind of call takes and gives."""
+    rows = [[code(name), code(kind.call), kind.result] for name, kind in KINDS.items()]
+    return table(["kind", "call", "result"], rows)
 
 
 def reach() -> str:
@@ -376,6 +383,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "schema:report": lambda: schema(Path(document.__file__).with_name("report.schema.json")),
     "schema:scheme": lambda: schema(read.folder() / read.SCHEMA_NAME, described_only=True),
     "table:accuracy": accuracy,
+    "table:kinds": kinds,
     "table:reach": reach,
     "table:roundoff": roundoff,
     "table:ulp": ulp,

@@ -11,8 +11,8 @@ from mkdocs.exceptions import PluginError
 from markup import code, fenced, heading, link, paragraph, prose, table, thread
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, checks_of
-from posenc_conformance.diagnose.explain import AXES
 from posenc_conformance.implementations.reference import Reference
+from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.scheme_file.model import (
     Call,
     Desideratum,
@@ -211,10 +211,10 @@ def _argument(value: Any) -> str:
 
 def _expectation(call: Call, golden: Golden) -> str:
     if golden.values is not None:
-        rows = "\n".join(_rows(golden.values, AXES.get(call.kind, ())))
+        rows = "\n".join(_rows(golden.values, KINDS[call.kind].axes))
         return f"<pre><code>{rows}</code></pre>\n"
     probes = golden.probes or ()
-    names = AXES.get(call.kind, ())
+    names = KINDS[call.kind].axes
     width = len(probes[0]) - 1
     extra = [f"axis {axis}" for axis in range(width - len(names))]
     rows_ = [[*(f"{index:g}" for index in map(int, row[:-1])), code(row[-1])] for row in probes]

@@ -8,23 +8,8 @@ from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import Comparison, compare
+from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.verdict import Outcome, Wrong
-
-AXES = {
-    "encode": ("position", "channel"),
-    "grid": ("cell", "channel"),
-    "rotary": ("position", "channel"),
-    "sum": ("position", "channel"),
-    "layer": ("row", "channel"),
-    "frequencies": ("pair",),
-    "bias": ("head", "query", "key"),
-    "slopes": ("head",),
-    "bucket": ("distance",),
-    "scores": ("head", "query", "key"),
-    "mask": ("query", "key"),
-    "attention": ("query", "channel"),
-    "position-ids": ("sequence", "token"),
-}
 
 
 def compared(case: Case, output: Floats, title: str) -> Outcome:
@@ -58,7 +43,7 @@ def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[st
     These lines come first, because pytest's summary shows the first line of a failure alone.
     """
     if not diagnosis.explanations:
-        looks = pattern(case, output, AXES.get(case.call.kind, ()))
+        looks = pattern(case, output, KINDS[case.call.kind].axes)
         return [diagnosis.otherwise, *([f"pattern    {looks}"] if looks else [])]
     deviation, words = diagnosis.explanations[0]
     return [f"{words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"]
@@ -86,7 +71,7 @@ def comparison_lines(case: Case, comparison: Comparison) -> list[str]:
 
 def place(case: Case, index: tuple[int, ...]) -> str:
     """An index in the words of the scheme."""
-    names = AXES.get(case.call.kind, ())
+    names = KINDS[case.call.kind].axes
     named: dict[str, Any] = dict(zip(reversed(names), reversed(index), strict=False))
     if "position" in named and "positions" in case.arguments:
         named["position"] = case.arguments["positions"][..., named["position"]]

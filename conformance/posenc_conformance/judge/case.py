@@ -1,6 +1,6 @@
 """One question to an implementation, and the true answer to it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 import posenc
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import DTYPES, Array, Floats, lattice, narrowed
+from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.scheme_file.model import (
     Call,
@@ -19,47 +20,6 @@ from posenc_conformance.scheme_file.model import (
     RawArguments,
     Scheme,
 )
-
-Shape = Sequence[int]
-
-
-def shape_of_x(case: "Case") -> Shape:
-    """That of x."""
-    shape: Shape = case.arguments["x"].shape
-    return shape
-
-
-def encode_shape(case: "Case") -> Shape:
-    """A row for each position; as many channels as asked for, or as a table of rows has."""
-    given = case.arguments
-    return len(given["positions"]), given["dim"] if "dim" in given else given["table"].shape[-1]
-
-
-def scores_shape(case: "Case") -> Shape:
-    """Every query with every key; the other axes are those of q."""
-    q, k = case.arguments["q"], case.arguments["k"]
-    return *q.shape[:-1], k.shape[-2]
-
-
-SHAPE_OF_KIND: Mapping[str, Callable[["Case"], Shape]] = {
-    "encode": encode_shape,
-    "grid": lambda case: (
-        case.arguments["height"] * case.arguments["width"],
-        case.arguments["dim"],
-    ),
-    "frequencies": lambda case: (case.parameter("rotary_dim") // 2,),
-    "bias": lambda case: (
-        case.parameter("heads"),
-        case.parameter("q_len"),
-        case.parameter("k_len"),
-    ),
-    "slopes": lambda case: (case.parameter("heads"),),
-    "bucket": lambda case: case.arguments["relative_position"].shape,
-    "scores": scores_shape,
-    "mask": lambda case: (case.parameter("q_len"), case.parameter("k_len")),
-    "attention": lambda case: (*case.arguments["q"].shape[:-1], case.arguments["v"].shape[-1]),
-}
-"""Where a scheme's module says nothing else in ``SHAPES``; otherwise the shape of x."""
 
 
 @dataclass(frozen=True)
@@ -122,9 +82,9 @@ class Case:
     def shown(self) -> Array:
         """Which elements count: not those that a mask or a golden hides. Broadcasts to the result.
 
-        Only biases and scores have masks; others need not compute the truth to know.
+        Where nothing can be hidden, the truth need not be computed to know.
         """
-        if self.printed is None and self.call.kind not in ("bias", "scores"):
+        if self.printed is None and not KINDS[self.call.kind].hides:
             return np.asarray(True)
         return np.isfinite(self.truth)
 
@@ -148,7 +108,13 @@ class Case:
     def shape(self) -> tuple[int, ...]:
         """Shape that the result must have."""
         own = getattr(knowledge_of(self.scheme), "SHAPES", {})
-        return tuple(own.get(self.call.name, SHAPE_OF_KIND.get(self.call.kind, shape_of_x))(self))
+        shape = own.get(self.call.name) or KINDS[self.call.kind].shape
+        if shape is None:
+            raise UserError(
+                f"{self.scheme.path}: the kit does not know the shape that {self.call.name}() gives",
+                f"say it in SHAPES of schemes/{self.scheme.module_name}.py in the kit",
+            )
+        return tuple(shape(self))
 
     @property
     def largest_position(self) -> int:

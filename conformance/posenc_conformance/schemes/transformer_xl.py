@@ -8,7 +8,8 @@ import numpy as np
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
 from posenc_conformance.families.scores import Integers, allowed, exact, products, seen, shown
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
-from posenc_conformance.judge.case import Case, ErrorTerms, Shape
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.kinds import Shape
 from posenc_conformance.judge.trial import ARITHMETIC, Trial
 
 LARGEST_SWEEP = 2300

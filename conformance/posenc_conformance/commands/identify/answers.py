@@ -9,11 +9,11 @@ import numpy as np
 from posenc_conformance.commands.identify.rotary_cache import caches, dtype_of
 from posenc_conformance.commands.identify.tables import Table
 from posenc_conformance.diagnose.diagnosis import diagnose
-from posenc_conformance.diagnose.explain import AXES
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.case import Case, rounded
 from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
@@ -161,7 +161,7 @@ def _off(case: Case, output: Floats) -> float:
 
 
 def _nearest_text(case: Case, combination: str, output: Floats, off: float) -> str:
-    looks = pattern(case, output, AXES.get(case.call.kind, ()))
+    looks = pattern(case, output, KINDS[case.call.kind].axes)
     return (
         f"nothing known; the nearest is {case.scheme.id}: {case.call.name}, {combination}, off by "
         f"{off:.2g} of its largest value\n  wrong there: {looks}"

@@ -1,0 +1,135 @@
+"""What a kind of call is: what goes in, the shape of what comes out, and the words for its axes.
+
+Which behaviours apply to a call follows from the names of its arguments, not from its kind: see
+``checks.behaviour.applicable``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Shape = Sequence[int]
+
+
+class Asked(Protocol):
+    """The part of a case on which the shape of its result depends."""
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The inputs, by name."""
+
+    def parameter(self, name: str) -> Any:
+        """A number, given or the length of an array's axis."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of call."""
+
+    call: str
+    """How it is called, for people."""
+    result: str
+    """What it gives back, for people."""
+    axes: tuple[str, ...]
+    """What the last axes of the result are called."""
+    shape: Callable[[Asked], Shape] | None
+    """Shape of the result, unless the scheme's module says otherwise in ``SHAPES``; None if it must
+    say."""
+    hides: bool = False
+    """Whether a mask may hide elements, which are infinite then and do not count."""
+
+
+def _like_x(case: Asked) -> Shape:
+    shape: Shape = case.arguments["x"].shape
+    return shape
+
+
+def _encoding(case: Asked) -> Shape:
+    """A row for each position; as many channels as asked for, or as a table of rows has."""
+    given = case.arguments
+    return len(given["positions"]), given["dim"] if "dim" in given else given["table"].shape[-1]
+
+
+def _cells(case: Asked) -> Shape:
+    given = case.arguments
+    return given["height"] * given["width"], given["dim"]
+
+
+def _scores(case: Asked) -> Shape:
+    """Every query with every key; the other axes are those of q."""
+    q, k = case.arguments["q"], case.arguments["k"]
+    return *q.shape[:-1], k.shape[-2]
+
+
+def _attended(case: Asked) -> Shape:
+    return *case.arguments["q"].shape[:-1], case.arguments["v"].shape[-1]
+
+
+def _distances(case: Asked) -> Shape:
+    shape: Shape = case.arguments["relative_position"].shape
+    return shape
+
+
+KINDS: Mapping[str, Kind] = {
+    "encode": Kind("f(positions, dim, …)", "[n, dim]", ("position", "channel"), _encoding),
+    "grid": Kind(
+        "f(height, width, dim, …)", "[height * width, dim], row by row", ("cell", "channel"), _cells
+    ),
+    "rotary": Kind(
+        "f(x, positions, …), x of shape [..., n, head_dim]",
+        "like x",
+        ("position", "channel"),
+        _like_x,
+    ),
+    "sum": Kind(
+        "f(x, positions, …), x of shape [..., n, dim]", "like x", ("position", "channel"), _like_x
+    ),
+    "layer": Kind("f(x, weights, …)", "like x", ("row", "channel"), _like_x),
+    "frequencies": Kind(
+        "f(rotary_dim, …)",
+        "[rotary_dim / 2], radians per position",
+        ("pair",),
+        lambda case: (case.parameter("rotary_dim") // 2,),
+    ),
+    "bias": Kind(
+        "f(heads, q_len, k_len, …) or f(table, q_len, k_len, …)",
+        "[heads, q_len, k_len]",
+        ("head", "query", "key"),
+        lambda case: tuple(map(case.parameter, ("heads", "q_len", "k_len"))),
+        hides=True,
+    ),
+    "slopes": Kind("f(heads, …)", "[heads]", ("head",), lambda case: (case.parameter("heads"),)),
+    "bucket": Kind(
+        "f(relative_position, …), integers of any shape",
+        "integers of that shape",
+        ("distance",),
+        _distances,
+    ),
+    "scores": Kind(
+        "f(q, k, …), each [heads, length, head_dim]",
+        "[heads, q_len, k_len]",
+        ("head", "query", "key"),
+        _scores,
+        hides=True,
+    ),
+    "mask": Kind(
+        "f(q_len, k_len, …)",
+        "booleans [q_len, k_len], true where a query may look",
+        ("query", "key"),
+        lambda case: tuple(map(case.parameter, ("q_len", "k_len"))),
+    ),
+    "attention": Kind(
+        "f(q, k, v, …)",
+        "like the rows of v that belong to q",
+        ("query", "channel"),
+        _attended,
+    ),
+    "position-ids": Kind("f(…), lengths or masks", "integers", ("sequence", "token"), None),
+    "gradient": Kind(
+        "f(gradient of a result, …)",
+        "that of an argument, the vector–Jacobian product",
+        (),
+        _like_x,
+    ),
+}
+"""Every kind of call, by the name that scheme files give it."""
