@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model, attempt
 from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import Answer, InvariantCheck, Trial
+from posenc_conformance.judge.trial import InvariantCheck, Trial
 
 Bools = npt.NDArray[np.bool_]
 Arguments = Callable[[Trial], dict[str, Any]]
@@ -61,7 +62,7 @@ def places(case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 def demand(trial: Trial, answer: Answer, wrong: Bools, what: str) -> None:
     """Demand that nothing is wrong."""
-    trial.zero(answer, np.asarray(wrong, dtype=np.float64), np.zeros(np.shape(wrong)), what)
+    trial.within(answer, np.asarray(wrong, dtype=np.float64), np.zeros(np.shape(wrong)), what)
 
 
 def right(case: Case) -> Bools:

@@ -18,8 +18,9 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_angles,
 )
 from posenc_conformance.judge.arrays import Floats, fine, lattice
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
+from posenc_conformance.judge.trial import Trial, product_bound
 
 ROWS = 6
 Index = npt.NDArray[np.int64]
@@ -154,7 +155,7 @@ class Rotation:
         answer = trial.answer(**self.arguments(trial))
         after, before, bound = square_sums(answer)
         before = before * self.amplitude(answer.case) ** 2
-        trial.zero(
+        trial.within(
             answer,
             after - before,
             bound + 4 * ARITHMETIC * before,
@@ -166,7 +167,9 @@ class Rotation:
         chosen = self.arguments(trial)
         answer = trial.answer(**(chosen | {"positions": 0 * chosen["positions"]}))
         expected = self.turned(answer.case, np.zeros(self.angles(answer.case).shape))
-        trial.zero(answer, answer.values - expected, answer.bound, "position 0 is not the identity")
+        trial.within(
+            answer, answer.values - expected, answer.bound, "position 0 is not the identity"
+        )
 
     def relative_scores(self, trial: Trial) -> None:
         """Moving query and key by the same distance, on each axis its own, leaves their score."""
@@ -187,7 +190,7 @@ class Rotation:
             scores.append(score)
             bounds.append(bound)
         by = " and ".join(map(str, shifts))
-        trial.zero(
+        trial.within(
             q,
             scores[1] - scores[0],
             bounds[0] + bounds[1],
@@ -204,7 +207,7 @@ class Rotation:
         after = trial.answer(**(chosen | {"positions": moved}))
         still = (self.places(before.case) == self.places(after.case)).all(axis=0)
         elsewhere = np.concatenate([part[still] for part in written_channels(before.case)])
-        trial.zero(
+        trial.within(
             after,
             (after.values - before.values)[..., elsewhere],
             (after.bound + before.bound)[..., elsewhere],
@@ -222,7 +225,7 @@ class Rotation:
         offsets = (places[-1:] - places) * self.frequencies(answer.case)
         size = self.amplitude(answer.case) ** 2 * np.ones(offsets.shape)
         expected = 2 * (size * np.cos(offsets)).sum(axis=-1)
-        trial.zero(
+        trial.within(
             answer,
             score - expected,
             bound + 8 * ARITHMETIC * size.sum(axis=-1),
@@ -243,7 +246,7 @@ class Rotation:
         e_first, e_second = (once.bound[..., channel] for channel in written_channels(once.case))
         for channel in written_channels(once.case):
             carried[..., channel] = e_first + e_second
-        trial.zero(
+        trial.within(
             doubled,
             twice.values - doubled.values,
             twice.bound + doubled.bound + carried,
@@ -257,7 +260,7 @@ class Rotation:
         y = np.roll(x, 3)
         both = trial.answer(**(chosen | {"x": x / 2 - y / 4}))
         one, other = trial.answer(**(chosen | {"x": x})), trial.answer(**(chosen | {"x": y}))
-        trial.zero(
+        trial.within(
             both,
             both.values - (one.values / 2 - other.values / 4),
             both.bound + one.bound / 2 + other.bound / 4,
@@ -276,7 +279,7 @@ class Rotation:
         elsewhere = np.ones(x.shape[-1], dtype=bool)
         for channel in written_channels(before.case):
             elsewhere[channel[pair]] = False
-        trial.zero(
+        trial.within(
             after,
             (after.values - before.values)[..., elsewhere],
             np.zeros(after.values[..., elsewhere].shape),
@@ -293,7 +296,7 @@ class Rotation:
             piece = trial.answer(
                 **(chosen | {"x": x[..., rows, :], "positions": positions[..., rows]})
             )
-            trial.zero(
+            trial.within(
                 piece,
                 piece.values - whole.values[..., rows, :],
                 piece.bound + whole.bound[..., rows, :],
@@ -317,7 +320,7 @@ class Rotation:
             pairs_of_y[..., place] = answer.values[..., written]
             bound[..., place] = answer.bound[..., written]
         interleaved = answer.case.under(layout="interleaved").changed(x=pairs_of_x).truth
-        trial.zero(
+        trial.within(
             answer,
             pairs_of_y - interleaved,
             bound,
@@ -334,7 +337,7 @@ class Rotation:
         bound = np.zeros(answer.bound.shape)
         np.multiply(answer.bound, np.abs(x), out=bound, where=x != 0)  # bounds may be infinite
         bound += 8 * ARITHMETIC * (np.abs(before) + np.abs(after))
-        trial.zero(
+        trial.within(
             answer,
             (after - before).sum(axis=-1),
             bound.sum(axis=-1),

@@ -34,9 +34,10 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.judge.arrays import Array, Floats, fine, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import ARITHMETIC, InvariantCheck, Trial, product_bound
+from posenc_conformance.judge.trial import InvariantCheck, Trial, product_bound
 
 Arguments = Mapping[str, Any]
 Formula = Callable[[Arguments, int], Floats]
@@ -187,7 +188,7 @@ class Scaling:
                 base=given["base"],
                 layout=answer.case.conventions["layout"],
             )
-            trial.zero(answer, answer.values - expected, answer.bound, "it is not plain RoPE")
+            trial.within(answer, answer.values - expected, answer.bound, "it is not plain RoPE")
 
         return check
 
@@ -199,7 +200,7 @@ class Scaling:
             given, size = answer.case.arguments, int(answer.case.arguments["rotary_dim"])
             wanted = unscaled(given, size) * expected(given, size)
             said = np.isfinite(wanted)
-            trial.zero(
+            trial.within(
                 answer,
                 np.where(said, answer.values - wanted, 0.0),
                 answer.bound + 8 * ARITHMETIC * np.where(said, wanted, 0.0),
@@ -214,7 +215,7 @@ class Scaling:
         (before, here, after), (e_before, e_here, e_after) = (
             (part[:-2], part[1:-1], part[2:]) for part in (answer.values, answer.bound)
         )
-        trial.zero(
+        trial.within(
             answer,
             before * after - here * here,
             product_bound(before, e_before, after, e_after)
@@ -226,7 +227,7 @@ class Scaling:
         """Every pair turns more slowly than the one before, or neither turns."""
         answer = trial.answer(**self.frequency_arguments(trial))
         y, bound = answer.values, answer.bound
-        trial.zero(
+        trial.within(
             answer,
             np.maximum(y[1:] - y[:-1], 0.0),
             bound[1:] + bound[:-1],

@@ -4,7 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.trial import Answer, Trial
+from posenc_conformance.judge.bounded import Answer
+from posenc_conformance.judge.trial import Trial
 
 Integers = npt.NDArray[np.int64]
 
@@ -26,7 +27,7 @@ def shown(answer: Answer) -> Floats:
 
 def exact(answer: Answer, trial: Trial, wrong: npt.NDArray[np.bool_], what: str) -> None:
     """Demand that nothing is wrong."""
-    trial.zero(answer, wrong.astype(np.float64), np.zeros(wrong.shape), what)
+    trial.within(answer, wrong.astype(np.float64), np.zeros(wrong.shape), what)
 
 
 def allowed(trial: Trial, name: str, value: int) -> bool:

@@ -111,7 +111,7 @@ class Case:
         shape = own.get(self.call.name) or KINDS[self.call.kind].shape
         if shape is None:
             raise UserError(
-                f"{self.scheme.path}: the kit does not know the shape that {self.call.name}() gives",
+                f"{self.scheme.path}: the kit does not know the shape of {self.call.name}()",
                 f"say it in SHAPES of schemes/{self.scheme.module_name}.py in the kit",
             )
         return tuple(shape(self))

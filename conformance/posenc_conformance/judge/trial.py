@@ -13,6 +13,7 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import (
     Comparison,
@@ -24,10 +25,6 @@ from posenc_conformance.judge.error_model import (
 from posenc_conformance.judge.subject import Scope, Subject
 
 T = TypeVar("T")
-
-ARITHMETIC = 2.0**-50
-"""Relative error granted to the kit's own float64 arithmetic on answers: sums of up to 512 terms,
-added pairwise, lose at most about 8 units in the last place (Higham, section 4.2)."""
 
 
 class Pick(Protocol):
@@ -65,18 +62,6 @@ class Seeded:
     def integer(self, low: int, high: int) -> int:
         """Any number from low to high."""
         return self._random.randint(low, high)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An implementation's result as float64, with the bound of each element's error."""
-
-    case: Case
-    values: Floats
-    bound: Floats
-
-    def __getitem__(self, rows: Any) -> "Answer":
-        return Answer(self.case, self.values[rows], self.bound[rows])
 
 
 class Failure(Exception):
@@ -130,14 +115,25 @@ class Trial:
         # Where the bound says nothing, any value is possible within the model.
         bound = bounds(case, terms)
         bound = np.where(informative(case, terms, bound), bound, np.inf)
-        return Answer(case, output, bound)
+        return Answer(case, output, output, bound)
 
     def compare(self, answer: Answer) -> Comparison:
         """An answer against the truth."""
         return compare(answer.case, answer.values, answer.case.terms)
 
-    def zero(self, answer: Answer, residual: Floats, bound: Floats, what: str) -> None:
-        """Demand that a quantity computed from answers vanishes, within the bound given.
+    def zero(self, residual: Answer, what: str) -> None:
+        """Demand that what was computed from answers vanishes, within its bound.
+
+        Raises Failure with the worst element.
+        """
+        self.within(residual, residual.values, residual.bound, what)
+
+    def never(self, answer: Answer, wrong: Any, what: str) -> None:
+        """Demand that something is true nowhere."""
+        self.within(answer, np.asarray(wrong, dtype=np.float64), np.zeros(np.shape(wrong)), what)
+
+    def within(self, answer: Answer, residual: Floats, bound: Floats, what: str) -> None:
+        """Demand that a quantity vanishes within a bound that does not follow from arithmetic.
 
         Raises Failure with the worst element.
         """
@@ -155,7 +151,7 @@ class Trial:
                 f"{what}\nit is off by {residual[index]:.6g} at index {index}; "
                 f"the error model allows {allowed}",
                 answer.case,
-                answer.values,
+                answer.output,
                 float(ratio[index]),
             )
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.judge.arrays import Array, Floats, fine, lattice, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.trial import Trial
 
 HEADS = (8, 1, 2, 3, 4, 6, 7, 12, 16)
 
@@ -122,7 +123,7 @@ def geometric(trial: Trial) -> None:
     answer = trial.answer(**slopes_arguments(trial))
     some = leading_heads(answer.case)
     y, e = answer.values[:some], answer.bound[:some]
-    trial.zero(
+    trial.within(
         answer,
         y[:-1] * y[0] - y[1:],
         e[:-1] * y[0] + e[0] * y[:-1] + e[0] * e[:-1] + e[1:] + ARITHMETIC * y[1:],
@@ -138,7 +139,7 @@ def slope_product(trial: Trial) -> None:
     with np.errstate(divide="ignore", invalid="ignore"):
         total = np.log2(np.abs(y)).sum()
         bound = (-np.log2(np.maximum(1 - e / np.abs(y), 0))).sum() + ARITHMETIC * np.abs(total)
-    trial.zero(
+    trial.within(
         answer,
         np.asarray([total + 4 * (heads + 1)]),
         np.asarray([bound]),
@@ -157,7 +158,7 @@ def interpolation(trial: Trial) -> None:
     small, large = trial.answer(heads=few), trial.answer(heads=twice)
     expected = np.concatenate([small.values, large.values[0::2][: heads - few]])
     bound = np.concatenate([small.bound, large.bound[0::2][: heads - few]])
-    trial.zero(
+    trial.within(
         answer,
         answer.values - expected,
         answer.bound + bound,
@@ -170,7 +171,7 @@ def toeplitz(trial: Trial) -> None:
     answer = trial.answer(**bias_arguments(trial))
     seen = np.where(np.isfinite(answer.case.truth), answer.values, 0.0)
     both = np.isfinite(answer.case.truth[:, 1:, 1:])
-    trial.zero(
+    trial.within(
         answer,
         np.where(both, seen[:, 1:, 1:] - seen[:, :-1, :-1], 0.0),
         answer.bound[:, 1:, 1:] + answer.bound[:, :-1, :-1],
@@ -181,7 +182,7 @@ def toeplitz(trial: Trial) -> None:
 def row_constant(trial: Trial) -> None:
     """Every query has the same row: a constant per row away from the distance form."""
     answer = trial.answer(**bias_arguments(trial))
-    trial.zero(
+    trial.within(
         answer,
         answer.values[:, 1:] - answer.values[:, :-1],
         answer.bound[:, 1:] + answer.bound[:, :-1],
@@ -197,7 +198,7 @@ def zero_place(trial: Trial) -> None:
     places = {"first-key": np.zeros(q_len, int), "last-key": np.full(q_len, k_len - 1)}
     key = places.get(form, np.arange(k_len - q_len, k_len))
     there = answer.values[:, np.arange(q_len), key]
-    trial.zero(answer, there, np.zeros(there.shape), "the bias is not 0 where it should be")
+    trial.within(answer, there, np.zeros(there.shape), "the bias is not 0 where it should be")
 
 
 def straight(trial: Trial) -> None:
@@ -210,7 +211,7 @@ def straight(trial: Trial) -> None:
     query = np.arange(k_len - q_len, k_len)[:, None]
     bent = (middle == query) if answer.case.conventions["form"] == "symmetric" else (middle < 0)
     use = finite[..., 2:] & ~bent
-    trial.zero(
+    trial.within(
         answer,
         np.where(use, y[..., 2:] - 2 * y[..., 1:-1] + y[..., :-2], 0.0),
         answer.bound[..., 2:] + 2 * answer.bound[..., 1:-1] + answer.bound[..., :-2],
@@ -227,7 +228,7 @@ def last_queries(trial: Trial) -> None:
     answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
     seen = np.isfinite(answer.case.truth)
     last = whole.values[:, k_len - q_len :]
-    trial.zero(
+    trial.within(
         answer,
         np.where(seen, answer.values, 0.0) - np.where(seen, last, 0.0),
         answer.bound + whole.bound[:, k_len - q_len :],
@@ -242,7 +243,7 @@ def symmetric(trial: Trial) -> None:
     if chosen["q_len"] != chosen["k_len"]:
         return
     answer = trial.answer(**chosen)
-    trial.zero(
+    trial.within(
         answer,
         answer.values - np.swapaxes(answer.values, 1, 2),
         answer.bound + np.swapaxes(answer.bound, 1, 2),
@@ -257,7 +258,7 @@ def vjp_linearity(trial: Trial) -> None:
     g = np.roll(f, 5)
     both = trial.answer(gradient=f / 2 - g / 4)
     one, other = trial.answer(gradient=f), trial.answer(gradient=g)
-    trial.zero(
+    trial.within(
         both,
         both.values - (one.values / 2 - other.values / 4),
         both.bound + one.bound / 2 + other.bound / 4,
@@ -273,7 +274,7 @@ def vjp_of_slopes(trial: Trial) -> None:
     unit = np.broadcast_to(slope * distances(case), chosen["gradient"].shape)
     answer = trial.answer(gradient=unit)
     expected = (answer.case.arguments["gradient"] * distances(case)).sum(axis=(1, 2))
-    trial.zero(
+    trial.within(
         answer,
         answer.values - expected,
         answer.bound + ARITHMETIC * expected,

@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, lattice
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, InvariantCheck, Trial
+from posenc_conformance.judge.trial import InvariantCheck, Trial
 
 Shown = npt.NDArray[np.bool_]
 
@@ -160,7 +161,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 def rows_sum_to_1(trial: Trial) -> None:
     """The weights of a query are parts of a whole."""
     answer = trial.answer(**weights_arguments(trial))
-    trial.zero(
+    trial.within(
         answer,
         answer.values.sum(axis=-1) - 1,
         answer.bound.sum(axis=-1) + ARITHMETIC,
@@ -174,7 +175,7 @@ def keys_shifted(trial: Trial) -> None:
     keys = lattice(chosen["k"].shape, 5)  # of few bits, so that the sum below is exact
     answer = trial.answer(**(chosen | {"k": keys}))
     moved = trial.answer(**(chosen | {"k": keys + 1}))
-    trial.zero(
+    trial.within(
         moved,
         moved.values - answer.values,
         moved.bound + answer.bound,
@@ -187,7 +188,7 @@ def keys_permuted(trial: Trial) -> None:
     chosen = weights_arguments(trial)
     answer = trial.answer(**chosen)
     turned = trial.answer(**(chosen | {"k": np.roll(chosen["k"], 1, axis=-2)}))
-    trial.zero(
+    trial.within(
         turned,
         turned.values - np.roll(answer.values, 1, axis=-1),
         turned.bound + np.roll(answer.bound, 1, axis=-1),
@@ -202,7 +203,7 @@ def rows_permuted(arguments: Callable[[Trial], dict[str, Any]], what: str) -> In
         chosen = arguments(trial)
         answer = trial.answer(**chosen)
         turned = trial.answer(**(chosen | {"q": np.roll(chosen["q"], 1, axis=-2)}))
-        trial.zero(
+        trial.within(
             turned,
             turned.values - np.roll(answer.values, 1, axis=-2),
             turned.bound + np.roll(answer.bound, 1, axis=-2),
@@ -230,7 +231,7 @@ def later_unseen(arguments: Callable[[Trial], dict[str, Any]], what: str) -> Inv
         after = trial.answer(**changed)
         same = (after.values - before.values)[..., : row + 1, :]
         text = f"keys after query {row} change its {what}"
-        trial.zero(after, same, np.zeros(same.shape), text)
+        trial.within(after, same, np.zeros(same.shape), text)
 
     return check
 
@@ -241,7 +242,7 @@ def values_permuted_too(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     turned = {name: np.roll(chosen[name], 1, axis=-2) for name in ("k", "v")}
     other = trial.answer(**(chosen | turned))
-    trial.zero(
+    trial.within(
         other,
         other.values - answer.values,
         other.bound + answer.bound,
@@ -256,7 +257,7 @@ def within_the_values(trial: Trial) -> None:
     rows = np.where(shown[:, :, None], v[..., None, :, :], np.nan)
     low, high = np.nanmin(rows, axis=-2), np.nanmax(rows, axis=-2)
     outside = np.maximum(answer.values - high, 0) + np.maximum(low - answer.values, 0)
-    trial.zero(answer, outside, answer.bound, "an output lies outside of the values seen")
+    trial.within(answer, outside, answer.bound, "an output lies outside of the values seen")
 
 
 def bias_of_a_row(trial: Trial) -> None:
@@ -265,7 +266,7 @@ def bias_of_a_row(trial: Trial) -> None:
     bias = lattice(chosen["bias"].shape, 11)  # of few bits, so that the sum below is exact
     answer = trial.answer(**(chosen | {"bias": bias}))
     moved = trial.answer(**(chosen | {"bias": bias + 1}))
-    trial.zero(
+    trial.within(
         moved,
         moved.values - answer.values,
         moved.bound + answer.bound,
@@ -281,7 +282,7 @@ def no_bias(trial: Trial) -> None:
     given = {name: answer.case.arguments[name] for name in ("q", "k", "v")}
     mask = {"mask": answer.case.conventions["mask"]}
     expected = Case(answer.case.scheme, plain, mask, given, answer.case.dtype).truth
-    trial.zero(answer, answer.values - expected, answer.bound, "a bias of zeros has an effect")
+    trial.within(answer, answer.values - expected, answer.bound, "a bias of zeros has an effect")
 
 
 Weights = Callable[[Case, Floats], Iterator[tuple[str, Floats]]]

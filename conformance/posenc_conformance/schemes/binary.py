@@ -13,9 +13,10 @@ from posenc_conformance.diagnose.mistakes import (
     shifted_positions,
 )
 from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import Answer, Trial
+from posenc_conformance.judge.trial import Trial
 
 ROWS = 9
 FAR = 131_071
@@ -72,7 +73,7 @@ def read(answer: Answer) -> Floats:
 
 def exactly(trial: Trial, answer: Answer, residual: Floats, what: str) -> None:
     """Demand that something is 0."""
-    trial.zero(answer, residual, np.zeros(residual.shape), what)
+    trial.within(answer, residual, np.zeros(residual.shape), what)
 
 
 def reads_back(trial: Trial) -> None:
@@ -160,7 +161,7 @@ def gray_code(case: Case, got: Floats) -> Iterator[Model]:
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
     """Other positions, by as much as the first row that differs says."""
-    answer = Answer(case, got, got)
+    answer = Answer(case, got, got, got)
     found = read(answer) @ 2.0 ** np.minimum(np.arange(got.shape[1]), 62)
     apart = (found - case.arguments["positions"])[found != case.arguments["positions"]]
     yield from shifted_positions(case, float(apart[0]) if apart.size else np.nan)

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.judge.arrays import Floats, fine, lattice
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial
+from posenc_conformance.judge.trial import Trial
 
 Index = npt.NDArray[np.int64]
 
@@ -81,7 +82,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 def exact(answer: Answer, trial: Trial, wrong: npt.NDArray[np.bool_], what: str) -> None:
     """Demand that nothing is wrong."""
-    trial.zero(answer, wrong.astype(np.float64), np.zeros(wrong.shape), what)
+    trial.within(answer, wrong.astype(np.float64), np.zeros(wrong.shape), what)
 
 
 def toeplitz(trial: Trial) -> None:
@@ -146,7 +147,7 @@ def vjp_total(trial: Trial) -> None:
     given = answer.case.arguments["gradient"]
     total, before = answer.values.sum(axis=0), given.sum(axis=(1, 2))
     bound = answer.bound.sum(axis=0) + ARITHMETIC * np.abs(given).sum(axis=(1, 2))
-    trial.zero(answer, total - before, bound, "the gradient does not add up to what came in")
+    trial.within(answer, total - before, bound, "the gradient does not add up to what came in")
 
 
 def vjp_adjoint(trial: Trial) -> None:
@@ -157,7 +158,7 @@ def vjp_adjoint(trial: Trial) -> None:
     before, after = given * bias, answer.values * table
     bound = (answer.bound * np.abs(table)).sum(axis=0)
     bound += ARITHMETIC * (np.abs(before).sum(axis=(1, 2)) + np.abs(after).sum(axis=0))
-    trial.zero(
+    trial.within(
         answer,
         after.sum(axis=0) - before.sum(axis=(1, 2)),
         bound,

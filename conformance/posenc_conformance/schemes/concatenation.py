@@ -13,9 +13,10 @@ from posenc_conformance.diagnose.mistakes import (
     shifted_positions,
 )
 from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
+from posenc_conformance.judge.trial import Trial, product_bound
 from posenc_conformance.schemes.embedding_sum import (
     angle_terms,
     base,
@@ -104,7 +105,7 @@ def content_passes(trial: Trial) -> None:
     answer = trial.answer(**arguments(trial))
     content, _ = apart(answer.case, answer.values)
     residual = content - answer.case.arguments["x"]
-    trial.zero(answer, residual, np.zeros(residual.shape), "the embedding is changed")
+    trial.within(answer, residual, np.zeros(residual.shape), "the embedding is changed")
 
 
 def encoding_alone(trial: Trial) -> None:
@@ -115,7 +116,7 @@ def encoding_alone(trial: Trial) -> None:
     one, two = (apart(each.case, each.values)[1] for each in (answer, other))
     for residual in (two - one, one[1] - one[0]):
         what = "the encoding depends on the embedding or the sequence"
-        trial.zero(answer, residual, np.zeros(residual.shape), what)
+        trial.within(answer, residual, np.zeros(residual.shape), what)
 
 
 def waves(answer: Answer) -> tuple[Floats, Floats]:
@@ -128,7 +129,7 @@ def circles(trial: Trial) -> None:
     answer = trial.answer(**arguments(trial))
     y, e = waves(answer)
     bound = product_bound(y, e, y, e)
-    trial.zero(
+    trial.within(
         answer,
         y[..., 0::2] ** 2 + y[..., 1::2] ** 2 - 1,
         bound[..., 0::2] + bound[..., 1::2] + ARITHMETIC,
@@ -144,7 +145,7 @@ def dots_add_up(trial: Trial) -> None:
     apart_by = (place[:, None] - place)[..., None] * own_frequencies(answer.case)
     truth = x @ x.T + np.cos(apart_by).sum(axis=-1)
     bound = product_bound(y[:, None], e[:, None], y[None], e[None]).sum(axis=-1)
-    trial.zero(
+    trial.within(
         answer,
         y @ y.T - truth,
         bound + 4 * ARITHMETIC * y.shape[1],
@@ -163,7 +164,7 @@ def tied_sum(trial: Trial) -> None:
     given = answer.case.arguments["x"] + encoding(answer.case)
     # The sinusoid formed here loses what rounding its angle in float64 costs.
     angle = angle_terms(places(answer.case), own_frequencies(answer.case))
-    trial.zero(
+    trial.within(
         answer,
         sum(apart(answer.case, answer.values)) - given,
         bound + ARITHMETIC * (1 + angle),

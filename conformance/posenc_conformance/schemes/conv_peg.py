@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.trial import Trial
 
 
 def tokens(case: Case) -> int:
@@ -108,7 +109,7 @@ def no_weights(trial: Trial) -> None:
     answer = trial.answer(**(chosen | zero))
     same = answer.values - answer.case.arguments["x"]
     what = "with weights and bias of zero x is not returned as it is"
-    trial.zero(answer, same, np.zeros(same.shape), what)
+    trial.within(answer, same, np.zeros(same.shape), what)
 
 
 def class_token(trial: Trial) -> None:
@@ -119,7 +120,7 @@ def class_token(trial: Trial) -> None:
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
     change = after.values - before.values
     change[:, 0] = after.values[:, 0] - after.case.arguments["x"][:, 0]
-    trial.zero(after, change, np.zeros(change.shape), "the class token takes part")
+    trial.within(after, change, np.zeros(change.shape), "the class token takes part")
 
 
 def pictures(values: Floats, case: Case) -> Floats:
@@ -142,7 +143,7 @@ def translation(trial: Trial) -> None:
     later = list(inner)
     later[axis - 1] = slice(inner[axis - 1].start + 1, inner[axis - 1].stop + 1)
     here, there = (slice(None), *inner), (slice(None), *later)
-    trial.zero(
+    trial.within(
         moved,
         pictures(moved.values, case)[there] - pictures(answer.values, case)[here],
         pictures(moved.bound, case)[there] + pictures(answer.bound, case)[here],
@@ -166,7 +167,7 @@ def border(trial: Trial) -> None:
             within = given["weight"][:, rows, columns].sum(axis=(1, 2))
             expected[:, r, c] = x + given["bias"] + x * within
     bound = pictures(answer.bound, answer.case) + ARITHMETIC * np.abs(expected)
-    trial.zero(
+    trial.within(
         answer,
         pictures(answer.values, answer.case) - expected,
         bound,
@@ -185,7 +186,7 @@ def neighbourhood(trial: Trial) -> None:
     after = trial.answer(**(chosen | {"x": x}))
     down, right = np.abs(np.arange(height) - row)[:, None], np.abs(np.arange(width) - column)
     far: npt.NDArray[np.bool_] = np.maximum(down, right) > chosen["weight"].shape[-1] // 2
-    trial.zero(
+    trial.within(
         after,
         pictures(after.values - before.values, before.case)[:, far],
         pictures(after.bound + before.bound, before.case)[:, far],
@@ -202,7 +203,7 @@ def channels_apart(trial: Trial) -> None:
     x[..., channel] += 1
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
     others = np.arange(dim) != channel
-    trial.zero(
+    trial.within(
         after,
         (after.values - before.values)[..., others],
         (after.bound + before.bound)[..., others],

@@ -101,7 +101,7 @@ def no_gain(trial: Trial) -> None:
     answer = trial.answer(**(chosen | zero))
     same = answer.values - answer.case.arguments["x"]
     what = "with gains and bias of zero x is not returned as it is"
-    trial.zero(answer, same, np.zeros(same.shape), what)
+    trial.within(answer, same, np.zeros(same.shape), what)
 
 
 def direction_only(trial: Trial) -> None:
@@ -109,7 +109,7 @@ def direction_only(trial: Trial) -> None:
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     longer = trial.answer(**(chosen | {"weight_v": 2 * chosen["weight_v"]}))
-    trial.zero(
+    trial.within(
         longer,
         longer.values - answer.values,
         longer.bound + answer.bound,
@@ -124,7 +124,7 @@ def translation(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     moved = trial.answer(**(chosen | {"x": np.roll(x, 1, axis=-2)}))
     inside = np.arange(kernel // 2, x.shape[-2] - (kernel - kernel // 2))
-    trial.zero(
+    trial.within(
         moved,
         moved.values[..., inside + 1, :] - answer.values[..., inside, :],
         moved.bound[..., inside + 1, :] + answer.bound[..., inside, :],
@@ -142,7 +142,7 @@ def reach(trial: Trial) -> None:
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
     row = np.arange(n)
     far = (row < frame - (kernel - 1 - kernel // 2)) | (row > frame + kernel // 2)
-    trial.zero(
+    trial.within(
         after,
         (after.values - before.values)[..., far, :],
         (after.bound + before.bound)[..., far, :],
@@ -159,7 +159,7 @@ def groups_apart(trial: Trial) -> None:
     x[..., group * width : (group + 1) * width] += 1
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
     others = np.arange(dim) // width != group
-    trial.zero(
+    trial.within(
         after,
         (after.values - before.values)[..., others],
         (after.bound + before.bound)[..., others],

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial
+from posenc_conformance.judge.trial import Trial
 
 OPEN = 30.0
 """A logit at which a gate differs from 1 by less than 1e-13."""
@@ -165,7 +166,7 @@ def zero_table(trial: Trial) -> None:
     answer = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
     values, bound = visible(answer)
     content = parts(answer.case).with_term(np.zeros(()))
-    trial.zero(
+    trial.within(
         answer,
         values - content,
         bound + ARITHMETIC * parts(answer.case, sizes=True).content,
@@ -180,7 +181,7 @@ def constant_table(trial: Trial) -> None:
     answer = trial.answer(**(chosen | {"table": rows}))
     values, bound = visible(answer)
     found = parts(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         values - found.with_term(found.by_row[..., :1]),
         bound + ARITHMETIC * (np.abs(found.content) + scale_of_table(answer.case)),
@@ -195,7 +196,7 @@ def half_gates(trial: Trial) -> None:
     values, bound = visible(answer)
     found = parts(answer.case)
     half = np.broadcast_to(distances(answer.case) / 2, found.content.shape)
-    trial.zero(
+    trial.within(
         answer,
         values - found.logits(half),
         bound + ARITHMETIC * scale_of_table(answer.case),
@@ -221,7 +222,7 @@ def saturated_gates(trial: Trial) -> None:
     positions = distances(answer.case) if side > 0 else np.zeros(())
     expected = found.logits(np.broadcast_to(positions, found.content.shape))
     lost = distances(answer.case).max() * np.exp(1 - OPEN) * 2 * scale_of_table(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         values - expected,
         bound + lost + ARITHMETIC * (np.abs(found.content) + scale_of_table(answer.case)),
@@ -255,7 +256,7 @@ def position_range(trial: Trial) -> None:
     answer, position, bound = measured
     most = np.maximum(distances(answer.case), 0.0)
     outside = np.maximum(position - most, 0.0) + np.maximum(-position, 0.0)
-    trial.zero(answer, outside, bound, "a position is below 0 or above i - j + 1")
+    trial.within(answer, outside, bound, "a position is below 0 or above i - j + 1")
 
 
 def gate_steps(trial: Trial) -> None:
@@ -268,7 +269,7 @@ def gate_steps(trial: Trial) -> None:
         for part in (position, bound)
     )
     gates = parts(answer.case).gates
-    trial.zero(
+    trial.within(
         answer,
         position - following - gates,
         bound + following_bound + ARITHMETIC * (1 + np.abs(parts(answer.case).content)),
@@ -284,7 +285,7 @@ def future_keys(trial: Trial) -> None:
     other[:, -1] = -other[:, -1] + 1
     changed = trial.answer(**(chosen | {"k": other}))
     (values, bound), (after, after_bound) = visible(answer), visible(changed)
-    trial.zero(
+    trial.within(
         answer,
         (after - values)[:, :-1],
         (bound + after_bound)[:, :-1],
@@ -303,7 +304,7 @@ def last_queries(trial: Trial) -> None:
     whole = trial.answer(**(chosen | {"q": every}))
     answer = trial.answer(**(chosen | {"q": every[:, k_len - q_len :].copy()}))
     (values, bound), (rest, rest_bound) = visible(answer), visible(whole)
-    trial.zero(
+    trial.within(
         answer,
         values - rest[:, k_len - q_len :],
         bound + rest_bound[:, k_len - q_len :],

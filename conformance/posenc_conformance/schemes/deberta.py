@@ -9,8 +9,9 @@ import numpy as np
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
 from posenc_conformance.families.scores import Integers, allowed, exact, products
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.trial import Trial
 
 REACH = 210
 CONFIGURATIONS = ((256, 512), (4, 8), (8, 16), (9, 20), (32, 128), (128, 512))
@@ -320,7 +321,7 @@ def plain(trial: Trial) -> None:
     nothing = {name: np.zeros_like(chosen[name]) for name in ("q_r", "k_r")}
     answer = trial.answer(**(chosen | nothing))
     q, k = answer.case.arguments["q"], answer.case.arguments["k"]
-    trial.zero(
+    trial.within(
         answer,
         answer.values - products(q, k) / divisor(answer.case),
         answer.bound + ARITHMETIC * products(np.abs(q), np.abs(k)),
@@ -336,7 +337,7 @@ def translation(trial: Trial) -> None:
         return
     rest = {name: chosen[name][:, 1:].copy() for name in ("q", "k")}
     longer, shorter = trial.answer(**chosen), trial.answer(**(chosen | rest))
-    trial.zero(
+    trial.within(
         shorter,
         shorter.values - longer.values[:, 1:, 1:],
         shorter.bound + longer.bound[:, 1:, 1:],
@@ -351,7 +352,7 @@ def toeplitz(trial: Trial) -> None:
         name: np.broadcast_to(chosen[name][:, :1], chosen[name].shape).copy() for name in ("q", "k")
     }
     answer = trial.answer(**(chosen | alike))
-    trial.zero(
+    trial.within(
         answer,
         answer.values[:, 1:, 1:] - answer.values[:, :-1, :-1],
         answer.bound[:, 1:, 1:] + answer.bound[:, :-1, :-1],
@@ -368,7 +369,7 @@ def constant_keys(trial: Trial) -> None:
         trial.answer(**(chosen | {"k_r": few + 1})),
     )
     q = one.case.arguments["q"]
-    trial.zero(
+    trial.within(
         one,
         other.values - one.values - q.sum(axis=-1, keepdims=True) / divisor(one.case),
         one.bound + other.bound + ARITHMETIC * np.abs(q).sum(axis=-1, keepdims=True),
@@ -381,7 +382,7 @@ def roles_exchanged(trial: Trial) -> None:
     chosen = arguments_of(trial)
     swapped = {"q": chosen["k"], "k": chosen["q"], "q_r": chosen["k_r"], "k_r": chosen["q_r"]}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | swapped))
-    trial.zero(
+    trial.within(
         one,
         one.values - np.swapaxes(other.values, 1, 2),
         one.bound + np.swapaxes(other.bound, 1, 2),
@@ -399,7 +400,7 @@ def roles_exchanged_mirrored(trial: Trial) -> None:
     swapped = {"q": chosen["k"], "k": chosen["q"], "q_r": mirror["k_r"], "k_r": mirror["q_r"]}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | swapped))
     within = np.abs(placed(one.case, relative_of(one.case))) < span_of(one.case)
-    trial.zero(
+    trial.within(
         one,
         np.where(within, one.values - np.swapaxes(other.values, 1, 2), 0.0),
         one.bound + np.swapaxes(other.bound, 1, 2),

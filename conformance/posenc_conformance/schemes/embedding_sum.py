@@ -14,9 +14,10 @@ from posenc_conformance.diagnose.mistakes import (
     shifted_positions,
 )
 from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import ARITHMETIC, Trial, product_bound
+from posenc_conformance.judge.trial import Trial, product_bound
 
 ROWS = 6
 
@@ -118,7 +119,7 @@ def content_by_difference(trial: Trial) -> None:
     one = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"x": np.roll(chosen["x"], 3) / 2}))
     truth = embedding(one.case) - embedding(other.case)
-    trial.zero(
+    trial.within(
         one,
         one.values - other.values - truth,
         one.bound + other.bound + ARITHMETIC * np.abs(truth),
@@ -130,7 +131,7 @@ def same_for_the_batch(trial: Trial) -> None:
     """The encoding of the first sequence is that of the second."""
     answer = trial.answer(**arguments(trial))
     added = answer.values - embedding(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         added[1] - added[0],
         answer.bound[1] + answer.bound[0] + ARITHMETIC,
@@ -143,7 +144,7 @@ def origin(trial: Trial) -> None:
     answer = trial.answer(**(arguments(trial) | {"positions": np.zeros(ROWS, dtype=np.int64)}))
     residual = answer.values - embedding(answer.case) - np.arange(answer.case.shape[-1]) % 2
     what = "at position 0 something other than (sine 0, cosine 1) is added"
-    trial.zero(answer, residual, answer.bound + ARITHMETIC, what)
+    trial.within(answer, residual, answer.bound + ARITHMETIC, what)
 
 
 def zero_content(trial: Trial) -> None:
@@ -152,7 +153,7 @@ def zero_content(trial: Trial) -> None:
     answer = trial.answer(**(chosen | {"x": 0 * chosen["x"]}))
     bound = product_bound(answer.values, answer.bound, answer.values, answer.bound)
     square = answer.values**2
-    trial.zero(
+    trial.within(
         answer,
         square[..., 0::2] + square[..., 1::2] - 1,
         bound[..., 0::2] + bound[..., 1::2] + ARITHMETIC,
@@ -167,7 +168,7 @@ def zero_content_dots(trial: Trial) -> None:
     y, e = answer.values[0], answer.bound[0]
     dot = y @ y.T
     bound = product_bound(y[:, None], e[:, None], y[None], e[None]).sum(axis=-1) + ARITHMETIC
-    trial.zero(
+    trial.within(
         answer,
         dot[1:, 1:] - dot[:-1, :-1],
         bound[1:, 1:] + bound[:-1, :-1],

@@ -7,8 +7,9 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial
+from posenc_conformance.judge.trial import Trial
 
 EPSILON = 1e-6
 
@@ -185,7 +186,7 @@ def own_key(trial: Trial) -> None:
     q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
     places = np.arange(q_len), np.arange(k_len - q_len, k_len)
     at_zero = network(answer.case, np.zeros((1,)))
-    trial.zero(
+    trial.within(
         answer,
         answer.values[:, *places] - at_zero,
         answer.bound[:, *places],
@@ -198,7 +199,7 @@ def toeplitz_below(trial: Trial) -> None:
     answer = trial.answer(**arguments(trial))
     y, e = seen(answer)
     below = (queries(answer.case) <= threshold_of(answer.case))[1:]
-    trial.zero(
+    trial.within(
         answer,
         np.where(below, y[:, 1:, 1:] - y[:, :-1, :-1], 0.0),
         e[:, 1:, 1:] + e[:, :-1, :-1],
@@ -216,7 +217,7 @@ def threshold_passed(trial: Trial) -> None:
     other = trial.answer(**(chosen | {"threshold": smaller}))
     (y, e), (other_y, other_e) = seen(answer), seen(other)
     beyond = queries(answer.case) >= threshold_of(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         np.where(beyond, y - other_y, 0.0),
         e + other_e,
@@ -238,10 +239,10 @@ def unit_interval(trial: Trial) -> None:
     answer = trial.answer(**(chosen | identity))
     y, e = seen(answer)
     outside = np.maximum(y - 1, 0) + np.minimum(y, 0)
-    trial.zero(answer, outside, e, "the network's input is not between 0 and 1")
+    trial.within(answer, outside, e, "the network's input is not between 0 and 1")
     shown = np.isfinite(answer.case.truth[:, :, 1:])
     rise = np.where(shown, np.maximum(np.diff(y, axis=2), 0.0), 0.0)
-    trial.zero(
+    trial.within(
         answer, rise, e[:, :, 1:] + e[:, :, :-1], "the network's input does not grow with distance"
     )
 
@@ -254,7 +255,7 @@ def silent_units(trial: Trial) -> None:
     y, e = seen(answer)
     expected = answer.case.arguments["b2"][:, None, None]
     shown = np.isfinite(answer.case.truth)
-    trial.zero(
+    trial.within(
         answer, np.where(shown, y - expected, 0.0), e, "units below 0 contribute to the bias"
     )
 
@@ -265,7 +266,7 @@ def output_linear(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     twice = {name: 2 * answer.case.arguments[name] for name in ("w2", "b2")}
     (y, e), (y2, e2) = seen(answer), seen(trial.answer(**(chosen | twice)))
-    trial.zero(answer, 2 * y - y2, 2 * e + e2, "twice the second layer is not twice the bias")
+    trial.within(answer, 2 * y - y2, 2 * e + e2, "twice the second layer is not twice the bias")
 
 
 def heads_apart(trial: Trial) -> None:
@@ -274,7 +275,7 @@ def heads_apart(trial: Trial) -> None:
     turned = {name: chosen[name][::-1].copy() for name in ("w2", "b2")}
     answer, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
     (y, e), (other_y, other_e) = seen(answer), seen(other)
-    trial.zero(
+    trial.within(
         answer,
         y - other_y[::-1],
         e + other_e[::-1],
@@ -290,7 +291,7 @@ def last_queries(trial: Trial) -> None:
         return
     answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
     (y, e), (all_y, all_e) = seen(answer), seen(whole)
-    trial.zero(
+    trial.within(
         answer,
         y - all_y[:, k_len - q_len :],
         e + all_e[:, k_len - q_len :],
@@ -307,7 +308,7 @@ def vjp_adjoint(trial: Trial) -> None:
     before = seen_gradient(case) * np.moveaxis(bias, -1, 0)
     after = answer.values * second
     bound = answer.bound * np.abs(second) + 8 * ARITHMETIC * case.terms.scale
-    trial.zero(
+    trial.within(
         answer,
         after.sum(axis=-1) - before.sum(axis=(1, 2)),
         bound.sum(axis=-1),
@@ -319,7 +320,7 @@ def vjp_of_bias(trial: Trial) -> None:
     """The last column is the sum of what came in, where nothing is masked."""
     answer = trial.answer(**vjp_arguments(trial))
     seen = seen_gradient(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         answer.values[:, -1] - seen.sum(axis=(1, 2)),
         answer.bound[:, -1] + ARITHMETIC * np.abs(seen).sum(axis=(1, 2)),

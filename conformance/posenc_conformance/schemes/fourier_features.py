@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, InvariantCheck, Trial, product_bound
+from posenc_conformance.judge.trial import InvariantCheck, Trial, product_bound
 
 Integers = npt.NDArray[np.int64]
 ROWS = 4
@@ -168,7 +169,7 @@ def norm_of(arguments: Arguments) -> InvariantCheck:
         w = Waves(answer)
         bound = product_bound(w.sin, w.sin_bound, w.sin, w.sin_bound)
         bound = bound + product_bound(w.cos, w.cos_bound, w.cos, w.cos_bound)
-        trial.zero(
+        trial.within(
             answer,
             w.sin**2 + w.cos**2 - 1,
             bound + ARITHMETIC,
@@ -194,7 +195,7 @@ def dot_by_offset_of(arguments: Arguments) -> InvariantCheck:
             products.append(y @ y.T)
             rounding = ARITHMETIC * (np.abs(y) @ np.abs(y).T)
             bounds.append(np.abs(y) @ e.T + e @ np.abs(y).T + e @ e.T + rounding)
-        trial.zero(
+        trial.within(
             answer,
             products[0] - products[1],
             bounds[0] + bounds[1],
@@ -212,7 +213,7 @@ def reflection_of(arguments: Arguments) -> InvariantCheck:
         answer = trial.answer(**chosen)
         ahead = Waves(answer)
         behind = Waves(trial.answer(**(chosen | {"x": -chosen["x"]})))
-        trial.zero(
+        trial.within(
             answer,
             np.concatenate([ahead.sin + behind.sin, ahead.cos - behind.cos], axis=-1),
             ahead.bound + behind.bound,
@@ -236,7 +237,7 @@ def octave(trial: Trial) -> None:
         (2 * s[low] * c[low] - s[high], 2 * s_c + s_e[high]),
         (c[low] ** 2 - s[low] ** 2 - c[high], s_s + c_c + c_e[high]),
     ):
-        trial.zero(
+        trial.within(
             answer, residual, bound + ARITHMETIC, "a frequency is not twice the one before it"
         )
 
@@ -247,7 +248,7 @@ def period(trial: Trial) -> None:
     points = lattice(chosen["x"].shape)
     answer = trial.answer(**(chosen | {"x": points}))
     moved = trial.answer(**(chosen | {"x": points + 2}))
-    trial.zero(
+    trial.within(
         answer,
         answer.values - moved.values,
         answer.bound + moved.bound,
@@ -264,7 +265,7 @@ def coordinates_apart(trial: Trial) -> None:
     other[:, 1:] = 2 * fine(other[:, 1:].shape, 41)
     moved = trial.answer(**(chosen | {"x": other}))
     first = coord == 0
-    trial.zero(
+    trial.within(
         answer,
         (answer.values - moved.values)[:, first],
         (answer.bound + moved.bound)[:, first],
@@ -279,7 +280,7 @@ def coordinates_exchanged(trial: Trial) -> None:
     coord, k, wave = features(answer.case)
     turned = trial.answer(**(chosen | {"x": chosen["x"][:, ::-1].copy()}))
     order = np.lexsort((coord, k, wave)), np.lexsort((-coord, k, wave))
-    trial.zero(
+    trial.within(
         answer,
         answer.values[:, order[0]] - turned.values[:, order[1]],
         answer.bound[:, order[0]] + turned.bound[:, order[1]],
@@ -296,7 +297,7 @@ def fewer_frequencies(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     larger = trial.answer(**(chosen | {"num_frequencies": more}))
     kept = features(larger.case)[1] < more - 1
-    trial.zero(
+    trial.within(
         answer,
         answer.values - larger.values[:, kept],
         answer.bound + larger.bound[:, kept],
@@ -310,7 +311,7 @@ def input_first(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     x = answer.case.arguments["x"]
     copied = answer.values[:, : x.shape[-1]] - x
-    trial.zero(answer, copied, np.zeros(copied.shape), "the input is not copied")
+    trial.within(answer, copied, np.zeros(copied.shape), "the input is not copied")
 
 
 def addition(trial: Trial) -> None:
@@ -335,7 +336,7 @@ def addition(trial: Trial) -> None:
             + c.sin_bound,
         ),
     ):
-        trial.zero(
+        trial.within(
             answer, residual, bound + ARITHMETIC, "the features of a sum are not those of its parts"
         )
 
@@ -347,7 +348,7 @@ def whole_turns(trial: Trial) -> None:
     chosen["b"] = np.rint(8 * lattice(chosen["b"].shape, 29))
     answer = trial.answer(**(chosen | {"x": points}))
     moved = trial.answer(**(chosen | {"x": points + 1}))
-    trial.zero(
+    trial.within(
         answer,
         answer.values - moved.values,
         answer.bound + moved.bound,
@@ -361,7 +362,7 @@ def directions_exchanged(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     turned = trial.answer(**(chosen | {"b": chosen["b"][::-1].copy()}))
     order = np.arange(2 * len(chosen["b"])).reshape(2, -1)[:, ::-1].ravel()
-    trial.zero(
+    trial.within(
         answer,
         answer.values - turned.values[:, order],
         answer.bound + turned.bound[:, order],

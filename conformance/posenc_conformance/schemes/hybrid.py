@@ -8,8 +8,9 @@ import numpy as np
 import posenc
 from posenc_conformance.diagnose.mistakes import Model, bases
 from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial
+from posenc_conformance.judge.trial import Trial
 from posenc_conformance.schemes.clipped_bias import WRONG_ROWS, Index, Places, offset_matrix
 
 ANGLE = 4
@@ -127,7 +128,7 @@ def absolute_only(trial: Trial) -> None:
     """With a table of zeros what is left are the logits of the sinusoidal encoding alone."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
-    trial.zero(
+    trial.within(
         answer,
         answer.values - absolute(answer.case),
         answer.bound + slack(answer.case),
@@ -139,7 +140,7 @@ def relative_only(trial: Trial) -> None:
     """Without projections what is left is the bias by clipped distance, bit by bit."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"w_q": np.zeros_like(chosen["w_q"])}))
-    trial.zero(
+    trial.within(
         answer,
         answer.values - biases(answer.case),
         answer.bound,
@@ -152,7 +153,7 @@ def bias_is_added(trial: Trial) -> None:
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     without = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
-    trial.zero(
+    trial.within(
         answer,
         answer.values - without.values - biases(answer.case),
         answer.bound + without.bound + slack(answer.case),
@@ -166,7 +167,7 @@ def constant_table(trial: Trial) -> None:
     higher = chosen | {"table": chosen["table"] + 0.5}
     answer, raised = trial.answer(**chosen), trial.answer(**higher)
     added = biases(raised.case) - biases(answer.case)  # the sum in the table is rounded
-    trial.zero(
+    trial.within(
         raised,
         raised.values - answer.values - added,
         raised.bound + answer.bound + slack(raised.case),
@@ -179,7 +180,7 @@ def zero_embeddings(trial: Trial) -> None:
     chosen = arguments(trial)
     same = {"w_k": chosen["w_q"], "x": np.zeros_like(chosen["x"])}
     answer = trial.answer(**(chosen | same | {"table": np.zeros_like(chosen["table"])}))
-    trial.zero(
+    trial.within(
         answer,
         answer.values - np.swapaxes(answer.values, 1, 2),
         answer.bound + np.swapaxes(answer.bound, 1, 2),
@@ -196,7 +197,7 @@ def cancelled_encoding(trial: Trial) -> None:
     left = np.abs(answer.case.arguments["x"] + encoding(case)) + 2.0**-52
     w_q, w_k = (np.abs(answer.case.arguments[name]) for name in ("w_q", "w_k"))
     rest = (left @ w_q) @ np.swapaxes(left @ w_k, 1, 2) / root(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         answer.values - biases(answer.case),
         answer.bound + rest,

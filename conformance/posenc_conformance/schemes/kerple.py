@@ -7,8 +7,9 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
+from posenc_conformance.judge.trial import Trial, product_bound
 
 
 def lags(case: Case) -> Floats:
@@ -150,14 +151,14 @@ def zero_diagonal(trial: Trial) -> None:
     answer = trial.answer(**arguments(trial))
     q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
     own = answer.values[:, np.arange(q_len), np.arange(k_len - q_len, k_len)]
-    trial.zero(answer, own, np.zeros(own.shape), "the bias is not 0 at the query's own key")
+    trial.within(answer, own, np.zeros(own.shape), "the bias is not 0 at the query's own key")
 
 
 def toeplitz(trial: Trial) -> None:
     """The bias depends on the distance alone."""
     answer = trial.answer(**arguments(trial))
     y, e = seen(answer)
-    trial.zero(
+    trial.within(
         answer,
         y[:, 1:, 1:] - y[:, :-1, :-1],
         e[:, 1:, 1:] + e[:, :-1, :-1],
@@ -169,7 +170,7 @@ def decreasing(trial: Trial) -> None:
     """A key farther away never has a larger bias."""
     answer, y, e = by_distance(trial, arguments(trial))
     rise = np.maximum(np.diff(y, axis=1), 0.0)
-    trial.zero(answer, rise, e[:, 1:] + e[:, :-1], "the bias grows with distance")
+    trial.within(answer, rise, e[:, 1:] + e[:, :-1], "the bias grows with distance")
 
 
 def last_queries(trial: Trial) -> None:
@@ -180,7 +181,7 @@ def last_queries(trial: Trial) -> None:
         return
     answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
     (y, e), (all_y, all_e) = seen(answer), seen(whole)
-    trial.zero(
+    trial.within(
         answer,
         y - all_y[:, k_len - q_len :],
         e + all_e[:, k_len - q_len :],
@@ -194,7 +195,7 @@ def heads_apart(trial: Trial) -> None:
     turned = {name: chosen[name][::-1].copy() for name in ("r1", "r2")}
     answer, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
     (y, e), (other_y, other_e) = seen(answer), seen(other)
-    trial.zero(
+    trial.within(
         answer,
         y - other_y[::-1],
         e + other_e[::-1],
@@ -208,7 +209,7 @@ def proportional(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     twice = trial.answer(**(chosen | {"r1": 2 * answer.case.arguments["r1"]}))
     (y, e), (y2, e2) = seen(answer), seen(twice)
-    trial.zero(answer, 2 * y - y2, 2 * e + e2, "twice r1 is not twice the bias")
+    trial.within(answer, 2 * y - y2, 2 * e + e2, "twice r1 is not twice the bias")
 
 
 def product_inside(trial: Trial) -> None:
@@ -217,7 +218,7 @@ def product_inside(trial: Trial) -> None:
     answer, y, e = by_distance(trial, chosen)
     _, near, near_bound = by_distance(trial, chosen | {"r2": 2 * answer.case.arguments["r2"]})
     count = y[:, ::2].shape[1]
-    trial.zero(
+    trial.within(
         answer,
         y[:, ::2] - near[:, :count],
         e[:, ::2] + near_bound[:, :count],
@@ -230,7 +231,7 @@ def slowing(trial: Trial) -> None:
     answer, y, e = by_distance(trial, arguments(trial))
     bend = np.minimum(y[:, 2:] - 2 * y[:, 1:-1] + y[:, :-2], 0.0)
     bound = e[:, 2:] + 2 * e[:, 1:-1] + e[:, :-2] + 4 * ARITHMETIC * np.abs(y[:, 2:])
-    trial.zero(answer, bend, bound, "the loss does not slow down")
+    trial.within(answer, bend, bound, "the loss does not slow down")
 
 
 def linear(trial: Trial) -> None:
@@ -239,7 +240,7 @@ def linear(trial: Trial) -> None:
     answer = trial.answer(**(chosen | {"r2": np.ones(chosen["r2"].shape)}))
     y, e = seen(answer)
     expected = -per_head(answer.case, "r1") * distances(answer.case)
-    trial.zero(answer, y - expected, e + ARITHMETIC * np.abs(expected), "r2 = 1 is not linear")
+    trial.within(answer, y - expected, e + ARITHMETIC * np.abs(expected), "r2 = 1 is not linear")
 
 
 def multiplicative(trial: Trial) -> None:
@@ -247,7 +248,7 @@ def multiplicative(trial: Trial) -> None:
     answer, y, e = by_distance(trial, arguments(trial))
     for a, b in ((2, 2), (2, 3)):
         if a * b < y.shape[1]:
-            trial.zero(
+            trial.within(
                 answer,
                 y[:, a] * y[:, b] - y[:, 1] * y[:, a * b],
                 product_bound(y[:, a], e[:, a], y[:, b], e[:, b])
@@ -262,7 +263,7 @@ def vjp_of_r1(trial: Trial) -> None:
     case = answer.case
     products = seen_gradient(case) * kernel(case, distances(case))
     r1 = case.arguments["r1"]
-    trial.zero(
+    trial.within(
         answer,
         r1 * answer.values[0] - products.sum(axis=(1, 2)),
         r1 * answer.bound[0] + 8 * ARITHMETIC * np.abs(products).sum(axis=(1, 2)),
@@ -278,7 +279,7 @@ def vjp_linearity(trial: Trial) -> None:
     both, one, other = (
         trial.answer(**(chosen | {"gradient": each})) for each in (f / 2 - g / 4, f, g)
     )
-    trial.zero(
+    trial.within(
         both,
         both.values - (one.values / 2 - other.values / 4),
         both.bound + one.bound / 2 + other.bound / 4,

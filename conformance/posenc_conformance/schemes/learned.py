@@ -8,8 +8,9 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import Answer, Trial, product_bound
+from posenc_conformance.judge.trial import Trial, product_bound
 
 ROWS = 5
 GRIDS = ((3, 4, 5), (2, 3, 3), (4, 2, 3), (3, 3, 3), (1, 2, 2), (5, 3, 7), (4, 1, 6))
@@ -63,7 +64,7 @@ def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
 
 def exact(trial: Trial, answer: Answer, residual: Floats, what: str) -> None:
     """Demand that something is 0."""
-    trial.zero(answer, residual, np.zeros(residual.shape), what)
+    trial.within(answer, residual, np.zeros(residual.shape), what)
 
 
 def rows_apart(trial: Trial) -> None:
@@ -255,7 +256,7 @@ def same_size(trial: Trial) -> None:
     table = fine((first + size * size, chosen["table"].shape[1]))
     answer = trial.answer(table=table, height=size, width=size)
     residual = answer.values - answer.case.arguments["table"]
-    trial.zero(answer, residual, answer.bound, "a grid of its own size is not the table")
+    trial.within(answer, residual, answer.bound, "a grid of its own size is not the table")
 
 
 def class_rows(trial: Trial) -> None:
@@ -270,7 +271,7 @@ def constants(trial: Trial) -> None:
     """Weights add up to 1."""
     chosen = grid_arguments(trial)
     answer = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
-    trial.zero(answer, answer.values - 0.75, answer.bound, "a constant table is not constant")
+    trial.within(answer, answer.values - 0.75, answer.bound, "a constant table is not constant")
 
 
 def linearity(trial: Trial) -> None:
@@ -280,7 +281,7 @@ def linearity(trial: Trial) -> None:
     other = np.roll(one, 3)
     both = trial.answer(**(chosen | {"table": one / 2 - other / 4}))
     a, b = (trial.answer(**(chosen | {"table": table})) for table in (one, other))
-    trial.zero(
+    trial.within(
         both,
         both.values - (a.values / 2 - b.values / 4),
         both.bound + a.bound / 2 + b.bound / 4,
@@ -303,7 +304,7 @@ def separable(trial: Trial) -> None:
     if trial.dtype != "float64" and trial.dtype != "float32":
         u, v = np.sign(u), v  # a product with a sign fits every dtype
     both, down, across = answer(u * v), answer(u), answer(v)
-    trial.zero(
+    trial.within(
         both,
         both.values - down.values * across.values,
         both.bound + product_bound(down.values, down.bound, across.values, across.bound),
@@ -322,7 +323,7 @@ def transposed(trial: Trial) -> None:
     turned = with_class_rows(answer.case, old_grid(answer.case).swapaxes(0, 1))
     other = trial.answer(table=turned, height=height, width=width)
     (y, e), (z, f) = cells_of(answer), cells_of(other)
-    trial.zero(
+    trial.within(
         answer,
         y - z.swapaxes(0, 1),
         e + f.swapaxes(0, 1),
@@ -339,7 +340,7 @@ def mirrored(trial: Trial) -> None:
     turned = with_class_rows(answer.case, old_grid(answer.case)[::-1])
     other = trial.answer(**(chosen | {"table": turned}))
     (y, e), (z, f) = cells_of(answer), cells_of(other)
-    trial.zero(
+    trial.within(
         answer,
         y - z[::-1],
         e + f[::-1],

@@ -86,7 +86,7 @@ def between(trial: Trial) -> None:
     answer = trial.answer(**SCALING.frequency_arguments(trial))
     given = answer.case.arguments
     omega = unscaled(given, given["rotary_dim"])
-    trial.zero(
+    trial.within(
         answer,
         answer.values - np.clip(answer.values, omega / given["factor"], omega),
         answer.bound,

@@ -24,9 +24,10 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.trial import Trial
 
 FLOAT16_NORMAL = 2.0**-14
 """The least normal number of float16."""
@@ -186,7 +187,7 @@ def frequencies_unit(trial: Trial) -> None:
     chosen = frequencies_arguments(trial)
     answer = trial.answer(**(chosen | {"factors": np.ones_like(chosen["factors"])}))
     plain = plain_frequencies(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         answer.values - plain,
         answer.bound + ARITHMETIC * plain,
@@ -199,7 +200,7 @@ def frequencies_reciprocal(trial: Trial) -> None:
     chosen = frequencies_arguments(trial)
     once = trial.answer(**chosen)
     twice = trial.answer(**(chosen | {"factors": 2 * chosen["factors"]}))
-    trial.zero(
+    trial.within(
         twice,
         once.values - 2 * twice.values,
         once.bound + 2 * twice.bound,
@@ -222,7 +223,7 @@ def unit_factors(trial: Trial) -> None:
         layout=str(answer.case.conventions["layout"]),
         rotary_dim=given.get("rotary_dim"),
     )
-    trial.zero(answer, answer.values - plain, answer.bound, "with factors of 1 this is not RoPE")
+    trial.within(answer, answer.values - plain, answer.bound, "with factors of 1 this is not RoPE")
 
 
 def pass_through(trial: Trial) -> None:
@@ -234,7 +235,7 @@ def pass_through(trial: Trial) -> None:
         chosen |= {"rotation": "partial", "rotary_dim": width, **lists_for(width // 2)}
     answer = trial.answer(**chosen)
     rest = slice(chosen["rotary_dim"], None)
-    trial.zero(
+    trial.within(
         answer,
         answer.values[..., rest] - answer.case.arguments["x"][..., rest],
         np.zeros(answer.values[..., rest].shape),

@@ -137,7 +137,7 @@ def text_is_rope(trial: Trial) -> None:
         layout=answer.case.conventions["layout"],
         rotary_dim=rotary_dim(answer.case),
     )
-    trial.zero(
+    trial.within(
         answer,
         answer.values - expected,
         answer.bound,
@@ -152,7 +152,7 @@ def pass_through(trial: Trial) -> None:
     partial = {"rotation": "partial", "sections": sections_of(trial, pairs)}
     answer = trial.answer(**(chosen | partial))
     rest = slice(2 * pairs, None)
-    trial.zero(
+    trial.within(
         answer,
         answer.values[..., rest] - answer.case.arguments["x"][..., rest],
         np.zeros(answer.values[..., rest].shape),
@@ -368,7 +368,7 @@ def text_counts_on(trial: Trial) -> None:
         if segment[1] == 0:
             wrong += [(ids - ids[:1]).ravel(), (np.diff(ids) - 1).ravel()]
     off = np.concatenate(wrong)
-    trial.zero(answer, off, np.zeros(off.shape), "text does not count on, equal on all axes")
+    trial.within(answer, off, np.zeros(off.shape), "text does not count on, equal on all axes")
 
 
 def grid_coordinates(trial: Trial) -> None:
@@ -381,7 +381,7 @@ def grid_coordinates(trial: Trial) -> None:
         if segment[1] > 0:
             wrong.append((ids - ids[0, 0] - (part - part[0, 0])).ravel())
     off = np.concatenate(wrong)
-    trial.zero(answer, off, np.zeros(off.shape), "an image's ids are not its tokens' coordinates")
+    trial.within(answer, off, np.zeros(off.shape), "an image's ids are not its tokens' coordinates")
 
 
 def prefix(trial: Trial) -> None:
@@ -391,7 +391,7 @@ def prefix(trial: Trial) -> None:
     cut = trial.pick.integer(0, len(chosen["segments"]))
     part = trial.answer(**(chosen | {"segments": chosen["segments"][:cut]}))
     off = part.values - whole.values[:, : part.values.shape[1]]
-    trial.zero(part, off, np.zeros(off.shape), "later segments change the ids of earlier ones")
+    trial.within(part, off, np.zeros(off.shape), "later segments change the ids of earlier ones")
 
 
 def segments_apart(trial: Trial) -> None:
@@ -403,7 +403,7 @@ def segments_apart(trial: Trial) -> None:
         for end in ends
     ]
     off = np.array(wrong, dtype=np.float64)
-    trial.zero(answer, off, np.zeros(off.shape), "a segment repeats ids of those before it")
+    trial.within(answer, off, np.zeros(off.shape), "a segment repeats ids of those before it")
 
 
 def models_of_ids(explanation: str, **changes: Any) -> Callable[[Case, Floats], Iterator[Model]]:

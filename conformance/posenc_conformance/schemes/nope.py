@@ -80,7 +80,7 @@ def prefix(trial: Trial) -> None:
     later[:, row + 1 :] = 2 - later[:, row + 1 :]
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": later}))
     same = (after.values - before.values)[:, : row + 1]
-    trial.zero(after, same, np.zeros(same.shape), f"rows after row {row} change it")
+    trial.within(after, same, np.zeros(same.shape), f"rows after row {row} change it")
 
 
 def last_row(trial: Trial) -> None:
@@ -89,7 +89,7 @@ def last_row(trial: Trial) -> None:
     turned = chosen["x"].copy()
     turned[:, :-1] = np.roll(turned[:, :-1], 1, axis=1)
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": turned}))
-    trial.zero(
+    trial.within(
         after,
         (after.values - before.values)[:, -1],
         (after.bound + before.bound)[:, -1],
@@ -102,7 +102,7 @@ def identical_rows(trial: Trial) -> None:
     chosen = arguments(trial)
     chosen["x"] = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
     answer = trial.answer(**chosen)
-    trial.zero(
+    trial.within(
         answer,
         answer.values - answer.values[:, :1],
         answer.bound + answer.bound[:, :1],
@@ -114,7 +114,7 @@ def first_row(trial: Trial) -> None:
     """A row that sees itself alone."""
     answer = trial.answer(**arguments(trial))
     _, _, values = projections(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         (answer.values - values)[:, 0],
         answer.bound[:, 0],
@@ -132,7 +132,7 @@ def counting(trial: Trial) -> None:
     answer = trial.answer(**(chosen | {"x": x, "w_v": w_v, "w_q": 0 * chosen["w_q"]}))
     expected = 1 / np.arange(1, x.shape[-2] + 1)[:, None]
     what = "with equal logits the share of the first of i + 1 rows is not 1 / (i + 1)"
-    trial.zero(answer, answer.values - expected, answer.bound, what)
+    trial.within(answer, answer.values - expected, answer.bound, what)
 
 
 def layer(q: Floats, k: Floats, v: Floats, shown: Shown, factor: float = 1.0) -> Floats:

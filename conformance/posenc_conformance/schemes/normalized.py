@@ -7,8 +7,9 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.judge.arrays import Floats, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.trial import Trial
 
 LENGTHS = (9, 2, 3, 5, 4, 6, 17, 33, 100)
 SMALLEST_NORMAL = {"float16": 2.0**-14}
@@ -64,7 +65,7 @@ def equal_channels(trial: Trial) -> None:
     """One number in all channels."""
     answer = trial.answer(**arguments(trial))
     apart = answer.values - answer.values[:, :1]
-    trial.zero(answer, apart, np.zeros(apart.shape), "the channels of a row differ")
+    trial.within(answer, apart, np.zeros(apart.shape), "the channels of a row differ")
 
 
 def endpoints(trial: Trial) -> None:
@@ -72,7 +73,7 @@ def endpoints(trial: Trial) -> None:
     answer = trial.answer(**arguments(trial))
     ends = answer[[0, -1]]
     truth = np.array([[0.0], [1.0]])
-    trial.zero(answer, ends.values - truth, ends.bound, "the ends are not 0 and 1")
+    trial.within(answer, ends.values - truth, ends.bound, "the ends are not 0 and 1")
 
 
 def equal_steps(trial: Trial) -> None:
@@ -81,14 +82,14 @@ def equal_steps(trial: Trial) -> None:
     y, e = answer.values, answer.bound
     step = 1 / (answer.case.arguments["length"] - 1)
     bound = e[1:] + e[:-1] + ARITHMETIC
-    trial.zero(answer, y[1:] - y[:-1] - step, bound, "neighbours do not differ by 1/(L-1)")
+    trial.within(answer, y[1:] - y[:-1] - step, bound, "neighbours do not differ by 1/(L-1)")
 
 
 def reversal(trial: Trial) -> None:
     """What is left to the end."""
     answer = trial.answer(**arguments(trial))
     y, e = answer.values, answer.bound
-    trial.zero(
+    trial.within(
         answer, y + y[::-1] - 1, e + e[::-1] + ARITHMETIC, "rows p and L-1-p do not add up to 1"
     )
 
@@ -102,7 +103,7 @@ def stretched(trial: Trial) -> None:
         return
     answer, longer = trial.answer(**chosen), trial.answer(**(chosen | {"length": length}))
     every = longer[::k]
-    trial.zero(
+    trial.within(
         answer,
         answer.values - every.values,
         answer.bound + every.bound,

@@ -49,7 +49,7 @@ def pairs_that_turn(trial: Trial) -> None:
     wanted = np.arange(given["rotary_dim"] // 2) < count(given, given["rotary_dim"])
     # In float16 a slow frequency may be rounded to 0, as its bound allows.
     wrong = np.where(wanted, answer.values <= -answer.bound, answer.values != 0)
-    trial.zero(
+    trial.within(
         answer,
         wrong.astype(np.float64),
         np.zeros(wrong.shape),
@@ -64,7 +64,7 @@ def slow_pairs_pass(trial: Trial) -> None:
     still = SCALING.frequencies(answer.case) == 0
     for channel in written_channels(answer.case):
         some = channel[still]
-        trial.zero(
+        trial.within(
             answer,
             answer.values[..., some] - x[..., some],
             answer.bound[..., some],
@@ -78,7 +78,7 @@ def no_rotation(trial: Trial) -> None:
         return
     answer = trial.answer(**(SCALING.rotary_arguments(trial) | {"proportion": 0.0}))
     residual = answer.values - answer.case.arguments["x"]
-    trial.zero(answer, residual, answer.bound, "with proportion 0 something turns")
+    trial.within(answer, residual, answer.bound, "with proportion 0 something turns")
 
 
 def all_turn(case: Case) -> Iterator[tuple[str, Floats]]:

@@ -39,7 +39,7 @@ def times_factor(trial: Trial) -> None:
     chosen = SCALING.frequency_arguments(trial)
     scaled, plain = trial.answer(**chosen), trial.answer(**(chosen | {"factor": 1.0}))
     factor = chosen["factor"]
-    trial.zero(
+    trial.within(
         scaled,
         scaled.values * factor - plain.values,
         scaled.bound * factor + plain.bound,
@@ -60,7 +60,7 @@ def stretched_positions(trial: Trial) -> None:
         base=chosen["base"],
         layout=answer.case.conventions["layout"],
     )
-    trial.zero(
+    trial.within(
         answer,
         answer.values - expected,
         answer.bound,

@@ -25,9 +25,10 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.trial import Trial
 
 
 def frequencies(case: Case) -> Floats:
@@ -83,7 +84,7 @@ def pass_through(trial: Trial) -> None:
         chosen |= {"rotation": "partial", "rotary_dim": width}
     answer = trial.answer(**chosen)
     rest = slice(chosen["rotary_dim"], None)
-    trial.zero(
+    trial.within(
         answer,
         answer.values[..., rest] - answer.case.arguments["x"][..., rest],
         np.zeros(answer.values[..., rest].shape),
@@ -101,7 +102,7 @@ def vjp_inverse(trial: Trial) -> None:
     first, second = (answer.bound[..., channel] for channel in written_channels(answer.case))
     for channel in read_channels(answer.case):
         bound[..., channel] = first + second + 8 * ARITHMETIC * np.abs(given).max()
-    trial.zero(answer, turned - given, bound, "turned forward, it is not the gradient given")
+    trial.within(answer, turned - given, bound, "turned forward, it is not the gradient given")
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:

@@ -198,7 +198,7 @@ def transposition(trial: Trial) -> None:
     for channel in written_channels(answer.case):
         back[..., channel] = other.values[..., channel[partner]]
         bound[..., channel] = other.bound[..., channel[partner]]
-    trial.zero(
+    trial.within(
         answer,
         answer.values - back,
         answer.bound + bound,
@@ -217,7 +217,7 @@ def axes_compose(trial: Trial) -> None:
     of_pair = sum(first.bound[..., channel] for channel in read_channels(both.case))
     for channel in written_channels(both.case):
         carried[..., channel] = of_pair
-    trial.zero(
+    trial.within(
         both,
         both.values - second.values,
         both.bound + second.bound + carried,

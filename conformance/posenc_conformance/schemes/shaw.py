@@ -7,8 +7,9 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial
+from posenc_conformance.judge.trial import Trial
 from posenc_conformance.schemes.clipped_bias import Index, places, wrong_rows
 
 LENGTHS = (6, 1, 2, 9)
@@ -142,7 +143,7 @@ def plain_dot_products(trial: Trial) -> None:
     answer = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
     content = dots(answer.case)[0] / root(answer.case)
     size = dots(answer.case, sizes=True)[0] / root(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         answer.values - content,
         answer.bound + ARITHMETIC * size,
@@ -164,7 +165,7 @@ def equal_where_rows_are(trial: Trial, answer: Answer, what: str) -> None:
     _, first, group = np.unique(rows, return_index=True, return_inverse=True)
     query, key = np.unravel_index(first[group.reshape(rows.shape)], rows.shape)
     other, bound = answer.values[:, query, key], answer.bound[:, query, key]
-    trial.zero(answer, answer.values - other, answer.bound + bound, what)
+    trial.within(answer, answer.values - other, answer.bound + bound, what)
 
 
 def constant_table(trial: Trial) -> None:
@@ -175,7 +176,7 @@ def constant_table(trial: Trial) -> None:
     without = trial.answer(**(chosen | {"table": np.zeros_like(rows)}))
     added = dots(answer.case)[1][:, :, :1] / root(answer.case)
     size = dots(answer.case, sizes=True)[1][:, :, :1] / root(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         answer.values - without.values - added,
         answer.bound + without.bound + ARITHMETIC * size,
@@ -187,7 +188,7 @@ def linear_in_q(trial: Trial) -> None:
     """Twice the queries, twice the logits; a power of two changes no rounding."""
     chosen = score_arguments(trial)
     answer, twice = trial.answer(**chosen), trial.answer(**(chosen | {"q": 2 * chosen["q"]}))
-    trial.zero(
+    trial.within(
         answer,
         twice.values - 2 * answer.values,
         twice.bound + 2 * answer.bound,
@@ -205,7 +206,7 @@ def last_queries(trial: Trial) -> None:
     every = fine((heads, k_len, head_dim), 3)
     whole = trial.answer(**(chosen | {"q": every}))
     answer = trial.answer(**(chosen | {"q": every[:, k_len - q_len :].copy()}))
-    trial.zero(
+    trial.within(
         answer,
         answer.values - whole.values[:, k_len - q_len :],
         answer.bound + whole.bound[:, k_len - q_len :],
@@ -218,7 +219,7 @@ def plain_average(trial: Trial) -> None:
     chosen = value_arguments(trial)
     answer = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
     given = answer.case.arguments
-    trial.zero(
+    trial.within(
         answer,
         answer.values - given["weights"] @ given["v"],
         answer.bound + ARITHMETIC * (given["weights"] @ np.abs(given["v"])),
@@ -234,7 +235,7 @@ def constant_value_table(trial: Trial) -> None:
     without = trial.answer(**(chosen | {"table": np.zeros_like(rows)}))
     given = answer.case.arguments
     added = given["weights"].sum(axis=-1, keepdims=True) * given["table"][0]
-    trial.zero(
+    trial.within(
         answer,
         answer.values - without.values - added,
         answer.bound + without.bound + ARITHMETIC * np.abs(added),
@@ -251,7 +252,7 @@ def single_weight(trial: Trial) -> None:
     answer = trial.answer(**(chosen | {"weights": weights}))
     given = answer.case.arguments
     edge = given["table"][right_rows(answer.case)[:, key]]
-    trial.zero(
+    trial.within(
         answer,
         answer.values - (given["v"][:, key, None] + edge),
         answer.bound + ARITHMETIC * np.abs(edge),

@@ -14,8 +14,9 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_angles,
 )
 from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
+from posenc_conformance.judge.trial import Trial, product_bound
 
 Integers = npt.NDArray[np.int64]
 ROW, COLUMN = 0, 1
@@ -132,7 +133,7 @@ def norm(trial: Trial) -> None:
     grid = Grid(answer)
     bound = product_bound(grid.sin, grid.sin_bound, grid.sin, grid.sin_bound)
     bound = bound + product_bound(grid.cos, grid.cos_bound, grid.cos, grid.cos_bound)
-    trial.zero(
+    trial.within(
         answer,
         grid.sin**2 + grid.cos**2 - 1,
         bound + ARITHMETIC,
@@ -148,7 +149,7 @@ def axes_apart(trial: Trial) -> None:
     for moving, held in ((1, axis == ROW), (0, axis == COLUMN)):
         values, bound = grid.values[..., held], grid.bound[..., held]
         first = np.take(values, [0], moving), np.take(bound, [0], moving)
-        trial.zero(
+        trial.within(
             answer,
             values - first[0],
             bound + first[1],
@@ -168,7 +169,7 @@ def dot_by_offset(trial: Trial) -> None:
         (np.s_[1:, :, 1:, :], np.s_[:-1, :, :-1, :]),
         (np.s_[:, 1:, :, 1:], np.s_[:, :-1, :, :-1]),
     ):
-        trial.zero(
+        trial.within(
             answer,
             dot[after] - dot[before],
             bound[after] + bound[before],
@@ -188,7 +189,7 @@ def transpose(trial: Trial) -> None:
     turned, bound = (
         np.roll(np.swapaxes(part, 0, 1), half, axis=-1) for part in (other.values, other.bound)
     )
-    trial.zero(
+    trial.within(
         answer,
         grid.values - turned,
         grid.bound + bound,
@@ -200,7 +201,7 @@ def origin(trial: Trial) -> None:
     """In the first cell every sine is 0 and every cosine 1."""
     answer = trial.answer(**arguments(trial))
     _, _, wave = channels(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         answer.values[:1] - wave,
         answer.bound[:1],
@@ -217,7 +218,7 @@ def same_in_larger_grid(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     grid, other = Grid(answer), Grid(trial.answer(**(chosen | larger)))
     corner = np.s_[: chosen["height"], : chosen["width"]]
-    trial.zero(
+    trial.within(
         answer,
         grid.values - other.values[corner],
         grid.bound + other.bound[corner],
@@ -231,7 +232,7 @@ def uniqueness(trial: Trial) -> None:
     y, truth, bound = answer.values, answer.case.truth, answer.bound
     equal = np.all(y[:, None] == y[None], axis=-1) & ~np.eye(len(y), dtype=bool)
     gap = np.max(np.abs(truth[:, None] - truth[None]) - bound[:, None] - bound[None], axis=-1)
-    trial.zero(
+    trial.within(
         answer,
         np.where(equal & (gap > 0), 1.0, 0.0),
         np.zeros(equal.shape),

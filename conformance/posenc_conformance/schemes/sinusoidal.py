@@ -16,9 +16,10 @@ from posenc_conformance.diagnose.mistakes import (
     shifted_positions,
 )
 from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching, spread
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
+from posenc_conformance.judge.trial import Trial, product_bound
 
 ROWS = 9
 SIN, COS, ZERO = 0, 1, 2
@@ -149,7 +150,7 @@ def norm(trial: Trial) -> None:
     bound = product_bound(circles.sin, circles.sin_bound, circles.sin, circles.sin_bound)
     bound = bound + product_bound(circles.cos, circles.cos_bound, circles.cos, circles.cos_bound)
     square = circles.factor**2
-    trial.zero(
+    trial.within(
         answer,
         circles.sin**2 + circles.cos**2 - square,
         bound + ARITHMETIC * square,
@@ -165,7 +166,7 @@ def dot_by_offset(trial: Trial) -> None:
     e = np.concatenate([circles.sin_bound, circles.cos_bound], axis=1)
     dot = y @ y.T
     bound = np.abs(y) @ e.T + e @ np.abs(y).T + e @ e.T + ARITHMETIC * (np.abs(y) @ np.abs(y).T)
-    trial.zero(
+    trial.within(
         answer,
         dot[1:, 1:] - dot[:-1, :-1],
         bound[1:, 1:] + bound[:-1, :-1],
@@ -181,7 +182,7 @@ def shift_is_rotation(trial: Trial) -> None:
     rows = np.arange(ROWS - k)
     cos, sin, bound = circles.turn(rows, rows + k)
     for part in (cos, sin):
-        trial.zero(
+        trial.within(
             answer,
             part[1:] - part[:-1],
             bound[1:] + bound[:-1],
@@ -205,7 +206,7 @@ def group_law(trial: Trial) -> None:
         (sin_k * cos_m + cos_k * sin_m - sin * square, sin_k, cos_m, cos_k, sin_m),
     ):
         allowed = product_bound(a, bound_k, b, bound_m) + product_bound(c, bound_k, d, bound_m)
-        trial.zero(
+        trial.within(
             answer,
             residual,
             allowed + (bound + ARITHMETIC * square) * square,
@@ -222,7 +223,7 @@ def recurrence(trial: Trial) -> None:
         e[2:] + e[:-2] + ARITHMETIC * (np.abs(y[2:]) + np.abs(y[:-2])),
     )
     middle, middle_bound = y[1:-1], e[1:-1]
-    trial.zero(
+    trial.within(
         answer,
         both[1:] * middle[:-1] - both[:-1] * middle[1:],
         product_bound(both[1:], both_bound[1:], middle[:-1], middle_bound[:-1])
@@ -254,7 +255,7 @@ def double_angle(trial: Trial) -> None:
             s_s + c_c + c.factor * c.cos_bound[two],
         ),
     ):
-        trial.zero(
+        trial.within(
             answer,
             residual,
             bound + ARITHMETIC * c.factor**2,
@@ -266,7 +267,7 @@ def origin(trial: Trial) -> None:
     """At position 0 every sine is 0 and every cosine 1, times the scale."""
     answer = trial.answer(**(arguments(trial) | {"positions": np.arange(2)}))
     _, kind = channels(answer.case)
-    trial.zero(
+    trial.within(
         answer,
         answer.values[:1] - np.where(kind == COS, factor(answer.case), 0.0),
         answer.bound[:1],
@@ -293,7 +294,7 @@ def distance(trial: Trial) -> None:
     expected = 4 * np.sum(np.sin(np.outer(other, circles.omega) / 2) ** 2, axis=1)
     total = np.sum(difference**2, axis=1)
     allowed = np.sum(product_bound(difference, bound, difference, bound), axis=1)
-    trial.zero(
+    trial.within(
         answer,
         total - expected * circles.factor**2,
         allowed + ARITHMETIC * (total + expected),
@@ -310,7 +311,7 @@ def uniqueness(trial: Trial) -> None:
     rows, truth, bound = answer.values, answer.case.truth, answer.bound
     equal = np.all(rows[:, None] == rows[None], axis=-1) & ~np.eye(len(rows), dtype=bool)
     gap = np.max(np.abs(truth[:, None] - truth[None]) - bound[:, None] - bound[None], axis=-1)
-    trial.zero(
+    trial.within(
         answer,
         np.where(equal & (gap > 0), 1.0, 0.0),
         np.zeros(equal.shape),
@@ -327,7 +328,7 @@ def reflection(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     _, kind = channels(answer.case)
     ahead, behind = answer[:ROWS], answer[ROWS:]
-    trial.zero(
+    trial.within(
         answer,
         behind.values - np.where(kind == SIN, -1.0, 1.0) * ahead.values,
         behind.bound + ahead.bound,
@@ -355,7 +356,7 @@ def derivative(trial: Trial) -> None:
             c.cos_bound[after] + c.cos_bound[before] + change * c.sin_bound[middle],
         ),
     ):
-        trial.zero(
+        trial.within(
             answer,
             residual,
             bound + 4 * ARITHMETIC * c.factor,

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial
+from posenc_conformance.judge.trial import Trial
 
 REACH = 200
 CONFIGURATIONS = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
@@ -131,7 +132,7 @@ def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 def exact(answer: Answer, trial: Trial, wrong: npt.NDArray[np.bool_], what: str) -> None:
     """Demand that nothing is wrong."""
-    trial.zero(answer, wrong.astype(np.float64), np.zeros(wrong.shape), what)
+    trial.within(answer, wrong.astype(np.float64), np.zeros(wrong.shape), what)
 
 
 def one_side(case: Case) -> int:
@@ -227,7 +228,7 @@ def vjp_total(trial: Trial) -> None:
     given = answer.case.arguments["gradient"]
     total, before = answer.values.sum(axis=0), given.sum(axis=(1, 2))
     bound = answer.bound.sum(axis=0) + ARITHMETIC * np.abs(given).sum(axis=(1, 2))
-    trial.zero(answer, total - before, bound, "the gradient does not add up to what came in")
+    trial.within(answer, total - before, bound, "the gradient does not add up to what came in")
 
 
 def vjp_linearity(trial: Trial) -> None:
@@ -240,7 +241,7 @@ def vjp_linearity(trial: Trial) -> None:
         trial.answer(**(chosen | {"gradient": f})),
         trial.answer(**(chosen | {"gradient": g})),
     )
-    trial.zero(
+    trial.within(
         both,
         both.values - (one.values / 2 - other.values / 4),
         both.bound + one.bound / 2 + other.bound / 4,

@@ -7,9 +7,10 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions, rounded_angles
 from posenc_conformance.judge.arrays import Floats, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
+from posenc_conformance.judge.trial import Trial, product_bound
 
 ROWS = 7
 SCALES = (1.0, 1000.0, 0.25)
@@ -112,7 +113,7 @@ def norm(trial: Trial) -> None:
     c = Circles(answer)
     bound = product_bound(c.sin, c.sin_bound, c.sin, c.sin_bound)
     bound = bound + product_bound(c.cos, c.cos_bound, c.cos, c.cos_bound)
-    trial.zero(
+    trial.within(
         answer,
         c.sin**2 + c.cos**2 - 1,
         bound + ARITHMETIC,
@@ -129,7 +130,7 @@ def dot_by_offset(trial: Trial) -> None:
     y, e = answer.values, answer.bound
     dot = y @ y.T
     bound = np.abs(y) @ e.T + e @ np.abs(y).T + e @ e.T + ARITHMETIC * (np.abs(y) @ np.abs(y).T)
-    trial.zero(
+    trial.within(
         answer,
         dot[1:, 1:] - dot[:-1, :-1],
         bound[1:, 1:] + bound[:-1, :-1],
@@ -151,7 +152,7 @@ def double_angle(trial: Trial) -> None:
         (2 * one.sin * one.cos - two.sin, 2 * s_c + two.sin_bound),
         (one.cos**2 - one.sin**2 - two.cos, s_s + c_c + two.cos_bound),
     ):
-        trial.zero(
+        trial.within(
             answer,
             residual,
             bound + ARITHMETIC,
@@ -163,7 +164,7 @@ def origin(trial: Trial) -> None:
     """At timestep 0 every sine is 0 and every cosine 1."""
     answer = trial.answer(**(arguments(trial) | {"positions": np.arange(2.0)}))
     expected = from_angles(answer.case, np.zeros((1, answer.case.arguments["dim"] // 2)))
-    trial.zero(
+    trial.within(
         answer,
         answer.values[:1] - expected,
         answer.bound[:1],
@@ -179,7 +180,7 @@ def scaled_time(trial: Trial) -> None:
         return
     half = {"scale": twice, "positions": chosen["positions"] / 2}
     answer, other = trial.answer(**chosen), trial.answer(**(chosen | half))
-    trial.zero(
+    trial.within(
         answer,
         answer.values - other.values,
         answer.bound + other.bound,
@@ -197,7 +198,7 @@ def zero_column(trial: Trial) -> None:
     answer = trial.answer(**(chosen | {"dim": odd}))
     even = trial.answer(**(chosen | {"dim": odd - 1}))
     expected, bound = (np.pad(part, ((0, 0), (0, 1))) for part in (even.values, even.bound))
-    trial.zero(
+    trial.within(
         answer,
         answer.values - expected,
         answer.bound + bound,
@@ -213,7 +214,7 @@ def uniqueness(trial: Trial) -> None:
     rows, truth, bound = answer.values, answer.case.truth, answer.bound
     equal = np.all(rows[:, None] == rows[None], axis=-1) & ~np.eye(len(rows), dtype=bool)
     gap = np.max(np.abs(truth[:, None] - truth[None]) - bound[:, None] - bound[None], axis=-1)
-    trial.zero(
+    trial.within(
         answer,
         np.where(equal & (gap > 0), 1.0, 0.0),
         np.zeros(equal.shape),

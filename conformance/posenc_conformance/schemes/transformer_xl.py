@@ -8,9 +8,10 @@ import numpy as np
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
 from posenc_conformance.families.scores import Integers, allowed, exact, products, seen, shown
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.kinds import Shape
-from posenc_conformance.judge.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.trial import Trial
 
 LARGEST_SWEEP = 2300
 
@@ -258,7 +259,7 @@ def plain(trial: Trial) -> None:
     q, k = answer.case.arguments["q"], answer.case.arguments["k"]
     expected = products(q, k) / np.sqrt(q.shape[-1])
     slack = ARITHMETIC * products(np.abs(q), np.abs(k))
-    trial.zero(
+    trial.within(
         answer,
         np.where(seen(answer), shown(answer) - expected, 0.0),
         answer.bound + slack,
@@ -274,7 +275,7 @@ def shared_query(trial: Trial) -> None:
     gained = lattice(few["u"].shape, 40)
     moved = {"q": few["q"] + gained[:, None], "u": few["u"] - gained, "v": few["v"] - gained}
     before, after = trial.answer(**(chosen | few)), trial.answer(**(chosen | moved))
-    trial.zero(
+    trial.within(
         after,
         shown(after) - shown(before),
         before.bound + after.bound,
@@ -290,7 +291,7 @@ def translation(trial: Trial) -> None:
         return
     longer = trial.answer(**chosen)
     shorter = trial.answer(**(chosen | {"k": chosen["k"][:, 1:].copy()}))
-    trial.zero(
+    trial.within(
         shorter,
         shown(shorter) - shown(longer)[..., 1:],
         shorter.bound + longer.bound[..., 1:],
@@ -306,7 +307,7 @@ def last_queries(trial: Trial) -> None:
         return
     whole = trial.answer(**chosen)
     answer = trial.answer(**(chosen | {"q": chosen["q"][:, 1:].copy()}))
-    trial.zero(
+    trial.within(
         answer,
         shown(answer) - shown(whole)[:, 1:],
         answer.bound + whole.bound[:, 1:],
@@ -323,7 +324,7 @@ def toeplitz(trial: Trial) -> None:
     answer = trial.answer(**(chosen | alike))
     both = seen(answer)[:, 1:, 1:] & seen(answer)[:, :-1, :-1]
     y = shown(answer)
-    trial.zero(
+    trial.within(
         answer,
         np.where(both, y[:, 1:, 1:] - y[:, :-1, :-1], 0.0),
         answer.bound[:, 1:, 1:] + answer.bound[:, :-1, :-1],
@@ -345,7 +346,7 @@ def recurrence(trial: Trial) -> None:
     use = seen(answer)[..., 2:] & seen(answer)[..., :-2]
     twice = 2 * np.cos(omega[pair][0])
     size = np.abs(y[..., 2:]) + 2 * np.abs(y[..., 1:-1]) + np.abs(y[..., :-2])
-    trial.zero(
+    trial.within(
         answer,
         np.where(use, y[..., 2:] + y[..., :-2] - twice * y[..., 1:-1], 0.0),
         e[..., 2:] + e[..., :-2] + 2 * e[..., 1:-1] + ARITHMETIC * size,
@@ -363,7 +364,7 @@ def mirrored(trial: Trial) -> None:
     backwards = {name: chosen[name][:, ::-1].copy() for name in ("q", "k")}
     backwards["w_kr"] = chosen["w_kr"] * sign[:, None]
     one, other = trial.answer(**chosen), trial.answer(**(chosen | backwards))
-    trial.zero(
+    trial.within(
         one,
         one.values - other.values[:, ::-1, ::-1],
         one.bound + other.bound[:, ::-1, ::-1],
@@ -384,7 +385,7 @@ def clamp_far(trial: Trial) -> None:
     cut = clamped(answer.case, true_distance(answer.case))
     same = (cut[:, 1:] == cut[:, :-1]) & seen(answer)[..., 1:] & seen(answer)[..., :-1]
     y, e = shown(answer), answer.bound
-    trial.zero(
+    trial.within(
         answer,
         np.where(same, y[..., 1:] - y[..., :-1], 0.0),
         e[..., 1:] + e[..., :-1],

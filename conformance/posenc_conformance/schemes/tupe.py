@@ -9,8 +9,9 @@ import posenc
 from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.families.scores import Integers, allowed, products
 from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.trial import Trial
 
 Arrays = Mapping[str, Any]
 
@@ -170,7 +171,7 @@ def content_alone(trial: Trial) -> None:
     gone = [name for name in ("p_q", "p_k", "table") if name in chosen]
     answer = trial.answer(**(chosen | zeros(chosen, *gone)))
     given = answer.case.arguments
-    trial.zero(
+    trial.within(
         answer,
         answer.values - content(given) / root(answer.case),
         answer.bound + ARITHMETIC * products(np.abs(given["q"]), np.abs(given["k"])),
@@ -184,7 +185,7 @@ def apart(trial: Trial) -> None:
     both = trial.answer(**chosen)
     words = trial.answer(**(chosen | zeros(chosen, "p_q", "p_k")))
     places = trial.answer(**(chosen | zeros(chosen, "q", "k")))
-    trial.zero(
+    trial.within(
         both,
         both.values - words.values - places.values,
         both.bound + words.bound + places.bound,
@@ -199,7 +200,7 @@ def cls_row(trial: Trial) -> None:
     first, second = thetas(answer.case.arguments)
     expected = reset(answer.values, first / root(answer.case), second / root(answer.case))
     big = products(np.abs(chosen["p_q"]), np.abs(chosen["p_k"])).max(initial=0.0)
-    trial.zero(
+    trial.within(
         answer,
         answer.values - expected,
         answer.bound + ARITHMETIC * big,
@@ -216,7 +217,7 @@ def prefix(trial: Trial) -> None:
         return
     cut = {name: chosen[name][:, :-1].copy() for name in ("q", "k", "p_q", "p_k")}
     longer, shorter = trial.answer(**chosen), trial.answer(**(chosen | cut))
-    trial.zero(
+    trial.within(
         shorter,
         shorter.values - longer.values[:, :-1, :-1],
         shorter.bound + longer.bound[:, :-1, :-1],
@@ -233,7 +234,7 @@ def roles_exchanged(trial: Trial) -> None:
     """With queries and keys exchanged the logits are transposed."""
     chosen = arguments(trial)
     one, other = trial.answer(**chosen), trial.answer(**(chosen | exchanged(chosen)))
-    trial.zero(
+    trial.within(
         one,
         one.values - np.swapaxes(other.values, 1, 2),
         one.bound + np.swapaxes(other.bound, 1, 2),
@@ -250,7 +251,7 @@ def roles_exchanged_untied(trial: Trial) -> None:
     one, other = trial.answer(**chosen), trial.answer(**(chosen | swapped))
     residual = one.values - np.swapaxes(other.values, 1, 2)
     residual[:, 0, 0] = 0
-    trial.zero(
+    trial.within(
         one,
         residual,
         one.bound + np.swapaxes(other.bound, 1, 2),
@@ -269,7 +270,7 @@ def relative_toeplitz(trial: Trial) -> None:
     chosen, nothing = biases_alone(trial)
     answer = trial.answer(**(chosen | nothing))
     y, e = answer.values[:, 1:, 1:], answer.bound[:, 1:, 1:]
-    trial.zero(
+    trial.within(
         answer,
         y[:, 1:, 1:] - y[:, :-1, :-1],
         e[:, 1:, 1:] + e[:, :-1, :-1],
@@ -285,7 +286,7 @@ def constant_table(trial: Trial) -> None:
     expected = np.full(answer.values.shape, 0.75)
     if answer.case.conventions["reset"] == "together":
         expected[:, :1] = expected[:, :, :1] = 0.0
-    trial.zero(
+    trial.within(
         answer,
         answer.values - expected,
         answer.bound,

@@ -21,9 +21,10 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import ARITHMETIC, Answer, Trial, product_bound
+from posenc_conformance.judge.trial import Trial, product_bound
 
 FARTHEST = 4
 """Largest distance from the centre that checks go to, in scale bases: there the scale of pair 0 is
@@ -135,7 +136,7 @@ def relative_scores(trial: Trial) -> None:
     rows = np.ones((ROWS, 1))
     answer = trial.answer(**(chosen | {"x": query * rows}))
     found, bound = scores(answer, partners(answer, key * rows))
-    trial.zero(
+    trial.within(
         answer,
         found[..., 1:, 1:] - found[..., :-1, :-1],
         bound[..., 1:, 1:] + bound[..., :-1, :-1],
@@ -154,7 +155,7 @@ def scores_of_ones(trial: Trial) -> None:
     power = (-offset if chosen["downscale"] else offset) / chosen["scale_base"]
     size = zeta(answer.case) ** power
     expected = 2 * (size * np.cos(offset * frequencies(answer.case))).sum(axis=-1)
-    trial.zero(
+    trial.within(
         answer,
         found - expected,
         bound + 8 * ARITHMETIC * size.sum(axis=-1),
@@ -176,7 +177,7 @@ def reciprocal(trial: Trial) -> None:
         products = products + a * b
         bound = bound + product_bound(a, query.bound[..., channel], b, key.bound[..., channel])
         lengths = lengths + x[..., channel] ** 2
-    trial.zero(
+    trial.within(
         query,
         products - lengths,
         bound + 4 * ARITHMETIC * lengths,

@@ -28,9 +28,10 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import ARITHMETIC, Trial
+from posenc_conformance.judge.trial import Trial
 
 FLOAT16_NORMAL = 2.0**-14
 """The least normal number of float16."""
@@ -269,7 +270,7 @@ def frequencies_factor_one(trial: Trial) -> None:
         return
     answer = trial.answer(**chosen)
     plain = progression(chosen["base"], chosen["rotary_dim"])
-    trial.zero(
+    trial.within(
         answer,
         answer.values - plain,
         answer.bound + ARITHMETIC * plain,
@@ -284,7 +285,7 @@ def frequencies_between(trial: Trial) -> None:
     plain = curves(asked).plain
     above = np.maximum(answer.values - plain, 0)
     below = np.maximum(plain / asked.factor - answer.values, 0)
-    trial.zero(
+    trial.within(
         answer,
         above + below,
         answer.bound + ARITHMETIC * plain,
@@ -299,7 +300,7 @@ def frequencies_affine(trial: Trial) -> None:
     if not set(factors) <= set(trial.scope.parameters.get("factor", factors)):
         return
     one, two, four = (trial.answer(**(chosen | {"factor": factor})) for factor in factors)
-    trial.zero(
+    trial.within(
         two,
         one.values - 3 * two.values + 2 * four.values,
         one.bound + 3 * two.bound + 2 * four.bound + ARITHMETIC * one.values,
@@ -321,7 +322,9 @@ def factor_one(trial: Trial) -> None:
         layout=str(answer.case.conventions["layout"]),
         rotary_dim=given.get("rotary_dim"),
     )
-    trial.zero(answer, answer.values - plain, answer.bound, "with factor 1 the result is not RoPE")
+    trial.within(
+        answer, answer.values - plain, answer.bound, "with factor 1 the result is not RoPE"
+    )
 
 
 def pass_through(trial: Trial) -> None:
@@ -333,7 +336,7 @@ def pass_through(trial: Trial) -> None:
         chosen |= {"rotation": "partial", "rotary_dim": width}
     answer = trial.answer(**chosen)
     rest = slice(chosen["rotary_dim"], None)
-    trial.zero(
+    trial.within(
         answer,
         answer.values[..., rest] - answer.case.arguments["x"][..., rest],
         np.zeros(answer.values[..., rest].shape),
