@@ -13,7 +13,7 @@ import mpmath
 import numpy as np
 import yaml
 
-from posenc_conformance import __version__, oracle
+from posenc_conformance import oracle
 from posenc_conformance.checks.golden import probe_index
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole
@@ -22,8 +22,9 @@ from posenc_conformance.judge.subject import EXACT
 from posenc_conformance.scheme_file.model import Golden, Published, Scheme, Witness
 from posenc_conformance.scheme_file.read import load, paths
 
-GENERATOR = f"posenc {__version__}"
 ORACLE = f"mpmath, {oracle.DIGITS} digits"
+PROVENANCE = {"generator": "posenc", "oracle": ORACLE}
+"""Without a version: a release that computes the same changes no file."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ def witnessed(scheme: Scheme, witness: Witness) -> bool:
 def write(path: Path) -> list[str]:
     """Write a scheme's goldens anew, as the reference has them; ids of those that changed.
 
-    Only the ``expect`` and ``provenance`` of goldens are touched; comments stay. The file is
-    replaced whole or not at all.
+    Only ``expect`` and ``sha256`` of goldens and the file's ``provenance`` are touched; comments
+    stay. The file is replaced whole or not at all.
 
     Raises UserError if the oracle does not certify a value.
     """
@@ -93,13 +94,13 @@ def write(path: Path) -> list[str]:
                 f"{where}: {problem}",
                 "reference and oracle disagree: find out which one departs from the definition",
             )
-        provenance = {"generator": GENERATOR, "oracle": ORACLE, "sha256": _digest(golden, expect)}
-        if _expectation(golden) != expect or dict(golden.provenance) != provenance:
+        digest = _digest(golden, expect)
+        if _expectation(golden) != expect or golden.sha256 != digest:
             changed.append(golden.id)
-            pieces.append((node, _rendered(expect, provenance)))
-    if changed:
+            pieces.append((node, _rendered(expect, digest)))
+    if changed or scheme.provenance != PROVENANCE:
         try:
-            write_whole(path, _replaced(text, pieces))
+            write_whole(path, _with_provenance(_replaced(text, pieces)))
         except OSError as error:
             raise UserError(f"{path} cannot be written: {error}", "write a copy of it") from None
     return changed
@@ -232,7 +233,7 @@ def _golden_drift(scheme: Scheme, golden: Golden) -> Iterator[str]:
         if value != now:
             yield f"at {index} the golden says {value!r}, the reference {now!r}"
     yield from _uncertified(scheme, golden, expect)
-    if golden.provenance.get("sha256") != _digest(golden, expect):
+    if golden.sha256 != _digest(golden, expect):
         yield "the content hash does not match: it was changed by hand, or never written"
 
 
@@ -292,13 +293,13 @@ Piece = tuple[yaml.MappingNode, str]
 
 
 def _replaced(text: str, pieces: Sequence[Piece]) -> str:
-    """The text with the expect and provenance of goldens replaced, from the last to the first."""
+    """The text with ``expect`` and ``sha256`` of goldens replaced, from the last to the first."""
     lines = text.splitlines(keepends=True)
     for node, rendered in reversed(pieces):
         spans = sorted(
             (key.start_mark.line, _end_line(value))
             for key, value in node.value
-            if key.value in ("expect", "provenance")
+            if key.value in ("expect", "sha256")
         )
         for start, end in reversed(spans[1:]):
             del lines[start:end]
@@ -315,16 +316,33 @@ def _end_line(node: yaml.Node) -> int:
     return int(node.end_mark.line + 1)
 
 
-def _rendered(expect: dict[str, Any], provenance: dict[str, str]) -> str:
-    """Expectation and provenance as lines of a golden."""
+def _with_provenance(text: str) -> str:
+    """The text of a scheme file that says what made its goldens, above them."""
+    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    fields = {key.value: (key.start_mark.line, value) for key, value in root.value}
+    lines = text.splitlines(keepends=True)
+    rendered = [
+        "provenance:\n",
+        *(
+            f"  {key}: {json.dumps(value) if ' ' in value else value}\n"
+            for key, value in PROVENANCE.items()
+        ),
+    ]
+    if "provenance" in fields:
+        start, node = fields["provenance"]
+        lines[start : _end_line(node)] = rendered
+    else:
+        start, _ = fields["goldens"]
+        lines[start:start] = [*rendered, "\n"]
+    return "".join(lines)
+
+
+def _rendered(expect: dict[str, Any], digest: str) -> str:
+    """Expectation and hash as lines of a golden."""
     ((form, content),) = expect.items()
     lines = ["    expect:", f"      {form}:"]
     lines += _rows(content, "        ")
-    lines += ["    provenance:"]
-    lines += [
-        f"      {key}: {json.dumps(value) if ' ' in value else value}"
-        for key, value in provenance.items()
-    ]
+    lines += [f"    sha256: {digest}"]
     return "\n".join(lines) + "\n"
 
 

@@ -16,6 +16,7 @@ from posenc_conformance.scheme_file.inconsistencies import inconsistencies
 from posenc_conformance.scheme_file.model import Scheme
 
 MARK = "posenc-scheme:"
+FORMAT = 2
 SCHEMA_NAME = "scheme.schema.json"
 LARGEST = 1_000_000
 """Values of a scheme file with its aliases written out."""
@@ -82,6 +83,11 @@ def _valid(path: Path, text: str) -> Any:
         raise UserError(f"{path}: it is nested too deeply", "no scheme needs that") from None
     if size > LARGEST:
         raise UserError(f"{path}: its aliases expand to {size:,} values", "write it out") from None
+    if isinstance(raw, dict) and (version := raw.get("posenc-scheme")) in range(1, FORMAT):
+        raise UserError(
+            f"{path}: its format is {version}; this kit reads format {FORMAT}",
+            "the site's page on stability says how to bring a file up to date",
+        )
     try:
         _validator()(raw)
     except fastjsonschema.JsonSchemaValueException as error:
