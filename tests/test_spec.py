@@ -171,7 +171,7 @@ def test_write_refuses_what_the_oracle_does_not_confirm(
     path = tmp_path / "t5-bias.yaml"
     shutil.copy(folder() / path.name, path)
     before = path.read_bytes()
-    monkeypatch.setattr(goldens.oracle, "element", lambda *_: lambda index: goldens.mpmath.mpf(99))
+    monkeypatch.setattr(goldens, "oracle_values", lambda _: lambda index: goldens.mpmath.mpf(99))
     assert main(["goldens", "--write", str(path)]) == 2
     assert path.read_bytes() == before
     assert "oracle" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,15 +16,15 @@ import yaml
 
 from posenc_conformance import oracle
 from posenc_conformance.checks.golden import probe_index
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, told
 from posenc_conformance.files import write_whole
 from posenc_conformance.judge.case import Case, described, materialise
+from posenc_conformance.judge.knowledge import ORACLE, missing, module_of
 from posenc_conformance.judge.subject import EXACT
 from posenc_conformance.scheme_file.model import Golden, Published, Scheme, Witness
 from posenc_conformance.scheme_file.read import load, paths
 
-ORACLE = f"mpmath, {oracle.DIGITS} digits"
-PROVENANCE = {"generator": "posenc", "oracle": ORACLE}
+PROVENANCE = {"generator": "posenc", "oracle": f"mpmath, {oracle.DIGITS} digits"}
 """Without a version: a release that computes the same changes no file."""
 
 
@@ -111,9 +112,13 @@ def _refusing(where: str) -> Iterator[None]:
     """Tell whose arguments the reference or the oracle refuses."""
     try:
         yield
-    except (ValueError, ArithmeticError, IndexError) as error:
+    except UserError:
+        raise
+    except Exception as error:  # also a fault of a reference or an oracle that is being written
+        at = traceback.extract_tb(error.__traceback__)[-1]
         raise UserError(
-            f"{where}: its arguments give no result: {error}", "correct them, or what refuses them"
+            f"{where}: its arguments give no result: {told(error)} ({at.filename}:{at.lineno})",
+            "correct them, or what refuses them",
         ) from None
 
 
@@ -131,7 +136,7 @@ def main(arguments: Sequence[str], writing: bool) -> int:
         drifts += found
         if not found:
             count = f"{len(scheme.goldens)} goldens, {len(scheme.published)} published values"
-            print(f"{path.name}: {count}: as generated, certified by {ORACLE}")
+            print(f"{path.name}: {count}: as generated, certified by {PROVENANCE['oracle']}")
     for drift in drifts:
         print(drift)
     return 1 if drifts else 0
@@ -184,7 +189,7 @@ def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iter
     """Values that the oracle does not confirm to within one unit in the last place of the scale."""
     case = described(scheme, golden, "float64")
     with mpmath.workdps(oracle.DIGITS):
-        exact = _exact(case)
+        exact = oracle_values(case)
         for index, value in _elements(case, expect):
             true = exact(index)
             if (true is None) != (value is None):
@@ -196,17 +201,13 @@ def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iter
                     yield f"at {index} the oracle says {shown}, the golden {value!r}"
 
 
-def _exact(case: Case) -> oracle.Element:
+def oracle_values(case: Case) -> oracle.Element:
     """The oracle's value of each element."""
-    module, call = case.scheme.module_name, case.call.name
-    try:
-        return oracle.element(module, call, case.arguments, case.conventions)
-    except oracle.NoValues as missing:
-        raise UserError(
-            str(missing),
-            f"write oracle/{module}.py in the kit, with VALUES: see 'Add a scheme' in "
-            "CONTRIBUTING.md",
-        ) from None
+    values = getattr(module_of(case.scheme, ORACLE), "VALUES", {}).get(case.call.name)
+    if values is None:
+        raise missing(case.scheme, ORACLE, f"the oracle has no VALUES[{case.call.name!r}]")
+    element: oracle.Element = values(case.arguments, case.conventions)
+    return element
 
 
 def _unit(case: Case, index: tuple[int, ...]) -> float:
@@ -253,7 +254,7 @@ def _digest(golden: Golden, expect: dict[str, Any]) -> str:
 def _published_drift(scheme: Scheme, published: Published) -> Iterator[str]:
     case = described(scheme, published, "float64")
     with mpmath.workdps(oracle.DIGITS):
-        exact = _exact(case)
+        exact = oracle_values(case)
         for *index, text in published.printed:
             if published.quantity == "dot-product":
                 channels = range(case.shape[-1])
