@@ -1,4 +1,4 @@
-"""The command ``posenc``: list, schemes, explain, init, goldens, known, repro, identify, diff."""
+"""The command ``posenc``; ``posenc --help`` lists what it does."""
 
 import argparse
 import os
@@ -54,6 +54,11 @@ def _parser() -> argparse.ArgumentParser:
         "schemes", nargs="*", help="look for these alone; write what was not found as comments"
     )
     init.set_defaults(run=_init)
+    new = commands.add_parser("new", help="write the files of a new scheme, ready to be filled")
+    new.add_argument("name", help="its id, such as log-bias")
+    new.add_argument("--family", required=True, help="what it is like: bias, …")
+    new.add_argument("--to", metavar="FOLDER", help="for a scheme of your own: put it there")
+    new.set_defaults(run=_new)
     goldens = commands.add_parser("goldens", help="check or write the golden values of the spec")
     goldens.add_argument("files", nargs="*", help="scheme files (default: the installed spec)")
     mode = goldens.add_mutually_exclusive_group(required=True)
@@ -186,6 +191,19 @@ def _explain(options: argparse.Namespace) -> int:
 
     scheme = scheme_named(options.scheme, load_all(options.posenc_schemes))
     print("\n".join(explained(scheme, options.mistakes)))
+    return 0
+
+
+def _new(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.new.command import FAMILIES, new
+
+    if options.family not in FAMILIES:
+        raise UserError(
+            f"there is no skeleton for the family {options.family!r}",
+            f"families are {', '.join(FAMILIES)}; begin with the one that is nearest",
+        )
+    for line in new(options.name, options.family, options.to):
+        print(line)
     return 0
 
 
