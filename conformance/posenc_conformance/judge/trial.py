@@ -115,7 +115,7 @@ class Trial:
         # Where the bound says nothing, any value is possible within the model.
         bound = bounds(case, terms)
         bound = np.where(informative(case, terms, bound), bound, np.inf)
-        return Answer(case, output, output, bound)
+        return Answer(case, output, np.where(case.shown, output, 0.0), bound)
 
     def compare(self, answer: Answer) -> Comparison:
         """An answer against the truth."""
