@@ -91,6 +91,10 @@ class Trial:
         allowed: Sequence[T] = self.scope.parameters.get(name, tuple(values))
         return self.pick.one_of(allowed)
 
+    def allows(self, name: str, *values: Any) -> bool:
+        """Whether the claim lets a parameter have all of these values."""
+        return set(values) <= set(self.scope.parameters.get(name, values))
+
     def position(self, spread: int, high: int = 4095) -> int:
         """A first position, with room for ``spread`` more below what is claimed."""
         return self.pick.integer(0, max(0, min(high, self.scope.max_position - spread)))
