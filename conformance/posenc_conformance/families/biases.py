@@ -127,17 +127,17 @@ def negated(explanation: str) -> DeviationModel:
     return models
 
 
-def queries_from_zero(bias: Callable[[Case, Integers], Floats]) -> DeviationModel:
+def queries_from_zero(biases: Callable[[Case, Integers], Iterator[Floats]]) -> DeviationModel:
     """Query i taken to stand at position i, although keys come before it.
 
-    ``bias`` takes the positions of the queries, as a column.
+    ``biases`` takes the positions of the queries, as a column.
     """
 
     def models(case: Case, got: Floats) -> Iterator[Model]:
         late = case.parameter("k_len") - case.parameter("q_len")
         if late:
-            output = bias(case, queries(case) - late)
-            yield Model("matches queries that start at position 0", output)
+            for output in biases(case, queries(case) - late):
+                yield Model("matches queries that start at position 0", output)
 
     return models
 

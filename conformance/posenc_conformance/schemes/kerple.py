@@ -201,15 +201,15 @@ def letters_swapped(case: Case, got: Floats) -> Iterator[Model]:
     yield Model("matches r1 and r2 exchanged", np.asarray(swapped))
 
 
-def from_queries(case: Case, query: Integers) -> Floats:
+def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
     """The bias if the queries stood at these positions."""
-    return kernel(case, distances(case, query))
+    yield kernel(case, distances(case, query))
 
 
 def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
     """A distance of one for the query itself, or none for the key before it."""
     for shift in (1, -1):
-        bias = from_queries(case, queries(case) + shift)
+        bias = kernel(case, distances(case, queries(case) + shift))
         yield Model(f"matches distances shifted by {shift:+d}", bias)
 
 
