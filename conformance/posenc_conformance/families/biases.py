@@ -21,7 +21,7 @@ Rows = Callable[[Case], Integers]
 """The row of a table for each query and key: [q_len, k_len]."""
 
 
-def gradient_of(arguments: dict[str, Any], heads: int, start: int = 0) -> dict[str, Any]:
+def with_gradient(arguments: dict[str, Any], heads: int, start: int = 0) -> dict[str, Any]:
     """The arguments with a gradient in place of the lengths of a bias."""
     q_len, k_len = arguments.pop("q_len"), arguments.pop("k_len")
     return {"gradient": fine((heads, q_len, k_len), start), **arguments}

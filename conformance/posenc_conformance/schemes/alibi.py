@@ -8,13 +8,13 @@ import numpy as np
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.families.biases import (
     averaged,
-    gradient_of,
     last_queries,
     negated,
     pairs,
     queries_from_zero,
     toeplitz,
     vjp_linearity,
+    with_gradient,
 )
 from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep
 from posenc_conformance.judge.arrays import Array, Floats, fine, narrowed
@@ -75,7 +75,7 @@ def bias_arguments(trial: Trial) -> dict[str, Any]:
 def vjp_arguments(trial: Trial) -> dict[str, Any]:
     """A gradient of a few heads, queries and keys."""
     chosen = bias_arguments(trial)
-    return gradient_of(chosen, chosen.pop("heads"))
+    return with_gradient(chosen, chosen.pop("heads"))
 
 
 def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:

@@ -7,13 +7,13 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
 from posenc_conformance.families.biases import (
-    gradient_of,
     heads_apart,
     last_queries,
     negated,
     queries_from_zero,
     toeplitz,
     vjp_linearity,
+    with_gradient,
     zero_at_own_key,
 )
 from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep, queries
@@ -106,7 +106,7 @@ def arguments(trial: Trial) -> dict[str, Any]:
 def vjp_arguments(trial: Trial) -> dict[str, Any]:
     """A gradient of a few heads, queries and keys."""
     chosen = arguments(trial)
-    return gradient_of(chosen, len(chosen["r1"]), 7)
+    return with_gradient(chosen, len(chosen["r1"]), 7)
 
 
 def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
