@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model
-from posenc_conformance.families.lengths import Integers, lags, queries
+from posenc_conformance.families.lengths import Integers, queries
 from posenc_conformance.judge.arrays import Floats, fine, lattice
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -33,17 +33,6 @@ def toeplitz(arguments: Arguments) -> InvariantCheck:
     def check(trial: Trial) -> None:
         y = trial.answer(**arguments(trial))
         trial.zero(y[:, 1:, 1:] - y[:, :-1, :-1], "the bias is not constant along the diagonals")
-
-    return check
-
-
-def zero_at_own_key(arguments: Arguments) -> InvariantCheck:
-    """The bias is exactly 0 between a query and its own key."""
-
-    def check(trial: Trial) -> None:
-        y = trial.answer(**arguments(trial))
-        wrong = (lags(y.case) == 0) & (y.values != 0)
-        trial.never(y, wrong, "the bias is not 0 at the query's own key")
 
     return check
 
