@@ -13,6 +13,7 @@ import pytest
 
 from posenc_conformance.judge import bounded
 from posenc_conformance.judge.bounded import ARITHMETIC, Answer, Exact
+from posenc_conformance.judge.error_model import error_ratio
 
 Floats = npt.NDArray[np.float64]
 Draw = np.random.Generator
@@ -233,6 +234,11 @@ def test_what_is_no_number_does_not_widen_its_own_bound(wrong: float) -> None:
         ):
             assert np.all(result.bound < 1)
             assert not np.isfinite(result.values[0])
+
+
+def test_what_is_no_number_is_wrong_however_much_is_granted() -> None:
+    error, bound = np.array([np.nan, np.nan, np.inf, 0.0, 1.0]), np.array([0.0, 1.0, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(error_ratio(error, bound), [np.inf, np.inf, np.inf, 0.0, np.inf])
 
 
 def test_the_first_answer_is_blamed() -> None:

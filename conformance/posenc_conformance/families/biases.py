@@ -4,7 +4,7 @@ A scheme says what a key far away costs; that queries are the last of the keys, 
 head by head, and that its gradient is linear, is the same for all.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import InvariantCheck, Trial
 
 Arguments = Callable[[Trial], dict[str, Any]]
+Sweep = Callable[[Mapping[str, Any], int], dict[str, Any]]
 Rows = Callable[[Case], Integers]
 """The row of a table for each query and key: [q_len, k_len]."""
 
@@ -25,6 +26,18 @@ def with_gradient(arguments: dict[str, Any], heads: int, start: int = 0) -> dict
     """The arguments with a gradient in place of the lengths of a bias."""
     q_len, k_len = arguments.pop("q_len"), arguments.pop("k_len")
     return {"gradient": fine((heads, q_len, k_len), start), **arguments}
+
+
+def table_sweep(name: str, rows: int, **more: Any) -> Sweep:
+    """Two queries at the end of many keys, for a dozen heads and a table of so many rows."""
+
+    def make(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+        k_len = min(largest, 4096) + 1
+        table = fine((parameters.get(name, rows), parameters.get("heads", 12)))
+        rest = {key: value for key, value in parameters.items() if key not in (name, "heads")}
+        return {"table": table, "q_len": min(2, k_len), "k_len": k_len, **more, **rest}
+
+    return make
 
 
 def toeplitz(arguments: Arguments) -> InvariantCheck:
@@ -127,6 +140,19 @@ def queries_from_zero(biases: Callable[[Case, Integers], Iterator[Floats]]) -> D
         if late:
             for output in biases(case, queries(case) - late):
                 yield Model("matches queries that start at position 0", output)
+
+    return models
+
+
+def distance_shifted(bias: Callable[[Case, int], Floats]) -> DeviationModel:
+    """A distance of one for the query itself, or none for the key before it.
+
+    ``bias`` takes what is added to all distances.
+    """
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        for shift in (1, -1):
+            yield Model(f"matches distances shifted by {shift:+d}", bias(case, shift))
 
     return models
 

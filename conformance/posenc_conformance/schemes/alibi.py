@@ -8,6 +8,7 @@ import numpy as np
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.families.biases import (
     averaged,
+    distance_shifted,
     last_queries,
     negated,
     pairs,
@@ -273,11 +274,9 @@ def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
         yield -slopes * np.maximum(lag, 0)
 
 
-def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """A distance of one for the query itself."""
-    slopes = slope_of_each_head(case)[:, None, None]
-    for shift in (1, -1):
-        yield Model(f"matches distances shifted by {shift:+d}", case.truth + shift * slopes)
+def shifted(case: Case, shift: int) -> Floats:
+    """The bias with so much added to all distances."""
+    return np.asarray(case.truth + shift * slope_of_each_head(case)[:, None, None])
 
 
 def gathered(case: Case, distance: Floats) -> Floats:
@@ -357,7 +356,7 @@ DEVIATIONS = {
         ),
         "bias-sign-flipped": negated("matches the bias with the sign flipped"),
         "queries-from-zero": queries_from_zero(from_queries),
-        "distance-shifted": distance_shifted,
+        "distance-shifted": distance_shifted(shifted),
         "bias-slopes-spread-wrongly": bias_slopes_models,
         "narrow-bias": narrow_bias,
     },

@@ -17,6 +17,7 @@ from posenc_conformance.families.biases import (
     looked_up,
     overwritten,
     pairs_of_rows,
+    table_sweep,
     table_vjp_terms,
     toeplitz,
     vjp_total,
@@ -50,14 +51,6 @@ def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Tables of one row to 257, distances within and beyond, many heads, many queries."""
     for rows, shape in ((1, (3, 4, 4)), (5, (33, 2, 9)), (257, (2, 3, 140)), (9, (1, 130, 130))):
         yield {"gradient": fine(shape), "rows": rows}
-
-
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys."""
-    k_len = min(largest, 4096) + 1
-    rows, heads = parameters.get("rows", 257), parameters.get("heads", 12)
-    rest = {name: value for name, value in parameters.items() if name in ("q_len", "k_len")}
-    return {"table": fine((rows, heads)), "q_len": min(2, k_len), "k_len": k_len, **rest}
 
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -204,7 +197,7 @@ ERROR_TERMS = {
     "clipped_bias_vjp": table_vjp_terms(right_rows),
 }
 ARGUMENTS = {"clipped_bias": arguments, "clipped_bias_vjp": vjp_arguments}
-SWEEPS = {"clipped_bias": sweep, "clipped_bias_vjp": no_sweep}
+SWEEPS = {"clipped_bias": table_sweep("rows", 257), "clipped_bias_vjp": no_sweep}
 SIZES = {"clipped_bias": sizes, "clipped_bias_vjp": vjp_sizes}
 INVARIANTS = {
     "clipped_bias": {

@@ -8,6 +8,7 @@ import numpy as np
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.families.biases import (
     averaged,
+    distance_shifted,
     heads_apart,
     last_queries,
     negated,
@@ -268,12 +269,10 @@ def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
     yield network(case, psi(case, distances(case, query)) / divisor(case, query))
 
 
-def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """A distance of one for the query itself."""
+def shifted(case: Case, shift: int) -> Floats:
+    """The bias with so much added to all distances."""
     query = queries(case)
-    for shift in (1, -1):
-        bias = network(case, psi(case, distances(case, query + shift)) / divisor(case, query))
-        yield Model(f"matches distances shifted by {shift:+d}", bias)
+    return network(case, psi(case, distances(case, query + shift)) / divisor(case, query))
 
 
 def from_one(case: Case, got: Floats) -> Iterator[Model]:
@@ -403,7 +402,7 @@ DEVIATIONS = {
         "threshold-left-out": without_threshold,
         "one-normalizer": one_normalizer,
         "ratio-wrong": ratio_wrong,
-        "distance-shifted": distance_shifted,
+        "distance-shifted": distance_shifted(shifted),
         "relu-left-out": without_relu,
         "sign-flipped": negated("matches the bias with the sign flipped"),
         "narrow-input": narrow_input,

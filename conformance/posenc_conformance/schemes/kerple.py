@@ -7,6 +7,7 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
 from posenc_conformance.families.biases import (
+    distance_shifted,
     heads_apart,
     last_queries,
     negated,
@@ -212,11 +213,9 @@ def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
     yield kernel(case, distances(case, query))
 
 
-def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """A distance of one for the query itself, or none for the key before it."""
-    for shift in (1, -1):
-        bias = kernel(case, distances(case, queries(case) + shift))
-        yield Model(f"matches distances shifted by {shift:+d}", bias)
+def shifted(case: Case, shift: int) -> Floats:
+    """The bias with so much added to all distances."""
+    return kernel(case, distances(case, queries(case) + shift))
 
 
 def logarithm_wrong(case: Case, got: Floats) -> Iterator[Model]:
@@ -323,7 +322,7 @@ DEVIATIONS = {
         ),
         "sign-flipped": negated("matches the bias with the sign flipped"),
         "queries-from-zero": queries_from_zero(from_queries),
-        "distance-shifted": distance_shifted,
+        "distance-shifted": distance_shifted(shifted),
         "logarithm-wrong": logarithm_wrong,
         "numbers-clamped": clamped,
         "narrow-bias": narrow_bias,

@@ -17,6 +17,7 @@ from posenc_conformance.families.biases import (
     overwritten,
     pairs_of_rows,
     queries_from_zero,
+    table_sweep,
     table_vjp_terms,
     toeplitz,
     vjp_linearity,
@@ -83,15 +84,6 @@ def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     distances = np.concatenate([near, far[far <= largest]])
     both = np.concatenate([-distances[::-1], distances])
     return {"relative_position": both, "num_buckets": 32, "max_distance": 128, **parameters}
-
-
-def bias_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys, for a dozen heads."""
-    k_len = min(largest, 4096) + 1
-    buckets, heads = parameters.get("num_buckets", 32), parameters.get("heads", 12)
-    rest = {k: v for k, v in parameters.items() if k not in ("num_buckets", "heads")}
-    table = fine((buckets, heads))
-    return {"table": table, "q_len": min(2, k_len), "k_len": k_len, "max_distance": 128, **rest}
 
 
 def bucket_sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -294,7 +286,11 @@ ARGUMENTS = {
     "t5_bias": bias_arguments,
     "t5_bias_vjp": vjp_arguments,
 }
-SWEEPS = {"t5_bucket": bucket_sweep, "t5_bias": bias_sweep, "t5_bias_vjp": no_sweep}
+SWEEPS = {
+    "t5_bucket": bucket_sweep,
+    "t5_bias": table_sweep("num_buckets", 32, max_distance=128),
+    "t5_bias_vjp": no_sweep,
+}
 SIZES = {"t5_bucket": bucket_sizes, "t5_bias": bias_sizes, "t5_bias_vjp": vjp_sizes}
 INVARIANTS = {
     "t5_bucket": {
