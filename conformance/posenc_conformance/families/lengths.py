@@ -12,11 +12,14 @@ from posenc_conformance.judge.trial import Trial
 Integers = npt.NDArray[np.int64]
 
 
-def lengths(trial: Trial, k_lens: Sequence[int] = (6, 1, 2, 9, 33)) -> dict[str, Any]:
-    """A few queries and keys; as many queries as keys, or fewer."""
+def lengths(
+    trial: Trial, k_lens: Sequence[int] = (6, 1, 2, 9, 33), **others: Sequence[Any]
+) -> dict[str, Any]:
+    """A few queries and keys, as many queries as keys or fewer, and sizes of other names."""
     k_len = trial.choose("k_len", k_lens)
     q_len = k_len - trial.pick.integer(0, min(3, k_len - 1))
-    return {"q_len": trial.choose("q_len", (q_len,)), "k_len": k_len}
+    chosen = {name: trial.choose(name, values) for name, values in others.items()}
+    return {**chosen, "q_len": trial.choose("q_len", (q_len,)), "k_len": k_len}
 
 
 def queries(case: Case) -> Integers:

@@ -70,7 +70,7 @@ def slopes_arguments(trial: Trial) -> dict[str, Any]:
 
 def bias_arguments(trial: Trial) -> dict[str, Any]:
     """A few heads, queries and keys."""
-    return lengths(trial) | {"heads": trial.choose("heads", HEADS)}
+    return lengths(trial, heads=HEADS)
 
 
 def vjp_arguments(trial: Trial) -> dict[str, Any]:

@@ -129,10 +129,9 @@ def layers(heads: int, hidden: int) -> dict[str, Floats]:
 
 def arguments(trial: Trial) -> dict[str, Any]:
     """A few heads, units, queries and keys."""
-    chosen = lengths(trial, (7, 1, 2, 9, 20))
-    heads, hidden = trial.choose("heads", (2, 1, 3)), trial.choose("hidden", (4, 1, 7))
+    chosen = lengths(trial, (7, 1, 2, 9, 20), heads=(2, 1, 3), hidden=(4, 1, 7))
     return {
-        **layers(heads, hidden),
+        **layers(chosen.pop("heads"), chosen.pop("hidden")),
         **chosen,
         "c": trial.choose("c", (0.1, 1.0, 3.5)),
         "threshold": trial.choose("threshold", (4.0, 512.0, 2.5)),

@@ -98,9 +98,8 @@ def of_heads(heads: int, small: float = 1.0) -> dict[str, Floats]:
 
 def arguments(trial: Trial) -> dict[str, Any]:
     """A few heads, queries and keys."""
-    chosen = lengths(trial)
-    heads = trial.choose("heads", (2, 1, 3, 8))
-    return of_heads(heads, trial.pick.one_of((1.0, 0.06))) | chosen
+    chosen = lengths(trial, heads=(2, 1, 3, 8), small=(1.0, 0.06))
+    return of_heads(chosen.pop("heads"), chosen.pop("small")) | chosen
 
 
 def vjp_arguments(trial: Trial) -> dict[str, Any]:
