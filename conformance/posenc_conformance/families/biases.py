@@ -5,12 +5,13 @@ head by head, and that its gradient is linear, is the same for all.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model
-from posenc_conformance.families.lengths import Integers, queries
+from posenc_conformance.families.lengths import Integers, lags, lengths, queries
 from posenc_conformance.judge.arrays import Floats, fine, lattice
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -20,6 +21,80 @@ Arguments = Callable[[Trial], dict[str, Any]]
 Sweep = Callable[[Mapping[str, Any], int], dict[str, Any]]
 Rows = Callable[[Case], Integers]
 """The row of a table for each query and key: [q_len, k_len]."""
+
+
+@dataclass(frozen=True)
+class DistanceBias:
+    """A bias that each head forms of the distance alone, with numbers of its own.
+
+    All tables of the kit that such a scheme needs follow from its formula.
+    """
+
+    at: Callable[[Case, Floats], Floats]
+    """The bias at distances of shape [q_len, k_len]: [heads, q_len, k_len]."""
+    numbers: Mapping[str, float]
+    """Arrays of one number for each head, and the middle of the values that are drawn."""
+    lost: Callable[[Case, Floats], Floats] | None = None
+    """What the formula loses inside, relative to its result and in units of u: for ``angle``."""
+
+    def of_heads(self, heads: int) -> dict[str, Floats]:
+        """Different numbers for each head."""
+        return {
+            name: middle + fine((heads,), 31 * start) / 2
+            for start, (name, middle) in enumerate(self.numbers.items())
+        }
+
+    def arguments(self, trial: Trial) -> dict[str, Any]:
+        """A few heads, queries and keys."""
+        chosen = lengths(trial)
+        return self.of_heads(trial.choose("heads", (2, 1, 3, 8))) | chosen
+
+    def sweep(self, parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+        """One query at the end of many keys."""
+        rest = {name: value for name, value in parameters.items() if name != "heads"}
+        numbers = self.of_heads(parameters.get("heads", 2))
+        return {**numbers, "q_len": 1, "k_len": min(largest, 1023) + 1, **rest}
+
+    def sizes(self, case: Case) -> Iterator[dict[str, Any]]:
+        """Many heads, and many queries."""
+        for heads in (1, 3, 8, 20, 33):
+            yield {**self.of_heads(heads), "q_len": 1, "k_len": 3}
+        yield {**self.of_heads(1), "q_len": 300, "k_len": 300}
+
+    def error_terms(self, case: Case) -> ErrorTerms:
+        """The scale is the magnitude of the bias."""
+        distance = self._distances(case)
+        scale = np.abs(self.at(case, distance))
+        lost = np.zeros(()) if self.lost is None else self.lost(case, distance)
+        return ErrorTerms(scale, np.where(scale == 0, 0.0, lost))
+
+    @property
+    def invariants(self) -> dict[str, InvariantCheck]:
+        """What every such bias obeys."""
+        return {
+            "toeplitz": toeplitz(self.arguments),
+            "last-queries": last_queries(self.arguments),
+            "heads-apart": heads_apart(self.arguments, *self.numbers),
+        }
+
+    @property
+    def deviations(self) -> dict[str, DeviationModel]:
+        """Mistakes that every such bias knows."""
+        return {
+            "sign-flipped": negated("matches the bias with the sign flipped"),
+            "queries-from-zero": queries_from_zero(self._from_queries),
+            "distance-shifted": distance_shifted(self._shifted),
+        }
+
+    def _distances(self, case: Case, query: Any = None) -> Floats:
+        """Query minus key, 0 where the key comes after the query."""
+        return np.asarray(np.maximum(lags(case, query), 0), dtype=np.float64)
+
+    def _from_queries(self, case: Case, query: Integers) -> Iterator[Floats]:
+        yield self.at(case, self._distances(case, query))
+
+    def _shifted(self, case: Case, shift: int) -> Floats:
+        return self.at(case, self._distances(case, queries(case) + shift))
 
 
 def with_gradient(arguments: dict[str, Any], heads: int, start: int = 0) -> dict[str, Any]:

@@ -32,10 +32,12 @@ def new(name: str, family: str, to: str | None) -> Iterator[str]:
     for path in files:
         if path.exists():
             raise UserError(f"{path} is there already", "give another name, or move it away")
+    title = name.replace("-", " ")
+    words = {"NAME": name, "CALL": module, "TITLE": title.capitalize()}
+    words["CLASS"] = title.title().replace(" ", "")
     for path, part in files.items():
         text = (TEMPLATES / family / f"{part}.txt").read_text(encoding="utf-8")
-        title = name.replace("-", " ").capitalize()
-        for mark, word in (("NAME", name), ("CALL", module), ("TITLE", title)):
+        for mark, word in words.items():
             text = text.replace(mark, word)
         write_whole(path, text)
         yield f"wrote {path}"
