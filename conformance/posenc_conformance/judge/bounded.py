@@ -73,10 +73,12 @@ class Answer:
     def __mul__(self, other: Any) -> "Answer":
         values, bound = _operand(other)
         product = self.values * values
-        carried = np.abs(self.values) * bound + np.abs(values) * self.bound + self.bound * bound
+        with np.errstate(invalid="ignore"):  # 0 times an infinite bound
+            carried = np.abs(self.values) * bound + np.abs(values) * self.bound + self.bound * bound
         exact = not isinstance(other, Answer) and _is_powers_of_two(values)
         rounding = 0.0 if exact else ROUNDING * np.abs(product)
-        return self._with(product, np.where(values == 0, 0.0, carried) + rounding)
+        nothing = np.equal(values, 0) & np.equal(bound, 0)
+        return self._with(product, np.where(nothing, 0.0, carried) + rounding)
 
     __rmul__ = __mul__
 
@@ -106,6 +108,10 @@ class Answer:
     def swapped(self, first: int, second: int) -> "Answer":
         """The same with two axes exchanged."""
         return self._with(*(np.swapaxes(each, first, second) for each in (self.values, self.bound)))
+
+    def allowing(self, more: Any) -> "Answer":
+        """The same with more error allowed, which does not come from arithmetic on answers."""
+        return self._with(self.values, self.bound + more)
 
     def _with(self, values: Any, bound: Any) -> "Answer":
         return replace(
