@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
-from posenc_conformance.families.masks import Arguments, demand, exact_terms
+from posenc_conformance.families.masks import Arguments, exact_terms
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.trial import InvariantCheck, Trial
@@ -124,7 +124,7 @@ def padding_alike(arguments: Arguments) -> InvariantCheck:
         if number is None:
             number = {"zero": 0, "one": 1}[str(answer.case.conventions["padded"])]
         wrong = (given["attention_mask"] == 0) & (answer.values != number)
-        demand(trial, answer, wrong, f"padding does not have the number {number}")
+        trial.never(answer, wrong, f"padding does not have the number {number}")
 
     return check
 
@@ -144,7 +144,7 @@ def padding_without_effect(arguments: Arguments) -> InvariantCheck:
                 alone = {**chosen, "attention_mask": np.ones((1, count), dtype=np.int64)}
                 expected[row, mask[row] == 1] = trial.answer(**alone).values[0]
         wrong = answer.values != expected
-        demand(trial, answer, wrong, "padding changes the numbers of tokens")
+        trial.never(answer, wrong, "padding changes the numbers of tokens")
 
     return check
 
@@ -157,7 +157,7 @@ def rows_apart(arguments: Arguments) -> InvariantCheck:
         answer = trial.answer(**chosen)
         turned = {**chosen, "attention_mask": chosen["attention_mask"][::-1].copy()}
         wrong = answer.values != trial.answer(**turned).values[::-1]
-        demand(trial, answer, wrong, "numbers depend on the other sequences of the batch")
+        trial.never(answer, wrong, "numbers depend on the other sequences of the batch")
 
     return check
 
@@ -168,7 +168,7 @@ def behind_the_index(trial: Trial) -> None:
     given = answer.case.arguments
     first = given["attention_mask"].cumsum(axis=1) * given["attention_mask"] == 1
     wrong = first & (answer.values != given["padding_index"] + 1)
-    demand(trial, answer, wrong, "the first token is not numbered next to padding")
+    trial.never(answer, wrong, "the first token is not numbered next to padding")
 
 
 def concatenated(trial: Trial) -> None:
@@ -179,7 +179,7 @@ def concatenated(trial: Trial) -> None:
     answer = trial.answer(lengths=np.concatenate([first, second]))
     parts = [trial.answer(lengths=lengths).values for lengths in (first, second)]
     wrong = answer.values != np.concatenate(parts)
-    demand(trial, answer, wrong, "sequences that stand before change the numbers of others")
+    trial.never(answer, wrong, "sequences that stand before change the numbers of others")
 
 
 def begins_anew(trial: Trial) -> None:
@@ -191,7 +191,7 @@ def begins_anew(trial: Trial) -> None:
     expected[starts] = 0
     expected[:1] = 0
     wrong = answer.values != expected
-    demand(trial, answer, wrong, "a sequence does not begin at 0, or does not go on by one")
+    trial.never(answer, wrong, "a sequence does not begin at 0, or does not go on by one")
 
 
 def as_without_cache(trial: Trial) -> None:
@@ -203,7 +203,7 @@ def as_without_cache(trial: Trial) -> None:
     answer = trial.answer(past_length=past, q_len=q_len)
     whole = trial.answer(past_length=0, q_len=past + q_len)
     wrong = answer.values != whole.values[past:]
-    demand(trial, answer, wrong, "with a cache tokens have other numbers than without one")
+    trial.never(answer, wrong, "with a cache tokens have other numbers than without one")
 
 
 def one_by_one(trial: Trial) -> None:
@@ -216,7 +216,7 @@ def one_by_one(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     alone = [trial.answer(past_length=p, q_len=n).values for p, n in singles]
     wrong = answer.values != np.concatenate(alone)
-    demand(trial, answer, wrong, "one at a time tokens have other numbers than all at once")
+    trial.never(answer, wrong, "one at a time tokens have other numbers than all at once")
 
 
 def numbered(case: Case) -> tuple[Ids, Any, int]:
