@@ -243,8 +243,8 @@ def same_size(trial: Trial) -> None:
     first = int(trial.subject.combination.conventions["class_tokens"])
     table = fine((first + size * size, chosen["table"].shape[1]))
     answer = trial.answer(table=table, height=size, width=size)
-    table = Exact(answer.case.arguments["table"])
-    trial.zero(answer - table, "a grid of its own size is not the table")
+    same = Exact(answer.case.arguments["table"])
+    trial.zero(answer - same, "a grid of its own size is not the table")
 
 
 def class_rows(trial: Trial) -> None:
