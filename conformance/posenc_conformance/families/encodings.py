@@ -1,6 +1,6 @@
-"""What encodings made of sines and cosines share, and what schemes without far positions do."""
+"""What encodings share, most of them made of sines and cosines."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,10 +26,6 @@ class Waves:
 
     def __getitem__(self, index: Any) -> "Waves":
         return Waves(self.sin[index], self.cos[index], self.factor)
-
-
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Nothing is asked far out."""
 
 
 def on_circles(trial: Trial, waves: Waves, what: str = CIRCLE) -> None:

@@ -21,7 +21,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.families.encodings import no_sweep
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
     ROWS,
@@ -204,7 +204,7 @@ class Scaling:
         """With these values of its parameters it is rotary embedding itself."""
 
         def check(trial: Trial) -> None:
-            if not allowed(trial, values):
+            if not all(trial.allows(name, value) for name, value in values.items()):
                 return
             answer = trial.answer(**(self.rotary_arguments(trial) | values))
             trial.zero(answer - Exact(plain_rope(answer.case)), "it is not plain RoPE")
@@ -361,12 +361,6 @@ def between(trial: Trial, answer: Answer, plain: Floats, what: str) -> None:
     """Demand that no frequency is above the unscaled one, or below that over the factor."""
     trial.zero((answer - plain).positive(), what)
     trial.zero((plain / answer.case.arguments["factor"] - answer).positive(), what)
-
-
-def allowed(trial: Trial, values: Mapping[str, Any]) -> bool:
-    """Whether a claim lets these parameters be asked for."""
-    claimed = trial.scope.parameters
-    return all(value in claimed.get(name, (value,)) for name, value in values.items())
 
 
 def lists_of_frequencies(

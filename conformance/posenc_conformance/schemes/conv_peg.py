@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model
-from posenc_conformance.families.encodings import no_sweep
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial

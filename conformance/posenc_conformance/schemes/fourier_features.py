@@ -255,7 +255,7 @@ def fewer_frequencies(trial: Trial) -> None:
     """The features of fewer frequencies are among those of more."""
     chosen = nerf_arguments(trial)
     more = chosen["num_frequencies"] + 1
-    if more not in trial.scope.parameters.get("num_frequencies", (more,)):
+    if not trial.allows("num_frequencies", more):
         return
     answer = trial.answer(**chosen)
     larger = trial.answer(**(chosen | {"num_frequencies": more}))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
-from posenc_conformance.families.encodings import no_sweep
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.masks import exact_terms
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
 from posenc_conformance.judge.bounded import Answer, Exact

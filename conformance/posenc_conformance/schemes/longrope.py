@@ -11,7 +11,8 @@ from posenc_conformance.diagnose.mistakes import (
     negated_positions,
     other_conventions,
 )
-from posenc_conformance.families.encodings import no_sweep, wrong_base
+from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
     ROWS,
@@ -190,7 +191,7 @@ def frequencies_reciprocal(trial: Trial) -> None:
 def unit_factors(trial: Trial) -> None:
     """Factors of 1 and no longer texts leave RoPE."""
     chosen = arguments(trial)
-    if "attention_factor" in chosen or 1.0 not in trial.scope.parameters.get("factor", (1.0,)):
+    if "attention_factor" in chosen or not trial.allows("factor", 1.0):
         return
     ones = {name: np.ones_like(chosen[name]) for name in ("short_factors", "long_factors")}
     answer = trial.answer(**(chosen | ones | {"factor": 1.0}))

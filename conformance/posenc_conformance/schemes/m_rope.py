@@ -14,7 +14,8 @@ from posenc_conformance.diagnose.mistakes import (
     negated_positions,
     other_conventions,
 )
-from posenc_conformance.families.encodings import no_sweep, wrong_base
+from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.masks import exact_terms
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,

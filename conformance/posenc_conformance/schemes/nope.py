@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model
-from posenc_conformance.families.encodings import no_sweep
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms

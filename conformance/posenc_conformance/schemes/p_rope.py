@@ -13,7 +13,7 @@ from posenc_conformance.families.rotary import (
     rotary_dim,
     written_channels,
 )
-from posenc_conformance.families.rotary_scaling import Arguments, Scaling, allowed, unscaled
+from posenc_conformance.families.rotary_scaling import Arguments, Scaling, unscaled
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
@@ -65,7 +65,7 @@ def slow_pairs_pass(trial: Trial) -> None:
 
 def no_rotation(trial: Trial) -> None:
     """With proportion 0 nothing turns, at any position."""
-    if not allowed(trial, {"proportion": 0.0}):
+    if not trial.allows("proportion", 0.0):
         return
     answer = trial.answer(**(SCALING.rotary_arguments(trial) | {"proportion": 0.0}))
     trial.zero(answer - Exact(answer.case.arguments["x"]), "with proportion 0 something turns")

@@ -10,7 +10,6 @@ from posenc_conformance.families.rotary import rotary_dim
 from posenc_conformance.families.rotary_scaling import (
     Arguments,
     Scaling,
-    allowed,
     lists_of_frequencies,
     unscaled,
 )
@@ -35,7 +34,7 @@ SCALING = Scaling(
 
 def times_factor(trial: Trial) -> None:
     """Multiplied by the factor, the frequencies are those of factor 1."""
-    if not allowed(trial, {"factor": 1.0}):
+    if not trial.allows("factor", 1.0):
         return
     chosen = SCALING.frequency_arguments(trial)
     scaled, plain = trial.answer(**chosen), trial.answer(**(chosen | {"factor": 1.0}))

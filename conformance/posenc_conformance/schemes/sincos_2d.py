@@ -80,12 +80,6 @@ def error_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(np.ones(()), by_cell(case, *places(case)) * (omega * roundings)[pair])
 
 
-def allowed(trial: Trial, **sizes: int) -> bool:
-    """Whether the claim covers these sizes."""
-    some = trial.scope.parameters
-    return all(size in some.get(name, (size,)) for name, size in sizes.items())
-
-
 def arguments(trial: Trial) -> dict[str, Any]:
     """A small grid, hardly ever square."""
     dims = [8, 12, 16, 64]
@@ -152,7 +146,7 @@ def transpose(trial: Trial) -> None:
     """The transposed grid has the same cells with their halves exchanged."""
     chosen = arguments(trial)
     height, width = chosen["height"], chosen["width"]
-    if not allowed(trial, height=width, width=height):
+    if not (trial.allows("height", width) and trial.allows("width", height)):
         return
     answer = trial.answer(**chosen)
     other = grid_of(trial.answer(**(chosen | {"height": width, "width": height})))
@@ -174,7 +168,7 @@ def same_in_larger_grid(trial: Trial) -> None:
     """A cell has the same encoding in a larger grid."""
     chosen = arguments(trial)
     larger = {"height": chosen["height"] + 1, "width": chosen["width"] + 2}
-    if not allowed(trial, **larger):
+    if not all(trial.allows(name, size) for name, size in larger.items()):
         return
     answer = trial.answer(**chosen)
     other = grid_of(trial.answer(**(chosen | larger)))

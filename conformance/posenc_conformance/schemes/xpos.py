@@ -150,7 +150,7 @@ def scores_of_ones(trial: Trial) -> None:
 def reciprocal(trial: Trial) -> None:
     """x as a query times x as a key gives its squared length, pair by pair."""
     chosen = arguments(trial)
-    if not {0, 1} <= set(trial.scope.parameters.get("downscale", (0, 1))):
+    if not trial.allows("downscale", 0, 1):
         return
     query, key = (trial.answer(**(chosen | {"downscale": role})) for role in (0, 1))
     x = query.case.arguments["x"]

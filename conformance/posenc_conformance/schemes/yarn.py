@@ -14,7 +14,8 @@ from posenc_conformance.diagnose.mistakes import (
     negated_positions,
     other_conventions,
 )
-from posenc_conformance.families.encodings import no_sweep, wrong_base
+from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
     ROWS,
@@ -246,7 +247,7 @@ BACKWARD = ROTATION.backward
 
 def without_scaling(trial: Trial, chosen: dict[str, Any]) -> dict[str, Any] | None:
     """The arguments with factor 1, if that is claimed."""
-    if 1.0 not in trial.scope.parameters.get("factor", (1.0,)):
+    if not trial.allows("factor", 1.0):
         return None
     return chosen | {"factor": 1.0}
 
@@ -275,7 +276,7 @@ def frequencies_affine(trial: Trial) -> None:
     """Frequencies are a straight line in 1 / factor: w(1) - 3 w(2) + 2 w(4) = 0."""
     chosen = frequencies_arguments(trial)
     factors = (1.0, 2.0, 4.0)
-    if not set(factors) <= set(trial.scope.parameters.get("factor", factors)):
+    if not trial.allows("factor", *factors):
         return
     one, two, four = (trial.answer(**(chosen | {"factor": factor})) for factor in factors)
     trial.zero(
