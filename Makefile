@@ -31,7 +31,7 @@ export CHROMIUM ?= chromium
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 
-.PHONY: conformance test lint types unit goldens real lowest cost chromium site fresh clean
+.PHONY: conformance test lint types records unit goldens real lowest cost chromium site fresh clean
 
 # transformers-gptj needs what transformers needs.
 NEEDED := $(foreach name,torch $(EXTRAS),$(if $(filter $(name) $(name)-%,$(IMPL)),$(name)))
@@ -53,6 +53,10 @@ lint: $(VENV)/dev
 
 types: $(VENV)/dev
 	$(BIN)/mypy
+
+# Writes anew what is generated from the rest of the checkout and kept beside it.
+records: $(VENV)/dev
+	$(BIN)/python -m tests.signatures
 
 # The kit with the oldest versions that it says it works with, in an environment of their own;
 # its cache is empty, so that they read the scheme files too.

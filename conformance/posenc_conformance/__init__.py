@@ -13,14 +13,16 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "claims", "to_numpy", "to_torch"]
 
 
-def __getattr__(name: str) -> Any:
-    # NumPy is imported only when it is needed: the plugin must cost nothing when it is not used.
-    if name == "claims":
-        from posenc_conformance.adapters.claims import claims
+if not TYPE_CHECKING:  # a type checker would take any name for one that is here
 
-        return claims
-    if name in ("to_numpy", "to_torch"):
-        from posenc_conformance.judge import arrays
+    def __getattr__(name: str) -> Any:
+        # NumPy is imported only when it is needed: the plugin must cost nothing unless it is used.
+        if name == "claims":
+            from posenc_conformance.adapters.claims import claims
 
-        return getattr(arrays, name)
-    raise AttributeError(f"module 'posenc_conformance' has no attribute {name!r}")
+            return claims
+        if name in ("to_numpy", "to_torch"):
+            from posenc_conformance.judge import arrays
+
+            return getattr(arrays, name)
+        raise AttributeError(f"module 'posenc_conformance' has no attribute {name!r}")
