@@ -106,7 +106,7 @@ $(VENV)/python:
 	$(PIP) install -U pip
 	touch $@
 
-$(VENV)/kit: $(VENV)/python pyproject.toml
+$(VENV)/kit: $(VENV)/python pyproject.toml reference/posenc/__init__.py # which has the version
 	$(INSTALL) -e .
 	touch $@
 

@@ -6,10 +6,10 @@ An adapter needs :func:`claims` from here, and perhaps :func:`to_torch` and :fun
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from posenc import __version__
     from posenc_conformance.adapters.claims import claims
     from posenc_conformance.judge.arrays import to_numpy, to_torch
 
-__version__ = "0.1.0"
 __all__ = ["__version__", "claims", "to_numpy", "to_torch"]
 
 
@@ -17,6 +17,10 @@ if not TYPE_CHECKING:  # a type checker would take any name for one that is here
 
     def __getattr__(name: str) -> Any:
         # NumPy is imported only when it is needed: the plugin must cost nothing unless it is used.
+        if name == "__version__":
+            from posenc import __version__
+
+            return __version__
         if name == "claims":
             from posenc_conformance.adapters.claims import claims
 
