@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from posenc_conformance import oracle
-from posenc_conformance.commands import goldens
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.kinds import KINDS
@@ -52,11 +51,6 @@ def test_every_combination_has_a_golden_of_its_own(scheme: Scheme) -> None:
     have = {(golden.call, golden.combination) for golden in scheme.goldens}
     want = {(call.name, name) for call in scheme.calls.values() for name in call.combinations}
     assert have == want
-
-
-@pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_goldens_and_published_values_have_not_drifted(scheme: Scheme) -> None:
-    assert goldens.check(scheme) == []
 
 
 def broken(tmp_path: Path, old: str, new: str, name: str = "rope") -> Path:
