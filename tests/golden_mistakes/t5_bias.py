@@ -1,6 +1,7 @@
 """The mistake that each golden of T5's biases alone catches."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -66,9 +67,10 @@ def overwritten(case: Case) -> Array:
     gradient = case.arguments["gradient"]
     heads, q_len, k_len = gradient.shape
     relative = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
-    given = {name: case.arguments[name] for name in ("num_buckets", "max_distance")}
+    given: dict[str, Any] = dict(case.conventions)
+    given |= {name: case.arguments[name] for name in ("num_buckets", "max_distance")}
     out = np.zeros((given["num_buckets"], heads))
-    out[posenc.t5_bucket(relative, **case.conventions, **given)] = np.moveaxis(gradient, 0, -1)
+    out[posenc.t5_bucket(relative, **given)] = np.moveaxis(gradient, 0, -1)
     return out
 
 

@@ -20,7 +20,7 @@ def plain(dim: int, base: float) -> Array:
     return np.asarray(float(base) ** -(np.arange(0, dim, 2) / dim))
 
 
-def plain32(dim: int, base: float) -> Array:
+def plain32(dim: int, base: float | np.floating) -> Array:
     """The same as released code has them, every step in float32."""
     exponent = np.arange(0, dim, 2).astype(np.float32) / np.float32(dim)
     return np.float32(1) / np.float32(base) ** exponent
@@ -187,7 +187,7 @@ def wrong_frequencies(
         )
 
 
-def usual_mistakes(calls: tuple[type, type]) -> None:
+def usual_mistakes(calls: tuple[Any, Any]) -> None:
     """What may go wrong with any frequencies."""
     frequencies, rotary = calls
     for kind in ("bfloat16", "float16"):

@@ -416,14 +416,14 @@ class Rotation:
 
 def plain_rope(case: Case) -> Floats:
     """What rotary embedding itself makes of a case's arguments."""
-    turned: Floats = posenc.rope(
+    turned = posenc.rope(
         case.arguments["x"],
         case.arguments["positions"],
         base=case.arguments["base"],
         layout=str(case.conventions["layout"]),
         rotary_dim=case.arguments.get("rotary_dim"),
     )
-    return turned
+    return turned.astype(np.float64)
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:

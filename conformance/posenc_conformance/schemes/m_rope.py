@@ -133,7 +133,7 @@ def text_is_rope(trial: Trial) -> None:
         answer.case.arguments["x"],
         text[0],
         base=chosen["base"],
-        layout=answer.case.conventions["layout"],
+        layout=str(answer.case.conventions["layout"]),
         rotary_dim=rotary_dim(answer.case),
     )
     trial.zero(

@@ -113,10 +113,10 @@ def taken_for_partial(case: Case, got: Floats) -> Iterator[Model]:
             given["x"],
             given["positions"],
             base=given["base"],
-            layout=case.conventions["layout"],
+            layout=str(case.conventions["layout"]),
             rotary_dim=2 * number,
         )
-        yield Model(f"matches partial rotation of {2 * number} channels", turned)
+        yield Model(f"matches partial rotation of {2 * number} channels", turned.astype(np.float64))
     yield from SCALING.in_rotation(partial_frequencies)(case, got)
 
 

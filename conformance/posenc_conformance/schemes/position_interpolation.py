@@ -56,7 +56,7 @@ def stretched_positions(trial: Trial) -> None:
         answer.case.arguments["x"],
         positions,
         base=chosen["base"],
-        layout=answer.case.conventions["layout"],
+        layout=str(answer.case.conventions["layout"]),
     )
     trial.zero(
         answer - Exact(expected),

@@ -54,7 +54,7 @@ class Attended(Weights, steps=True):
 
     call = "attention"
 
-    def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:  # type: ignore[override]
+    def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:
         weights = self.weights(q.astype(np.float64), k.astype(np.float64), mask)
         return (weights @ v.astype(np.float64)).astype(q.dtype)
 
@@ -65,7 +65,7 @@ class Biased(Weights, steps=True):
     call = "attention_with_bias"
     claimed = ("causal",)
 
-    def answer(  # type: ignore[override]
+    def answer(
         self, q: Array, k: Array, v: Array, bias: Array, *, mask: str, scaling: str
     ) -> Array:
         self.bias, self.scaled = bias.astype(np.float64), scaling == "root"
@@ -284,7 +284,7 @@ class AttendedKeepsItsMask(Attended):
 class AttendedScalesInPlace(Attended):
     """The queries given are scaled in place."""
 
-    def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:  # type: ignore[override]
+    def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:
         result = super().answer(q, k, v, mask=mask)
         q *= np.asarray(self.factor(q.shape[-1]), dtype=q.dtype)
         return result

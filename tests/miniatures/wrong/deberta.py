@@ -59,9 +59,10 @@ class Disentangled(Mistake, steps=True):
         if q_r.shape != k_r.shape or span < 1:
             raise ValueError(f"tables of {q_r.shape[1]} and {k_r.shape[1]} rows")
         index = self.index(relative, span)
-        wide = [each.astype(np.float64) for each in (q, k, q_r, k_r)]
-        terms = self.terms(*wide, index, self.p2c(index, p2c_index))
-        return self.scale(terms, q).astype(q.dtype)
+        kind = q.dtype
+        q, k, q_r, k_r = (each.astype(np.float64) for each in (q, k, q_r, k_r))
+        terms = self.terms(q, k, q_r, k_r, index, self.p2c(index, p2c_index))
+        return self.scale(terms, q).astype(kind)
 
     def relative(self, place: Array) -> Array:
         return place[:, None] - place[None, :]

@@ -154,9 +154,9 @@ class ProportionalDropsTheRest(Proportional):
     """Channels that do not turn are set to zero."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
-        turned = super().turn(a, b, sin, cos)
+        first, second = super().turn(a, b, sin, cos)
         still = ~np.any(sin, axis=0, keepdims=True) if len(sin) > 1 else np.zeros(1, bool)
-        return tuple(np.where(still, 0.0, part) for part in turned)
+        return np.where(still, 0.0, first), np.where(still, 0.0, second)
 
 
 class ProportionalBack(_Frequencies, BackwardCall, Mistake, steps=True):
