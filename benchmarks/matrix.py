@@ -47,7 +47,9 @@ class Found:
 
 def kinds() -> dict[tuple[str, str], str]:
     """Class of each deviation, by call and id."""
-    return {(d.call, d.id): d.kind for scheme in schemes() for d in scheme.deviations}
+    return {
+        (call, d.id): d.kind for scheme in schemes() for d in scheme.deviations for call in d.calls
+    }
 
 
 def judged(number: int) -> Found:

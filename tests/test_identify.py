@@ -12,10 +12,11 @@ from posenc_conformance.commands.identify.answers import answers, identify
 from posenc_conformance.commands.identify.tables import Table
 from posenc_conformance.commands.main import main
 from posenc_conformance.judge.arrays import DTYPES, Array
+from tests.judging import schemes
 
 
 def named(array: Array) -> list[tuple[str, str, str | None]]:
-    return [(m.case.call.name, m.combination, m.deviation) for m in identify(array)[0]]
+    return [(m.case.call.name, m.combination, m.deviation) for m in identify(array, schemes())[0]]
 
 
 def table(first: int = 0, rows: int = 100, dim: int = 16, base: float = 1e4, **rules: Any) -> Array:
@@ -79,7 +80,7 @@ def test_inverse_frequencies_are_named() -> None:
 def test_noise_is_not_named() -> None:
     noise = np.random.default_rng(0).normal(size=(20, 16))
     assert named(noise) == []
-    assert "nearest" in identify(noise)[1]
+    assert "nearest" in identify(noise, schemes())[1]
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npz", "csv", "txt"])
@@ -109,7 +110,7 @@ def test_files_that_hold_no_table(
 
 def told(array: Array, grain: float = 0.0) -> list[str]:
     """Scheme of each answer, the simplest first."""
-    return [text.partition(":")[0] for text in answers(Table(array, grain))[0]]
+    return [text.partition(":")[0] for text in answers(Table(array, grain), schemes())[0]]
 
 
 def waves(
@@ -139,7 +140,7 @@ FORMS: dict[str, Callable[[Array, Array], Array]] = {
 def test_a_rotary_cache_is_named_in_every_form(form: str, base: float) -> None:
     array = FORMS[form](*waves(base=base))
     narrow = array.astype(np.complex64 if form == "complex" else np.float32)
-    found = answers(Table(narrow))[0]
+    found = answers(Table(narrow), schemes())[0]
     assert found[0].startswith("rope: ")
     assert f"base {base:g}" in found[0]
 
@@ -158,7 +159,7 @@ def test_a_rotary_cache_of_scaled_frequencies() -> None:
 
 @pytest.mark.parametrize("base", [1e4, 500.0, 1e6])
 def test_plain_inverse_frequencies_are_those_of_rope(base: float) -> None:
-    (found,) = answers(Table((base ** (-np.arange(32) / 32)).astype(np.float32)))[0]
+    (found,) = answers(Table((base ** (-np.arange(32) / 32)).astype(np.float32)), schemes())[0]
     assert found.startswith("rope: ")
     assert f"base {base:.9g}" in found
 
@@ -169,7 +170,7 @@ def test_slopes_are_no_inverse_frequencies() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 1.0, True])
 def test_a_constant_table_says_nothing(value: float) -> None:
-    found, otherwise = answers(Table(np.full((10, 16), value)))
+    found, otherwise = answers(Table(np.full((10, 16), value)), schemes())
     assert not found
     assert "says nothing" in otherwise
 
@@ -219,7 +220,8 @@ def test_printed_decimals_are_read_as_such(
 
 def test_what_is_printed_too_coarsely_is_still_told_from_another() -> None:
     array = np.round(table(rows=40, base=9000.0), 4)
-    assert "sinusoidal" not in told(array) or all("but" in t for t in answers(Table(array))[0])
+    found, _ = answers(Table(array), schemes())
+    assert "sinusoidal" not in told(array) or all("but" in each for each in found)
 
 
 def rows_of(array: Array, separator: str = ",") -> list[str]:
@@ -359,6 +361,6 @@ def test_bfloat16_as_numpy_saves_it(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_many_numbers_on_one_line_ask_for_no_large_scheme() -> None:
     """The cost of a call grows with its size, so that of 6400 heads or pairs is not made."""
-    found, otherwise = answers(Table(np.sin(np.arange(6400.0))))
+    found, otherwise = answers(Table(np.sin(np.arange(6400.0))), schemes())
     assert not found
     assert "shape" in otherwise

@@ -35,12 +35,17 @@ def test_right_passes(make: Callable[[], object]) -> None:
     assert_right(make())
 
 
+def whole(steps: type[Mistake]) -> object:
+    """What wrong ones change a step of, claiming every combination."""
+    call = next(scheme.calls[steps.call] for scheme in schemes() if steps.call in scheme.calls)
+    made = type(steps.__name__, (steps,), {"claimed": tuple(call.combinations)}, steps=True)
+    return declared(made)()
+
+
 @pytest.mark.parametrize("steps", tuple(STEPS), ids=name_of)
 def test_what_the_wrong_ones_change_is_right(steps: type[Mistake]) -> None:
     """So that each is wrong in the step that it changes and in nothing else."""
-    call = next(scheme.calls[steps.call] for scheme in schemes() if steps.call in scheme.calls)
-    whole = type(steps.__name__, (steps,), {"claimed": tuple(call.combinations)}, steps=True)
-    assert_right(declared(whole)())
+    assert_right(whole(steps))
 
 
 @pytest.mark.parametrize("mistake", WRONG, ids=name_of)
@@ -57,8 +62,8 @@ def test_every_claim_of_the_spec_has_a_right_miniature() -> None:
     """Each combination of each call, in each dtype."""
     claimed = {
         (verdict.check.subject.call.name, verdict.check.subject.label, dtype)
-        for make in RIGHT
-        for verdict in judge(make(), levels=("smoke",))
+        for adapter in [*(make() for make in RIGHT), *map(whole, tuple(STEPS))]
+        for verdict in judge(adapter, levels=("smoke",))
         for dtype in verdict.check.subject.dtypes
     }
     wanted = {
@@ -74,7 +79,12 @@ def test_every_claim_of_the_spec_has_a_right_miniature() -> None:
 
 
 def test_every_deviation_of_the_spec_has_a_wrong_miniature() -> None:
-    known = {(deviation.call, deviation.id) for each in schemes() for deviation in each.deviations}
+    known = {
+        (call, deviation.id)
+        for each in schemes()
+        for deviation in each.deviations
+        for call in deviation.calls
+    }
     named = {(each.call, each.named) for each in WRONG if each.named and "+" not in each.named}
     assert known == named
 

@@ -11,12 +11,14 @@ import pytest
 import posenc
 from posenc_conformance import oracle
 from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.commands.goldens import oracle_values
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.judge.arrays import lattice
 from posenc_conformance.judge.case import Case, described
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Seeded, Trial
+from posenc_conformance.oracle import t5_bias
 from posenc_conformance.scheme_file.model import Scheme
 from tests.judging import schemes as all_schemes
 
@@ -90,7 +92,7 @@ def worst_error(scheme: Scheme, call: str, name: str, arguments: dict[str, Any])
     random = np.random.default_rng(len(truth))
     worst = 0.0
     with mpmath.workdps(oracle.DIGITS):
-        exact = oracle.element(scheme.module_name, call, arguments, conventions)
+        exact = oracle_values(case)
         for row in np.ndindex(truth.shape[:-1]):
             width = truth.shape[-1]
             for last in random.choice(width, min(ELEMENTS, width), replace=False):
@@ -145,9 +147,7 @@ def sampled_error(case: Case) -> float:
     """Largest error in units in the last place of the scale, at elements spread over the result."""
     scale = np.broadcast_to(case.terms.scale, case.shape)
     truth = np.broadcast_to(case.truth, case.shape)
-    exact = oracle.element(
-        case.scheme.module_name, case.call.name, case.arguments, case.conventions
-    )
+    exact = oracle_values(case)
     worst = 0.0
     places = np.linspace(0, truth.size - 1, min(ELEMENTS, truth.size)).astype(int)
     for place in places:
@@ -172,7 +172,7 @@ def test_buckets_are_exact(direction: str, buckets: int, distance: int) -> None:
         relative, direction=direction, num_buckets=buckets, max_distance=distance
     )
     with mpmath.workdps(oracle.DIGITS):
-        exact = oracle.element("t5_bias", "t5_bucket", given, {"direction": direction})
+        exact = t5_bias.VALUES["t5_bucket"](given, {"direction": direction})
         assert got.tolist() == [int(exact((i,))) for i in range(len(relative))]
 
 

@@ -26,6 +26,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="checks that are known to fail, with reasons; see 'posenc known'",
     )
     group.addoption(
+        "--posenc-schemes",
+        metavar="FOLDER",
+        action="append",
+        default=[],
+        help="know the scheme files of this folder too, whose modules stand beside them",
+    )
+    group.addoption(
         "--posenc-precision",
         action="store_true",
         help="show how the error grows with position, for every claim that has positions",

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from mkdocs.exceptions import PluginError
 
+import architecture
 import claims
 import explorer_data
 import findings
@@ -121,6 +122,17 @@ def roundoff() -> str:
         v, u = UNIT_ROUNDOFF[name], _angle_roundoff(name)
         rows.append([code(name), _power(v), _power(u)])
     return table(["dtype of the result", "<em>v</em>", "<em>u</em>"], rows)
+
+
+def rooms() -> str:
+    """What each room of the kit is for, and which rooms it knows."""
+    known = architecture.arrows()
+    order = [room for row in architecture.rows(known) for room in row]
+    rows = []
+    for room in order:
+        below = [other for other in order if (room, other) in known]
+        rows.append([code(room), prose(architecture.purpose(room)), ", ".join(map(code, below))])
+    return table(["room", "what it is for", "knows"], rows)
 
 
 def kinds() -> str:
@@ -385,6 +397,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "table:accuracy": accuracy,
     "table:kinds": kinds,
     "table:reach": reach,
+    "table:rooms": rooms,
     "table:roundoff": roundoff,
     "table:ulp": ulp,
 }

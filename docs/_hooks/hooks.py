@@ -24,8 +24,10 @@ import general_blocks
 import measured_blocks
 import references
 import scheme_blocks
+import sections
 from posenc_conformance.report import document
 from posenc_conformance.scheme_file import read
+from posenc_conformance.scheme_file.model import Scheme
 
 COMMENT = re.compile(r"(?P<indent>(?:^ +)?)<!--\s*(?P<name>.*?)\s*-->", re.S | re.M)
 PLAIN = general_blocks.BLOCKS | measured_blocks.BLOCKS
@@ -42,8 +44,10 @@ def _expanded(docs: Path, entry: Any) -> Any:
     if isinstance(entry, dict):
         ((title, content),) = entry.items()
         if isinstance(content, str) and "*" in content:
-            pages = sorted(docs.glob(content), key=lambda path: (path.stem != "index", path.stem))
-            return {title: _by_family([path.relative_to(docs).as_posix() for path in pages])}
+            pages = {path.relative_to(docs).as_posix() for path in docs.glob(content)}
+            pages |= {f"schemes/{name}.md" for name in scheme_blocks.schemes()}
+            ordered = sorted(pages, key=lambda page: (Path(page).stem != "index", page))
+            return {title: _by_family(ordered)}
     return entry
 
 
@@ -60,21 +64,24 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish scheme files, schemas and the explorer's data; every scheme must have its page."""
+    """Publish scheme files, schemas and the explorer's data; a scheme without a page gets one."""
     for path in (*read.folder().iterdir(), Path(document.__file__).with_name("report.schema.json")):
         if path.suffix in (".yaml", ".json"):
             files.append(File.generated(config, f"spec/{path.name}", abs_src_path=str(path)))
     explored = explorer_data.content()
     files.append(File.generated(config, explorer_data.ADDRESS, content=explored))
     for scheme in scheme_blocks.schemes().values():
-        if files.get_file_from_path(f"schemes/{scheme.id}.md") is None:
-            raise PluginError(f"{scheme.path.name} has no page: write docs/schemes/{scheme.id}.md")
+        page = f"schemes/{scheme.id}.md"
+        if files.get_file_from_path(page) is None:
+            files.append(File.generated(config, page, content=sections.skeleton(scheme)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Fill the placeholders; any other comment is a placeholder misspelt."""
     name = page.file.src_uri
+    if (scheme := _scheme_of(name)) is not None:
+        markdown = sections.completed(markdown, scheme)
     badges, appendix = claims.on_page(name, markdown)
     filled = COMMENT.sub(
         lambda match: indent(_block(name, match["name"], badges), match["indent"]), markdown
@@ -91,14 +98,19 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
     if kind == "figure":
         return figures.mark(page, block)
     if kind == "spec" and block in scheme_blocks.BLOCKS:
-        folder, _, file = page.rpartition("/")
-        scheme = scheme_blocks.schemes().get(Path(file).stem)
-        if folder != "schemes" or scheme is None:
+        scheme = _scheme_of(page)
+        if scheme is None:
             raise PluginError(f"{page}: <!-- {name} --> belongs on the page of a scheme")
         return scheme_blocks.BLOCKS[block](scheme)
     known = [*PLAIN, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
     known += ["claim:‹name›", "figure:‹name›"]
     raise PluginError(f"{page}: unknown placeholder <!-- {name} -->; known are {', '.join(known)}")
+
+
+def _scheme_of(page: str) -> Scheme | None:
+    """The scheme that a page is about."""
+    folder, _, file = page.rpartition("/")
+    return scheme_blocks.schemes().get(Path(file).stem) if folder == "schemes" else None
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:

@@ -196,7 +196,7 @@ def _golden(scheme: Scheme, call: Call, golden: Golden) -> str:
             f"Defined by {html.escape(source['title'])}.",
             f"Alone: {code(f'pytest --impl=… -k {golden.id}')}",
         )
-        + paragraph(f"<small>SHA-256 {golden.provenance.get('sha256', 'not written yet')}</small>")
+        + paragraph(f"<small>SHA-256 {golden.sha256 or 'not written yet'}</small>")
         + "</details>\n\n"
     )
 
@@ -304,7 +304,8 @@ def deviations(scheme: Scheme) -> str:
     """Every known mistake."""
     text = ""
     for deviation in scheme.deviations:
-        where = f" in {code(deviation.call)}" if len(scheme.calls) > 1 else ""
+        calls = " and ".join(map(code, deviation.calls))
+        where = f" in {calls}" if len(scheme.calls) > 1 else ""
         text += heading(3, f"`{deviation.id}`", deviation.id)
         text += paragraph(prose(deviation.description))
         text += paragraph(f"<em>Effect.</em> {prose(deviation.effect)}")

@@ -1,6 +1,7 @@
-"""What adapters have in common, for libraries of any framework.
+"""Adapters: helpers for writing one, what it claims, and how the kit finds it.
 
-The framework itself is imported nowhere here: :mod:`posenc_conformance.adapters.torch` and
+The helpers are for libraries of any framework. The framework itself is imported nowhere here:
+:mod:`posenc_conformance.adapters.torch` and
 :mod:`posenc_conformance.adapters.jax` hold what only one of them needs.
 
 ``x`` is an array of NumPy or JAX or a tensor of PyTorch, of shape ``[..., n, dim]``, and

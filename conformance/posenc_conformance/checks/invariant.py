@@ -59,7 +59,7 @@ def definition(trial: Trial) -> None:
     trial.worst = max(trial.worst, comparison.worst)
     if not comparison.right:
         lines = comparison_lines(answer.case, comparison)
-        raise Failure("\n".join(lines), answer.case, answer.values, comparison.worst)
+        raise Failure("\n".join(lines), answer.case, answer.output, comparison.worst)
 
 
 def drawn(

@@ -8,7 +8,6 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.scheme_file.model import (
     Call,
     Convention,
-    Deviation,
     Parameter,
     Point,
     Scheme,
@@ -100,9 +99,7 @@ def explained(scheme: Scheme, names: Sequence[str]) -> Iterator[str]:
 
     Raises UserError for a name that is none.
     """
-    known: dict[str, list[Deviation]] = {}
-    for deviation in scheme.deviations:
-        known.setdefault(deviation.id, []).append(deviation)
+    known = {deviation.id: deviation for deviation in scheme.deviations}
     for name in names:
         if name not in known:
             raise UserError(
@@ -113,10 +110,8 @@ def explained(scheme: Scheme, names: Sequence[str]) -> Iterator[str]:
     for name in names or known:
         yield ""
         yield name
-        for text in dict.fromkeys(f"{each.description} {each.effect}" for each in known[name]):
-            yield from _wrapped(text, "  ", "")
-        for link in dict.fromkeys(link for each in known[name] for link in each.links):
-            yield f"  {link}"
+        yield from _wrapped(f"{known[name].description} {known[name].effect}", "  ", "")
+        yield from (f"  {link}" for link in known[name].links)
     page = folder().parent / "docs" / "schemes" / f"{scheme.id}.md"
     if page.is_file():  # in a checkout
         yield f"\nmore in {page}"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,17 +14,18 @@ import mpmath
 import numpy as np
 import yaml
 
-from posenc_conformance import __version__, oracle
+from posenc_conformance import oracle
 from posenc_conformance.checks.golden import probe_index
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, told
 from posenc_conformance.files import write_whole
 from posenc_conformance.judge.case import Case, described, materialise
+from posenc_conformance.judge.knowledge import ORACLE, missing, module_of
 from posenc_conformance.judge.subject import EXACT
 from posenc_conformance.scheme_file.model import Golden, Published, Scheme, Witness
 from posenc_conformance.scheme_file.read import load, paths
 
-GENERATOR = f"posenc {__version__}"
-ORACLE = f"mpmath, {oracle.DIGITS} digits"
+PROVENANCE = {"generator": "posenc", "oracle": f"mpmath, {oracle.DIGITS} digits"}
+"""Without a version: a release that computes the same changes no file."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ def witnessed(scheme: Scheme, witness: Witness) -> bool:
 def write(path: Path) -> list[str]:
     """Write a scheme's goldens anew, as the reference has them; ids of those that changed.
 
-    Only the ``expect`` and ``provenance`` of goldens are touched; comments stay. The file is
-    replaced whole or not at all.
+    Only ``expect`` and ``sha256`` of goldens and the file's ``provenance`` are touched; comments
+    stay. The file is replaced whole or not at all.
 
     Raises UserError if the oracle does not certify a value.
     """
@@ -93,13 +95,13 @@ def write(path: Path) -> list[str]:
                 f"{where}: {problem}",
                 "reference and oracle disagree: find out which one departs from the definition",
             )
-        provenance = {"generator": GENERATOR, "oracle": ORACLE, "sha256": _digest(golden, expect)}
-        if _expectation(golden) != expect or dict(golden.provenance) != provenance:
+        digest = _digest(golden, expect)
+        if _expectation(golden) != expect or golden.sha256 != digest:
             changed.append(golden.id)
-            pieces.append((node, _rendered(expect, provenance)))
-    if changed:
+            pieces.append((node, _rendered(expect, digest)))
+    if changed or scheme.provenance != PROVENANCE:
         try:
-            write_whole(path, _replaced(text, pieces))
+            write_whole(path, _with_provenance(_replaced(text, pieces)))
         except OSError as error:
             raise UserError(f"{path} cannot be written: {error}", "write a copy of it") from None
     return changed
@@ -110,9 +112,13 @@ def _refusing(where: str) -> Iterator[None]:
     """Tell whose arguments the reference or the oracle refuses."""
     try:
         yield
-    except (ValueError, ArithmeticError, IndexError) as error:
+    except UserError:
+        raise
+    except Exception as error:  # also a fault of a reference or an oracle that is being written
+        at = traceback.extract_tb(error.__traceback__)[-1]
         raise UserError(
-            f"{where}: its arguments give no result: {error}", "correct them, or what refuses them"
+            f"{where}: its arguments give no result: {told(error)} ({at.filename}:{at.lineno})",
+            "correct them, or what refuses them",
         ) from None
 
 
@@ -130,7 +136,7 @@ def main(arguments: Sequence[str], writing: bool) -> int:
         drifts += found
         if not found:
             count = f"{len(scheme.goldens)} goldens, {len(scheme.published)} published values"
-            print(f"{path.name}: {count}: as generated, certified by {ORACLE}")
+            print(f"{path.name}: {count}: as generated, certified by {PROVENANCE['oracle']}")
     for drift in drifts:
         print(drift)
     return 1 if drifts else 0
@@ -183,7 +189,7 @@ def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iter
     """Values that the oracle does not confirm to within one unit in the last place of the scale."""
     case = described(scheme, golden, "float64")
     with mpmath.workdps(oracle.DIGITS):
-        exact = _exact(case)
+        exact = oracle_values(case)
         for index, value in _elements(case, expect):
             true = exact(index)
             if (true is None) != (value is None):
@@ -195,17 +201,13 @@ def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iter
                     yield f"at {index} the oracle says {shown}, the golden {value!r}"
 
 
-def _exact(case: Case) -> oracle.Element:
+def oracle_values(case: Case) -> oracle.Element:
     """The oracle's value of each element."""
-    module, call = case.scheme.module_name, case.call.name
-    try:
-        return oracle.element(module, call, case.arguments, case.conventions)
-    except oracle.NoValues as missing:
-        raise UserError(
-            str(missing),
-            f"write oracle/{module}.py in the kit, with VALUES: see 'Add a scheme' in "
-            "CONTRIBUTING.md",
-        ) from None
+    values = getattr(module_of(case.scheme, ORACLE), "VALUES", {}).get(case.call.name)
+    if values is None:
+        raise missing(case.scheme, ORACLE, f"the oracle has no VALUES[{case.call.name!r}]")
+    element: oracle.Element = values(case.arguments, case.conventions)
+    return element
 
 
 def _unit(case: Case, index: tuple[int, ...]) -> float:
@@ -232,7 +234,7 @@ def _golden_drift(scheme: Scheme, golden: Golden) -> Iterator[str]:
         if value != now:
             yield f"at {index} the golden says {value!r}, the reference {now!r}"
     yield from _uncertified(scheme, golden, expect)
-    if golden.provenance.get("sha256") != _digest(golden, expect):
+    if golden.sha256 != _digest(golden, expect):
         yield "the content hash does not match: it was changed by hand, or never written"
 
 
@@ -252,7 +254,7 @@ def _digest(golden: Golden, expect: dict[str, Any]) -> str:
 def _published_drift(scheme: Scheme, published: Published) -> Iterator[str]:
     case = described(scheme, published, "float64")
     with mpmath.workdps(oracle.DIGITS):
-        exact = _exact(case)
+        exact = oracle_values(case)
         for *index, text in published.printed:
             if published.quantity == "dot-product":
                 channels = range(case.shape[-1])
@@ -292,13 +294,13 @@ Piece = tuple[yaml.MappingNode, str]
 
 
 def _replaced(text: str, pieces: Sequence[Piece]) -> str:
-    """The text with the expect and provenance of goldens replaced, from the last to the first."""
+    """The text with ``expect`` and ``sha256`` of goldens replaced, from the last to the first."""
     lines = text.splitlines(keepends=True)
     for node, rendered in reversed(pieces):
         spans = sorted(
             (key.start_mark.line, _end_line(value))
             for key, value in node.value
-            if key.value in ("expect", "provenance")
+            if key.value in ("expect", "sha256")
         )
         for start, end in reversed(spans[1:]):
             del lines[start:end]
@@ -315,16 +317,33 @@ def _end_line(node: yaml.Node) -> int:
     return int(node.end_mark.line + 1)
 
 
-def _rendered(expect: dict[str, Any], provenance: dict[str, str]) -> str:
-    """Expectation and provenance as lines of a golden."""
+def _with_provenance(text: str) -> str:
+    """The text of a scheme file that says what made its goldens, above them."""
+    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    fields = {key.value: (key.start_mark.line, value) for key, value in root.value}
+    lines = text.splitlines(keepends=True)
+    rendered = [
+        "provenance:\n",
+        *(
+            f"  {key}: {json.dumps(value) if ' ' in value else value}\n"
+            for key, value in PROVENANCE.items()
+        ),
+    ]
+    if "provenance" in fields:
+        start, node = fields["provenance"]
+        lines[start : _end_line(node)] = rendered
+    else:
+        start, _ = fields["goldens"]
+        lines[start:start] = [*rendered, "\n"]
+    return "".join(lines)
+
+
+def _rendered(expect: dict[str, Any], digest: str) -> str:
+    """Expectation and hash as lines of a golden."""
     ((form, content),) = expect.items()
     lines = ["    expect:", f"      {form}:"]
     lines += _rows(content, "        ")
-    lines += ["    provenance:"]
-    lines += [
-        f"      {key}: {json.dumps(value) if ' ' in value else value}"
-        for key, value in provenance.items()
-    ]
+    lines += [f"    sha256: {digest}"]
     return "\n".join(lines) + "\n"
 
 

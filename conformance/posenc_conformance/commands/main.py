@@ -1,4 +1,4 @@
-"""The command ``posenc``: list, schemes, explain, init, goldens, known, repro, identify, diff."""
+"""The command ``posenc``; ``posenc --help`` lists what it does."""
 
 import argparse
 import os
@@ -6,8 +6,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from posenc_conformance.errors import UserError
+
+if TYPE_CHECKING:
+    from posenc_conformance.scheme_file.model import Scheme
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,6 +54,13 @@ def _parser() -> argparse.ArgumentParser:
         "schemes", nargs="*", help="look for these alone; write what was not found as comments"
     )
     init.set_defaults(run=_init)
+    new = commands.add_parser("new", help="write the files of a new scheme, ready to be filled")
+    new.add_argument("name", help="its id, such as log-bias")
+    new.add_argument(
+        "--family", required=True, help="what it is like: absolute, bias, rotary or sparse"
+    )
+    new.add_argument("--to", metavar="FOLDER", help="for a scheme of your own: put it there")
+    new.set_defaults(run=_new)
     goldens = commands.add_parser("goldens", help="check or write the golden values of the spec")
     goldens.add_argument("files", nargs="*", help="scheme files (default: the installed spec)")
     mode = goldens.add_mutually_exclusive_group(required=True)
@@ -77,23 +88,33 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("before", help="what --posenc-report wrote")
     diff.add_argument("after", help="what it wrote later")
     diff.set_defaults(run=_diff)
+    for command in (listing, schemes, explain, repro, identify):
+        command.add_argument(
+            "--posenc-schemes",
+            metavar="FOLDER",
+            action="append",
+            default=[],
+            help="know the scheme files of this folder too",
+        )
     return parser
 
 
 def _repro(options: argparse.Namespace) -> int:
     from posenc_conformance.checks import Options
     from posenc_conformance.commands.repro.snippet import snippet
+    from posenc_conformance.scheme_file.read import load_all
 
     how = Options(options.posenc_examples, options.posenc_seed)
-    print(snippet(options.id, options.impl, how))
+    print(snippet(options.id, options.impl, how, load_all(options.posenc_schemes)))
     return 0
 
 
 def _identify(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.identify.answers import answers
     from posenc_conformance.commands.identify.tables import load
+    from posenc_conformance.scheme_file.read import load_all
 
-    found, otherwise = answers(load(Path(options.file)))
+    found, otherwise = answers(load(Path(options.file)), load_all(options.posenc_schemes))
     print("\n".join(found) or otherwise)
     return 0 if found else 1
 
@@ -123,22 +144,23 @@ def _known(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from posenc_conformance.adapters.find import registered
+    from posenc_conformance.scheme_file.read import load_all
 
+    schemes = load_all(options.posenc_schemes)
     for name, point in registered().items():
-        print("\n".join(_described(name, point)))
+        print("\n".join(_described(name, point, schemes)))
     return 0
 
 
-def _described(name: str, point: EntryPoint) -> Iterator[str]:
+def _described(name: str, point: EntryPoint, schemes: "Sequence[Scheme]") -> Iterator[str]:
     """Whether an implementation is installed, and what it claims."""
     from posenc_conformance.adapters.find import blank, target, versions
     from posenc_conformance.adapters.resolve import subjects
-    from posenc_conformance.scheme_file.read import load_all
 
     try:
         adapter = target(name)
         found = versions(adapter)
-        claimed = subjects(blank(adapter), load_all())
+        claimed = subjects(blank(adapter), schemes)
     except UserError as error:
         yield f"{name}: cannot be used: {error.cause}"
         return
@@ -156,7 +178,7 @@ def _schemes(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.describe import details, overview, scheme_named
     from posenc_conformance.scheme_file.read import load_all
 
-    schemes = load_all()
+    schemes = load_all(options.posenc_schemes)
     if not options.names:
         print("\n".join(overview(schemes)))
         print("\nposenc schemes NAME says what each keyword, convention and parameter means")
@@ -169,7 +191,21 @@ def _explain(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.describe import explained, scheme_named
     from posenc_conformance.scheme_file.read import load_all
 
-    print("\n".join(explained(scheme_named(options.scheme, load_all()), options.mistakes)))
+    scheme = scheme_named(options.scheme, load_all(options.posenc_schemes))
+    print("\n".join(explained(scheme, options.mistakes)))
+    return 0
+
+
+def _new(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.new.command import FAMILIES, new
+
+    if options.family not in FAMILIES:
+        raise UserError(
+            f"there is no skeleton for the family {options.family!r}",
+            f"families are {', '.join(FAMILIES)}; begin with the one that is nearest",
+        )
+    for line in new(options.name, options.family, options.to):
+        print(line)
     return 0
 
 

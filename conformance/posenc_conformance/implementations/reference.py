@@ -1,32 +1,45 @@
 """The reference implementation, judged like any other. It claims everything in the spec."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import posenc
 from posenc_conformance import claims
+from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import DTYPES
+from posenc_conformance.judge.knowledge import reference_of
 from posenc_conformance.scheme_file.model import Call, Scheme
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.scheme_file.read import readable
 
 
-class Reference:
-    """Every call of every scheme, from ``posenc``."""
+def reference_for(schemes: Sequence[Scheme]) -> type:
+    """An adapter of every call of some schemes that has a reference."""
+    methods = {
+        call.name: _claiming_everything(scheme, call, function)
+        for scheme in schemes
+        for call in scheme.calls.values()
+        if (function := _function(scheme, call)) is not None
+    }
+    return type("Reference", (), {"requires": ("numpy",), "__doc__": __doc__, **methods})
 
-    requires = ("numpy",)
+
+def _function(scheme: Scheme, call: Call) -> Callable[..., Any] | None:
+    """The reference's; None for a scheme that is not finished."""
+    try:
+        return reference_of(scheme, call)
+    except UserError:
+        return None
 
 
-def _claiming_everything(scheme: Scheme, call: Call) -> Callable[..., Any]:
-    reference = getattr(posenc, call.name)
+def _claiming_everything(
+    scheme: Scheme, call: Call, reference: Callable[..., Any]
+) -> Callable[..., Any]:
     options = {name: list(scheme.conventions[name].values) for name in call.options}
 
     @claims(*call.combinations, dtype=list(DTYPES), max_position=2**53, **options)
-    def method(self: Reference, *arguments: Any, **keywords: Any) -> Any:
+    def method(self: object, *arguments: Any, **keywords: Any) -> Any:
         return reference(*arguments, **keywords)
 
     return method
 
 
-for _scheme in load_all():
-    for _call in _scheme.calls.values():
-        setattr(Reference, _call.name, _claiming_everything(_scheme, _call))
+Reference = reference_for(readable())

@@ -59,7 +59,7 @@ class Answer:
     def __add__(self, other: Any) -> "Answer":
         values, bound = _operand(other)
         total = self.values + values
-        return self._with(total, self.bound + bound + ROUNDING * np.abs(total))
+        return self._with(total, self.bound + bound + _lost(total, self.values, values))
 
     __radd__ = __add__
 
@@ -73,22 +73,42 @@ class Answer:
     def __mul__(self, other: Any) -> "Answer":
         values, bound = _operand(other)
         product = self.values * values
-        carried = np.abs(self.values) * bound + np.abs(values) * self.bound + self.bound * bound
+        carried = _times(_size(self.values), bound) + _times(_size(values), self.bound)
+        carried = carried + _times(self.bound, bound)
         exact = not isinstance(other, Answer) and _is_powers_of_two(values)
-        rounding = 0.0 if exact else ROUNDING * np.abs(product)
-        return self._with(product, np.where(values == 0, 0.0, carried) + rounding)
+        return self._with(product, carried + (0.0 if exact else ROUNDING * _size(product)))
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: float) -> "Answer":
-        quotient = self.values / other
-        rounding = 0.0 if _is_powers_of_two(other) else ROUNDING * np.abs(quotient)
-        return self._with(quotient, self.bound / abs(other) + rounding)
+    def __matmul__(self, other: "Answer") -> "Answer":
+        """Matrix product; the bounds of both must be finite."""
+        sizes = _size(self.values), _size(other.values)
+        carried = sizes[0] @ other.bound + self.bound @ sizes[1] + self.bound @ other.bound
+        rounding = self.values.shape[-1] * ROUNDING * (sizes[0] @ sizes[1])
+        return self._with(self.values @ other.values, carried + rounding)
 
-    def sum(self, axis: int | tuple[int, ...]) -> "Answer":
-        """Sum along axes, of at most 512 terms."""
-        rounding = ARITHMETIC * np.abs(self.values).sum(axis=axis)
-        return self._with(self.values.sum(axis=axis), self.bound.sum(axis=axis) + rounding)
+    def __truediv__(self, other: Any) -> "Answer":
+        divisor, bound = _operand(other)
+        quotient = self.values / divisor
+        carried = (self.bound + _times(_size(quotient), bound)) / (np.abs(divisor) - bound)
+        rounding = 0.0 if _is_powers_of_two(divisor) else ROUNDING * _size(quotient)
+        return self._with(quotient, carried + rounding)
+
+    def given(self, name: str) -> "Answer":
+        """An argument of the call, exactly, to be computed with."""
+        return self.known(self.case.arguments[name])
+
+    def known(self, values: Any) -> "Answer":
+        """Numbers that are exactly what is meant, to be computed with."""
+        return self._with(values, 0.0)
+
+    def sum(self, axis: int | tuple[int, ...], *, keepdims: bool = False) -> "Answer":
+        """Sum along axes, in whatever order NumPy adds."""
+        total, carried, sizes, terms = (
+            each.sum(axis=axis, keepdims=keepdims)
+            for each in (self.values, self.bound, _size(self.values), np.ones(self.values.shape))
+        )
+        return self._with(total, carried + np.maximum(terms - 1, 0) * ROUNDING * sizes)
 
     def where(self, mask: Mask) -> "Answer":
         """The same with 0, exactly, where the mask is false."""
@@ -107,6 +127,10 @@ class Answer:
         """The same with two axes exchanged."""
         return self._with(*(np.swapaxes(each, first, second) for each in (self.values, self.bound)))
 
+    def allowing(self, more: Any) -> "Answer":
+        """The same with more error allowed, which does not come from arithmetic on answers."""
+        return self._with(self.values, self.bound + more)
+
     def _with(self, values: Any, bound: Any) -> "Answer":
         return replace(
             self, values=np.asarray(values), bound=np.broadcast_to(bound, np.shape(values))
@@ -121,6 +145,24 @@ def _operand(other: Any) -> tuple[Any, Any]:
         return other.values, 0.0
     exact = np.asarray(other).dtype.kind in "iub"
     return other, 0.0 if exact else ARITHMETIC * np.abs(other)
+
+
+def _size(values: Any) -> Any:
+    """Magnitudes; 0 for what is no number, so that it never widens a bound."""
+    return np.where(np.isfinite(values), np.abs(values), 0.0)
+
+
+def _lost(total: Any, first: Any, second: Any) -> Any:
+    """Bound of what rounding took from a sum: nothing where both terms can be got back from it."""
+    with np.errstate(invalid="ignore"):
+        exact = (total - first == second) & (total - second == first)
+    return np.where(exact, 0.0, ROUNDING * _size(total))
+
+
+def _times(size: Any, bound: Any) -> Any:
+    """Product with a bound that may be infinite; nothing of it is nothing."""
+    size, bound = np.broadcast_arrays(size, bound)
+    return np.multiply(size, bound, out=np.zeros(size.shape), where=(size != 0) & (bound != 0))
 
 
 def _is_powers_of_two(values: Any) -> bool:

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-import posenc
-from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import DTYPES, Array, Floats, lattice, narrowed
 from posenc_conformance.judge.kinds import KINDS
-from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.knowledge import KIT, knowledge_of, missing, reference_of
 from posenc_conformance.scheme_file.model import (
     Call,
     Golden,
@@ -60,13 +58,7 @@ class Case:
             return self.printed
         if self.like is not None:
             return self.like.truth
-        reference = getattr(posenc, self.call.name, None)
-        if reference is None:
-            raise UserError(
-                f"{self.scheme.path}: the reference has no {self.call.name}()",
-                f"write reference/posenc/schemes/{self.scheme.module_name}.py: see 'Add a scheme' "
-                "in CONTRIBUTING.md",
-            )
+        reference = reference_of(self.scheme, self.call)
         keywords: dict[str, Any] = dict(self.conventions_passed)
         if self.call.dtype == "keyword":
             keywords["dtype"] = np.float64
@@ -110,10 +102,7 @@ class Case:
         own = getattr(knowledge_of(self.scheme), "SHAPES", {})
         shape = own.get(self.call.name) or KINDS[self.call.kind].shape
         if shape is None:
-            raise UserError(
-                f"{self.scheme.path}: the kit does not know the shape of {self.call.name}()",
-                f"say it in SHAPES of schemes/{self.scheme.module_name}.py in the kit",
-            )
+            raise missing(self.scheme, KIT, f"the kit has no SHAPES[{self.call.name!r}]")
         return tuple(shape(self))
 
     @property

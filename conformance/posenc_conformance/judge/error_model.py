@@ -96,7 +96,7 @@ def error_ratio(error: Floats, bound: Floats) -> Floats:
     if bound.min(initial=1) > 0:
         ratio: Any = error / bound
     else:
-        ratio = np.where(error > 0, np.inf, 0.0)
+        ratio = np.where(error == 0, 0.0, np.inf)
         np.divide(error, bound, out=ratio, where=bound > 0)
     if np.isnan(ratio).any():
         ratio = np.where(np.isnan(ratio), np.inf, ratio)

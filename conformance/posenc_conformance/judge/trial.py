@@ -91,6 +91,10 @@ class Trial:
         allowed: Sequence[T] = self.scope.parameters.get(name, tuple(values))
         return self.pick.one_of(allowed)
 
+    def allows(self, name: str, *values: Any) -> bool:
+        """Whether the claim lets a parameter have all of these values."""
+        return set(values) <= set(self.scope.parameters.get(name, values))
+
     def position(self, spread: int, high: int = 4095) -> int:
         """A first position, with room for ``spread`` more below what is claimed."""
         return self.pick.integer(0, max(0, min(high, self.scope.max_position - spread)))
@@ -115,7 +119,7 @@ class Trial:
         # Where the bound says nothing, any value is possible within the model.
         bound = bounds(case, terms)
         bound = np.where(informative(case, terms, bound), bound, np.inf)
-        return Answer(case, output, output, bound)
+        return Answer(case, output, np.where(case.shown, output, 0.0), bound)
 
     def compare(self, answer: Answer) -> Comparison:
         """An answer against the truth."""

@@ -27,16 +27,38 @@ class SpecFile(pytest.File):
         super().__init__(**kwargs)
         self.plan = plan
 
-    def collect(self) -> Iterator["Level"]:
+    def collect(self) -> Iterator["Level | Unfinished"]:
         """The levels that have checks, in order."""
         try:
             scheme = self.plan.scheme(self.path)
-            for level in LEVELS:
-                checks = self.plan.checks(scheme, level)
-                if checks:
-                    yield Level.from_parent(self, name=level, plan=self.plan, checks=checks)
-        except UserError as error:
-            raise self.CollectError(str(error)) from None
+        except UserError as error:  # not raised: an error in collecting stops the whole run
+            yield Unfinished.from_parent(self, name="unfinished", problem=error)
+            return
+        for level in LEVELS:
+            checks = self.plan.checks(scheme, level)
+            if checks:
+                yield Level.from_parent(self, name=level, plan=self.plan, checks=checks)
+
+
+class Unfinished(pytest.Item):
+    """Stands for a scheme that is half-made, and fails."""
+
+    def __init__(self, problem: UserError, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.problem = problem
+        self.add_marker(self.path.stem.replace("-", "_"))
+
+    def runtest(self) -> None:
+        """Say what is missing."""
+        raise self.problem
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What is missing, and the next step."""
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Heading of the failure."""
+        return self.path, None, f"{self.path.name} is not finished"
 
 
 class Level(pytest.Collector):
@@ -99,8 +121,10 @@ class CheckItem(pytest.Item):
         if isinstance(excinfo.value, Wrong):
             if self.nodeid in self.plan.known:  # it passes, or did not run
                 return excinfo.value.text
-            name = shlex.quote(self.config.getoption("impl"))
-            return f"{excinfo.value.text}\nalone      posenc repro '{self.nodeid}' --impl={name}"
+            given = [("impl", self.config.getoption("impl"))]
+            given += [("posenc-schemes", each) for each in self.config.getoption("posenc_schemes")]
+            said = " ".join(f"--{option}={shlex.quote(value)}" for option, value in given)
+            return f"{excinfo.value.text}\nalone      posenc repro '{self.nodeid}' {said}"
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:

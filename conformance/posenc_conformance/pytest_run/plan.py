@@ -1,6 +1,6 @@
 """What a run judges: an implementation, the schemes chosen, and the checks of its claims."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +13,12 @@ from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.checks.smoke import demand_sense
 from posenc_conformance.errors import UserError
-from posenc_conformance.implementations.reference import Reference
+from posenc_conformance.implementations.reference import Reference, reference_for
+from posenc_conformance.judge.knowledge import demand_whole
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.report import document, known
 from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import folder, is_scheme_file, paths
+from posenc_conformance.scheme_file.read import in_folders, is_scheme_file, paths
 from posenc_conformance.scheme_file.read import load as load_scheme
 
 
@@ -59,15 +60,19 @@ class Plan:
         implementation: Implementation,
         schemes: Sequence[Scheme],
         chosen: Sequence[Scheme],
+        unreadable: Mapping[Path, UserError],
         request: Request,
     ) -> None:
         self.implementation = implementation
         self.schemes = schemes
         self.chosen = chosen
+        self.unreadable = unreadable
         self.request = request
         self.subjects = subjects(implementation.adapter, schemes)
+        self._problems: dict[Path, UserError | None] = {}
         for subject in self.subjects:
-            demand_sense(subject)
+            if self.problem(subject.scheme) is None:
+                demand_sense(subject)
         self._checks: dict[tuple[Path, str], list[Check]] = {}
         file = request.known_file
         self.known = known.load(file, self._ids_of_file) if file else {}
@@ -79,10 +84,11 @@ class Plan:
         Raises UserError if that cannot be done.
         """
         given = config.args_source is pytest.Config.ArgsSource.ARGS
+        known = [*paths(), *in_folders(config.getoption("posenc_schemes"))]
         if given:
-            config.args = [_where_installed(argument) for argument in config.args]
+            config.args = [_where_known(argument, known) for argument in config.args]
         else:
-            config.args = [str(path) for path in paths()]
+            config.args = [str(path) for path in known]
         named = _scheme_files(config.args)
         if given and not named:
             raise UserError(
@@ -90,21 +96,56 @@ class Plan:
                 "leave the paths out to check everything, or name schemes, such as rope.yaml; "
                 "run your own tests without --impl",
             )
-        schemes = {load_scheme(path).id: load_scheme(path) for path in (*paths(), *named)}
-        chosen = [load_scheme(path) for path in named]
+        unreadable: dict[Path, UserError] = {}
+        schemes: dict[str, Scheme] = {}
+        for path in dict.fromkeys([*known, *named]):
+            try:
+                scheme = load_scheme(path)
+            except UserError as error:
+                if given and path in named:
+                    raise
+                unreadable[path] = error
+            else:
+                schemes[scheme.id] = scheme
+        _demand_calls_of_their_own(list(schemes.values()))
+        chosen = [load_scheme(path) for path in named if path not in unreadable]
         for scheme in schemes.values():
             config.addinivalue_line("markers", f"{scheme.module_name}: checks of {scheme.title}")
         for level in LEVELS:
             config.addinivalue_line("markers", f"{level}: checks of this level")
         request = Request.of(config)
-        return cls(load(config.getoption("impl")), list(schemes.values()), chosen, request)
+        implementation = load(config.getoption("impl"))
+        if isinstance(implementation.adapter, Reference):  # of the schemes of this run, all of them
+            adapter = reference_for(list(schemes.values()))()
+            implementation = replace(implementation, adapter=adapter)
+        return cls(implementation, list(schemes.values()), chosen, unreadable, request)
 
     def scheme(self, path: Path) -> Scheme:
-        """The scheme of a collected file."""
-        return load_scheme(path.resolve())
+        """The scheme of a collected file.
+
+        Raises UserError if it cannot be read, or is half-made.
+        """
+        if problem := self.unreadable.get(path.resolve()):
+            raise problem
+        scheme = load_scheme(path.resolve())
+        if problem := self.problem(scheme):
+            raise problem
+        return scheme
+
+    def problem(self, scheme: Scheme) -> UserError | None:
+        """What a half-made scheme lacks, so that nothing of it can be checked."""
+        if scheme.path not in self._problems:
+            try:
+                demand_whole(scheme)
+                self._problems[scheme.path] = None
+            except UserError as error:
+                self._problems[scheme.path] = error
+        return self._problems[scheme.path]
 
     def checks(self, scheme: Scheme, level: str) -> list[Check]:
         """The checks of a level that the implementation's claims call for."""
+        if self.problem(scheme) is not None:
+            return []
         place = (scheme.path, level)
         if place not in self._checks:
             self._checks[place] = checks_of(scheme, level, self.subjects)
@@ -122,10 +163,11 @@ class Plan:
     @cached_property
     def everything(self) -> list[str]:
         """Ids of all checks of the schemes chosen: the reference claims all there is."""
-        if isinstance(self.implementation.adapter, Reference):
+        if self.implementation.name == "reference":
             return list(self.claimed)
-        every = subjects(Reference(), self.schemes)
-        return list(_by_id(self.chosen, lambda scheme, level: checks_of(scheme, level, every)))
+        every = subjects(reference_for(self.schemes)(), self.schemes)
+        whole = [scheme for scheme in self.chosen if self.problem(scheme) is None]
+        return list(_by_id(whole, lambda scheme, level: checks_of(scheme, level, every)))
 
     def judged(self, id: str, found: Execution) -> Execution:
         """What a check says in the light of the file of known failures and of --posenc-robust."""
@@ -156,18 +198,29 @@ def _by_id(
     }
 
 
-def _where_installed(argument: str) -> str:
-    """An id such as rope.yaml::golden in any folder means the installed scheme.
+def _demand_calls_of_their_own(schemes: Sequence[Scheme]) -> None:
+    """Raise UserError for a call that two schemes have: an adapter could not tell them apart."""
+    home: dict[str, Scheme] = {}
+    for scheme in schemes:
+        for name in scheme.calls:
+            other = home.setdefault(name, scheme)
+            if other is not scheme:
+                raise UserError(
+                    f"{scheme.path}: {other.id} has a call {name!r} already", "give it another name"
+                )
+
+
+def _where_known(argument: str, known: Sequence[Path]) -> str:
+    """An id such as rope.yaml::golden in any folder means the scheme of this name.
 
     Unless the folder has a scheme file of this name; any other file of this name is not meant.
     """
     name, colons, rest = argument.partition("::")
     # Pytest shows an id as seen from the folder one is in, such as ../../rope.yaml::golden.
-    installed, here = folder() / Path(name).name, Path(name)
+    meant = next((each for each in known if each.name == Path(name).name), None)
+    here = Path(name)
     own = here.is_dir() or (here.is_file() and is_scheme_file(here))
-    if own or not installed.is_file():
-        return argument
-    return f"{installed}{colons}{rest}"
+    return argument if own or meant is None else f"{meant}{colons}{rest}"
 
 
 def _scheme_files(arguments: Sequence[str]) -> list[Path]:

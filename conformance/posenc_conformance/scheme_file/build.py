@@ -34,6 +34,7 @@ def scheme_of(path: Path, raw: Mapping[str, Any]) -> Scheme:
         calls={name: _call(name, call) for name, call in raw["calls"].items()},
         conventions={name: _convention(name, axis) for name, axis in raw["conventions"].items()},
         accuracy=Accuracy(**accuracy),
+        provenance=raw.get("provenance", {}),
         goldens=tuple(map(_golden, raw["goldens"])),
         published=tuple(Published(**({"note": ""} | item)) for item in raw["published"]),
         invariants=tuple(Invariant(**_scoped(item)) for item in raw["invariants"]),
@@ -94,13 +95,14 @@ def _golden(raw: Mapping[str, Any]) -> Golden:
         arguments=raw["arguments"],
         values=raw["expect"].get("values"),
         probes=raw["expect"].get("probes"),
-        provenance=raw.get("provenance", {}),
+        sha256=raw.get("sha256", ""),
     )
 
 
 def _deviation(raw: Mapping[str, Any]) -> Deviation:
-    rest = {key: raw[key] for key in ("id", "call", "description", "effect")}
-    return Deviation(kind=raw["class"], links=tuple(raw.get("links", ())), **rest)
+    rest = {key: raw[key] for key in ("id", "description", "effect")}
+    calls = tuple(raw.get("calls", ())) or (raw["call"],)
+    return Deviation(calls=calls, kind=raw["class"], links=tuple(raw.get("links", ())), **rest)
 
 
 def _desideratum(name: str, raw: Mapping[str, Any]) -> Desideratum:

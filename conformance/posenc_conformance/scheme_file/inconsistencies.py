@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from posenc_conformance.scheme_file.model import Point, Scheme
+from posenc_conformance.scheme_file.model import Deviation, Point, Scheme
 
 Problem = tuple[Sequence[str | int], str]
 
@@ -51,6 +51,11 @@ def _unproved(scheme: Scheme) -> Iterator[Problem]:
 
 
 def _dangling(scheme: Scheme, where: tuple[str | int, ...], item: Any) -> Iterator[Problem]:
+    if isinstance(item, Deviation):
+        for name in item.calls:
+            if name not in scheme.calls:
+                yield (*where, "calls"), f"{name!r} is not among the calls"
+        return
     call = scheme.calls.get(item.call)
     if call is None:
         yield (*where, "call"), f"{item.call!r} is not among the calls"

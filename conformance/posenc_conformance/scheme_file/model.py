@@ -80,7 +80,8 @@ class Golden:
     arguments: RawArguments
     values: Sequence[Any] | None
     probes: Sequence[Sequence[float]] | None
-    provenance: Mapping[str, str]
+    sha256: str
+    """Of what it says; empty if its values are not written yet."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class Deviation:
     """A named, known mistake."""
 
     id: str
-    call: str
+    calls: tuple[str, ...]
     kind: str
     description: str
     effect: str
@@ -181,6 +182,7 @@ class Scheme:
     calls: Mapping[str, Call]
     conventions: Mapping[str, Convention]
     accuracy: Accuracy
+    provenance: Mapping[str, str]
     goldens: tuple[Golden, ...]
     published: tuple[Published, ...]
     invariants: tuple[Invariant, ...]

@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from posenc_conformance.scheme_file.inconsistencies import inconsistencies
 from posenc_conformance.scheme_file.model import Scheme
 
 MARK = "posenc-scheme:"
+FORMAT = 2
 SCHEMA_NAME = "scheme.schema.json"
 LARGEST = 1_000_000
 """Values of a scheme file with its aliases written out."""
@@ -33,9 +37,52 @@ def folder() -> Path:
     )
 
 
+GROUP = "posenc.schemes"
+"""Entry points of packages that bring scheme files of their own."""
+
+
 def paths() -> list[Path]:
-    """The scheme files, sorted by name."""
-    return sorted(folder().glob("*.yaml"))
+    """The scheme files of the installed spec, sorted by name, then those of other packages."""
+    own = (each for home in _homes() for each in scheme_files(home))
+    return [*sorted(folder().glob("*.yaml")), *own]
+
+
+def scheme_files(place: Path) -> list[Path]:
+    """The scheme files in a folder, sorted by name."""
+    return sorted(each for each in place.glob("*.yaml") if is_scheme_file(each))
+
+
+def in_folders(folders: Sequence[str]) -> list[Path]:
+    """The scheme files of the folders that --posenc-schemes names.
+
+    Raises UserError for a folder without any.
+    """
+    found: list[Path] = []
+    for name in folders:
+        files = scheme_files(Path(name)) if Path(name).is_dir() else []
+        if not files:
+            raise UserError(
+                f"--posenc-schemes={name}: there is no scheme file in this folder",
+                f"a scheme file ends in .yaml and begins with {MARK} {FORMAT}",
+            )
+        found += [each.resolve() for each in files]
+    return found
+
+
+@lru_cache(maxsize=1)
+def _homes() -> tuple[Path, ...]:
+    """Folders of the packages that bring schemes."""
+    found = []
+    for point in sorted(entry_points(group=GROUP)):
+        spec = find_spec(point.value)
+        if spec is None or not spec.submodule_search_locations:
+            raise UserError(
+                f"the entry point {point.name!r} of {GROUP} names {point.value!r}, which is no "
+                "package",
+                "name the package in whose folder the scheme files are",
+            )
+        found.append(Path(spec.submodule_search_locations[0]))
+    return tuple(found)
 
 
 def is_scheme_file(path: Path) -> bool:
@@ -82,6 +129,11 @@ def _valid(path: Path, text: str) -> Any:
         raise UserError(f"{path}: it is nested too deeply", "no scheme needs that") from None
     if size > LARGEST:
         raise UserError(f"{path}: its aliases expand to {size:,} values", "write it out") from None
+    if isinstance(raw, dict) and (version := raw.get("posenc-scheme")) in range(1, FORMAT):
+        raise UserError(
+            f"{path}: its format is {version}; this kit reads format {FORMAT}",
+            "the site's page on stability says how to bring a file up to date",
+        )
     try:
         _validator()(raw)
     except fastjsonschema.JsonSchemaValueException as error:
@@ -108,9 +160,18 @@ def _size(raw: Any) -> int:
     return size(raw)
 
 
-def load_all() -> list[Scheme]:
-    """Every scheme of the installed spec."""
-    return [load(path) for path in paths()]
+def load_all(folders: Sequence[str] = ()) -> list[Scheme]:
+    """Every scheme of the installed spec, of packages that bring some, and of some folders."""
+    return [load(path) for path in (*paths(), *in_folders(folders))]
+
+
+def readable() -> list[Scheme]:
+    """The same without files that cannot be read: a scheme that is half-made breaks only itself."""
+    found = []
+    for path in paths():
+        with suppress(UserError):
+            found.append(load(path))
+    return found
 
 
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

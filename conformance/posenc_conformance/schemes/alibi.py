@@ -6,8 +6,20 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
-from posenc_conformance.judge.arrays import Array, Floats, fine, lattice, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC
+from posenc_conformance.families.biases import (
+    averaged,
+    distance_shifted,
+    last_queries,
+    negated,
+    pairs,
+    queries_from_zero,
+    toeplitz,
+    vjp_linearity,
+    with_gradient,
+)
+from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep
+from posenc_conformance.judge.arrays import Array, Floats, fine, narrowed
+from posenc_conformance.judge.bounded import ARITHMETIC, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 
@@ -30,16 +42,15 @@ def vjp_error_terms(case: Case) -> ErrorTerms:
 
 def distances(case: Case, form: str | None = None) -> Floats:
     """What the slopes are multiplied with, 0 where a mask hides it: the bias of a slope of 1."""
-    form = form or str(case.conventions["form"])
-    q_len, k_len = case.parameter("q_len"), case.parameter("k_len")
-    key, query = np.arange(k_len), np.arange(k_len - q_len, k_len)[:, None]
+    lag = lags(case)
+    key = np.broadcast_to(np.arange(case.parameter("k_len")), lag.shape)
     return np.asarray(
         {
-            "causal": np.minimum(key - query, 0),
-            "symmetric": -np.abs(key - query),
-            "first-key": key + 0 * query,
-            "last-key": key - (k_len - 1) + 0 * query,
-        }[form],
+            "causal": np.minimum(-lag, 0),
+            "symmetric": -np.abs(lag),
+            "first-key": key,
+            "last-key": key - (case.parameter("k_len") - 1),
+        }[form or str(case.conventions["form"])],
         dtype=np.float64,
     )
 
@@ -58,20 +69,14 @@ def slopes_arguments(trial: Trial) -> dict[str, Any]:
 
 
 def bias_arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, queries and keys; as many queries as keys, or fewer."""
-    k_len = trial.choose("k_len", (6, 1, 2, 9, 33))
-    q_len = k_len - trial.pick.integer(0, min(3, k_len - 1))
-    return {
-        "heads": trial.choose("heads", HEADS),
-        "q_len": trial.choose("q_len", (q_len,)),
-        "k_len": k_len,
-    }
+    """A few heads, queries and keys."""
+    return lengths(trial, heads=HEADS)
 
 
 def vjp_arguments(trial: Trial) -> dict[str, Any]:
     """A gradient of a few heads, queries and keys."""
-    shape = bias_arguments(trial)
-    return {"gradient": fine((shape["heads"], shape["q_len"], shape["k_len"]))}
+    chosen = bias_arguments(trial)
+    return with_gradient(chosen, chosen.pop("heads"))
 
 
 def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -80,10 +85,6 @@ def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield {"gradient": fine((heads, 2, 5))}
     yield {"gradient": fine((2, 0, 3))}
     yield {"gradient": fine((1, 130, 130))}
-
-
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Slopes have no positions."""
 
 
 def bias_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
@@ -120,13 +121,10 @@ def leading_heads(case: Case) -> int:
 
 def geometric(trial: Trial) -> None:
     """For a power of two each slope is the first one's power: m_h = m_1 ** h."""
-    answer = trial.answer(**slopes_arguments(trial))
-    some = leading_heads(answer.case)
-    y, e = answer.values[:some], answer.bound[:some]
-    trial.within(
-        answer,
+    y = trial.answer(**slopes_arguments(trial))
+    y = y[: leading_heads(y.case)]
+    trial.zero(
         y[:-1] * y[0] - y[1:],
-        e[:-1] * y[0] + e[0] * y[:-1] + e[0] * e[:-1] + e[1:] + ARITHMETIC * y[1:],
         "the slopes are not a geometric progression whose ratio is the first one",
     )
 
@@ -149,121 +147,44 @@ def slope_product(trial: Trial) -> None:
 
 def interpolation(trial: Trial) -> None:
     """Slopes beyond a power of two P are every second one of 2P, the first of them first."""
-    chosen = slopes_arguments(trial)
-    heads = chosen["heads"]
+    heads = slopes_arguments(trial)["heads"]
     few, twice = below_power(heads), 2 * below_power(heads)
-    if any(value not in trial.scope.parameters.get("heads", (value,)) for value in (few, twice)):
+    if not trial.allows("heads", few, twice):
         return
-    answer = trial.answer(**chosen)
-    small, large = trial.answer(heads=few), trial.answer(heads=twice)
-    expected = np.concatenate([small.values, large.values[0::2][: heads - few]])
-    bound = np.concatenate([small.bound, large.bound[0::2][: heads - few]])
-    trial.within(
-        answer,
-        answer.values - expected,
-        answer.bound + bound,
-        f"the slopes of {heads} heads are not those of {few}, then every second of {twice}",
-    )
-
-
-def toeplitz(trial: Trial) -> None:
-    """The bias depends on the distance between key and query only."""
-    answer = trial.answer(**bias_arguments(trial))
-    seen = np.where(np.isfinite(answer.case.truth), answer.values, 0.0)
-    both = np.isfinite(answer.case.truth[:, 1:, 1:])
-    trial.within(
-        answer,
-        np.where(both, seen[:, 1:, 1:] - seen[:, :-1, :-1], 0.0),
-        answer.bound[:, 1:, 1:] + answer.bound[:, :-1, :-1],
-        "the bias is not constant along the diagonals",
-    )
+    y, small, large = (trial.answer(heads=number) for number in (heads, few, twice))
+    text = f"the slopes of {heads} heads are not those of {few}, then every second of {twice}"
+    trial.zero(y[:few] - small, text)
+    trial.zero(y[few:] - large[0::2][: heads - few], text)
 
 
 def row_constant(trial: Trial) -> None:
     """Every query has the same row: a constant per row away from the distance form."""
-    answer = trial.answer(**bias_arguments(trial))
-    trial.within(
-        answer,
-        answer.values[:, 1:] - answer.values[:, :-1],
-        answer.bound[:, 1:] + answer.bound[:, :-1],
-        "the rows of the bias differ",
-    )
+    y = trial.answer(**bias_arguments(trial))
+    trial.zero(y[:, 1:] - y[:, :-1], "the rows of the bias differ")
 
 
 def zero_place(trial: Trial) -> None:
     """The bias is exactly 0 where the form says: at the query, the first key or the last one."""
-    answer = trial.answer(**bias_arguments(trial))
-    q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
-    form = str(answer.case.conventions["form"])
-    places = {"first-key": np.zeros(q_len, int), "last-key": np.full(q_len, k_len - 1)}
-    key = places.get(form, np.arange(k_len - q_len, k_len))
-    there = answer.values[:, np.arange(q_len), key]
-    trial.within(answer, there, np.zeros(there.shape), "the bias is not 0 where it should be")
+    y = trial.answer(**bias_arguments(trial))
+    wrong = (y.case.truth == 0) & (y.values != 0)
+    trial.never(y, wrong, "the bias is not 0 where it should be")
 
 
 def straight(trial: Trial) -> None:
     """Along the keys the second difference vanishes, on either side of the query."""
-    answer = trial.answer(**bias_arguments(trial))
-    finite = np.isfinite(answer.case.truth)
-    y = np.where(finite, answer.values, 0.0)
-    q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
-    middle = np.arange(1, k_len - 1)
-    query = np.arange(k_len - q_len, k_len)[:, None]
-    bent = (middle == query) if answer.case.conventions["form"] == "symmetric" else (middle < 0)
-    use = finite[..., 2:] & ~bent
-    trial.within(
-        answer,
-        np.where(use, y[..., 2:] - 2 * y[..., 1:-1] + y[..., :-2], 0.0),
-        answer.bound[..., 2:] + 2 * answer.bound[..., 1:-1] + answer.bound[..., :-2],
-        "the bias is not a straight line along the keys",
-    )
-
-
-def last_queries(trial: Trial) -> None:
-    """Fewer queries are the last rows of as many queries as keys."""
-    chosen = bias_arguments(trial)
-    q_len, k_len = chosen["q_len"], chosen["k_len"]
-    if any(n not in trial.scope.parameters.get("q_len", (n,)) for n in (1, k_len)):
-        return
-    answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
-    seen = np.isfinite(answer.case.truth)
-    last = whole.values[:, k_len - q_len :]
-    trial.within(
-        answer,
-        np.where(seen, answer.values, 0.0) - np.where(seen, last, 0.0),
-        answer.bound + whole.bound[:, k_len - q_len :],
-        "with fewer queries than keys the queries are not the last ones",
-    )
+    y = trial.answer(**bias_arguments(trial))
+    bent = (lags(y.case) == 0) & (y.case.conventions["form"] == "symmetric")
+    second = y[..., 2:] - 2 * y[..., 1:-1] + y[..., :-2]
+    trial.zero(second.where(~bent[:, 1:-1]), "the bias is not a straight line along the keys")
 
 
 def symmetric(trial: Trial) -> None:
     """Query and key may change places."""
     chosen = bias_arguments(trial)
     chosen["q_len"] = trial.choose("q_len", (chosen["k_len"],))
-    if chosen["q_len"] != chosen["k_len"]:
-        return
-    answer = trial.answer(**chosen)
-    trial.within(
-        answer,
-        answer.values - np.swapaxes(answer.values, 1, 2),
-        answer.bound + np.swapaxes(answer.bound, 1, 2),
-        "the bias is not symmetric in query and key",
-    )
-
-
-def vjp_linearity(trial: Trial) -> None:
-    """vjp(a f + b g) = a vjp(f) + b vjp(g)."""
-    chosen = vjp_arguments(trial)
-    f = lattice(chosen["gradient"].shape)  # of few bits, so that the sum below is exact
-    g = np.roll(f, 5)
-    both = trial.answer(gradient=f / 2 - g / 4)
-    one, other = trial.answer(gradient=f), trial.answer(gradient=g)
-    trial.within(
-        both,
-        both.values - (one.values / 2 - other.values / 4),
-        both.bound + one.bound / 2 + other.bound / 4,
-        "the result is not linear in the gradient",
-    )
+    if chosen["q_len"] == chosen["k_len"]:
+        y = trial.answer(**chosen)
+        trial.zero(y - y.swapped(1, 2), "the bias is not symmetric in query and key")
 
 
 def vjp_of_slopes(trial: Trial) -> None:
@@ -272,14 +193,9 @@ def vjp_of_slopes(trial: Trial) -> None:
     case = trial.case(**chosen)
     slope = 1 / max(case.parameter("k_len"), 1)  # small enough for float16
     unit = np.broadcast_to(slope * distances(case), chosen["gradient"].shape)
-    answer = trial.answer(gradient=unit)
-    expected = (answer.case.arguments["gradient"] * distances(case)).sum(axis=(1, 2))
-    trial.within(
-        answer,
-        answer.values - expected,
-        answer.bound + ARITHMETIC * expected,
-        "the derivative by a slope is not the distance",
-    )
+    y = trial.answer(gradient=unit)
+    expected = (y.given("gradient") * Exact(distances(case))).sum(axis=(1, 2))
+    trial.zero(y - expected, "the derivative by a slope is not the distance")
 
 
 def slopes_models(case: Case, got: Floats) -> Iterator[Model]:
@@ -338,45 +254,29 @@ def bias_slopes_models(case: Case, got: Floats) -> Iterator[Model]:
         yield Model(model.explanation, case.truth * ratio[:, None, None])
 
 
-def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """Keys far away favoured."""
-    yield Model("matches the bias with the sign flipped", -case.truth)
-
-
 other_forms = other_conventions("form", "matches the {value} form; {claimed} was claimed")
 
 
 def form_swapped(case: Case, got: Floats) -> Iterator[Model]:
     """Another form, or the causal one without its mask."""
     yield from other_forms(case, got)
-    distance = signed_distance(case, case.arguments["k_len"] - case.arguments["q_len"])
-    bias = slope_of_each_head(case)[:, None, None] * distance
+    bias = slope_of_each_head(case)[:, None, None] * -lags(case)
     yield Model("matches m (j - i) on both sides of the query", bias)
 
 
-def signed_distance(case: Case, first: int) -> Floats:
-    """Key minus query, the first query standing at ``first``."""
-    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
-    return np.asarray(np.arange(k_len) - (first + np.arange(q_len))[:, None], dtype=np.float64)
+def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
+    """The bias if the queries stood at these positions, with the mask and without."""
+    slopes, lag = slope_of_each_head(case)[:, None, None], lags(case, query)
+    if case.conventions["form"] == "symmetric":
+        yield -slopes * np.abs(lag)
+    elif case.conventions["form"] == "causal":
+        yield -slopes * lag
+        yield -slopes * np.maximum(lag, 0)
 
 
-def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
-    """Query i taken to stand at position i, although there are more keys than queries."""
-    form = case.conventions["form"]
-    if case.arguments["q_len"] == case.arguments["k_len"] or form not in ("causal", "symmetric"):
-        return
-    distance = signed_distance(case, 0)
-    seen = [-np.abs(distance)] if form == "symmetric" else [distance, np.minimum(distance, 0)]
-    for each in seen:
-        bias = slope_of_each_head(case)[:, None, None] * each
-        yield Model("matches queries that start at position 0", bias)
-
-
-def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """A distance of one for the query itself."""
-    slopes = slope_of_each_head(case)[:, None, None]
-    for shift in (1, -1):
-        yield Model(f"matches distances shifted by {shift:+d}", case.truth + shift * slopes)
+def shifted(case: Case, shift: int) -> Floats:
+    """The bias with so much added to all distances."""
+    return np.asarray(case.truth + shift * slope_of_each_head(case)[:, None, None])
 
 
 def gathered(case: Case, distance: Floats) -> Floats:
@@ -390,24 +290,8 @@ def gradient_form_swapped(case: Case, got: Floats) -> Iterator[Model]:
         if form != case.conventions["form"]:
             explanation = f"matches the gradient of the {form} form"
             yield Model(explanation, gathered(case, distances(case, str(form))))
-    unmasked = (
-        distances(case, "first-key")
-        - distances(case, "first-key").diagonal(case.parameter("k_len") - case.parameter("q_len"))[
-            :, None
-        ]
-    )
+    unmasked = np.asarray(-lags(case), dtype=np.float64)
     yield Model("matches distances on both sides of the query", gathered(case, unmasked))
-
-
-def gradient_sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances of the opposite sign."""
-    yield Model("matches distances of the opposite sign", -case.truth)
-
-
-def gradient_averaged(case: Case, got: Floats) -> Iterator[Model]:
-    """The mean over queries and keys."""
-    size = case.parameter("q_len") * case.parameter("k_len")
-    yield Model("matches the mean over queries and keys", case.truth / max(size, 1))
 
 
 def lists_of_slopes(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
@@ -445,14 +329,17 @@ INVARIANTS = {
         "interpolation": interpolation,
     },
     "alibi_bias": {
-        "toeplitz": toeplitz,
+        "toeplitz": toeplitz(bias_arguments),
         "row-constant": row_constant,
         "zero-place": zero_place,
         "straight": straight,
-        "last-queries": last_queries,
+        "last-queries": last_queries(bias_arguments),
         "symmetric": symmetric,
     },
-    "alibi_bias_vjp": {"vjp-linearity": vjp_linearity, "vjp-of-slopes": vjp_of_slopes},
+    "alibi_bias_vjp": {
+        "vjp-linearity": vjp_linearity(vjp_arguments),
+        "vjp-of-slopes": vjp_of_slopes,
+    },
 }
 DEVIATIONS = {
     "alibi_slopes": {
@@ -467,15 +354,15 @@ DEVIATIONS = {
         "bias-head-rule-swapped": other_conventions(
             "head_rule", "matches the {value} rule for heads; {claimed} was claimed"
         ),
-        "bias-sign-flipped": sign_flipped,
-        "queries-from-zero": queries_from_zero,
-        "distance-shifted": distance_shifted,
+        "bias-sign-flipped": negated("matches the bias with the sign flipped"),
+        "queries-from-zero": queries_from_zero(from_queries),
+        "distance-shifted": distance_shifted(shifted),
         "bias-slopes-spread-wrongly": bias_slopes_models,
         "narrow-bias": narrow_bias,
     },
     "alibi_bias_vjp": {
         "gradient-form-swapped": gradient_form_swapped,
-        "gradient-sign-flipped": gradient_sign_flipped,
-        "gradient-averaged": gradient_averaged,
+        "gradient-sign-flipped": negated("matches distances of the opposite sign"),
+        "gradient-averaged": averaged(pairs, what="queries and keys"),
     },
 }

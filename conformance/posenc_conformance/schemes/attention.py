@@ -1,14 +1,15 @@
 """Attention: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, lattice
-from posenc_conformance.judge.bounded import ARITHMETIC
+from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import InvariantCheck, Trial
 
@@ -129,10 +130,6 @@ def bias_arguments(trial: Trial) -> dict[str, Any]:
     return chosen | {"bias": 2 * fine(shape, 11)}
 
 
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """There are no positions."""
-
-
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
     """A single key, a single query of many keys, many queries, small heads and large ones."""
     for q_len, k_len, head_dim, v_dim in (
@@ -160,40 +157,29 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 def rows_sum_to_1(trial: Trial) -> None:
     """The weights of a query are parts of a whole."""
-    answer = trial.answer(**weights_arguments(trial))
-    trial.within(
-        answer,
-        answer.values.sum(axis=-1) - 1,
-        answer.bound.sum(axis=-1) + ARITHMETIC,
-        "the weights of a query do not add up to 1",
-    )
+    y = trial.answer(**weights_arguments(trial))
+    trial.zero(y.sum(axis=-1) - 1, "the weights of a query do not add up to 1")
 
 
 def keys_shifted(trial: Trial) -> None:
     """A vector added to all keys adds the same number to all logits of a row."""
     chosen = weights_arguments(trial)
     keys = lattice(chosen["k"].shape, 5)  # of few bits, so that the sum below is exact
-    answer = trial.answer(**(chosen | {"k": keys}))
-    moved = trial.answer(**(chosen | {"k": keys + 1}))
-    trial.within(
-        moved,
-        moved.values - answer.values,
-        moved.bound + answer.bound,
-        "adding 1 to every channel of every key changes the weights",
-    )
+    y, moved = (trial.answer(**(chosen | {"k": each})) for each in (keys, keys + 1))
+    trial.zero(moved - y, "adding 1 to every channel of every key changes the weights")
+
+
+def order_of(rows: Floats) -> npt.NDArray[np.int64]:
+    """The order of rows of which the last comes first."""
+    return np.roll(np.arange(rows.shape[-2]), 1)
 
 
 def keys_permuted(trial: Trial) -> None:
     """Columns follow the keys."""
     chosen = weights_arguments(trial)
-    answer = trial.answer(**chosen)
-    turned = trial.answer(**(chosen | {"k": np.roll(chosen["k"], 1, axis=-2)}))
-    trial.within(
-        turned,
-        turned.values - np.roll(answer.values, 1, axis=-1),
-        turned.bound + np.roll(answer.bound, 1, axis=-1),
-        "the weights of permuted keys are not the permuted weights",
-    )
+    order = order_of(chosen["k"])
+    y, turned = trial.answer(**chosen), trial.answer(**(chosen | {"k": chosen["k"][..., order, :]}))
+    trial.zero(turned - y[..., order], "the weights of permuted keys are not the permuted weights")
 
 
 def rows_permuted(arguments: Callable[[Trial], dict[str, Any]], what: str) -> InvariantCheck:
@@ -201,12 +187,11 @@ def rows_permuted(arguments: Callable[[Trial], dict[str, Any]], what: str) -> In
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
-        answer = trial.answer(**chosen)
-        turned = trial.answer(**(chosen | {"q": np.roll(chosen["q"], 1, axis=-2)}))
-        trial.within(
-            turned,
-            turned.values - np.roll(answer.values, 1, axis=-2),
-            turned.bound + np.roll(answer.bound, 1, axis=-2),
+        order = order_of(chosen["q"])
+        y = trial.answer(**chosen)
+        turned = trial.answer(**(chosen | {"q": chosen["q"][..., order, :]}))
+        trial.zero(
+            turned - y[..., order, :],
             f"the {what} of permuted queries are not the permuted {what}",
         )
 
@@ -229,9 +214,8 @@ def later_unseen(arguments: Callable[[Trial], dict[str, Any]], what: str) -> Inv
                 changed[name] = chosen[name].copy()
                 changed[name][..., last:, :] = 2 - changed[name][..., last:, :]
         after = trial.answer(**changed)
-        same = (after.values - before.values)[..., : row + 1, :]
-        text = f"keys after query {row} change its {what}"
-        trial.within(after, same, np.zeros(same.shape), text)
+        wrong = (after.values != before.values)[..., : row + 1, :]
+        trial.never(after, wrong, f"keys after query {row} change its {what}")
 
     return check
 
@@ -239,50 +223,39 @@ def later_unseen(arguments: Callable[[Trial], dict[str, Any]], what: str) -> Inv
 def values_permuted_too(trial: Trial) -> None:
     """Keys and values in another order."""
     chosen = output_arguments(trial)
-    answer = trial.answer(**chosen)
-    turned = {name: np.roll(chosen[name], 1, axis=-2) for name in ("k", "v")}
-    other = trial.answer(**(chosen | turned))
-    trial.within(
-        other,
-        other.values - answer.values,
-        other.bound + answer.bound,
-        "keys and values permuted together change the output",
-    )
+    order = order_of(chosen["k"])
+    turned = {name: chosen[name][..., order, :] for name in ("k", "v")}
+    y, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
+    trial.zero(other - y, "keys and values permuted together change the output")
 
 
 def within_the_values(trial: Trial) -> None:
     """Outputs are means."""
-    answer = trial.answer(**output_arguments(trial))
-    v, shown = answer.case.arguments["v"], seen(answer.case)
+    y = trial.answer(**output_arguments(trial))
+    v, shown = y.case.arguments["v"], seen(y.case)
     rows = np.where(shown[:, :, None], v[..., None, :, :], np.nan)
     low, high = np.nanmin(rows, axis=-2), np.nanmax(rows, axis=-2)
-    outside = np.maximum(answer.values - high, 0) + np.maximum(low - answer.values, 0)
-    trial.within(answer, outside, answer.bound, "an output lies outside of the values seen")
+    for outside in (y - Exact(high), Exact(low) - y):
+        trial.zero(outside.positive(), "an output lies outside of the values seen")
 
 
 def bias_of_a_row(trial: Trial) -> None:
     """A number added to a whole row of the bias."""
     chosen = bias_arguments(trial)
     bias = lattice(chosen["bias"].shape, 11)  # of few bits, so that the sum below is exact
-    answer = trial.answer(**(chosen | {"bias": bias}))
-    moved = trial.answer(**(chosen | {"bias": bias + 1}))
-    trial.within(
-        moved,
-        moved.values - answer.values,
-        moved.bound + answer.bound,
-        "adding 1 to the bias of every key changes the output",
-    )
+    y, moved = (trial.answer(**(chosen | {"bias": each})) for each in (bias, bias + 1))
+    trial.zero(moved - y, "adding 1 to the bias of every key changes the output")
 
 
 def no_bias(trial: Trial) -> None:
     """A bias of zeros."""
     chosen = bias_arguments(trial)
-    answer = trial.answer(**(chosen | {"bias": 0 * chosen["bias"]}))
-    plain = answer.case.scheme.calls["attention"]
-    given = {name: answer.case.arguments[name] for name in ("q", "k", "v")}
-    mask = {"mask": answer.case.conventions["mask"]}
-    expected = Case(answer.case.scheme, plain, mask, given, answer.case.dtype).truth
-    trial.within(answer, answer.values - expected, answer.bound, "a bias of zeros has an effect")
+    y = trial.answer(**(chosen | {"bias": 0 * chosen["bias"]}))
+    plain = y.case.scheme.calls["attention"]
+    given = {name: y.case.arguments[name] for name in ("q", "k", "v")}
+    mask = {"mask": y.case.conventions["mask"]}
+    expected = Case(y.case.scheme, plain, mask, given, y.case.dtype).truth
+    trial.zero(y - Exact(expected), "a bias of zeros has an effect")
 
 
 Weights = Callable[[Case, Floats], Iterator[tuple[str, Floats]]]

@@ -1,6 +1,6 @@
 """Contextual positions: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,13 +8,31 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.families.lengths import lags, lengths
+from posenc_conformance.families.scores import (
+    alike,
+    content_alone,
+    dots,
+    last_queries,
+    sizes,
+    sweep,
+    zeros,
+)
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 
 OPEN = 30.0
 """A logit at which a gate differs from 1 by less than 1e-13."""
+SIZES_OF = (
+    (1, 2, 2, 3, 1),
+    (9, 3, 5, 5, 3),
+    (1, 4, 4, 64, 16),
+    (2, 1, 40, 6, 41),
+    (1, 65, 65, 2, 9),
+)
+"""Odd and even heads, powers of two and not; tables of one row and of many."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +60,10 @@ class Parts:
         return np.where(self.seen, self.content + term, 0.0)
 
 
-def parts(case: Case, sizes: bool = False) -> Parts:
+def parts(case: Case, size: bool = False) -> Parts:
     """Those of a case; or sums of magnitudes in place of products."""
     arrays = [case.arguments[name] for name in ("q", "k", "table")]
-    q, k, table = map(np.abs, arrays) if sizes else arrays
+    q, k, table = map(np.abs, arrays) if size else arrays
     content = q @ np.swapaxes(k, 1, 2) / root(case)
     divisor = root(case) if case.conventions["scaling"] == "sum" else 1.0
     seen = seen_keys(case)
@@ -59,8 +77,7 @@ def root(case: Case) -> float:
 
 def seen_keys(case: Case) -> npt.NDArray[np.bool_]:
     """Keys up to each query: shape [q_len, k_len]."""
-    q_len, k_len = int(case.parameter("q_len")), int(case.parameter("k_len"))
-    return np.asarray(np.arange(k_len) <= np.arange(k_len - q_len, k_len)[:, None])
+    return lags(case) >= 0
 
 
 def sigmoid(values: Floats) -> Floats:
@@ -92,7 +109,7 @@ def error_terms(case: Case) -> ErrorTerms:
     An error of the position moves the term along a broken line, by at most the error times the
     steepest of the pieces that it can reach. Reaching beyond the table costs nothing.
     """
-    found, sizes = parts(case), parts(case, sizes=True)
+    found, sizes = parts(case), parts(case, size=True)
     angle = float(case.parameter("head_dim") + case.parameter("k_len"))
     counts = np.where(found.seen, found.gates + sizes.content / 4, 0.0)
     position, weight = found.positions, counted(counts)
@@ -115,10 +132,10 @@ def roundings(case: Case, angle: float) -> float:
 
 def arguments(trial: Trial) -> dict[str, Any]:
     """A few heads, queries and keys; gates from nearly closed to nearly open."""
-    k_len = trial.choose("k_len", (6, 1, 2, 9))
-    q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, min(3, k_len - 1)),))
+    chosen = lengths(trial, (6, 1, 2, 9))
     heads, head_dim = trial.choose("heads", (2, 1, 3)), trial.choose("head_dim", (4, 1, 6, 16))
-    return arrays(heads, q_len, k_len, head_dim, trial.choose("npos", (4, 1, 2, 7, 12)))
+    npos = trial.choose("npos", (4, 1, 2, 7, 12))
+    return arrays(heads=heads, head_dim=head_dim, npos=npos, **chosen)
 
 
 def arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> dict[str, Any]:
@@ -130,61 +147,33 @@ def arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> dict
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys, some of them beyond the table."""
-    usual = {"heads": 2, "q_len": 2, "k_len": min(largest, 300) + 1, "head_dim": 4, "npos": 64}
-    usual |= parameters
-    return arrays(**(usual | {"q_len": min(usual["q_len"], usual["k_len"])}))
-
-
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Odd and even heads, powers of two and not; tables of one row and of many."""
-    for chosen in (
-        (1, 2, 2, 3, 1),
-        (9, 3, 5, 5, 3),
-        (1, 4, 4, 64, 16),
-        (2, 1, 40, 6, 41),
-        (1, 65, 65, 2, 9),
-    ):
-        yield arrays(*chosen)
-
-
 def scale_of_table(case: Case) -> float:
     """The largest sum of magnitudes that a product with a row has."""
-    return float(np.max(parts(case, sizes=True).by_row, initial=0.0))
+    return float(np.max(parts(case, size=True).by_row, initial=0.0))
 
 
-def visible(answer: Answer) -> tuple[Floats, Floats]:
-    """Values and bounds, 0 where keys are hidden."""
-    seen = seen_keys(answer.case)
-    return np.where(seen, answer.values, 0.0), np.where(seen, answer.bound, 0.0)
+def by_row(answer: Answer) -> Answer:
+    """Products of queries with rows of the table, divided too if the sum is."""
+    dot = dots(answer, "q", "table")
+    return dot / root(answer.case) if answer.case.conventions["scaling"] == "sum" else dot
 
 
-def zero_table(trial: Trial) -> None:
-    """With a table of zeros the logits are those of ordinary attention."""
-    chosen = arguments(trial)
-    answer = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
-    values, bound = visible(answer)
-    content = parts(answer.case).with_term(np.zeros(()))
-    trial.within(
-        answer,
-        values - content,
-        bound + ARITHMETIC * parts(answer.case, sizes=True).content,
-        "with a table of zeros the logits are not q.k / sqrt(head_dim)",
-    )
+def logits_at(answer: Answer, positions: Floats) -> Answer:
+    """The logits with keys at these positions, the same for all heads: [q_len, k_len]."""
+    rows = by_row(answer)
+    position = np.clip(positions, 0, rows.values.shape[-1] - 1)
+    below, above = (whole(position).astype(np.int64) for whole in (np.floor, np.ceil))
+    query, share = np.arange(len(position))[:, None], position - below
+    term = rows[:, query, below] * Exact(1 - share) + rows[:, query, above] * Exact(share)
+    return dots(answer, "q", "k") / root(answer.case) + term
 
 
 def constant_table(trial: Trial) -> None:
     """A table of equal rows c adds the same to all of a row, wherever the keys stand."""
     chosen = arguments(trial)
-    rows = np.broadcast_to(chosen["table"][:1], chosen["table"].shape)
-    answer = trial.answer(**(chosen | {"table": rows}))
-    values, bound = visible(answer)
-    found = parts(answer.case)
-    trial.within(
-        answer,
-        values - found.with_term(found.by_row[..., :1]),
-        bound + ARITHMETIC * (np.abs(found.content) + scale_of_table(answer.case)),
+    y = trial.answer(**(chosen | alike(chosen, "table")))
+    trial.zero(
+        y - logits_at(y, np.zeros(seen_keys(y.case).shape)),
         "a table of equal rows c does not add q.c everywhere",
     )
 
@@ -192,22 +181,16 @@ def constant_table(trial: Trial) -> None:
 def half_gates(trial: Trial) -> None:
     """Keys of zeros have gates of 1/2: key j stands at position (i - j + 1) / 2."""
     chosen = arguments(trial)
-    answer = trial.answer(**(chosen | {"k": np.zeros_like(chosen["k"])}))
-    values, bound = visible(answer)
-    found = parts(answer.case)
-    half = np.broadcast_to(distances(answer.case) / 2, found.content.shape)
-    trial.within(
-        answer,
-        values - found.logits(half),
-        bound + ARITHMETIC * scale_of_table(answer.case),
+    y = trial.answer(**(chosen | zeros(chosen, "k")))
+    trial.zero(
+        y - logits_at(y, distances(y.case) / 2),
         "with keys of zeros, key j does not stand at position (i - j + 1) / 2",
     )
 
 
 def distances(case: Case) -> Floats:
     """i - j + 1, the number of keys from j to i: shape [q_len, k_len]."""
-    q_len, k_len = int(case.parameter("q_len")), int(case.parameter("k_len"))
-    return np.asarray(np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len) + 1.0)
+    return np.asarray(lags(case) + 1.0)
 
 
 def saturated_gates(trial: Trial) -> None:
@@ -216,22 +199,19 @@ def saturated_gates(trial: Trial) -> None:
     side = trial.pick.one_of((1, -1))
     q, k = chosen["q"].copy(), np.zeros_like(chosen["k"])
     q[..., 0], k[..., 0] = 1.0, side * OPEN * np.sqrt(q.shape[-1])
-    answer = trial.answer(**(chosen | {"q": q, "k": k}))
-    values, bound = visible(answer)
-    found = parts(answer.case)
-    positions = distances(answer.case) if side > 0 else np.zeros(())
-    expected = found.logits(np.broadcast_to(positions, found.content.shape))
-    lost = distances(answer.case).max() * np.exp(1 - OPEN) * 2 * scale_of_table(answer.case)
+    y = trial.answer(**(chosen | {"q": q, "k": k}))
+    residual = y - logits_at(y, distances(y.case) if side > 0 else 0 * distances(y.case))
+    lost = distances(y.case).max() * np.exp(1 - OPEN) * 2 * scale_of_table(y.case)
     trial.within(
-        answer,
-        values - expected,
-        bound + lost + ARITHMETIC * (np.abs(found.content) + scale_of_table(answer.case)),
+        residual,
+        residual.values,
+        residual.bound + lost,
         "key j does not stand at i - j + 1 with all gates open, or not at 0 with all shut",
     )
 
 
-def measured_positions(trial: Trial) -> tuple[Answer, Floats, Floats] | None:
-    """Positions, by a table whose products with the queries are the row's number; and bounds."""
+def measured_positions(trial: Trial) -> Answer | None:
+    """Positions, by a table whose products with the queries are the row's number; hidden ones 0."""
     chosen = arguments(trial)
     k_len = chosen["k"].shape[1]
     rows = trial.choose("npos", (k_len + 1,))
@@ -242,37 +222,32 @@ def measured_positions(trial: Trial) -> tuple[Answer, Floats, Floats] | None:
     without = trial.answer(**(chosen | {"table": table}))
     counting = table.copy()
     counting[:, 0] = np.arange(rows)
-    answer = trial.answer(**(chosen | {"table": counting}))
-    (values, bound), (plain, plain_bound) = visible(answer), visible(without)
-    unit = root(answer.case) if answer.case.conventions["scaling"] == "sum" else 1.0
-    slack = ARITHMETIC * (np.abs(values) + np.abs(plain))
-    return answer, unit * (values - plain), unit * (bound + plain_bound + slack)
+    y = trial.answer(**(chosen | {"table": counting}))
+    position = (y - without).where(seen_keys(y.case))
+    return position * root(y.case) if y.case.conventions["scaling"] == "sum" else position
 
 
 def position_range(trial: Trial) -> None:
     """0 <= p <= i - j + 1."""
-    if (measured := measured_positions(trial)) is None:
+    if (position := measured_positions(trial)) is None:
         return
-    answer, position, bound = measured
-    most = np.maximum(distances(answer.case), 0.0)
-    outside = np.maximum(position - most, 0.0) + np.maximum(-position, 0.0)
-    trial.within(answer, outside, bound, "a position is below 0 or above i - j + 1")
+    most = Exact(np.maximum(distances(position.case), 0.0))
+    for outside in (position - most, -position):
+        trial.zero(outside.positive(), "a position is below 0 or above i - j + 1")
 
 
 def gate_steps(trial: Trial) -> None:
     """From a key to the one before it the position grows by that key's gate."""
-    if (measured := measured_positions(trial)) is None:
+    if (position := measured_positions(trial)) is None:
         return
-    answer, position, bound = measured
-    following, following_bound = (
-        np.concatenate([part[..., 1:], np.zeros_like(part[..., :1])], axis=-1)
-        for part in (position, bound)
-    )
-    gates = parts(answer.case).gates
+    k_len = position.values.shape[-1]
+    following = np.arange(1, k_len + 1) % k_len
+    step = position - position[..., following].where(following > 0)
+    found = parts(position.case)
     trial.within(
-        answer,
-        position - following - gates,
-        bound + following_bound + ARITHMETIC * (1 + np.abs(parts(answer.case).content)),
+        position,
+        step.values - found.gates,
+        step.bound + ARITHMETIC * (1 + np.abs(found.content)),
         "the positions of neighbouring keys do not differ by sigmoid(q.k / sqrt(head_dim))",
     )
 
@@ -280,36 +255,10 @@ def gate_steps(trial: Trial) -> None:
 def future_keys(trial: Trial) -> None:
     """Keys after a query change nothing for it."""
     chosen = arguments(trial)
-    answer = trial.answer(**chosen)
     other = chosen["k"].copy()
     other[:, -1] = -other[:, -1] + 1
-    changed = trial.answer(**(chosen | {"k": other}))
-    (values, bound), (after, after_bound) = visible(answer), visible(changed)
-    trial.within(
-        answer,
-        (after - values)[:, :-1],
-        (bound + after_bound)[:, :-1],
-        "the last key changes logits of queries before it",
-    )
-
-
-def last_queries(trial: Trial) -> None:
-    """Fewer queries are the last rows of as many queries as keys."""
-    chosen = arguments(trial)
-    heads, q_len, head_dim = chosen["q"].shape
-    k_len = chosen["k"].shape[1]
-    if k_len not in trial.scope.parameters.get("q_len", (k_len,)):
-        return
-    every = 4 * fine((heads, k_len, head_dim), 3)
-    whole = trial.answer(**(chosen | {"q": every}))
-    answer = trial.answer(**(chosen | {"q": every[:, k_len - q_len :].copy()}))
-    (values, bound), (rest, rest_bound) = visible(answer), visible(whole)
-    trial.within(
-        answer,
-        values - rest[:, k_len - q_len :],
-        bound + rest_bound[:, k_len - q_len :],
-        "with fewer queries than keys the queries are not the last ones",
-    )
+    y, changed = trial.answer(**chosen), trial.answer(**(chosen | {"k": other}))
+    trial.zero((y - changed)[:, :-1], "the last key changes logits of queries before it")
 
 
 def gates_unscaled(case: Case, got: Floats) -> Iterator[Model]:
@@ -388,18 +337,23 @@ def position_left_out(case: Case, got: Floats) -> Iterator[Model]:
 
 ERROR_TERMS = {"cope_scores": error_terms}
 ARGUMENTS = {"cope_scores": arguments}
-SWEEPS = {"cope_scores": sweep}
-SIZES = {"cope_scores": sizes}
+SWEEPS = {"cope_scores": sweep(arrays, npos=64)}
+SIZES = {"cope_scores": sizes(arrays, *SIZES_OF)}
 INVARIANTS = {
     "cope_scores": {
-        "zero-table": zero_table,
+        "zero-table": content_alone(
+            arguments,
+            root,
+            "with a table of zeros the logits are not q.k / sqrt(head_dim)",
+            "table",
+        ),
         "constant-table": constant_table,
         "half-gates": half_gates,
         "saturated-gates": saturated_gates,
         "position-range": position_range,
         "gate-steps": gate_steps,
         "future-keys": future_keys,
-        "last-queries": last_queries,
+        "last-queries": last_queries(arguments, size=4),
     }
 }
 DEVIATIONS = {

@@ -7,19 +7,22 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
-from posenc_conformance.families.scores import Integers, allowed, exact, products
+from posenc_conformance.families.lengths import Integers, no_sweep
+from posenc_conformance.families.masks import exact_terms
+from posenc_conformance.families.scores import (
+    content_alone,
+    exchanged,
+    products,
+    roles_exchanged,
+    toeplitz,
+    token_left_out,
+)
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 
 REACH = 210
 CONFIGURATIONS = ((256, 512), (4, 8), (8, 16), (9, 20), (32, 128), (128, 512))
-
-
-def bucket_terms(case: Case) -> ErrorTerms:
-    """Buckets are whole numbers."""
-    return ErrorTerms(np.zeros(()), np.zeros(()))
 
 
 def bucket_arguments(trial: Trial) -> dict[str, Any]:
@@ -62,24 +65,23 @@ def bucket_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 def odd(trial: Trial) -> None:
     """The opposite distance has the opposite bucket."""
-    answer = trial.answer(**bucket_arguments(trial))
-    wrong = answer.values != -answer.values[::-1]
-    exact(answer, trial, wrong, "opposite distances do not have opposite buckets")
+    y = trial.answer(**bucket_arguments(trial))
+    trial.zero(y + y[::-1], "opposite distances do not have opposite buckets")
 
 
 def monotone(trial: Trial) -> None:
     """A larger distance never has a lower bucket."""
-    answer = trial.answer(**bucket_arguments(trial))
-    exact(answer, trial, np.diff(answer.values) < 0, "a larger distance has a lower bucket")
+    y = trial.answer(**bucket_arguments(trial))
+    trial.zero((y[:-1] - y[1:]).positive(), "a larger distance has a lower bucket")
 
 
 def near_exactly(trial: Trial) -> None:
     """Up to half of the buckets every distance is its own bucket."""
-    answer = trial.answer(**bucket_arguments(trial))
-    relative = answer.case.arguments["relative_position"]
-    near = np.abs(relative) <= answer.case.arguments["num_buckets"] // 2
-    wrong = answer.values[near] != relative[near]
-    exact(answer, trial, wrong, "a short distance is not its own bucket")
+    y = trial.answer(**bucket_arguments(trial))
+    near = np.abs(y.case.arguments["relative_position"]) <= mid_of(y.case)
+    trial.zero(
+        y[near] - y.given("relative_position")[near], "a short distance is not its own bucket"
+    )
 
 
 def last_bucket(trial: Trial) -> None:
@@ -88,10 +90,9 @@ def last_bucket(trial: Trial) -> None:
     last = chosen["max_relative_positions"] - 1
     if last > trial.scope.max_position:
         return
-    answer = trial.answer(**(chosen | {"relative_position": np.array([-last, last])}))
-    highest = 2 * (chosen["num_buckets"] // 2) - 1
-    wrong = answer.values != np.array([-highest, highest])
-    exact(answer, trial, wrong, f"the distance {last} is not in bucket {highest}")
+    y = trial.answer(**(chosen | {"relative_position": np.array([-last, last])}))
+    highest = 2 * mid_of(y.case) - 1
+    trial.zero(y - np.array([-highest, highest]), f"the distance {last} is not in bucket {highest}")
 
 
 def far_together(trial: Trial) -> None:
@@ -99,11 +100,8 @@ def far_together(trial: Trial) -> None:
     chosen = bucket_arguments(trial)
     last = chosen["max_relative_positions"] - 1
     reach = min(5 * last, trial.scope.max_position)
-    answer = trial.answer(**(chosen | {"relative_position": np.arange(last, reach + 1)}))
-    highest = 2 * (chosen["num_buckets"] // 2) - 1
-    exact(
-        answer, trial, answer.values != highest, "a very large distance is not in the last bucket"
-    )
+    y = trial.answer(**(chosen | {"relative_position": np.arange(last, reach + 1)}))
+    trial.zero(y - (2 * mid_of(y.case) - 1), "a very large distance is not in the last bucket")
 
 
 def mid_of(case: Case) -> int:
@@ -295,10 +293,6 @@ def arguments_of(trial: Trial) -> dict[str, Any]:
     return v2_arguments(trial) if is_v2 else score_arguments(trial)
 
 
-def score_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """A square of tokens says nothing more when it is large."""
-
-
 def score_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Sequences longer and shorter than the span; many heads, channels and rows."""
     for heads, length, rows, head_dim in (
@@ -315,95 +309,30 @@ def score_sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield changed
 
 
-def plain(trial: Trial) -> None:
-    """Without relative positions only dot products are left, divided by sqrt(3 head_dim)."""
-    chosen = arguments_of(trial)
-    nothing = {name: np.zeros_like(chosen[name]) for name in ("q_r", "k_r")}
-    answer = trial.answer(**(chosen | nothing))
-    q, k = answer.case.arguments["q"], answer.case.arguments["k"]
-    trial.within(
-        answer,
-        answer.values - products(q, k) / divisor(answer.case),
-        answer.bound + ARITHMETIC * products(np.abs(q), np.abs(k)),
-        "without relative positions the logits are not q·k / sqrt(3 head_dim)",
-    )
-
-
-def translation(trial: Trial) -> None:
-    """Without the first token all others have the scores that they had."""
-    chosen = arguments_of(trial)
-    length = chosen["q"].shape[1]
-    if length == 1 or not allowed(trial, "length", length - 1):
-        return
-    rest = {name: chosen[name][:, 1:].copy() for name in ("q", "k")}
-    longer, shorter = trial.answer(**chosen), trial.answer(**(chosen | rest))
-    trial.within(
-        shorter,
-        shorter.values - longer.values[:, 1:, 1:],
-        shorter.bound + longer.bound[:, 1:, 1:],
-        "the first token's absence changes other tokens' scores",
-    )
-
-
-def toeplitz(trial: Trial) -> None:
-    """Where all tokens are alike, only their distance counts."""
-    chosen = arguments_of(trial)
-    alike = {
-        name: np.broadcast_to(chosen[name][:, :1], chosen[name].shape).copy() for name in ("q", "k")
-    }
-    answer = trial.answer(**(chosen | alike))
-    trial.within(
-        answer,
-        answer.values[:, 1:, 1:] - answer.values[:, :-1, :-1],
-        answer.bound[:, 1:, 1:] + answer.bound[:, :-1, :-1],
-        "logits of equal tokens differ along a diagonal",
-    )
-
-
 def constant_keys(trial: Trial) -> None:
     """A vector added to every row of k_r adds one number to each query's logits."""
     chosen = arguments_of(trial)
     few = lattice(chosen["k_r"].shape)  # of few bits, so that every dtype holds the sums
-    one, other = (
-        trial.answer(**(chosen | {"k_r": few})),
-        trial.answer(**(chosen | {"k_r": few + 1})),
-    )
-    q = one.case.arguments["q"]
-    trial.within(
-        one,
-        other.values - one.values - q.sum(axis=-1, keepdims=True) / divisor(one.case),
-        one.bound + other.bound + ARITHMETIC * np.abs(q).sum(axis=-1, keepdims=True),
+    one, other = (trial.answer(**(chosen | {"k_r": rows})) for rows in (few, few + 1))
+    added = one.given("q").sum(axis=-1, keepdims=True) / divisor(one.case)
+    trial.zero(
+        one + added - other,
         "a vector added to all rows of k_r does not add q·k_r / sqrt(3 head_dim) to every logit",
-    )
-
-
-def roles_exchanged(trial: Trial) -> None:
-    """With queries and keys exchanged, in content and in positions, the logits are transposed."""
-    chosen = arguments_of(trial)
-    swapped = {"q": chosen["k"], "k": chosen["q"], "q_r": chosen["k_r"], "k_r": chosen["q_r"]}
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | swapped))
-    trial.within(
-        one,
-        one.values - np.swapaxes(other.values, 1, 2),
-        one.bound + np.swapaxes(other.bound, 1, 2),
-        "exchanging queries and keys does not transpose the logits",
     )
 
 
 def roles_exchanged_mirrored(trial: Trial) -> None:
     """The same, with the tables' rows in the order of opposite distances."""
     chosen = arguments_of(trial)
-    mirror = {
+    mirrored = {
         name: np.concatenate([chosen[name][:, :1], chosen[name][:, :0:-1]], axis=1)
         for name in ("q_r", "k_r")
     }
-    swapped = {"q": chosen["k"], "k": chosen["q"], "q_r": mirror["k_r"], "k_r": mirror["q_r"]}
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | swapped))
+    turned = exchanged(chosen | mirrored, "q_r", "k_r")
+    one, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
     within = np.abs(placed(one.case, relative_of(one.case))) < span_of(one.case)
-    trial.within(
-        one,
-        np.where(within, one.values - np.swapaxes(other.values, 1, 2), 0.0),
-        one.bound + np.swapaxes(other.bound, 1, 2),
+    trial.zero(
+        (one - other.swapped(1, 2)).where(within),
         "exchanging queries and keys, and mirroring the tables, does not transpose the logits",
     )
 
@@ -415,8 +344,23 @@ def row_zero(trial: Trial) -> None:
     for table in other.values():
         table[:, 0] = 0.75
     one, changed = trial.answer(**chosen), trial.answer(**(chosen | other))
-    wrong = one.values != changed.values
-    exact(changed, trial, wrong, "row 0 of the tables changes the logits")
+    trial.never(changed, one.values != changed.values, "row 0 of the tables changes the logits")
+
+
+CONTENT_ALONE = content_alone(
+    arguments_of,
+    divisor,
+    "without relative positions the logits are not q·k / sqrt(3 head_dim)",
+    "q_r",
+    "k_r",
+)
+TRANSLATION = token_left_out(
+    arguments_of,
+    slice(1, None),
+    "the first token's absence changes other tokens' scores",
+    "q",
+    "k",
+)
 
 
 def table_reversed(case: Case, got: Floats) -> Iterator[Model]:
@@ -524,7 +468,7 @@ SHARED = {
     "rows-shifted": rows_shifted,
 }
 ERROR_TERMS = {
-    "deberta_bucket": bucket_terms,
+    "deberta_bucket": exact_terms,
     "deberta_scores": score_terms,
     "deberta_v2_scores": score_terms,
 }
@@ -535,8 +479,8 @@ ARGUMENTS = {
 }
 SWEEPS = {
     "deberta_bucket": bucket_sweep,
-    "deberta_scores": score_sweep,
-    "deberta_v2_scores": score_sweep,
+    "deberta_scores": no_sweep,
+    "deberta_v2_scores": no_sweep,
 }
 SIZES = {
     "deberta_bucket": bucket_sizes,
@@ -552,17 +496,17 @@ INVARIANTS = {
         "far-together": far_together,
     },
     "deberta_scores": {
-        "plain": plain,
-        "translation": translation,
-        "toeplitz": toeplitz,
+        "plain": CONTENT_ALONE,
+        "translation": TRANSLATION,
+        "toeplitz": toeplitz(arguments_of),
         "constant-keys": constant_keys,
-        "roles-exchanged": roles_exchanged,
+        "roles-exchanged": roles_exchanged(arguments_of, "q_r", "k_r"),
         "roles-exchanged-mirrored": roles_exchanged_mirrored,
     },
     "deberta_v2_scores": {
-        "v2-plain": plain,
-        "v2-translation": translation,
-        "v2-toeplitz": toeplitz,
+        "v2-plain": CONTENT_ALONE,
+        "v2-translation": TRANSLATION,
+        "v2-toeplitz": toeplitz(arguments_of),
         "v2-constant-keys": constant_keys,
         "v2-roles-exchanged-mirrored": roles_exchanged_mirrored,
         "row-zero": row_zero,

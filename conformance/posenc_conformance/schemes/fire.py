@@ -6,8 +6,19 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.families.biases import (
+    averaged,
+    distance_shifted,
+    heads_apart,
+    last_queries,
+    negated,
+    pairs,
+    queries_from_zero,
+    with_gradient,
+)
+from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep, queries
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 
@@ -24,15 +35,9 @@ def threshold_of(case: Case) -> float:
     return float(case.arguments.get("threshold", 512.0))
 
 
-def queries(case: Case) -> Floats:
-    """Positions of the queries, as a column."""
-    q_len, k_len = case.parameter("q_len"), case.parameter("k_len")
-    return np.arange(k_len - q_len, k_len, dtype=np.float64)[:, None]
-
-
-def lags(case: Case, query: Floats) -> Floats:
-    """Query minus key, 0 where the key comes after the query."""
-    return np.asarray(np.maximum(query - np.arange(case.parameter("k_len")), 0))
+def distances(case: Case, query: Any = None) -> Floats:
+    """Query minus key, 0 where the key comes after the query: [q_len, k_len]."""
+    return np.asarray(np.maximum(lags(case, query), 0), dtype=np.float64)
 
 
 def psi(case: Case, x: Any) -> Floats:
@@ -40,7 +45,7 @@ def psi(case: Case, x: Any) -> Floats:
     return np.asarray(np.log1p(c_of(case) * np.asarray(x)))
 
 
-def divisor(case: Case, query: Floats) -> Floats:
+def divisor(case: Case, query: Any) -> Floats:
     """What distances of each query are divided by."""
     small = EPSILON if case.conventions["normalizer"] == "epsilon" else 0.0
     return psi(case, np.maximum(query, threshold_of(case))) + small
@@ -68,16 +73,19 @@ def error_terms(case: Case) -> ErrorTerms:
 
 def network_input(case: Case) -> tuple[Floats, Floats]:
     """What the network is given, and what rounding costs it, in units."""
-    query = queries(case)
-    lag, whole = lags(case, query), divisor(case, query)
+    lag, whole = distances(case), divisor(case, queries(case))
     a = psi(case, lag) / whole
     return a, (3 * (lag > 0) + 4 * a) / whole + 6 * a
 
 
 def seen_gradient(case: Case) -> Floats:
     """The gradient, 0 where the mask hides the bias."""
-    hidden = np.arange(case.parameter("k_len")) > queries(case)
-    return np.where(hidden, 0.0, case.arguments["gradient"])
+    return np.where(lags(case) < 0, 0.0, case.arguments["gradient"])
+
+
+def seen_pairs(case: Case) -> int:
+    """Number of queries and keys that the mask does not hide."""
+    return int(np.count_nonzero(lags(case) >= 0))
 
 
 def with_bias(hidden: Floats) -> Floats:
@@ -106,8 +114,7 @@ def vjp_error_terms(case: Case) -> ErrorTerms:
     a, lost = network_input(case)
     scale = gathered(size, with_bias(a[..., None] * w1 + b1))
     through = gathered(size, lost[..., None] * np.append(w1, 0.0))
-    number = np.count_nonzero(np.arange(case.parameter("k_len")) <= queries(case))
-    return ErrorTerms(scale, number + 3 + through / np.where(scale > 0, scale, 1.0))
+    return ErrorTerms(scale, seen_pairs(case) + 3 + through / np.where(scale > 0, scale, 1.0))
 
 
 def layers(heads: int, hidden: int) -> dict[str, Floats]:
@@ -121,13 +128,11 @@ def layers(heads: int, hidden: int) -> dict[str, Floats]:
 
 
 def arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, units, queries and keys; as many queries as keys, or fewer."""
-    k_len = trial.choose("k_len", (7, 1, 2, 9, 20))
-    q_len = k_len - trial.pick.integer(0, min(3, k_len - 1))
-    heads, hidden = trial.choose("heads", (2, 1, 3)), trial.choose("hidden", (4, 1, 7))
-    return layers(heads, hidden) | {
-        "q_len": trial.choose("q_len", (q_len,)),
-        "k_len": k_len,
+    """A few heads, units, queries and keys."""
+    chosen = lengths(trial, (7, 1, 2, 9, 20), heads=(2, 1, 3), hidden=(4, 1, 7))
+    return {
+        **layers(chosen.pop("heads"), chosen.pop("hidden")),
+        **chosen,
         "c": trial.choose("c", (0.1, 1.0, 3.5)),
         "threshold": trial.choose("threshold", (4.0, 512.0, 2.5)),
     }
@@ -135,14 +140,9 @@ def arguments(trial: Trial) -> dict[str, Any]:
 
 def vjp_arguments(trial: Trial) -> dict[str, Any]:
     """A gradient of a few heads, queries and keys, and the first layer."""
-    given = arguments(trial)
-    shape = len(given.pop("w2")), given.pop("q_len"), given.pop("k_len")
-    del given["b2"]
-    return {"gradient": fine(shape, 7), **given}
-
-
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Nothing is asked far out."""
+    chosen = arguments(trial)
+    del chosen["b2"]
+    return with_gradient(chosen, len(chosen.pop("w2")), 7)
 
 
 def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -174,35 +174,23 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {**layers(1, 2), "q_len": 70, "k_len": 140, "threshold": 100.0}
 
 
-def seen(answer: Answer) -> tuple[Floats, Floats]:
-    """Values and bounds, 0 where the mask hides them."""
-    shown = np.isfinite(answer.case.truth)
-    return np.where(shown, answer.values, 0.0), np.where(shown, answer.bound, 0.0)
-
-
 def own_key(trial: Trial) -> None:
     """At its own key every query has the network's answer to 0."""
-    answer = trial.answer(**arguments(trial))
-    q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
-    places = np.arange(q_len), np.arange(k_len - q_len, k_len)
-    at_zero = network(answer.case, np.zeros((1,)))
-    trial.within(
-        answer,
-        answer.values[:, *places] - at_zero,
-        answer.bound[:, *places],
+    y = trial.answer(**arguments(trial))
+    units = y.given("b1").positive()
+    at_zero = (y.given("w2") * units).sum(axis=1) + y.given("b2")
+    trial.zero(
+        (y - at_zero[:, None, None]).where(lags(y.case) == 0),
         "at its own key a query does not have the network's answer to 0",
     )
 
 
 def toeplitz_below(trial: Trial) -> None:
     """Up to the threshold the bias depends on the distance alone."""
-    answer = trial.answer(**arguments(trial))
-    y, e = seen(answer)
-    below = (queries(answer.case) <= threshold_of(answer.case))[1:]
-    trial.within(
-        answer,
-        np.where(below, y[:, 1:, 1:] - y[:, :-1, :-1], 0.0),
-        e[:, 1:, 1:] + e[:, :-1, :-1],
+    y = trial.answer(**arguments(trial))
+    below = queries(y.case)[1:] <= threshold_of(y.case)
+    trial.zero(
+        (y[:, 1:, 1:] - y[:, :-1, :-1]).where(below),
         "up to the threshold the bias is not constant along the diagonals",
     )
 
@@ -211,18 +199,11 @@ def threshold_passed(trial: Trial) -> None:
     """From the threshold on, a smaller one gives the same bias."""
     chosen = arguments(trial)
     smaller = chosen["threshold"] / 2
-    if smaller not in trial.scope.parameters.get("threshold", (smaller,)):
+    if not trial.allows("threshold", smaller):
         return
-    answer = trial.answer(**chosen)
-    other = trial.answer(**(chosen | {"threshold": smaller}))
-    (y, e), (other_y, other_e) = seen(answer), seen(other)
-    beyond = queries(answer.case) >= threshold_of(answer.case)
-    trial.within(
-        answer,
-        np.where(beyond, y - other_y, 0.0),
-        e + other_e,
-        "beyond the threshold the bias still depends on it",
-    )
+    y, other = trial.answer(**chosen), trial.answer(**(chosen | {"threshold": smaller}))
+    beyond = queries(y.case) >= threshold_of(y.case)
+    trial.zero((y - other).where(beyond), "beyond the threshold the bias still depends on it")
 
 
 def unit_interval(trial: Trial) -> None:
@@ -236,120 +217,67 @@ def unit_interval(trial: Trial) -> None:
         "w2": np.tile(first, (heads, 1)),
         "b2": np.zeros(heads),
     }
-    answer = trial.answer(**(chosen | identity))
-    y, e = seen(answer)
-    outside = np.maximum(y - 1, 0) + np.minimum(y, 0)
-    trial.within(answer, outside, e, "the network's input is not between 0 and 1")
-    shown = np.isfinite(answer.case.truth[:, :, 1:])
-    rise = np.where(shown, np.maximum(np.diff(y, axis=2), 0.0), 0.0)
-    trial.within(
-        answer, rise, e[:, :, 1:] + e[:, :, :-1], "the network's input does not grow with distance"
-    )
+    y = trial.answer(**(chosen | identity))
+    for outside in (y - 1, -y):
+        trial.zero(outside.positive(), "the network's input is not between 0 and 1")
+    nearer = y[:, :, 1:] - y[:, :, :-1]
+    trial.zero(nearer.positive(), "the network's input does not grow with distance")
 
 
 def silent_units(trial: Trial) -> None:
     """Units that stay below 0 for all inputs leave the second bias alone."""
     chosen = arguments(trial)
-    silent = {"b1": np.full(chosen["b1"].shape, -2.0)}
-    answer = trial.answer(**(chosen | silent))
-    y, e = seen(answer)
-    expected = answer.case.arguments["b2"][:, None, None]
-    shown = np.isfinite(answer.case.truth)
-    trial.within(
-        answer, np.where(shown, y - expected, 0.0), e, "units below 0 contribute to the bias"
-    )
+    y = trial.answer(**(chosen | {"b1": np.full(chosen["b1"].shape, -2.0)}))
+    trial.zero(y - y.given("b2")[:, None, None], "units below 0 contribute to the bias")
 
 
 def output_linear(trial: Trial) -> None:
     """Twice the second layer is twice the bias."""
     chosen = arguments(trial)
-    answer = trial.answer(**chosen)
-    twice = {name: 2 * answer.case.arguments[name] for name in ("w2", "b2")}
-    (y, e), (y2, e2) = seen(answer), seen(trial.answer(**(chosen | twice)))
-    trial.within(answer, 2 * y - y2, 2 * e + e2, "twice the second layer is not twice the bias")
-
-
-def heads_apart(trial: Trial) -> None:
-    """Heads in reverse order have their biases in reverse order."""
-    chosen = arguments(trial)
-    turned = {name: chosen[name][::-1].copy() for name in ("w2", "b2")}
-    answer, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
-    (y, e), (other_y, other_e) = seen(answer), seen(other)
-    trial.within(
-        answer,
-        y - other_y[::-1],
-        e + other_e[::-1],
-        "heads in reverse order do not have their biases in reverse order",
-    )
-
-
-def last_queries(trial: Trial) -> None:
-    """Fewer queries are the last rows of as many queries as keys."""
-    chosen = arguments(trial)
-    q_len, k_len = chosen["q_len"], chosen["k_len"]
-    if k_len not in trial.scope.parameters.get("q_len", (k_len,)):
-        return
-    answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
-    (y, e), (all_y, all_e) = seen(answer), seen(whole)
-    trial.within(
-        answer,
-        y - all_y[:, k_len - q_len :],
-        e + all_e[:, k_len - q_len :],
-        "with fewer queries than keys the queries are not the last ones",
-    )
+    y = trial.answer(**chosen)
+    doubled = {name: 2 * y.case.arguments[name] for name in ("w2", "b2")}
+    twice = trial.answer(**(chosen | doubled))
+    trial.zero(2 * y - twice, "twice the second layer is not twice the bias")
 
 
 def vjp_adjoint(trial: Trial) -> None:
     """<g, bias> is <vjp(g), second layer>, head by head."""
-    answer = trial.answer(**vjp_arguments(trial))
-    case = answer.case
-    second = lattice(case.shape, 3)
-    bias = with_bias(first_layer(case, network_input(case)[0])) @ second.T
-    before = seen_gradient(case) * np.moveaxis(bias, -1, 0)
-    after = answer.values * second
-    bound = answer.bound * np.abs(second) + 8 * ARITHMETIC * case.terms.scale
-    trial.within(
-        answer,
-        after.sum(axis=-1) - before.sum(axis=(1, 2)),
-        bound.sum(axis=-1),
-        "<vjp(g), second layer> is not <g, bias>",
-    )
+    y = trial.answer(**vjp_arguments(trial))
+    weights = lattice(y.case.shape, 3)
+    a = network_input(y.case)[0][..., None]
+    units = (y.given("w1") * a + y.given("b1")).positive()
+    gradient = y.known(seen_gradient(y.case))
+    by_unit = (gradient[..., None] * units).sum(axis=(1, 2))
+    before = (by_unit * Exact(weights[:, :-1])).sum(axis=1)
+    before += gradient.sum(axis=(1, 2)) * Exact(weights[:, -1])
+    after = (y * Exact(weights)).sum(axis=1)
+    trial.zero(after - before, "<vjp(g), second layer> is not <g, bias>")
 
 
 def vjp_of_bias(trial: Trial) -> None:
     """The last column is the sum of what came in, where nothing is masked."""
-    answer = trial.answer(**vjp_arguments(trial))
-    seen = seen_gradient(answer.case)
-    trial.within(
-        answer,
-        answer.values[:, -1] - seen.sum(axis=(1, 2)),
-        answer.bound[:, -1] + ARITHMETIC * np.abs(seen).sum(axis=(1, 2)),
+    y = trial.answer(**vjp_arguments(trial))
+    trial.zero(
+        y[:, -1] - y.known(seen_gradient(y.case)).sum(axis=(1, 2)),
         "the gradient of b2 is not the sum of what came in",
     )
 
 
-def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
-    """Query i taken to stand at position i although keys come before it."""
-    late = case.arguments["k_len"] - case.arguments["q_len"]
-    if late:
-        query = queries(case) - late
-        bias = network(case, psi(case, lags(case, query)) / divisor(case, query))
-        yield Model("matches queries that start at position 0", bias)
+def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
+    """The bias if the queries stood at these positions."""
+    yield network(case, psi(case, distances(case, query)) / divisor(case, query))
 
 
-def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """A distance of one for the query itself."""
+def shifted(case: Case, shift: int) -> Floats:
+    """The bias with so much added to all distances."""
     query = queries(case)
-    for shift in (1, -1):
-        lag = np.maximum(query - np.arange(case.arguments["k_len"]) + shift, 0)
-        bias = network(case, psi(case, lag) / divisor(case, query))
-        yield Model(f"matches distances shifted by {shift:+d}", bias)
+    return network(case, psi(case, distances(case, query + shift)) / divisor(case, query))
 
 
 def from_one(case: Case, got: Floats) -> Iterator[Model]:
     """Queries counted from 1, but only to divide by."""
     query = queries(case)
-    bias = network(case, psi(case, lags(case, query)) / divisor(case, query + 1))
+    bias = network(case, psi(case, distances(case)) / divisor(case, query + 1))
     yield Model("matches queries counted from 1 in the normalizer", bias)
 
 
@@ -357,14 +285,14 @@ def without_threshold(case: Case, got: Floats) -> Iterator[Model]:
     """Distances divided by the query's own position."""
     query = queries(case)
     whole = np.where(query > 0, psi(case, query), 1.0)
-    bias = network(case, psi(case, lags(case, query)) / whole)
+    bias = network(case, psi(case, distances(case)) / whole)
     yield Model("matches a normalizer without threshold", bias)
 
 
 def one_normalizer(case: Case, got: Floats) -> Iterator[Model]:
     """The same divisor for all queries."""
     last = np.full((1, 1), case.arguments["k_len"] - 1.0)
-    lag = psi(case, lags(case, queries(case)))
+    lag = psi(case, distances(case))
     for words, whole in (
         ("the threshold alone as normalizer", psi(case, threshold_of(case))),
         ("the last position as normalizer of all queries", divisor(case, last)),
@@ -376,7 +304,7 @@ def one_normalizer(case: Case, got: Floats) -> Iterator[Model]:
 def ratio_wrong(case: Case, got: Floats) -> Iterator[Model]:
     """Distances without a logarithm, or a difference of logarithms, or c outside of them."""
     query = queries(case)
-    lag, largest = lags(case, query), np.maximum(query, threshold_of(case))
+    lag, largest = distances(case), np.maximum(query, threshold_of(case))
     parts = {
         "distances without logarithms": lag / largest,
         "a difference of logarithms in place of their ratio": psi(case, lag) - psi(case, largest),
@@ -390,24 +318,19 @@ def ratio_wrong(case: Case, got: Floats) -> Iterator[Model]:
 def without_relu(case: Case, got: Floats) -> Iterator[Model]:
     """Two linear layers."""
     query = queries(case)
-    part = psi(case, lags(case, query)) / divisor(case, query)
+    part = psi(case, distances(case)) / divisor(case, query)
     yield Model("matches a network without ReLU", network(case, part, relu=False))
-
-
-def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """The bias subtracted."""
-    query = queries(case)
-    bias = network(case, psi(case, lags(case, query)) / divisor(case, query))
-    yield Model("matches the bias with the sign flipped", -bias)
 
 
 def narrow_input(case: Case, got: Floats) -> Iterator[Model]:
     """Distances, logarithms or their ratio in a narrow dtype."""
     query = queries(case)
-    lag, whole = lags(case, query), divisor(case, query)
+    lag, whole = distances(case), divisor(case, query)
     right = psi(case, lag) / whole
     for dtype in ("bfloat16", "float16"):
-        held = psi(case, narrowed(lag, dtype)) / divisor(case, narrowed(query, dtype))
+        held = psi(case, narrowed(lag, dtype)) / divisor(
+            case, narrowed(query.astype(np.float64), dtype)
+        )
         logarithms = narrowed(psi(case, lag), dtype) / narrowed(whole, dtype)
         for what, part in (
             ("the network's input", narrowed(right, dtype)),
@@ -434,7 +357,7 @@ def gradient_without_relu(case: Case, got: Floats) -> Iterator[Model]:
 def gradient_without_threshold(case: Case, got: Floats) -> Iterator[Model]:
     """Distances divided by the query's own position, or all by the threshold's logarithm."""
     query = queries(case)
-    logarithms = psi(case, lags(case, query))
+    logarithms = psi(case, distances(case))
     alone = logarithms / np.where(query > 0, psi(case, query), 1.0)
     yield Model("matches a normalizer without threshold", gradient_of(case, alone))
     fixed = logarithms / psi(case, threshold_of(case))
@@ -446,14 +369,6 @@ def gradient_mask_ignored(case: Case, got: Floats) -> Iterator[Model]:
     inputs = with_bias(first_layer(case, network_input(case)[0]))
     output = gathered(case.arguments["gradient"], inputs)
     yield Model("matches keys after the query taken along", output)
-
-
-def gradient_averaged(case: Case, got: Floats) -> Iterator[Model]:
-    """The mean over queries and keys, all of them or those that are seen."""
-    seen = np.count_nonzero(np.arange(case.parameter("k_len")) <= queries(case))
-    every = case.parameter("q_len") * case.parameter("k_len")
-    for number in dict.fromkeys((seen, every)):
-        yield Model("matches the mean over queries and keys", case.truth / max(number, 1))
 
 
 ERROR_TERMS = {"fire_bias": error_terms, "fire_bias_vjp": vjp_error_terms}
@@ -471,8 +386,8 @@ INVARIANTS = {
         "unit-interval": unit_interval,
         "silent-units": silent_units,
         "output-linear": output_linear,
-        "heads-apart": heads_apart,
-        "last-queries": last_queries,
+        "heads-apart": heads_apart(arguments, "w2", "b2"),
+        "last-queries": last_queries(arguments),
     },
     "fire_bias_vjp": {"vjp-adjoint": vjp_adjoint, "vjp-of-bias": vjp_of_bias},
 }
@@ -481,20 +396,20 @@ DEVIATIONS = {
         "epsilon-swapped": other_conventions(
             "normalizer", "matches the {value} normalizer; {claimed} was claimed"
         ),
-        "queries-from-zero": queries_from_zero,
+        "queries-from-zero": queries_from_zero(from_queries),
         "normalizer-from-1": from_one,
         "threshold-left-out": without_threshold,
         "one-normalizer": one_normalizer,
         "ratio-wrong": ratio_wrong,
-        "distance-shifted": distance_shifted,
+        "distance-shifted": distance_shifted(shifted),
         "relu-left-out": without_relu,
-        "sign-flipped": sign_flipped,
+        "sign-flipped": negated("matches the bias with the sign flipped"),
         "narrow-input": narrow_input,
     },
     "fire_bias_vjp": {
         "gradient-mask-ignored": gradient_mask_ignored,
         "gradient-relu-left-out": gradient_without_relu,
         "gradient-threshold-left-out": gradient_without_threshold,
-        "gradient-averaged": gradient_averaged,
+        "gradient-averaged": averaged(seen_pairs, pairs, what="queries and keys"),
     },
 }

@@ -6,23 +6,26 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
-from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.families.biases import (
+    distance_shifted,
+    heads_apart,
+    last_queries,
+    negated,
+    queries_from_zero,
+    toeplitz,
+    vjp_linearity,
+    with_gradient,
+)
+from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep, queries
+from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import Trial, product_bound
+from posenc_conformance.judge.trial import Trial
 
 
-def lags(case: Case) -> Floats:
-    """Query minus key: shape [q_len, k_len]."""
-    q_len, k_len = case.parameter("q_len"), case.parameter("k_len")
-    lag = np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len)
-    return np.asarray(lag, dtype=np.float64)
-
-
-def distances(case: Case, shift: int = 0) -> Floats:
+def distances(case: Case, query: Any = None) -> Floats:
     """Query minus key, 0 where the key comes after the query: shape [q_len, k_len]."""
-    lag = lags(case) + shift
-    return np.asarray(np.maximum(lag, 0), dtype=np.float64)
+    return np.asarray(np.maximum(lags(case, query), 0), dtype=np.float64)
 
 
 def per_head(case: Case, name: str) -> Floats:
@@ -94,24 +97,15 @@ def of_heads(heads: int, small: float = 1.0) -> dict[str, Floats]:
 
 
 def arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, queries and keys; as many queries as keys, or fewer."""
-    k_len = trial.choose("k_len", (6, 1, 2, 9, 33))
-    q_len = k_len - trial.pick.integer(0, min(3, k_len - 1))
-    return of_heads(trial.choose("heads", (2, 1, 3, 8)), trial.pick.one_of((1.0, 0.06))) | {
-        "q_len": trial.choose("q_len", (q_len,)),
-        "k_len": k_len,
-    }
+    """A few heads, queries and keys."""
+    chosen = lengths(trial, heads=(2, 1, 3, 8), small=(1.0, 0.06))
+    return of_heads(chosen.pop("heads"), chosen.pop("small")) | chosen
 
 
 def vjp_arguments(trial: Trial) -> dict[str, Any]:
     """A gradient of a few heads, queries and keys."""
-    numbers = arguments(trial)
-    q_len, k_len = numbers.pop("q_len"), numbers.pop("k_len")
-    return {"gradient": fine((len(numbers["r1"]), q_len, k_len), 7), **numbers}
-
-
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Nothing is asked far out."""
+    chosen = arguments(trial)
+    return with_gradient(chosen, len(chosen["r1"]), 7)
 
 
 def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -134,156 +128,72 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {**of_heads(1), "q_len": 300, "k_len": 300}
 
 
-def seen(answer: Answer) -> tuple[Floats, Floats]:
-    """Values and bounds, 0 where the mask hides them."""
-    shown = np.isfinite(answer.case.truth)
-    return np.where(shown, answer.values, 0.0), np.where(shown, answer.bound, 0.0)
-
-
-def by_distance(trial: Trial, chosen: Mapping[str, Any]) -> tuple[Answer, Floats, Floats]:
-    """The answer for the last query, with its values and bounds by growing distance."""
-    answer = trial.answer(**chosen)
-    return answer, answer.values[:, -1, ::-1], answer.bound[:, -1, ::-1]
+def by_distance(trial: Trial, **chosen: Any) -> Answer:
+    """The biases of the last query, by growing distance: [heads, k_len]."""
+    return trial.answer(**chosen)[:, -1, ::-1]
 
 
 def zero_diagonal(trial: Trial) -> None:
     """A query loses nothing at its own key."""
-    answer = trial.answer(**arguments(trial))
-    q_len, k_len = answer.case.arguments["q_len"], answer.case.arguments["k_len"]
-    own = answer.values[:, np.arange(q_len), np.arange(k_len - q_len, k_len)]
-    trial.within(answer, own, np.zeros(own.shape), "the bias is not 0 at the query's own key")
-
-
-def toeplitz(trial: Trial) -> None:
-    """The bias depends on the distance alone."""
-    answer = trial.answer(**arguments(trial))
-    y, e = seen(answer)
-    trial.within(
-        answer,
-        y[:, 1:, 1:] - y[:, :-1, :-1],
-        e[:, 1:, 1:] + e[:, :-1, :-1],
-        "the bias is not constant along the diagonals",
-    )
+    y = trial.answer(**arguments(trial))
+    wrong = (lags(y.case) == 0) & (y.values != 0)
+    trial.never(y, wrong, "the bias is not 0 at the query's own key")
 
 
 def decreasing(trial: Trial) -> None:
     """A key farther away never has a larger bias."""
-    answer, y, e = by_distance(trial, arguments(trial))
-    rise = np.maximum(np.diff(y, axis=1), 0.0)
-    trial.within(answer, rise, e[:, 1:] + e[:, :-1], "the bias grows with distance")
-
-
-def last_queries(trial: Trial) -> None:
-    """Fewer queries are the last rows of as many queries as keys."""
-    chosen = arguments(trial)
-    q_len, k_len = chosen["q_len"], chosen["k_len"]
-    if k_len not in trial.scope.parameters.get("q_len", (k_len,)):
-        return
-    answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
-    (y, e), (all_y, all_e) = seen(answer), seen(whole)
-    trial.within(
-        answer,
-        y - all_y[:, k_len - q_len :],
-        e + all_e[:, k_len - q_len :],
-        "with fewer queries than keys the queries are not the last ones",
-    )
-
-
-def heads_apart(trial: Trial) -> None:
-    """Heads in reverse order have their biases in reverse order."""
-    chosen = arguments(trial)
-    turned = {name: chosen[name][::-1].copy() for name in ("r1", "r2")}
-    answer, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
-    (y, e), (other_y, other_e) = seen(answer), seen(other)
-    trial.within(
-        answer,
-        y - other_y[::-1],
-        e + other_e[::-1],
-        "heads in reverse order do not have their biases in reverse order",
-    )
+    y = by_distance(trial, **arguments(trial))
+    trial.zero((y[:, 1:] - y[:, :-1]).positive(), "the bias grows with distance")
 
 
 def proportional(trial: Trial) -> None:
     """Twice r1 is twice the bias."""
     chosen = arguments(trial)
-    answer = trial.answer(**chosen)
-    twice = trial.answer(**(chosen | {"r1": 2 * answer.case.arguments["r1"]}))
-    (y, e), (y2, e2) = seen(answer), seen(twice)
-    trial.within(answer, 2 * y - y2, 2 * e + e2, "twice r1 is not twice the bias")
+    y = trial.answer(**chosen)
+    twice = trial.answer(**(chosen | {"r1": 2 * y.case.arguments["r1"]}))
+    trial.zero(2 * y - twice, "twice r1 is not twice the bias")
 
 
 def product_inside(trial: Trial) -> None:
     """The logarithm knows r2 and the distance only as their product."""
     chosen = arguments(trial)
-    answer, y, e = by_distance(trial, chosen)
-    _, near, near_bound = by_distance(trial, chosen | {"r2": 2 * answer.case.arguments["r2"]})
-    count = y[:, ::2].shape[1]
-    trial.within(
-        answer,
-        y[:, ::2] - near[:, :count],
-        e[:, ::2] + near_bound[:, :count],
-        "half the distance at twice r2 is not the same",
-    )
+    y = by_distance(trial, **chosen)
+    near = by_distance(trial, **(chosen | {"r2": 2 * y.case.arguments["r2"]}))
+    half = (y.values.shape[1] + 1) // 2
+    trial.zero(y[:, ::2] - near[:, :half], "half the distance at twice r2 is not the same")
 
 
 def slowing(trial: Trial) -> None:
     """The loss of the logarithm grows more and more slowly: second differences are not negative."""
-    answer, y, e = by_distance(trial, arguments(trial))
-    bend = np.minimum(y[:, 2:] - 2 * y[:, 1:-1] + y[:, :-2], 0.0)
-    bound = e[:, 2:] + 2 * e[:, 1:-1] + e[:, :-2] + 4 * ARITHMETIC * np.abs(y[:, 2:])
-    trial.within(answer, bend, bound, "the loss does not slow down")
+    y = by_distance(trial, **arguments(trial))
+    bend = 2 * y[:, 1:-1] - y[:, 2:] - y[:, :-2]
+    trial.zero(bend.positive(), "the loss does not slow down")
 
 
 def linear(trial: Trial) -> None:
     """A power of 1 is ALiBi with slope r1."""
     chosen = arguments(trial)
-    answer = trial.answer(**(chosen | {"r2": np.ones(chosen["r2"].shape)}))
-    y, e = seen(answer)
-    expected = -per_head(answer.case, "r1") * distances(answer.case)
-    trial.within(answer, y - expected, e + ARITHMETIC * np.abs(expected), "r2 = 1 is not linear")
+    y = trial.answer(**(chosen | {"r2": np.ones(chosen["r2"].shape)}))
+    trial.zero(y + per_head(y.case, "r1") * distances(y.case), "r2 = 1 is not linear")
 
 
 def multiplicative(trial: Trial) -> None:
     """Powers multiply: b(2) b(3) = b(1) b(6), as far as there are keys."""
-    answer, y, e = by_distance(trial, arguments(trial))
+    y = by_distance(trial, **arguments(trial))
     for a, b in ((2, 2), (2, 3)):
-        if a * b < y.shape[1]:
-            trial.within(
-                answer,
-                y[:, a] * y[:, b] - y[:, 1] * y[:, a * b],
-                product_bound(y[:, a], e[:, a], y[:, b], e[:, b])
-                + product_bound(y[:, 1], e[:, 1], y[:, a * b], e[:, a * b]),
-                f"b({a}) b({b}) is not b(1) b({a * b})",
+        if a * b < y.values.shape[1]:
+            trial.zero(
+                y[:, a] * y[:, b] - y[:, 1] * y[:, a * b], f"b({a}) b({b}) is not b(1) b({a * b})"
             )
 
 
 def vjp_of_r1(trial: Trial) -> None:
     """The bias is proportional to r1: r1 times its gradient is the gradient times the bias."""
-    answer = trial.answer(**vjp_arguments(trial))
-    case = answer.case
-    products = seen_gradient(case) * kernel(case, distances(case))
-    r1 = case.arguments["r1"]
-    trial.within(
-        answer,
-        r1 * answer.values[0] - products.sum(axis=(1, 2)),
-        r1 * answer.bound[0] + 8 * ARITHMETIC * np.abs(products).sum(axis=(1, 2)),
+    y = trial.answer(**vjp_arguments(trial))
+    products = y.known(seen_gradient(y.case)) * kernel(y.case, distances(y.case))
+    trial.zero(
+        y[0] * y.given("r1") - products.sum(axis=(1, 2)),
         "r1 times its gradient is not the sum of gradient times bias",
-    )
-
-
-def vjp_linearity(trial: Trial) -> None:
-    """vjp(a f + b g) = a vjp(f) + b vjp(g)."""
-    chosen = vjp_arguments(trial)
-    f = lattice(chosen["gradient"].shape)  # of few bits, so that the sum below is exact
-    g = np.roll(f, 5)
-    both, one, other = (
-        trial.answer(**(chosen | {"gradient": each})) for each in (f / 2 - g / 4, f, g)
-    )
-    trial.within(
-        both,
-        both.values - (one.values / 2 - other.values / 4),
-        both.bound + one.bound / 2 + other.bound / 4,
-        "the result is not linear in the gradient",
     )
 
 
@@ -297,24 +207,14 @@ def letters_swapped(case: Case, got: Floats) -> Iterator[Model]:
     yield Model("matches r1 and r2 exchanged", np.asarray(swapped))
 
 
-def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """Keys far away favoured."""
-    yield Model("matches the bias with the sign flipped", -kernel(case, distances(case)))
+def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
+    """The bias if the queries stood at these positions."""
+    yield kernel(case, distances(case, query))
 
 
-def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
-    """Query i taken to stand at position i although keys come before it."""
-    late = case.arguments["k_len"] - case.arguments["q_len"]
-    if late:
-        bias = kernel(case, distances(case, -late))
-        yield Model("matches queries that start at position 0", bias)
-
-
-def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """A distance of one for the query itself, or none for the key before it."""
-    for shift in (1, -1):
-        bias = kernel(case, distances(case, shift))
-        yield Model(f"matches distances shifted by {shift:+d}", bias)
+def shifted(case: Case, shift: int) -> Floats:
+    """The bias with so much added to all distances."""
+    return kernel(case, distances(case, queries(case) + shift))
 
 
 def logarithm_wrong(case: Case, got: Floats) -> Iterator[Model]:
@@ -362,11 +262,6 @@ def parameters_exchanged(case: Case, got: Floats) -> Iterator[Model]:
     yield Model("matches the gradients of r1 and r2 exchanged", case.truth[::-1])
 
 
-def gradient_sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """The gradient of the loss with distance, not of the bias."""
-    yield Model("matches the gradient with the sign flipped", -case.truth)
-
-
 def mask_ignored(case: Case, got: Floats) -> Iterator[Model]:
     """Keys after the query taken along, by the magnitude of their distance."""
     by_number = derivatives(case, np.abs(lags(case)))
@@ -403,17 +298,20 @@ SHAPES = {"kerple_bias_vjp": lambda case: (2, case.parameter("heads"))}
 INVARIANTS = {
     "kerple_bias": {
         "zero-diagonal": zero_diagonal,
-        "toeplitz": toeplitz,
+        "toeplitz": toeplitz(arguments),
         "decreasing": decreasing,
-        "last-queries": last_queries,
-        "heads-apart": heads_apart,
+        "last-queries": last_queries(arguments),
+        "heads-apart": heads_apart(arguments, "r1", "r2"),
         "proportional": proportional,
         "product-inside": product_inside,
         "slowing": slowing,
         "linear": linear,
         "multiplicative": multiplicative,
     },
-    "kerple_bias_vjp": {"vjp-of-r1": vjp_of_r1, "vjp-linearity": vjp_linearity},
+    "kerple_bias_vjp": {
+        "vjp-of-r1": vjp_of_r1,
+        "vjp-linearity": vjp_linearity(vjp_arguments),
+    },
 }
 DEVIATIONS = {
     "kerple_bias": {
@@ -421,9 +319,9 @@ DEVIATIONS = {
         "form-swapped": other_conventions(
             "form", "matches the {value} form; {claimed} was claimed"
         ),
-        "sign-flipped": sign_flipped,
-        "queries-from-zero": queries_from_zero,
-        "distance-shifted": distance_shifted,
+        "sign-flipped": negated("matches the bias with the sign flipped"),
+        "queries-from-zero": queries_from_zero(from_queries),
+        "distance-shifted": distance_shifted(shifted),
         "logarithm-wrong": logarithm_wrong,
         "numbers-clamped": clamped,
         "narrow-bias": narrow_bias,
@@ -433,7 +331,7 @@ DEVIATIONS = {
         "gradient-form-swapped": other_conventions(
             "form", "matches the gradient of the {value} form; {claimed} was claimed"
         ),
-        "gradient-sign-flipped": gradient_sign_flipped,
+        "gradient-sign-flipped": negated("matches the gradient with the sign flipped"),
         "gradient-mask-ignored": mask_ignored,
         "gradient-chain-rule": chain_rule_broken,
     },

@@ -9,7 +9,6 @@ from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.families.masks import (
     LONG,
     after_hops,
-    demand,
     exact_terms,
     future_visible,
     inverted,
@@ -84,23 +83,23 @@ def two_layers(trial: Trial) -> None:
         return
     window = chosen["window"]
     twice = 2 * window - (trial.subject.combination.conventions["reach"] == "window-keys")
-    if twice not in trial.scope.parameters.get("window", (twice,)):
+    if not trial.allows("window", twice):
         return
     answer, wide = trial.answer(**chosen), trial.answer(**{**chosen, "window": twice})
     wrong = after_hops(answer.values, answer.values) != (wide.values > 0)
-    demand(trial, wide, wrong, f"two layers of window {window} are not one of window {twice}")
+    trial.never(wide, wrong, f"two layers of window {window} are not one of window {twice}")
 
 
 def whole(trial: Trial) -> None:
     """A window as long as all keys together hides no key before the query."""
     chosen = lengths(trial)
     window = 2 * chosen["k_len"]
-    if window not in trial.scope.parameters.get("window", (window,)):
+    if not trial.allows("window", window):
         return
     answer = trial.answer(**chosen, window=window)
     query, key = places(answer.case)
     hidden = (key <= query) & (answer.values == 0)
-    demand(trial, answer, hidden, "a window longer than the text hides a key before the query")
+    trial.never(answer, hidden, "a window longer than the text hides a key before the query")
 
 
 def window_dropped(case: Case, got: Floats) -> Iterator[Model]:

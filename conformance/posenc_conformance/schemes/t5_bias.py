@@ -1,40 +1,37 @@
 """Relative position bias of T5: bounds, invariants and deviations."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
-from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
-from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.families.biases import (
+    averaged,
+    constant_table,
+    gathered,
+    heads_apart,
+    last_queries,
+    looked_up,
+    overwritten,
+    pairs_of_rows,
+    queries_from_zero,
+    table_sweep,
+    table_vjp_terms,
+    toeplitz,
+    vjp_linearity,
+    vjp_total,
+    with_gradient,
+)
+from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep
+from posenc_conformance.families.masks import exact_terms
+from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.trial import Trial
 
 REACH = 200
 CONFIGURATIONS = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
-
-
-def error_terms(case: Case) -> ErrorTerms:
-    """Buckets are whole numbers and biases are copies: nothing is rounded."""
-    return ErrorTerms(np.zeros(()), np.zeros(()))
-
-
-def vjp_error_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of the magnitudes added up; their number stands in place of angles."""
-    number = gathered(case, np.ones(case.arguments["gradient"].shape))
-    return ErrorTerms(gathered(case, np.abs(case.arguments["gradient"])), number)
-
-
-def gathered(case: Case, gradient: Floats, wrong: Case | None = None) -> Floats:
-    """Sums of a gradient over the pairs of each bucket: [num_buckets, heads]."""
-    buckets = (wrong or buckets_of(case)).truth
-    sums = np.zeros(case.shape)
-    np.add.at(sums, buckets, np.moveaxis(gradient, 0, -1))
-    return sums
 
 
 def sizes(trial: Trial) -> dict[str, Any]:
@@ -55,30 +52,17 @@ def bucket_arguments(trial: Trial) -> dict[str, Any]:
 
 
 def bias_arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, queries and keys; as many queries as keys, or fewer."""
+    """A few heads, queries and keys."""
     chosen = sizes(trial)
-    heads = trial.choose("heads", (2, 1, 3, 8))
-    k_len = trial.choose("k_len", (6, 1, 2, 9, 150))
-    q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, min(3, k_len - 1)),))
-    return {
-        "table": fine((chosen["num_buckets"], heads)),
-        "q_len": q_len,
-        "k_len": k_len,
-        "max_distance": chosen["max_distance"],
-    }
+    table = fine((chosen.pop("num_buckets"), trial.choose("heads", (2, 1, 3, 8))))
+    return {"table": table, **lengths(trial, (6, 1, 2, 9, 150)), **chosen}
 
 
 def vjp_arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, queries and keys; as many queries as keys, or fewer."""
+    """A gradient of a few heads, queries and keys."""
     chosen = sizes(trial)
     heads = trial.choose("heads", (2, 1, 3, 8))
-    k_len = trial.choose("k_len", (6, 1, 2, 9, 40))
-    q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, min(3, k_len - 1)),))
-    return {"gradient": fine((heads, q_len, k_len)), **chosen}
-
-
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Nothing is asked far out."""
+    return with_gradient(lengths(trial, (6, 1, 2, 9, 40)) | chosen, heads)
 
 
 def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -102,15 +86,6 @@ def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     return {"relative_position": both, "num_buckets": 32, "max_distance": 128, **parameters}
 
 
-def bias_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys, for a dozen heads."""
-    k_len = min(largest, 4096) + 1
-    buckets, heads = parameters.get("num_buckets", 32), parameters.get("heads", 12)
-    rest = {k: v for k, v in parameters.items() if k not in ("num_buckets", "heads")}
-    table = fine((buckets, heads))
-    return {"table": table, "q_len": min(2, k_len), "k_len": k_len, "max_distance": 128, **rest}
-
-
 def bucket_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Every configuration, and buckets for hardly any distance, over distances beyond the last."""
     for buckets, distance in (*CONFIGURATIONS, (16, 9)):
@@ -130,11 +105,6 @@ def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"table": fine((32, 1)), "q_len": 600, "k_len": 600}
 
 
-def exact(answer: Answer, trial: Trial, wrong: npt.NDArray[np.bool_], what: str) -> None:
-    """Demand that nothing is wrong."""
-    trial.within(answer, wrong.astype(np.float64), np.zeros(wrong.shape), what)
-
-
 def one_side(case: Case) -> int:
     """Buckets that serve one direction."""
     buckets = int(case.arguments["num_buckets"])
@@ -145,14 +115,14 @@ def bucket_range(trial: Trial) -> None:
     """Buckets are in the table."""
     answer = trial.answer(**bucket_arguments(trial))
     buckets = answer.case.arguments["num_buckets"]
-    exact(answer, trial, (answer.values < 0) | (answer.values >= buckets), "a bucket is outside")
+    trial.never(answer, (answer.values < 0) | (answer.values >= buckets), "a bucket is outside")
 
 
 def monotone(trial: Trial) -> None:
     """Farther into the past is never a lower bucket."""
     answer = trial.answer(**bucket_arguments(trial))
     past = answer.values[answer.case.arguments["relative_position"] <= 0][::-1]
-    exact(answer, trial, np.diff(past) < 0, "a larger distance has a lower bucket")
+    trial.never(answer, np.diff(past) < 0, "a larger distance has a lower bucket")
 
 
 def near_exactly(trial: Trial) -> None:
@@ -160,9 +130,8 @@ def near_exactly(trial: Trial) -> None:
     answer = trial.answer(**bucket_arguments(trial))
     relative = answer.case.arguments["relative_position"]
     near = (relative <= 0) & (-relative < one_side(answer.case) // 2)
-    exact(
+    trial.never(
         answer,
-        trial,
         answer.values[near] != -relative[near],
         "a short distance does not have a bucket of its own",
     )
@@ -175,7 +144,7 @@ def future(trial: Trial) -> None:
     after, before = answer.values[relative > 0], answer.values[relative < 0][::-1]
     two_sided = answer.case.conventions["direction"] == "bidirectional"
     expected = before + one_side(answer.case) if two_sided else np.zeros_like(after)
-    exact(answer, trial, after != expected, "keys after the query are in the wrong buckets")
+    trial.never(answer, after != expected, "keys after the query are in the wrong buckets")
 
 
 def far_together(trial: Trial) -> None:
@@ -185,82 +154,24 @@ def far_together(trial: Trial) -> None:
     reach = min(4 * distance, trial.scope.max_position)
     answer = trial.answer(**(chosen | {"relative_position": -np.arange(distance, reach + 1)}))
     last = one_side(answer.case) - 1
-    exact(answer, trial, answer.values != last, "a very large distance is not in the last bucket")
-
-
-def toeplitz(trial: Trial) -> None:
-    """The bias depends on the distance between key and query only."""
-    answer = trial.answer(**bias_arguments(trial))
-    y = answer.values
-    exact(answer, trial, y[:, 1:, 1:] != y[:, :-1, :-1], "the bias differs along a diagonal")
-
-
-def last_queries(trial: Trial) -> None:
-    """Fewer queries are the last rows of as many queries as keys."""
-    chosen = bias_arguments(trial)
-    q_len, k_len = chosen["q_len"], chosen["k_len"]
-    if k_len not in trial.scope.parameters.get("q_len", (k_len,)):
-        return
-    answer, whole = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
-    wrong = answer.values != whole.values[:, k_len - q_len :]
-    exact(answer, trial, wrong, "with fewer queries than keys the queries are not the last ones")
-
-
-def heads_apart(trial: Trial) -> None:
-    """Each head looks into its own column of the table."""
-    chosen = bias_arguments(trial)
-    answer = trial.answer(**chosen)
-    turned = trial.answer(**(chosen | {"table": chosen["table"][:, ::-1].copy()}))
-    wrong = answer.values != turned.values[::-1]
-    exact(answer, trial, wrong, "reversing the columns of the table does not reverse the heads")
-
-
-def constant_table(trial: Trial) -> None:
-    """A table of one value gives a bias of that value everywhere: no scale is applied."""
-    chosen = bias_arguments(trial)
-    answer = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
-    exact(answer, trial, answer.values != 0.75, "a constant table does not give a constant bias")
-
-
-def vjp_total(trial: Trial) -> None:
-    """The gradient of the table adds up to that of the bias."""
-    answer = trial.answer(**vjp_arguments(trial))
-    given = answer.case.arguments["gradient"]
-    total, before = answer.values.sum(axis=0), given.sum(axis=(1, 2))
-    bound = answer.bound.sum(axis=0) + ARITHMETIC * np.abs(given).sum(axis=(1, 2))
-    trial.within(answer, total - before, bound, "the gradient does not add up to what came in")
-
-
-def vjp_linearity(trial: Trial) -> None:
-    """vjp(a f + b g) = a vjp(f) + b vjp(g)."""
-    chosen = vjp_arguments(trial)
-    f = lattice(chosen["gradient"].shape)  # of few bits, so that the sum below is exact
-    g = np.roll(f, 5)
-    both = trial.answer(**(chosen | {"gradient": f / 2 - g / 4}))
-    one, other = (
-        trial.answer(**(chosen | {"gradient": f})),
-        trial.answer(**(chosen | {"gradient": g})),
-    )
-    trial.within(
-        both,
-        both.values - (one.values / 2 - other.values / 4),
-        both.bound + one.bound / 2 + other.bound / 4,
-        "the result is not linear in the gradient",
-    )
+    trial.never(answer, answer.values != last, "a very large distance is not in the last bucket")
 
 
 def buckets_of(case: Case) -> Case:
     """The bucket case behind a bias case, or behind a gradient of a bias."""
-    q_len, k_len = case.parameter("q_len"), case.parameter("k_len")
-    relative = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
     arguments = {
-        "relative_position": relative,
+        "relative_position": -lags(case),
         "num_buckets": case.parameter("num_buckets"),
         "max_distance": case.arguments.get("max_distance", 128),
     }
     return Case(
         case.scheme, case.scheme.calls["t5_bucket"], case.conventions, arguments, case.dtype
     )
+
+
+def rows_of(case: Case) -> Integers:
+    """The row of the table for each query and key."""
+    return np.asarray(buckets_of(case).truth)
 
 
 def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
@@ -338,44 +249,24 @@ def through_buckets(model: Any) -> Any:
     """The same mistake of the buckets, seen in the bias."""
 
     def models(case: Case, got: Floats) -> Iterator[Model]:
-        table = case.arguments["table"]
+        last = len(case.arguments["table"]) - 1
         for each in model(buckets_of(case), got):
-            buckets = np.clip(each.output.astype(np.int64), 0, len(table) - 1)
-            yield Model(each.explanation, np.moveaxis(table[buckets], -1, 0))
+            buckets = np.clip(each.output.astype(np.int64), 0, last)
+            yield Model(each.explanation, looked_up(case, buckets))
 
     return models
 
 
-def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
-    """Query i taken to stand at position i, although there are more keys than queries."""
-    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
-    if q_len < k_len:
-        relative = np.arange(k_len) - np.arange(q_len)[:, None]
-        buckets = buckets_of(case).changed(relative_position=relative).truth
-        bias = np.moveaxis(case.arguments["table"][buckets], -1, 0)
-        yield Model("matches queries that start at position 0", bias)
-
-
-def overwritten(case: Case, got: Floats) -> Iterator[Model]:
-    """The last pair's gradient alone."""
-    output = np.zeros(case.shape)
-    for query, key in np.ndindex(case.arguments["gradient"].shape[1:]):
-        bucket = buckets_of(case).truth[query, key]
-        output[bucket] = case.arguments["gradient"][:, query, key]
-    yield Model("matches gradients of a bucket written over each other", output)
-
-
-def averaged(case: Case, got: Floats) -> Iterator[Model]:
-    """The mean of each bucket."""
-    number = gathered(case, np.ones(case.arguments["gradient"].shape))
-    yield Model("matches the mean over each bucket", case.truth / np.maximum(number, 1))
+def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
+    """The bias if the queries stood at these positions."""
+    buckets = buckets_of(case).changed(relative_position=-lags(case, query))
+    yield looked_up(case, buckets.truth)
 
 
 def gradient_sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
     """Buckets of distances of the opposite sign."""
     for model in sign_flipped(buckets_of(case), got):
-        flipped = replace(buckets_of(case), printed=model.output)
-        yield Model(model.explanation, gathered(case, case.arguments["gradient"], flipped))
+        yield Model(model.explanation, gathered(case, model.output.astype(np.int64)))
 
 
 direction_swapped = other_conventions(
@@ -385,13 +276,21 @@ direction_swapped = other_conventions(
 SHAPES = {
     "t5_bias_vjp": lambda case: (case.parameter("num_buckets"), case.parameter("heads")),
 }
-ERROR_TERMS = {"t5_bucket": error_terms, "t5_bias": error_terms, "t5_bias_vjp": vjp_error_terms}
+ERROR_TERMS = {
+    "t5_bucket": exact_terms,
+    "t5_bias": exact_terms,
+    "t5_bias_vjp": table_vjp_terms(rows_of),
+}
 ARGUMENTS = {
     "t5_bucket": bucket_arguments,
     "t5_bias": bias_arguments,
     "t5_bias_vjp": vjp_arguments,
 }
-SWEEPS = {"t5_bucket": bucket_sweep, "t5_bias": bias_sweep, "t5_bias_vjp": no_sweep}
+SWEEPS = {
+    "t5_bucket": bucket_sweep,
+    "t5_bias": table_sweep("num_buckets", 32, max_distance=128),
+    "t5_bias_vjp": no_sweep,
+}
 SIZES = {"t5_bucket": bucket_sizes, "t5_bias": bias_sizes, "t5_bias_vjp": vjp_sizes}
 INVARIANTS = {
     "t5_bucket": {
@@ -402,12 +301,15 @@ INVARIANTS = {
         "far-together": far_together,
     },
     "t5_bias": {
-        "toeplitz": toeplitz,
-        "last-queries": last_queries,
-        "heads-apart": heads_apart,
-        "constant-table": constant_table,
+        "toeplitz": toeplitz(bias_arguments),
+        "last-queries": last_queries(bias_arguments),
+        "heads-apart": heads_apart(bias_arguments, "table", axis=1),
+        "constant-table": constant_table(bias_arguments),
     },
-    "t5_bias_vjp": {"vjp-total": vjp_total, "vjp-linearity": vjp_linearity},
+    "t5_bias_vjp": {
+        "vjp-total": vjp_total(vjp_arguments),
+        "vjp-linearity": vjp_linearity(vjp_arguments),
+    },
 }
 DEVIATIONS = {
     "t5_bucket": {
@@ -423,11 +325,11 @@ DEVIATIONS = {
         "bias-distance-shifted": through_buckets(shifted),
         "bias-wrong-max-distance": other_distance,
         "bias-inexact-logarithm": through_buckets(by_logarithm),
-        "bias-queries-from-zero": queries_from_zero,
+        "bias-queries-from-zero": queries_from_zero(from_queries),
     },
     "t5_bias_vjp": {
-        "gradient-overwritten": overwritten,
-        "gradient-averaged": averaged,
+        "gradient-overwritten": overwritten(rows_of, "bucket"),
+        "gradient-averaged": averaged(pairs_of_rows(rows_of), what="each bucket"),
         "gradient-sign-flipped": gradient_sign_flipped,
         "gradient-direction-swapped": direction_swapped,
     },

@@ -6,14 +6,24 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
-from posenc_conformance.families.scores import Integers, allowed, exact, products, seen, shown
+from posenc_conformance.families.lengths import Integers
+from posenc_conformance.families.masks import exact_terms
+from posenc_conformance.families.scores import alike, content_alone, products, sizes, toeplitz
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.kinds import Shape
 from posenc_conformance.judge.trial import Trial
 
 LARGEST_SWEEP = 2300
+SCORES = (
+    (1, 1, 1, 1, 2),
+    (3, 1, 7, 5, 6),
+    (12, 3, 4, 2, 10),
+    (1, 2, 300, 1, 2),
+    (1, 33, 33, 2, 4),
+    (1, 1, 2, 64, 32),
+)
+"""No memory and some, many keys, heads and channels; powers of two and not."""
 
 
 def columns_for(distances: str, q_len: int, k_len: int) -> int:
@@ -26,11 +36,6 @@ def shift_shape(case: Case) -> Shape:
     x = case.arguments["x"]
     more = columns_for(str(case.conventions["distances"]), x.shape[-2], 0)
     return *x.shape[:-1], x.shape[-1] - more
-
-
-def shift_terms(case: Case) -> ErrorTerms:
-    """Scores are moved, not computed."""
-    return ErrorTerms(np.zeros(()), np.zeros(()))
 
 
 def shift_arguments(trial: Trial) -> dict[str, Any]:
@@ -76,9 +81,8 @@ def columns_name_distances(trial: Trial) -> None:
     chosen = shift_arguments(trial)["x"]
     case = trial.case(x=chosen)
     held = first_distance(case) - np.arange(chosen.shape[-1], dtype=np.float64)
-    answer = trial.answer(x=np.broadcast_to(held, chosen.shape).copy())
-    wrong = seen(answer) & (answer.values != shift_distance(case))
-    exact(answer, trial, wrong, "a key does not have the score of its distance")
+    y = trial.answer(x=np.broadcast_to(held, chosen.shape).copy())
+    trial.zero(y - shift_distance(case), "a key does not have the score of its distance")
 
 
 def rows_apart(trial: Trial) -> None:
@@ -89,18 +93,16 @@ def rows_apart(trial: Trial) -> None:
     changed = x.copy()
     changed[..., row, :] = 0.75
     after = trial.answer(x=changed)
-    wrong = seen(before) & (shown(before) != shown(after))
-    wrong[..., row, :] = False
-    exact(after, trial, wrong, f"the scores of query {row} reach other queries")
+    others = np.arange(x.shape[-2])[:, None] != row
+    trial.zero((after - before).where(others), f"the scores of query {row} reach other queries")
 
 
 def last_row(trial: Trial) -> None:
     """The last query's scores stay in their columns, the last of which is its own."""
-    answer = trial.answer(**shift_arguments(trial))
-    x, k_len = answer.case.arguments["x"], answer.case.shape[-1]
-    start = int(answer.case.conventions["distances"] == "padded")
-    wrong = answer.values[..., -1, :] != x[..., -1, start : start + k_len]
-    exact(answer, trial, wrong, "the last row is moved")
+    y = trial.answer(**shift_arguments(trial))
+    start, k_len = int(y.case.conventions["distances"] == "padded"), y.case.shape[-1]
+    own = y.given("x")[..., -1, start : start + k_len]
+    trial.zero(y[..., -1, :] - own, "the last row is moved")
 
 
 def taken(case: Case, column: Integers) -> Floats:
@@ -238,35 +240,6 @@ def score_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     return arrays(**(sizes | {k: v for k, v in parameters.items() if k in sizes}))
 
 
-def score_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """No memory and some, many keys, heads and channels; powers of two and not."""
-    for sizes in (
-        (1, 1, 1, 1, 2),
-        (3, 1, 7, 5, 6),
-        (12, 3, 4, 2, 10),
-        (1, 2, 300, 1, 2),
-        (1, 33, 33, 2, 4),
-        (1, 1, 2, 64, 32),
-    ):
-        yield arrays(*sizes)
-
-
-def plain(trial: Trial) -> None:
-    """Without projection and biases only scaled dot products are left."""
-    chosen = score_arguments(trial)
-    nothing = {name: np.zeros_like(chosen[name]) for name in ("w_kr", "u", "v")}
-    answer = trial.answer(**(chosen | nothing))
-    q, k = answer.case.arguments["q"], answer.case.arguments["k"]
-    expected = products(q, k) / np.sqrt(q.shape[-1])
-    slack = ARITHMETIC * products(np.abs(q), np.abs(k))
-    trial.within(
-        answer,
-        np.where(seen(answer), shown(answer) - expected, 0.0),
-        answer.bound + slack,
-        "without position terms the logits are not q·k / sqrt(head_dim)",
-    )
-
-
 def shared_query(trial: Trial) -> None:
     """Queries that all gain a vector, and biases that lose it, score as before."""
     chosen = score_arguments(trial)
@@ -275,10 +248,8 @@ def shared_query(trial: Trial) -> None:
     gained = lattice(few["u"].shape, 40)
     moved = {"q": few["q"] + gained[:, None], "u": few["u"] - gained, "v": few["v"] - gained}
     before, after = trial.answer(**(chosen | few)), trial.answer(**(chosen | moved))
-    trial.within(
-        after,
-        shown(after) - shown(before),
-        before.bound + after.bound,
+    trial.zero(
+        after - before,
         "a vector moved from the biases u and v to every query changes the logits",
     )
 
@@ -287,49 +258,22 @@ def translation(trial: Trial) -> None:
     """Without the first key all others have the scores that they had."""
     chosen = score_arguments(trial)
     q_len, k_len = chosen["q"].shape[1], chosen["k"].shape[1]
-    if q_len == k_len or not allowed(trial, "k_len", k_len - 1):
+    if q_len == k_len or not trial.allows("k_len", k_len - 1):
         return
     longer = trial.answer(**chosen)
     shorter = trial.answer(**(chosen | {"k": chosen["k"][:, 1:].copy()}))
-    trial.within(
-        shorter,
-        shown(shorter) - shown(longer)[..., 1:],
-        shorter.bound + longer.bound[..., 1:],
-        "the first key's absence changes other keys' scores",
-    )
+    trial.zero(shorter - longer[..., 1:], "the first key's absence changes other keys' scores")
 
 
 def last_queries(trial: Trial) -> None:
     """Without the first query all others score as they did."""
     chosen = score_arguments(trial)
     q_len = chosen["q"].shape[1]
-    if q_len == 1 or not allowed(trial, "q_len", q_len - 1):
+    if q_len == 1 or not trial.allows("q_len", q_len - 1):
         return
-    whole = trial.answer(**chosen)
-    answer = trial.answer(**(chosen | {"q": chosen["q"][:, 1:].copy()}))
-    trial.within(
-        answer,
-        shown(answer) - shown(whole)[:, 1:],
-        answer.bound + whole.bound[:, 1:],
-        "the queries are not the last of the keys",
-    )
-
-
-def toeplitz(trial: Trial) -> None:
-    """Where all tokens are alike, only their distance counts."""
-    chosen = score_arguments(trial)
-    alike = {
-        name: np.broadcast_to(chosen[name][:, :1], chosen[name].shape).copy() for name in ("q", "k")
-    }
-    answer = trial.answer(**(chosen | alike))
-    both = seen(answer)[:, 1:, 1:] & seen(answer)[:, :-1, :-1]
-    y = shown(answer)
-    trial.within(
-        answer,
-        np.where(both, y[:, 1:, 1:] - y[:, :-1, :-1], 0.0),
-        answer.bound[:, 1:, 1:] + answer.bound[:, :-1, :-1],
-        "logits of equal tokens differ along a diagonal",
-    )
+    every = trial.answer(**chosen)
+    fewer = trial.answer(**(chosen | {"q": chosen["q"][:, 1:].copy()}))
+    trial.zero(fewer - every[:, 1:], "the queries are not the last of the keys")
 
 
 def recurrence(trial: Trial) -> None:
@@ -341,16 +285,11 @@ def recurrence(trial: Trial) -> None:
     pair = np.isclose(omega, np.sort(omega)[::-1][2 * one], rtol=1e-12)
     alone = {name: np.zeros_like(chosen[name]) for name in ("q", "u")}
     alone["w_kr"] = np.where(pair[:, None], chosen["w_kr"], 0.0)
-    answer = trial.answer(**(chosen | alone))
-    y, e = shown(answer), answer.bound
-    use = seen(answer)[..., 2:] & seen(answer)[..., :-2]
-    twice = 2 * np.cos(omega[pair][0])
-    size = np.abs(y[..., 2:]) + 2 * np.abs(y[..., 1:-1]) + np.abs(y[..., :-2])
-    trial.within(
-        answer,
-        np.where(use, y[..., 2:] + y[..., :-2] - twice * y[..., 1:-1], 0.0),
-        e[..., 2:] + e[..., :-2] + 2 * e[..., 1:-1] + ARITHMETIC * size,
-        f"channels of frequency {omega[pair][0]:.6g} do not turn by that frequency from key to key",
+    y = trial.answer(**(chosen | alone))
+    turn = omega[pair][0]
+    trial.zero(
+        y[..., 2:] + y[..., :-2] - 2 * np.cos(turn) * y[..., 1:-1],
+        f"channels of frequency {turn:.6g} do not turn by that frequency from key to key",
     )
 
 
@@ -364,11 +303,8 @@ def mirrored(trial: Trial) -> None:
     backwards = {name: chosen[name][:, ::-1].copy() for name in ("q", "k")}
     backwards["w_kr"] = chosen["w_kr"] * sign[:, None]
     one, other = trial.answer(**chosen), trial.answer(**(chosen | backwards))
-    trial.within(
-        one,
-        one.values - other.values[:, ::-1, ::-1],
-        one.bound + other.bound[:, ::-1, ::-1],
-        "the sines of negative distances are not the negated sines",
+    trial.zero(
+        one - other[:, ::-1, ::-1], "the sines of negative distances are not the negated sines"
     )
 
 
@@ -380,15 +316,10 @@ def clamp_far(trial: Trial) -> None:
     q_len = trial.choose("q_len", (min(k_len, longest + 2),))
     heads, _, head_dim = chosen["q"].shape
     chosen |= arrays(heads, q_len, k_len, head_dim, chosen["w_kr"].shape[1])
-    chosen["k"] = np.broadcast_to(chosen["k"][:, :1], chosen["k"].shape).copy()
-    answer = trial.answer(**chosen)
-    cut = clamped(answer.case, true_distance(answer.case))
-    same = (cut[:, 1:] == cut[:, :-1]) & seen(answer)[..., 1:] & seen(answer)[..., :-1]
-    y, e = shown(answer), answer.bound
-    trial.within(
-        answer,
-        np.where(same, y[..., 1:] - y[..., :-1], 0.0),
-        e[..., 1:] + e[..., :-1],
+    y = trial.answer(**(chosen | alike(chosen, "k")))
+    cut = clamped(y.case, true_distance(y.case))
+    trial.zero(
+        (y[..., 1:] - y[..., :-1]).where(cut[:, 1:] == cut[:, :-1]),
         f"keys at least {longest} away have different scores",
     )
 
@@ -411,9 +342,14 @@ def position(case: Case, v: Floats, sinusoids: Floats, queries: Floats | None = 
     return np.asarray(np.einsum("hit,ijt->hij", weight, sinusoids, optimize=True))
 
 
+def root(case: Case) -> float:
+    """The square root of head_dim."""
+    return float(np.sqrt(case.arguments["q"].shape[-1]))
+
+
 def scaled(case: Case, scores: Floats) -> Floats:
     """Divided by the square root of head_dim."""
-    return np.asarray(scores / np.sqrt(case.arguments["q"].shape[-1]))
+    return np.asarray(scores / root(case))
 
 
 def with_waves(case: Case, sinusoids: Floats) -> Floats:
@@ -594,11 +530,11 @@ def narrow_distances(case: Case, got: Floats) -> Iterator[Model]:
         yield Model(f"matches angles in {dtype}", with_waves(case, sinusoids))
 
 
-ERROR_TERMS = {"relative_shift": shift_terms, "transformer_xl_scores": score_terms}
+ERROR_TERMS = {"relative_shift": exact_terms, "transformer_xl_scores": score_terms}
 SHAPES = {"relative_shift": shift_shape}
 ARGUMENTS = {"relative_shift": shift_arguments, "transformer_xl_scores": score_arguments}
 SWEEPS = {"relative_shift": shift_sweep, "transformer_xl_scores": score_sweep}
-SIZES = {"relative_shift": shift_sizes, "transformer_xl_scores": score_sizes}
+SIZES = {"relative_shift": shift_sizes, "transformer_xl_scores": sizes(arrays, *SCORES)}
 INVARIANTS = {
     "relative_shift": {
         "columns-name-distances": columns_name_distances,
@@ -606,11 +542,18 @@ INVARIANTS = {
         "last-row": last_row,
     },
     "transformer_xl_scores": {
-        "plain": plain,
+        "plain": content_alone(
+            score_arguments,
+            root,
+            "without position terms the logits are not q·k / sqrt(head_dim)",
+            "w_kr",
+            "u",
+            "v",
+        ),
         "shared-query": shared_query,
         "translation": translation,
         "last-queries": last_queries,
-        "toeplitz": toeplitz,
+        "toeplitz": toeplitz(score_arguments),
         "recurrence": recurrence,
         "mirrored": mirrored,
         "clamp-far": clamp_far,

@@ -7,9 +7,18 @@ import numpy as np
 
 import posenc
 from posenc_conformance.diagnose.mistakes import Model
-from posenc_conformance.families.scores import Integers, allowed, products
+from posenc_conformance.families.lengths import Integers, no_sweep
+from posenc_conformance.families.scores import (
+    content_alone,
+    dots,
+    exchanged,
+    products,
+    roles_exchanged,
+    token_left_out,
+    zeros,
+)
 from posenc_conformance.judge.arrays import Floats, fine
-from posenc_conformance.judge.bounded import ARITHMETIC
+from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 
@@ -143,10 +152,6 @@ def relative_arguments(trial: Trial) -> dict[str, Any]:
     return chosen | {"max_distance": trial.choose("max_distance", (limit,))}
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """A square of tokens says nothing more when it is large."""
-
-
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
     """One token and many, many heads and channels; powers of two and not."""
     extra = case.arguments["p_q"].shape[1] - case.arguments["q"].shape[1]
@@ -159,36 +164,14 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield {**changed, "max_distance": 40}
 
 
-def zeros(chosen: Arrays, *names: str) -> dict[str, Any]:
-    """Arrays of the same shapes that hold nothing."""
-    return {name: np.zeros_like(chosen[name]) for name in names}
-
-
-def content_alone(trial: Trial) -> None:
-    """Without positions only dot products are left, divided by sqrt(2 head_dim)."""
-    make = relative_arguments if "table" in trial.subject.call.arguments else arguments
-    chosen = make(trial)
-    gone = [name for name in ("p_q", "p_k", "table") if name in chosen]
-    answer = trial.answer(**(chosen | zeros(chosen, *gone)))
-    given = answer.case.arguments
-    trial.within(
-        answer,
-        answer.values - content(given) / root(answer.case),
-        answer.bound + ARITHMETIC * products(np.abs(given["q"]), np.abs(given["k"])),
-        "without positions the logits are not q·k / sqrt(2 head_dim)",
-    )
-
-
 def apart(trial: Trial) -> None:
     """Content and positions add up: neither changes what the other gives."""
     chosen = arguments(trial)
     both = trial.answer(**chosen)
     words = trial.answer(**(chosen | zeros(chosen, "p_q", "p_k")))
     places = trial.answer(**(chosen | zeros(chosen, "q", "k")))
-    trial.within(
-        both,
-        both.values - words.values - places.values,
-        both.bound + words.bound + places.bound,
+    trial.zero(
+        both - words - places,
         "content and positions together do not give the sum of what each gives",
     )
 
@@ -196,65 +179,25 @@ def apart(trial: Trial) -> None:
 def cls_row(trial: Trial) -> None:
     """Without content the row of [CLS] is θ1, and the rest of its column θ2."""
     chosen = arguments(trial)
-    answer = trial.answer(**(chosen | zeros(chosen, "q", "k")))
-    first, second = thetas(answer.case.arguments)
-    expected = reset(answer.values, first / root(answer.case), second / root(answer.case))
-    big = products(np.abs(chosen["p_q"]), np.abs(chosen["p_k"])).max(initial=0.0)
-    trial.within(
-        answer,
-        answer.values - expected,
-        answer.bound + ARITHMETIC * big,
-        "the row and the column of [CLS] are not θ1 and θ2",
-    )
-
-
-def prefix(trial: Trial) -> None:
-    """Without the last token all others have the scores that they had."""
-    make = relative_arguments if "table" in trial.subject.call.arguments else arguments
-    chosen = make(trial)
-    length = chosen["q"].shape[1]
-    if length == 1 or not allowed(trial, "length", length - 1):
-        return
-    cut = {name: chosen[name][:, :-1].copy() for name in ("q", "k", "p_q", "p_k")}
-    longer, shorter = trial.answer(**chosen), trial.answer(**(chosen | cut))
-    trial.within(
-        shorter,
-        shorter.values - longer.values[:, :-1, :-1],
-        shorter.bound + longer.bound[:, :-1, :-1],
-        "the last token's absence changes other tokens' scores",
-    )
-
-
-def exchanged(chosen: Arrays) -> dict[str, Any]:
-    """Queries for keys, in content and in positions."""
-    return {"q": chosen["k"], "k": chosen["q"], "p_q": chosen["p_k"], "p_k": chosen["p_q"]}
-
-
-def roles_exchanged(trial: Trial) -> None:
-    """With queries and keys exchanged the logits are transposed."""
-    chosen = arguments(trial)
-    one, other = trial.answer(**chosen), trial.answer(**(chosen | exchanged(chosen)))
-    trial.within(
-        one,
-        one.values - np.swapaxes(other.values, 1, 2),
-        one.bound + np.swapaxes(other.bound, 1, 2),
-        "exchanging queries and keys does not transpose the logits",
-    )
+    y = trial.answer(**(chosen | zeros(chosen, "q", "k")))
+    theta = dots(y, "p_q", "p_k") / root(y.case)
+    for part, expected in (
+        (y[:, :1], theta[:, :1, :1]),
+        (y[:, 1:, :1], theta[:, 1:2, 1:2]),
+    ):
+        trial.zero(part - expected, "the row and the column of [CLS] are not θ1 and θ2")
 
 
 def roles_exchanged_untied(trial: Trial) -> None:
     """With θ1 and θ2 exchanged as well, all but the score of [CLS] with itself is transposed."""
     chosen = arguments(trial)
-    swapped = exchanged(chosen)
+    swapped = exchanged(chosen, "p_q", "p_k")
     order = np.r_[1, 0, 2 : chosen["p_q"].shape[1]]
     swapped |= {name: swapped[name][:, order] for name in ("p_q", "p_k")}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | swapped))
-    residual = one.values - np.swapaxes(other.values, 1, 2)
-    residual[:, 0, 0] = 0
-    trial.within(
-        one,
-        residual,
-        one.bound + np.swapaxes(other.bound, 1, 2),
+    token = np.arange(chosen["q"].shape[1])
+    trial.zero(
+        (one - other.swapped(1, 2)).where(token[:, None] + token > 0),
         "exchanging queries and keys, and θ1 and θ2, does not transpose the logits",
     )
 
@@ -268,30 +211,24 @@ def biases_alone(trial: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
 def relative_toeplitz(trial: Trial) -> None:
     """Between tokens other than [CLS] the bias depends on their distance only."""
     chosen, nothing = biases_alone(trial)
-    answer = trial.answer(**(chosen | nothing))
-    y, e = answer.values[:, 1:, 1:], answer.bound[:, 1:, 1:]
-    trial.within(
-        answer,
-        y[:, 1:, 1:] - y[:, :-1, :-1],
-        e[:, 1:, 1:] + e[:, :-1, :-1],
-        "the bias differs along a diagonal",
-    )
+    y = trial.answer(**(chosen | nothing))[:, 1:, 1:]
+    trial.zero(y[:, 1:, 1:] - y[:, :-1, :-1], "the bias differs along a diagonal")
 
 
 def constant_table(trial: Trial) -> None:
     """A table of one value is added as it is; if reset together, not where [CLS] is."""
     chosen, nothing = biases_alone(trial)
     table = np.full_like(chosen["table"], 0.75)
-    answer = trial.answer(**(chosen | nothing | {"table": table}))
-    expected = np.full(answer.values.shape, 0.75)
-    if answer.case.conventions["reset"] == "together":
+    y = trial.answer(**(chosen | nothing | {"table": table}))
+    expected = np.full(y.values.shape, 0.75)
+    if y.case.conventions["reset"] == "together":
         expected[:, :1] = expected[:, :, :1] = 0.0
-    trial.within(
-        answer,
-        answer.values - expected,
-        answer.bound,
-        "a constant table is not added as it is",
-    )
+    trial.zero(y - Exact(expected), "a constant table is not added as it is")
+
+
+CONTENT_ALONE = "without positions the logits are not q·k / sqrt(2 head_dim)"
+PREFIX = slice(None, -1), "the last token's absence changes other tokens' scores"
+TOKENS = "q", "k", "p_q", "p_k"
 
 
 def logits(case: Case, position: Floats, bias: Floats | None = None) -> Floats:
@@ -454,20 +391,22 @@ ABSOLUTE: Mapping[str, Callable[[Case, Floats], Iterator[Model]]] = {
 }
 ERROR_TERMS = {"tupe_scores": error_terms, "tupe_relative_scores": error_terms}
 ARGUMENTS = {"tupe_scores": arguments, "tupe_relative_scores": relative_arguments}
-SWEEPS = {"tupe_scores": sweep, "tupe_relative_scores": sweep}
+SWEEPS = {"tupe_scores": no_sweep, "tupe_relative_scores": no_sweep}
 SIZES = {"tupe_scores": sizes, "tupe_relative_scores": sizes}
 INVARIANTS = {
     "tupe_scores": {
-        "content-alone": content_alone,
+        "content-alone": content_alone(arguments, root, CONTENT_ALONE, "p_q", "p_k"),
         "apart": apart,
         "cls-row": cls_row,
-        "prefix": prefix,
-        "roles-exchanged": roles_exchanged,
+        "prefix": token_left_out(arguments, *PREFIX, *TOKENS),
+        "roles-exchanged": roles_exchanged(arguments, "p_q", "p_k"),
         "roles-exchanged-untied": roles_exchanged_untied,
     },
     "tupe_relative_scores": {
-        "relative-content-alone": content_alone,
-        "relative-prefix": prefix,
+        "relative-content-alone": content_alone(
+            relative_arguments, root, CONTENT_ALONE, "p_q", "p_k", "table"
+        ),
+        "relative-prefix": token_left_out(relative_arguments, *PREFIX, *TOKENS),
         "relative-toeplitz": relative_toeplitz,
         "constant-table": constant_table,
     },

@@ -16,7 +16,6 @@ from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
 
 HIDDEN = -1e4
 """What is added to a score to hide a key is this or less."""
@@ -50,7 +49,7 @@ class Match:
         )
 
 
-def answers(table: Table) -> tuple[list[str], str]:
+def answers(table: Table, known: Sequence[Scheme]) -> tuple[list[str], str]:
     """What an array may be, the simplest first; if nothing is known, words for what is nearest."""
     array = table.array.reshape([n for n in table.array.shape if n != 1] or [1])
     if np.all(array == array.flat[0]):
@@ -60,7 +59,7 @@ def answers(table: Table) -> tuple[list[str], str]:
     if array.dtype.kind == "c":
         words = "no complex cache of RoPE; of complex numbers nothing else is known"
         return plain or [cache.text for cache in kept], words
-    found, otherwise = identify(array, grain=table.grain)
+    found, otherwise = identify(array, known, table.grain)
     exact = [
         match.text
         for match in found
@@ -70,9 +69,7 @@ def answers(table: Table) -> tuple[list[str], str]:
     return plain + exact or [cache.text for cache in kept] or mistaken, otherwise
 
 
-def identify(
-    array: Array, known: Sequence[Scheme] | None = None, grain: float = 0.0
-) -> tuple[list[Match], str]:
+def identify(array: Array, known: Sequence[Scheme], grain: float = 0.0) -> tuple[list[Match], str]:
     """Every call that explains an array, those without a mistake first; else words for the nearest.
 
     The calls are those whose scheme's module offers ``IDENTIFY[call](array)``: arguments that would
@@ -83,7 +80,7 @@ def identify(
     exact: list[Match] = []
     mistaken: list[Match] = []
     nearest: tuple[float, str] = (np.inf, "no call of any scheme gives an array of this shape")
-    for case, combination, part in _candidates(squeezed, known or load_all(), grain):
+    for case, combination, part in _candidates(squeezed, known, grain):
         output = part.astype(np.float64)
         with np.errstate(invalid="ignore"):  # a bias may be infinite where it hides a key
             comparison = compare(case, output, case.terms)

@@ -18,24 +18,24 @@ from posenc_conformance.judge.arrays import Array, dtype_name, to_numpy
 from posenc_conformance.judge.error_model import bounds, compare
 from posenc_conformance.judge.subject import EXACT
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Silent, Wrong
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.scheme_file.model import Scheme
 
 BETWEEN_CALLS = ("second-call", "no-leak", "after-others", "results-last")
 """Behaviours that need all the calls before, in their order."""
 
 
-def snippet(id: str, implementation_name: str, options: Options) -> str:
+def snippet(id: str, implementation_name: str, options: Options, schemes: Sequence[Scheme]) -> str:
     """Python that makes the calls that fail and shows what is wrong with the result.
 
     Raises UserError if the implementation claims no such check, or if it passes or is blocked.
     """
     implementation = load(implementation_name)
-    check, subject = _check(id, implementation)
+    check, subject = _check(id, implementation, schemes)
     wrong = _failure(check, options)
     name = check.id.partition("[")[0] if check.level == "behaviour" else ""
     last = _failing(subject.calls, wrong, name)
     calls = subject.calls[: last + 1]
-    result = _repeated(implementation_name, subject, calls[-1])
+    result = _repeated(implementation_name, subject, calls[-1], schemes)
     script = Script([id, wrong.text.splitlines()[0]], result)
     script.adapter = f"{_loaded(implementation_name, script)}.{subject.call.name}"
     if name in BETWEEN_CALLS:
@@ -47,11 +47,12 @@ def snippet(id: str, implementation_name: str, options: Options) -> str:
     return script.text
 
 
-def _check(id: str, implementation: Implementation) -> tuple[Check, Recorded]:
+def _check(
+    id: str, implementation: Implementation, schemes: Sequence[Scheme]
+) -> tuple[Check, Recorded]:
     """The check of an id, and the subject that remembers what it asks."""
     file, _, rest = id.partition("::")
     level, _, name = rest.partition("::")
-    schemes = load_all()
     for scheme in schemes:
         if scheme.path.name != Path(file).name or level not in LEVELS:
             continue
@@ -110,9 +111,9 @@ def _differs(calls: Sequence[Made], made: Made) -> bool:
     return not np.array_equal(first.got, made.got, equal_nan=True)
 
 
-def _repeated(name: str, subject: Recorded, made: Made) -> object:
+def _repeated(name: str, subject: Recorded, made: Made, schemes: Sequence[Scheme]) -> object:
     """What a new adapter returns for the same call; the exception if it raises one."""
-    fresh = subjects(load(name).adapter, load_all())
+    fresh = subjects(load(name).adapter, schemes)
     label = (subject.call.name, subject.label)
     method = next(each.method for each in fresh if (each.call.name, each.label) == label)
     values = {

@@ -1,0 +1,1 @@
+"""The command ``posenc new``: the files of a scheme, ready to be filled."""

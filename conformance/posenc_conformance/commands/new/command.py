@@ -1,0 +1,98 @@
+"""Writing the files of a new scheme."""
+
+import keyword
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.files import write_whole
+from posenc_conformance.judge.knowledge import KIT, ORACLE, REFERENCE
+from posenc_conformance.scheme_file.read import folder, readable
+
+TEMPLATES = Path(__file__).parent
+FAMILIES = sorted(each.name for each in TEMPLATES.iterdir() if (each / "kit.py.txt").is_file())
+MINIATURES = "tests/miniatures/wrong"
+SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def new(name: str, family: str, to: str | None) -> Iterator[str]:
+    """Write the files of a scheme; tells which, and what to do next.
+
+    They describe and compute the simplest scheme of the family, so that every test is green. In a
+    checkout they go where its own are; with ``to``, beside each other into that folder.
+
+    Raises UserError for a name that cannot be taken, and before anything is written over.
+    """
+    module = name.replace("-", "_")
+    _demand_free(name, module)
+    files = _in_folder(Path(to), name, module) if to is not None else _in_checkout(name, module)
+    for path in files:
+        if path.exists():
+            raise UserError(f"{path} is there already", "give another name, or move it away")
+    title = name.replace("-", " ")
+    words = {"NAME": name, "CALL": module, "TITLE": title.capitalize()}
+    words["CLASS"] = title.title().replace(" ", "")
+    for path, part in files.items():
+        text = (TEMPLATES / family / f"{part}.txt").read_text(encoding="utf-8")
+        for mark, word in words.items():
+            text = text.replace(mark, word)
+        write_whole(path, text)
+        yield f"wrote {path}"
+    spec = next(iter(files))
+    yield from _filled(spec)
+    yield "next: write down the definition in these files, one after the other, then run"
+    yield f"  posenc goldens --write {spec}"
+    own = f" --posenc-schemes={to}" if to is not None else ""
+    yield f"  pytest --impl=reference {spec.name}{own}"
+    if to is None:
+        yield f"  make records SCHEME={name}"
+
+
+def _demand_free(name: str, module: str) -> None:
+    if not SLUG.fullmatch(name) or keyword.iskeyword(module):
+        raise UserError(
+            f"{name!r} cannot be the name of a scheme",
+            "write lower-case words and numbers with hyphens between them, such as log-bias",
+        )
+    for scheme in readable():
+        if name == scheme.id or module in scheme.calls:
+            raise UserError(f"there is {name!r} already: {scheme.path}", "give another name")
+
+
+def _in_folder(home: Path, name: str, module: str) -> Mapping[Path, str]:
+    """The files of a scheme that is not part of the kit, and their templates."""
+    if not home.is_dir():
+        raise UserError(f"there is no folder {home}", "make it first")
+    parts = {
+        home / f"{module}_{part.name}.py": f"{part.name}.py" for part in (REFERENCE, ORACLE, KIT)
+    }
+    return {home / f"{name}.yaml": "scheme.yaml", **parts}
+
+
+def _in_checkout(name: str, module: str) -> Mapping[Path, str]:
+    """The files of a scheme of the kit's own, and their templates."""
+    root = folder().parent
+    if not (root / MINIATURES).is_dir():
+        raise UserError(
+            "posenc is installed, so there is no checkout to write into",
+            "say in which folder the scheme's files should be: --to FOLDER",
+        )
+    parts = {
+        root / part.home / f"{module}.py": f"{part.name}.py" for part in (REFERENCE, ORACLE, KIT)
+    }
+    return {
+        root / "spec" / f"{name}.yaml": "scheme.yaml",
+        **parts,
+        root / MINIATURES / f"{module}.py": "miniatures.py",
+    }
+
+
+def _filled(spec: Path) -> Iterator[str]:
+    """Fill the goldens, in a process that can import what has just been written."""
+    code = "import sys; from posenc_conformance.commands.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "goldens", "--write", str(spec)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    yield from (done.stdout + done.stderr).splitlines()

@@ -1,0 +1,42 @@
+"""The rooms of the kit and the imports between them, as they are in the code."""
+
+import importlib
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+
+import grimp
+
+KIT = "posenc_conformance"
+Arrows = Mapping[tuple[str, str], int]
+
+
+@lru_cache(maxsize=1)
+def arrows() -> Arrows:
+    """How many imports lead from one room to another."""
+    graph = grimp.build_graph(KIT, exclude_type_checking_imports=True, cache_dir=None)
+    found: Counter[tuple[str, str]] = Counter()
+    for module in graph.modules - {KIT}:
+        for other in graph.find_modules_directly_imported_by(module) - {KIT}:
+            pair = module.split(".")[1], other.split(".")[1]
+            if pair[0] != pair[1]:
+                found[pair] += 1
+    return dict(sorted(found.items()))
+
+
+def rows(known: Arrows) -> list[list[str]]:
+    """Rooms row by row, from the top: each just above the highest that it knows."""
+    height = dict.fromkeys((room for pair in known for room in pair), 0)
+    for _ in height:
+        for above, below in known:
+            height[above] = max(height[above], height[below] + 1)
+    levels: dict[int, list[str]] = {}
+    for room, level in sorted(height.items(), key=lambda item: (-item[1], item[0])):
+        levels.setdefault(level, []).append(room)
+    return list(levels.values())
+
+
+def purpose(room: str) -> str:
+    """What a room is for: the first sentence of its package or module."""
+    text = importlib.import_module(f"{KIT}.{room}").__doc__ or ""
+    return text.strip().partition("\n")[0]

@@ -1,0 +1,263 @@
+"""The bound that arithmetic on answers carries holds, and is no larger than it must be."""
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from posenc_conformance.judge import bounded
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer, Exact
+from posenc_conformance.judge.error_model import error_ratio
+
+Floats = npt.NDArray[np.float64]
+Draw = np.random.Generator
+SHAPE = (2, 2)
+SAMPLES = 60
+BOUND_ROUNDED = Fraction(1) + Fraction(2) ** -48
+"""The bounds themselves are rounded a few times."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What the kit computes with, and what that stands for, as fractions."""
+
+    held: Any
+    meant: Any
+
+
+def answer(values: Any, bound: Any) -> Answer:
+    values = np.asarray(values, dtype=np.float64)
+    case: Any = SimpleNamespace(arguments={})
+    return Answer(case, values, values, np.broadcast_to(np.asarray(bound, float), values.shape))
+
+
+def fractions(values: Any) -> Any:
+    return np.vectorize(Fraction, otypes=[object])(values)
+
+
+def numbers(draw: Draw) -> Floats:
+    """Numbers of comparable size with all their bits, and at times a 0."""
+    values = draw.choice([-1.0, 1.0], SHAPE) * draw.uniform(0.5, 2.0, SHAPE)
+    return np.where(draw.random(SHAPE) < 0.05, 0.0, values)
+
+
+def off(draw: Draw, values: Floats, bound: Any) -> Any:
+    """Values that are wrong by the whole bound, one way or the other."""
+    return fractions(values) + fractions(draw.choice([-1.0, 1.0], SHAPE) * bound)
+
+
+def rough(draw: Draw) -> Operand:
+    """An answer with a bound beside which rounding is nothing."""
+    values = numbers(draw)
+    bound = draw.uniform(0.5, 1.0, SHAPE) * 2.0**-12
+    return Operand(answer(values, bound), off(draw, values, bound))
+
+
+def sharp(draw: Draw) -> Operand:
+    """An answer that must be right to the last bit."""
+    values = numbers(draw)
+    return Operand(answer(values, 0.0), fractions(values))
+
+
+def exact(draw: Draw) -> Operand:
+    values = numbers(draw)
+    return Operand(Exact(values), fractions(values))
+
+
+def computed(draw: Draw) -> Operand:
+    """Floats of the kit."""
+    values = numbers(draw)
+    return Operand(values, off(draw, values, ARITHMETIC * np.abs(values)))
+
+
+def whole(draw: Draw) -> Operand:
+    values = draw.integers(-9, 10, SHAPE)
+    return Operand(values, fractions(values))
+
+
+def nonzero(make: Callable[[Draw], Operand]) -> Callable[[Draw], Operand]:
+    """For divisors."""
+
+    def again(draw: Draw) -> Operand:
+        while True:
+            made = make(draw)
+            if np.all(made.meant != 0):
+                return made
+
+    return again
+
+
+Makes = tuple[Callable[[Draw], Operand], ...]
+Operation = Callable[..., Any]
+ANSWERS = (rough, sharp)
+OTHERS = (rough, sharp, exact, computed, whole)
+ADD, SUBTRACT, MULTIPLY = operator.add, operator.sub, operator.mul
+DIVIDE, MATMUL = operator.truediv, operator.matmul
+
+
+def add_up(values: Any) -> Any:
+    return values.sum(axis=1)
+
+
+CASES: list[tuple[Operation, Makes]] = [
+    *((each, (a, b)) for each in (ADD, SUBTRACT, MULTIPLY) for a in ANSWERS for b in OTHERS),
+    *((each, (b, a)) for each in (ADD, SUBTRACT, MULTIPLY) for a in ANSWERS for b in OTHERS[2:]),
+    *((DIVIDE, (a, nonzero(b))) for a in ANSWERS for b in OTHERS[2:]),
+    *((MATMUL, (a, b)) for a in ANSWERS for b in ANSWERS),
+    *((add_up, (a,)) for a in ANSWERS),
+    (lambda a, b: 2 * a - b / 4, (sharp, rough)),
+    (lambda a, b: (a * b).sum(axis=0) - b.sum(axis=(0,)) * 3, (rough, sharp)),
+]
+
+
+def ratios(operation: Operation, makes: Makes) -> list[Fraction]:
+    """Errors in units of their bounds, over many samples; -1 for an error where none is allowed."""
+    draw = np.random.default_rng(0)
+    found = []
+    for _ in range(SAMPLES):
+        operands = [make(draw) for make in makes]
+        got = operation(*(each.held for each in operands))
+        truth = operation(*(each.meant for each in operands))
+        for value, bound, meant in zip(
+            got.values.ravel(), got.bound.ravel(), np.ravel(truth), strict=True
+        ):
+            error = abs(Fraction(float(value)) - meant)
+            allowed = Fraction(float(bound)) * BOUND_ROUNDED
+            found.append(error / allowed if allowed else Fraction(-1 if error else 0))
+    return found
+
+
+def holds(found: list[Fraction]) -> bool:
+    return all(0 <= each <= 1 for each in found)
+
+
+@pytest.mark.parametrize(("operation", "makes"), CASES)
+def test_errors_fill_the_bound_and_stay_within_it(operation: Operation, makes: Makes) -> None:
+    found = ratios(operation, makes)
+    assert holds(found)
+    assert max(found) > Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "without", "operation", "makes"),
+    [
+        ("ROUNDING", 0.0, MULTIPLY, (sharp, sharp)),
+        ("ROUNDING", 0.0, DIVIDE, (sharp, nonzero(whole))),
+        ("ROUNDING", 0.0, MATMUL, (sharp, sharp)),
+        ("ROUNDING", 0.0, add_up, (sharp,)),
+        ("ARITHMETIC", 0.0, ADD, (sharp, computed)),
+        ("_lost", lambda *_: 0.0, ADD, (sharp, sharp)),
+        ("_times", lambda *_: 0.0, MULTIPLY, (rough, sharp)),
+        ("_times", lambda *_: 0.0, MULTIPLY, (sharp, rough)),
+        ("_times", lambda *_: 0.0, DIVIDE, (sharp, nonzero(computed))),
+        ("_operand", lambda other: (other.values, 0.0), ADD, (sharp, rough)),
+        ("_operand", lambda other: (other.values, 0.0), MULTIPLY, (sharp, rough)),
+    ],
+)
+def test_a_term_that_is_left_out_is_missed(
+    name: str, without: Any, operation: Operation, makes: Makes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded, name, without)
+    assert not holds(ratios(operation, makes))
+
+
+def test_the_product_of_both_errors_counts() -> None:
+    """Where the values are small beside their bounds."""
+    draw = np.random.default_rng(1)
+    values = numbers(draw) * 2.0**-30
+    bound = np.full(SHAPE, 0.5)
+    product = answer(values, bound) * answer(values, bound)
+    assert np.all(product.bound >= 0.25)
+    assert np.all(product.bound < 0.26)
+
+
+@pytest.mark.parametrize("other", [Exact(np.array([1.0, -3.0])), np.array([1, -3]), 3])
+def test_whole_and_exact_numbers_add_nothing(other: Any) -> None:
+    """To numbers of few bits, of which no sum is rounded."""
+    values, bound = np.array([0.75, 2.0]), np.array([2.0**-9, 0.0])
+    for result in (answer(values, bound) + other, answer(values, bound) - other):
+        np.testing.assert_array_equal(result.bound, bound)
+    np.testing.assert_array_equal((other - answer(values, 0.0)).bound, 0.0)
+
+
+def test_powers_of_two_only_scale_the_bound() -> None:
+    some = answer(numbers(np.random.default_rng(2)), 2.0**-20)
+    for result in (some / 4, some * Exact(0.25), Exact(-0.25) * some):
+        np.testing.assert_array_equal(result.bound, 2.0**-22)
+
+
+def test_what_only_moves_keeps_the_bound_with_its_value() -> None:
+    values = np.arange(1.0, 25.0).reshape(2, 3, 4)
+    some = answer(values, values / 64)
+    mask = values % 2 == 0
+    for result in (
+        some.moved(0, -1),
+        some.swapped(1, 2),
+        some[:, ::-1],
+        some.where(mask),
+        -some,
+        some.positive(),
+    ):
+        np.testing.assert_array_equal(np.abs(result.values), 64 * result.bound)
+    assert np.all((-some).positive().values == 0)
+    np.testing.assert_array_equal((-some).positive().bound, some.bound)
+    assert np.count_nonzero(some.where(mask).values) == np.count_nonzero(mask)
+
+
+def test_what_is_allowed_besides_is_added() -> None:
+    some = answer([1.0, 2.0], [0.25, 0.0]).allowing(np.array([0.5, 0.125]))
+    np.testing.assert_array_equal(some.values, [1.0, 2.0])
+    np.testing.assert_array_equal(some.bound, [0.75, 0.125])
+
+
+def test_an_infinite_bound_stays_where_it_is() -> None:
+    """Also where it meets a 0; a factor of exactly 0 ends it."""
+    some = answer([0.0, 2.0], [np.inf, 0.25])
+    for result in (some + 1, some * 3, some - some, some / 3, some * some):
+        assert np.isinf(result.bound[0])
+        assert np.isfinite(result.bound[1])
+    np.testing.assert_array_equal((some * 0).bound, 0.0)
+    assert np.isinf(some.sum(axis=0).bound)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_what_is_no_number_does_not_widen_its_own_bound(wrong: float) -> None:
+    some = answer([wrong, 1.0], 2.0**-10)
+    with np.errstate(invalid="ignore"):
+        for result in (
+            some + 1,
+            some - Exact(np.array([0.1, 0.2])),
+            some * 3,
+            some * answer([0.1, 0.3], 2.0**-10),
+            some / 3,
+            some.sum(axis=0, keepdims=True),
+        ):
+            assert np.all(result.bound < 1)
+            assert not np.isfinite(result.values[0])
+
+
+def test_what_is_no_number_is_wrong_however_much_is_granted() -> None:
+    error, bound = np.array([np.nan, np.nan, np.inf, 0.0, 1.0]), np.array([0.0, 1.0, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(error_ratio(error, bound), [np.inf, np.inf, np.inf, 0.0, np.inf])
+
+
+def test_the_first_answer_is_blamed() -> None:
+    one, other = answer([1.0], 0.0), answer([2.0], 0.0)
+    for result in (2 * one - other, Exact(3.0) - one + other, one * other, one[:1].sum(axis=0)):
+        assert result.case is one.case
+        assert result.output is one.output
+
+
+def test_arguments_are_known_exactly() -> None:
+    values = np.array([0.1, 0.3])
+    case: Any = SimpleNamespace(arguments={"q": values})
+    some = Answer(case, values, values, np.full(2, 0.25))
+    np.testing.assert_array_equal(some.given("q").values, values)
+    np.testing.assert_array_equal(some.given("q").bound, 0.0)
+    np.testing.assert_array_equal(some.known([3, 4]).bound, 0.0)
