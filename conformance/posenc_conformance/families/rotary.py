@@ -423,7 +423,7 @@ def plain_rope(case: Case) -> Floats:
         layout=str(case.conventions["layout"]),
         rotary_dim=case.arguments.get("rotary_dim"),
     )
-    return turned.astype(np.float64)
+    return np.asarray(turned, np.float64)
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:

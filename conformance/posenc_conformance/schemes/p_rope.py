@@ -116,7 +116,9 @@ def taken_for_partial(case: Case, got: Floats) -> Iterator[Model]:
             layout=str(case.conventions["layout"]),
             rotary_dim=2 * number,
         )
-        yield Model(f"matches partial rotation of {2 * number} channels", turned.astype(np.float64))
+        yield Model(
+            f"matches partial rotation of {2 * number} channels", np.asarray(turned, np.float64)
+        )
     yield from SCALING.in_rotation(partial_frequencies)(case, got)
 
 
