@@ -174,14 +174,12 @@ def wrong_frequencies(
     calls: tuple[type, type], name: str, why: str, formula: Formula, named: str | None = None
 ) -> None:
     """A mistake in the frequencies, made in both calls."""
-    for base, suffix, layout in zip(
-        calls, ("-frequencies", ""), ("standard", "interleaved"), strict=True
-    ):
+    for base, layout in zip(calls, ("standard", "interleaved"), strict=True):
         made(
             base,
             f"{base.__name__} {name}",
             why,
-            named=named and f"{named}{suffix}",
+            named=named,
             frequencies=lambda self, *given, of=formula, **own: of(*given, **own),
             claimed=(layout,),
         )

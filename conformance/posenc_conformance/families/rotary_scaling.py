@@ -263,9 +263,7 @@ class Scaling:
 
         Ids of the call that gives frequencies say so.
         """
-        in_frequencies = {
-            f"{name}-frequencies": self.in_frequencies(of) for name, of in mistakes.items()
-        }
+        in_frequencies = {name: self.in_frequencies(of) for name, of in mistakes.items()}
         in_rotation = {name: self.in_rotation(of) for name, of in mistakes.items()}
         return three_calls(
             self.name,

@@ -145,6 +145,6 @@ DEVIATIONS = SCALING.deviations(
         "ratio-alone": ratio_alone,
         "positions-doubled": positions_doubled,
     },
-    frequencies={"kept-length-frequencies": kept_length(rotating=False)},
+    frequencies={"kept-length": kept_length(rotating=False)},
     rotation={"kept-length": kept_length(rotating=True)},
 )

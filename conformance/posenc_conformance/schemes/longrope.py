@@ -326,8 +326,8 @@ INVARIANTS = {
 }
 DEVIATIONS = {
     "longrope_frequencies": {
-        "frequencies-multiplied": frequencies_multiplied,
-        "frequencies-unscaled": frequencies_unscaled,
+        "factors-multiplied": frequencies_multiplied,
+        "factors-ignored": frequencies_unscaled,
         "frequencies-factors-reversed": frequencies_factors_reversed,
         "frequencies-wrong-base": wrong_base,
     },

@@ -148,7 +148,7 @@ INVARIANTS = SCALING.invariants(
 DEVIATIONS = SCALING.deviations(
     {"all-turn": all_turn, "fast-dropped": fast_dropped, "count-wrong": other_count},
     frequencies={
-        "taken-for-partial-frequencies": SCALING.in_frequencies(partial_frequencies),
+        "taken-for-partial": SCALING.in_frequencies(partial_frequencies),
     },
     rotation={"paired-within": paired_within, "taken-for-partial": taken_for_partial},
 )

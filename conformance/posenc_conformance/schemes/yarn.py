@@ -464,8 +464,8 @@ SHARED: Mapping[str, Mistaken] = {
 DEVIATIONS = {
     "yarn_frequencies": {
         "frequencies-ramp-swapped": RAMP_SWAPPED,
-        **{f"frequencies-{name}": of_frequencies(mistake) for name, mistake in SHARED.items()},
-        "frequencies-wrong-base": wrong_base,
+        **{name: of_frequencies(mistake) for name, mistake in SHARED.items()},
+        "wrong-base": wrong_base,
     },
     "yarn": {
         "layout-swapped": LAYOUT_SWAPPED,

@@ -275,7 +275,7 @@ def _for_each(
 ) -> None:
     """The same mistake under several combinations, of version 1 and of version 2."""
     for combination in combinations:
-        own = combination in V2 and named not in ("buckets-missing", "buckets-wrong")
+        own = combination in V2 and named in ("p2c-index-swapped", "wrong-scale")
         made(
             DisentangledBuckets if combination in V2 else Disentangled,
             f"Disentangled {combination} {name}",

@@ -99,19 +99,19 @@ made(
     ProportionalFrequencies,
     "ProportionalFrequencies cut short",
     "The floating-point product cut, as in released code.",
-    named="count-wrong-frequencies",
+    named="count-wrong",
     frequencies=lambda self, *given, **own: counting(
         lambda dim, proportion: int(proportion * dim // 2)
     )(*given, **own),
 )
 
 
-for _right, _suffix in zip(CALLS, ("-frequencies", ""), strict=True):
+for _right in CALLS:
     made(
         _right,
         f"{_right.__name__} of twice as many",
         "A share of the channels taken for a number of pairs.",
-        named=f"count-wrong{_suffix}",
+        named="count-wrong",
         limits={"proportion": 0.25},
         frequencies=lambda self, *given, **own: counting(
             lambda dim, proportion: 2 * exact(dim, proportion)
