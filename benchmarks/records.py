@@ -2,8 +2,8 @@
 
     python -m benchmarks.records [--all] [SCHEME ...]
 
-Each file of ``docs/data`` keeps a hash of the files of every scheme that it was made with. Schemes
-whose files have changed since are measured again, and take the place of what the record has of them.
+Each file of ``docs/data`` keeps a hash of the files of every scheme that it was made with. A scheme
+whose files have changed since is measured again, and takes the place of what the record has of it.
 A change in what schemes share, such as a family or a check, shows in no hash: then say ``--all``.
 """
 
