@@ -8,6 +8,7 @@ A change in what schemes share, such as a family or a check, shows in no hash: t
 """
 
 import argparse
+import ast
 import hashlib
 import json
 import subprocess
@@ -40,8 +41,21 @@ def digest(scheme: Scheme) -> str:
     found = hashlib.sha256()
     for part in PARTS:
         path = ROOT / part.format(id=scheme.id, module=scheme.module_name)
-        found.update(path.read_bytes() if path.is_file() else b"")
+        if path.is_file():
+            text = path.read_text(encoding="utf-8")
+            found.update((_code(text) if path.suffix == ".py" else text).encode())
     return found.hexdigest()[:16]
+
+
+def _code(text: str) -> str:
+    """What a module does, without its comments and docstrings."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
+            del node.body[0]
+    return ast.dump(tree)
 
 
 def stale(record: Record, schemes: Sequence[Scheme]) -> list[str]:

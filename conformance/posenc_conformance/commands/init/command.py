@@ -13,7 +13,7 @@ from posenc_conformance.errors import UserError
 def init(name: str, schemes: Sequence[str] = ()) -> Iterator[str]:
     """Write an adapter for a library into the current folder; what to say about it.
 
-    Raises UserError for a name that is none, a library that cannot be imported, a scheme that does
+    Raises UserError for something that cannot be a name, a library that cannot be imported, a scheme that does
     not exist, and a file that is there already.
     """
     path = Path(f"{_stem(name)}_adapter.py")
