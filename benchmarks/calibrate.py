@@ -22,7 +22,7 @@ from benchmarks.results import table, write
 from tests.miniatures import right
 from tests.miniatures.styles import RIGHT
 
-from posenc_conformance.adapters.find import load
+from posenc_conformance.adapters.find import load_adapter
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
 from posenc_conformance.judge.case import Case
@@ -89,7 +89,7 @@ def measured(
 
 
 def _library(name: str) -> object:
-    return load(name).adapter
+    return load_adapter(name).adapter
 
 
 def rows(found: Iterable[Worst]) -> list[list[object]]:
@@ -159,7 +159,7 @@ def main() -> None:
         for name in given.impl:
             library = list(measured(partial(_library, name), name, schemes, given.scheme))
             print(shown(name, library))
-            libraries[name] = {"versions": load(name).versions, "worst": plain(library)}
+            libraries[name] = {"versions": load_adapter(name).versions, "worst": plain(library)}
     write(given.write, {"right miniatures": plain(found), "libraries": libraries})
 
 

@@ -9,7 +9,7 @@ import pytest
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.scheme_file import cache as kept
-from posenc_conformance.scheme_file.read import folder, load
+from posenc_conformance.scheme_file.read import folder, load_scheme
 
 ALIBI = (folder() / "alibi.yaml").read_text(encoding="utf-8")
 
@@ -33,7 +33,7 @@ def line_of(path: Path, text: str) -> int:
 def test_a_value_that_cannot_be_is_shown_with_its_line(tmp_path: Path, value: str) -> None:
     path = scheme_file(tmp_path, "\ntitle: ", f"\nodd: {value}\ntitle: ")
     with pytest.raises(UserError, match=f"alibi.yaml:{line_of(path, 'odd: ')}:") as raised:
-        load(path)
+        load_scheme(path)
     assert raised.value.hint
 
 
@@ -50,7 +50,7 @@ BOMB = "\nodd:\n  - &a [x, x, x, x, x, x, x, x]\n" + "".join(
 def test_a_structure_without_end_is_refused(tmp_path: Path, odd: str) -> None:
     path = scheme_file(tmp_path, "\ntitle: ", f"{odd}\ntitle: ")
     with pytest.raises(UserError, match=r"alibi\.yaml"):
-        load(path)
+        load_scheme(path)
 
 
 def test_an_alias_bomb_in_a_goldens_arguments_is_refused(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_an_alias_bomb_in_a_goldens_arguments_is_refused(tmp_path: Path) -> None
     bomb = f"arguments: {{q: [{', '.join([first, *more])}], "
     path = scheme_file(tmp_path, "arguments: {", bomb)
     with pytest.raises(UserError, match=r"alibi\.yaml"):
-        load(path)
+        load_scheme(path)
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x00\x01", b"id: \x07"])
@@ -67,7 +67,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "alibi.yaml"
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"alibi\.yaml"):
-        load(path)
+        load_scheme(path)
 
 
 @pytest.fixture
@@ -81,11 +81,11 @@ def test_a_wrong_file_in_the_cache_is_not_taken_for_a_scheme(
     tmp_path: Path, cache: Path, content: str
 ) -> None:
     path = scheme_file(tmp_path, "\ntitle: ", "\n# of this test\ntitle: ")
-    load(path)
+    load_scheme(path)
     (kept,) = cache.iterdir()
     kept.write_text(content, encoding="utf-8")
-    load.cache_clear()
-    assert load(path).id == "alibi"
+    load_scheme.cache_clear()
+    assert load_scheme(path).id == "alibi"
     assert len(kept.read_text(encoding="utf-8")) > len(content)
 
 

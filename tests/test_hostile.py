@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance.adapters.find import load
+from posenc_conformance.adapters.find import load_adapter
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import demand_sense
 from posenc_conformance.errors import UserError
@@ -33,7 +33,7 @@ def accept(tmp_path: Path) -> Accept:
     def accepted(source: str, name: str = "") -> list[str]:
         path = tmp_path / f"mine{next(NUMBER)}.py"  # a module is known by its name
         path.write_text(source, encoding="utf-8")
-        found = subjects(load(f"{path}{name}").adapter, schemes())
+        found = subjects(load_adapter(f"{path}{name}").adapter, schemes())
         for subject in found:
             demand_sense(subject)
         return [f"{subject.call.name} {subject.label}" for subject in found]
@@ -231,7 +231,7 @@ def test_it_works(accept: Accept, name: str) -> None:
 def test_an_overriding_method_is_the_one_that_is_judged(tmp_path: Path) -> None:
     path = tmp_path / "overriding.py"
     path.write_text(ACCEPTED["overridden"][0], encoding="utf-8")
-    (subject,) = subjects(load(str(path)).adapter, schemes())
+    (subject,) = subjects(load_adapter(str(path)).adapter, schemes())
     assert subject.method(1, 0) == 2
 
 
@@ -365,7 +365,7 @@ IDS = [f"rope.yaml::golden::half-d{size}[float32]" for size in (2, 4, 8)]
 def known_of(tmp_path: Path, *entries: str) -> dict[str, known.Known]:
     path = tmp_path / "known.yaml"
     path.write_text("posenc-known-failures: 1\nfailures:\n" + "".join(entries), encoding="utf-8")
-    return known.load(path, lambda name: IDS if name == "rope.yaml" else [])
+    return known.read_known(path, lambda name: IDS if name == "rope.yaml" else [])
 
 
 def test_one_reason_serves_many_checks(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance.adapters.find import load
+from posenc_conformance.adapters.find import load_adapter
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.commands.main import main
 from posenc_conformance.judge.subject import Subject
@@ -38,7 +38,7 @@ def judged(path: Path, checks: str) -> subprocess.CompletedProcess[str]:
 
 def claimed(path: Path) -> dict[str, Subject]:
     """The one subject of each call that an adapter claims; the first of several conventions."""
-    found = subjects(load(str(path)).adapter, load_all())
+    found = subjects(load_adapter(str(path)).adapter, load_all())
     return {each.call.name: each for each in reversed(found)}
 
 

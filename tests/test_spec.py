@@ -15,7 +15,7 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import SCHEMA_NAME, folder, load, paths
+from posenc_conformance.scheme_file.read import SCHEMA_NAME, folder, load_scheme, paths
 from tests.judging import schemes as all_schemes
 
 NAMES = [path.stem for path in paths()]
@@ -91,7 +91,7 @@ def broken(tmp_path: Path, old: str, new: str, name: str = "rope") -> Path:
 def test_a_mistake_is_located(tmp_path: Path, old: str, new: str, field: str) -> None:
     path = broken(tmp_path, old, new)
     with pytest.raises(UserError) as error:
-        load(path)
+        load_scheme(path)
     cause = error.value.cause
     assert cause.startswith(f"{path}:")
     assert field in cause
@@ -138,7 +138,7 @@ def test_write_restores_values_and_keeps_everything_else(
         ),
         encoding="utf-8",
     )
-    load.cache_clear()
+    load_scheme.cache_clear()
     assert main(["goldens", "--write", str(path)]) == 0
     assert path.read_text(encoding="utf-8").replace("  # kept\n", "") == before
     assert "paper-d8-start" in capsys.readouterr().out
@@ -162,10 +162,10 @@ published:
         "t5-bias",
     )
     assert main(["goldens", "--check", str(path)]) == 1
-    load.cache_clear()
+    load_scheme.cache_clear()
     assert main(["goldens", "--write", str(path)]) == 0
-    load.cache_clear()
-    assert load(path).goldens[-1].values == [3, 0]
+    load_scheme.cache_clear()
+    assert load_scheme(path).goldens[-1].values == [3, 0]
 
 
 def test_write_refuses_what_the_oracle_does_not_confirm(

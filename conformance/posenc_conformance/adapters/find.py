@@ -35,7 +35,7 @@ def registered() -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(entry_points(group=GROUP))}
 
 
-def load(name: str) -> Implementation:
+def load_adapter(name: str) -> Implementation:
     """The implementation of a registered name, ``module:attribute`` or a path to a file.
 
     Raises UserError if there is none, or it cannot be imported or made.

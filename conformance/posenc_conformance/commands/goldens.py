@@ -22,7 +22,7 @@ from posenc_conformance.judge.case import Case, described, materialise
 from posenc_conformance.judge.knowledge import ORACLE, missing, module_of
 from posenc_conformance.judge.subject import EXACT
 from posenc_conformance.scheme_file.model import Golden, Published, Scheme, Witness
-from posenc_conformance.scheme_file.read import load, paths
+from posenc_conformance.scheme_file.read import load_scheme, paths
 
 PROVENANCE = {"generator": "posenc", "oracle": f"mpmath, {oracle.DIGITS} digits"}
 """Without a version: a release that computes the same changes no file."""
@@ -81,7 +81,7 @@ def write(path: Path) -> list[str]:
 
     Raises UserError if the oracle does not certify a value.
     """
-    scheme = load(path)
+    scheme = load_scheme(path)
     text = path.read_text(encoding="utf-8")
     nodes = _golden_nodes(text)
     changed, pieces = [], []
@@ -130,8 +130,8 @@ def main(arguments: Sequence[str], writing: bool) -> int:
         if writing:
             changed = write(path)
             print(f"{path.name}: {len(changed)} goldens written{_listed(changed)}")
-            load.cache_clear()
-        scheme = load(path)
+            load_scheme.cache_clear()
+        scheme = load_scheme(path)
         found = check(scheme)
         drifts += found
         if not found:

@@ -111,18 +111,18 @@ def _repro(options: argparse.Namespace) -> int:
 
 def _identify(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.identify.answers import answers
-    from posenc_conformance.commands.identify.tables import load
+    from posenc_conformance.commands.identify.tables import read_table
     from posenc_conformance.scheme_file.read import load_all
 
-    found, otherwise = answers(load(Path(options.file)), load_all(options.posenc_schemes))
+    found, otherwise = answers(read_table(Path(options.file)), load_all(options.posenc_schemes))
     print("\n".join(found) or otherwise)
     return 0 if found else 1
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from posenc_conformance.report.difference import difference, load
+    from posenc_conformance.report.difference import difference, read_report
 
-    found = difference(load(Path(options.before)), load(Path(options.after)))
+    found = difference(read_report(Path(options.before)), read_report(Path(options.after)))
     print("\n".join(found.lines()))
     return 1 if found.worse else 0
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance.adapters.find import Implementation, load
+from posenc_conformance.adapters.find import Implementation, load_adapter
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import Execution
@@ -18,8 +18,7 @@ from posenc_conformance.judge.knowledge import demand_whole
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.report import document, known
 from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import in_folders, is_scheme_file, paths
-from posenc_conformance.scheme_file.read import load as load_scheme
+from posenc_conformance.scheme_file.read import in_folders, is_scheme_file, load_scheme, paths
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Plan:
                 demand_sense(subject)
         self._checks: dict[tuple[Path, str], list[Check]] = {}
         file = request.known_file
-        self.known = known.load(file, self._ids_of_file) if file else {}
+        self.known = known.read_known(file, self._ids_of_file) if file else {}
 
     @classmethod
     def of(cls, config: pytest.Config) -> "Plan":
@@ -114,7 +113,7 @@ class Plan:
         for level in LEVELS:
             config.addinivalue_line("markers", f"{level}: checks of this level")
         request = Request.of(config)
-        implementation = load(config.getoption("impl"))
+        implementation = load_adapter(config.getoption("impl"))
         if isinstance(implementation.adapter, Reference):  # of the schemes of this run, all of them
             adapter = reference_for(list(schemes.values()))()
             implementation = replace(implementation, adapter=adapter)

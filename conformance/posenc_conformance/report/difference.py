@@ -41,7 +41,7 @@ class Difference:
             yield "no difference"
 
 
-def load(path: Path) -> Mapping[str, Any]:
+def read_report(path: Path) -> Mapping[str, Any]:
     """A report.
 
     Raises UserError if the file is not a report.

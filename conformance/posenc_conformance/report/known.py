@@ -46,7 +46,7 @@ class Entry:
     applies: bool
 
 
-def load(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, Known]:
+def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, Known]:
     """Known failures by id, those that apply on this machine.
 
     ``ids_of`` gives the ids of the checks of a scheme file that the implementation's claims call
@@ -117,7 +117,7 @@ def write(report: Path, path: Path) -> tuple[int, int]:
     Raises UserError if the report cannot be read, or the file exists or cannot be written.
     """
     ids: dict[str, list[str]] = {}
-    for check in difference.load(report)["checks"]:
+    for check in difference.read_report(report)["checks"]:
         if check["verdict"] == "failed":
             ids.setdefault(_reason(check), []).append(check["id"])
     entries: list[dict[str, Any]] = [

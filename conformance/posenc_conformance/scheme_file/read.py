@@ -95,7 +95,7 @@ def is_scheme_file(path: Path) -> bool:
 
 
 @lru_cache(maxsize=128)
-def load(path: Path) -> Scheme:
+def load_scheme(path: Path) -> Scheme:
     """One scheme file.
 
     Raises UserError naming file, line and field if it is not what the schema asks for.
@@ -162,7 +162,7 @@ def _size(raw: Any) -> int:
 
 def load_all(folders: Sequence[str] = ()) -> list[Scheme]:
     """Every scheme of the installed spec, of packages that bring some, and of some folders."""
-    return [load(path) for path in (*paths(), *in_folders(folders))]
+    return [load_scheme(path) for path in (*paths(), *in_folders(folders))]
 
 
 def readable() -> list[Scheme]:
@@ -170,7 +170,7 @@ def readable() -> list[Scheme]:
     found = []
     for path in paths():
         with suppress(UserError):
-            found.append(load(path))
+            found.append(load_scheme(path))
     return found
 
 

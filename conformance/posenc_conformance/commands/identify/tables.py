@@ -31,7 +31,7 @@ class Table:
     """Half a unit of the last decimal that is printed; 0 if it was not printed."""
 
 
-def load(path: Path) -> Table:
+def read_table(path: Path) -> Table:
     """The array of a file.
 
     Raises UserError if there is none, if it is too large, or if it does not hold numbers.

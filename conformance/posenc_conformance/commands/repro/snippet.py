@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from posenc_conformance.adapters.find import Implementation, load, registered, target
+from posenc_conformance.adapters.find import Implementation, load_adapter, registered, target
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
-from posenc_conformance.checks.smoke import require_smoke
+from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.commands.repro.record import Given, Made, Recorded
 from posenc_conformance.commands.repro.script import Script
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array, dtype_name, to_numpy
 from posenc_conformance.judge.error_model import bounds, compare
 from posenc_conformance.judge.subject import EXACT
-from posenc_conformance.judge.verdict import Blocked, NotClaimed, Silent, Wrong
+from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.scheme_file.model import Scheme
 
 BETWEEN_CALLS = ("second-call", "no-leak", "after-others", "results-last")
@@ -29,7 +29,7 @@ def snippet(id: str, implementation_name: str, options: Options, schemes: Sequen
 
     Raises UserError if the implementation claims no such check, or if it passes or is blocked.
     """
-    implementation = load(implementation_name)
+    implementation = load_adapter(implementation_name)
     check, subject = _check(id, implementation, schemes)
     wrong = _failure(check, options)
     name = check.id.partition("[")[0] if check.level == "behaviour" else ""
@@ -66,21 +66,19 @@ def _check(
     )
 
 
-def _failure(check: Check, options: Options) -> Wrong:
-    try:
-        require_smoke(check)
-        check.run(options)
-    except Wrong as wrong:
-        return wrong
-    except (Blocked, NotClaimed) as reason:
-        raise UserError(f"this check does not run: {reason}", "ask for another one") from None
-    raise UserError(
-        "this check passes when it runs alone",
-        "if it fails in a run, it does so only after other checks: see which with pytest -x",
-    )
+def _failure(check: Check, options: Options) -> Execution:
+    found = execute(check, options)
+    if found.verdict in (Verdict.FAILED, Verdict.SILENT):
+        return found
+    if found.verdict is Verdict.PASSED:
+        raise UserError(
+            "this check passes when it runs alone",
+            "if it fails in a run, it does so only after other checks: see which with pytest -x",
+        )
+    raise UserError(f"this check does not run: {found.text}", "ask for another one")
 
 
-def _failing(calls: Sequence[Made], wrong: Wrong, name: str) -> int:
+def _failing(calls: Sequence[Made], wrong: Execution, name: str) -> int:
     """Number of the call whose result is wrong."""
     for number in reversed(range(len(calls))):
         made = calls[number]
@@ -113,7 +111,7 @@ def _differs(calls: Sequence[Made], made: Made) -> bool:
 
 def _repeated(name: str, subject: Recorded, made: Made, schemes: Sequence[Scheme]) -> object:
     """What a new adapter returns for the same call; the exception if it raises one."""
-    fresh = subjects(load(name).adapter, schemes)
+    fresh = subjects(load_adapter(name).adapter, schemes)
     label = (subject.call.name, subject.label)
     method = next(each.method for each in fresh if (each.call.name, each.label) == label)
     values = {
@@ -164,7 +162,7 @@ def _spoiled(made: Made) -> bool:
     return not np.array_equal(made.result, made.got, equal_nan=True)
 
 
-def _write_call(script: Script, made: Made, wrong: Wrong, name: str, result: object) -> None:
+def _write_call(script: Script, made: Made, wrong: Execution, name: str, result: object) -> None:
     """One call, and what is wrong with it."""
     call = script.call(made)
     arrays = [key for key, value in made.arguments.items() if isinstance(value, Given)]
@@ -185,7 +183,7 @@ def _write_call(script: Script, made: Made, wrong: Wrong, name: str, result: obj
         ]
     elif name == "inputs-untouched":
         script.lines += [call, *_changed("the call changed")]
-    elif isinstance(wrong, Silent):
+    elif wrong.verdict is Verdict.SILENT:
         script.lines += [
             f"got = plain({call})",
             'print(f"answered with an array of shape {got.shape} instead of an exception")',
