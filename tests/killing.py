@@ -66,6 +66,7 @@ def dtypes(call: Call, names: Sequence[str] = tuple(DTYPES)) -> tuple[str, ...]:
 
 
 @cache
+@np.errstate(all="ignore")
 def killers(scheme: Scheme) -> Mapping[str, str]:
     """By the golden's id: the first mistake found that it alone of its group catches."""
     groups: dict[Group, list[Golden]] = {}

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.families.rotary import rotary_dim
 from posenc_conformance.judge.arrays import DTYPES, Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.scheme_file.model import Call, Scheme
@@ -21,7 +20,6 @@ Named = tuple[str, Mistake]
 ROWS = (512, 1024, 4096, 32769, 131072, 1048576)
 """Lengths of tables of positions; 32768 is the first position that int16 does not hold."""
 BASES = ((500000, 10000), (1000000, 10000), (10000, 500000))
-PERIODS = (128, 256, 4096, 65536)
 CHANNELS = (2, 4, 8, 16, 32, 64, 128)
 LIMITS = (1, 16, 32, 512)
 
@@ -65,19 +63,6 @@ def base_altered(alter: Callable[[float], float]) -> Mistake:
     return altered("base", alter)
 
 
-def queries_from_zero(case: Case) -> Array:
-    """Query i at position i although keys come before it."""
-    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
-    return case.changed(q_len=k_len).truth[..., :q_len, :]
-
-
-def no_gradient_beyond(case: Case) -> Array:
-    """Zero where channels pass through."""
-    out = right(case)
-    out[..., rotary_dim(case) :] = 0
-    return out
-
-
 def another_convention(**conventions: str | int) -> Mistake:
     """The result of other conventions."""
     return lambda case: case.changed().under(**conventions).truth
@@ -97,10 +82,7 @@ def shared(scheme: Scheme, call: Call) -> Iterator[Named]:
                 base_altered(lambda b, base=base, other=other: other if b == base else b),
             )
     if {"q_len", "k_len"} <= call.parameters.keys():
-        yield "queries from zero", queries_from_zero
         yield "several queries from zero", _several_from_zero
-    if "rotary_dim" in call.parameters:
-        yield "nothing beyond the rotated channels", no_gradient_beyond
     if "table" in call.arguments:
         yield "table of one row taken for none", altered("table", lambda a: a * (len(a) > 1))
     yield from _of_parameters(scheme, call)
@@ -115,8 +97,6 @@ def _of_positions() -> Iterator[Named]:
         yield f"positions {name}", positions_altered(alter)
     for rows in ROWS:
         yield f"last of {rows} rows missing", last_row_missing(rows)
-    for period in PERIODS:
-        yield f"positions modulo {period}", positions_altered(lambda p, n=period: p % n)
 
 
 _POSITIONS: dict[str, Callable[[Array], Array]] = {
@@ -127,13 +107,16 @@ _POSITIONS: dict[str, Callable[[Array], Array]] = {
     "sorted": np.sort,
     "negated": lambda p: -p,
     "cut to whole numbers": np.trunc,
+    "in seven bits": lambda p: p % 128,
     "as int16": lambda p: p.astype(np.int16),
     "as int32": lambda p: p.astype(np.int32),
 }
 
 
 def _several_from_zero(case: Case) -> Array:
-    return right(case) if case.arguments["q_len"] == 1 else queries_from_zero(case)
+    """Query i at position i although keys come before it, but a single query at the last key."""
+    q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
+    return right(case) if q_len == 1 else case.changed(q_len=k_len).truth[..., :q_len, :]
 
 
 def _of_parameters(scheme: Scheme, call: Call) -> Iterator[Named]:
@@ -162,7 +145,6 @@ def _of_conventions(call: Call) -> Iterator[Named]:
 def _of_results() -> Iterator[Named]:
     yield "in bfloat16", lambda case: right(case).astype(DTYPES["bfloat16"]).astype(np.float64)
     yield "one channel left at 0", lambda case: right(case) * (case.shape[-1] > 1)
-    yield "one pair left as it is", _single_pair_unturned
     yield "the first of a batch for all", _first_for_all
     for size in CHANNELS:
         yield (
@@ -173,11 +155,6 @@ def _of_results() -> Iterator[Named]:
             f"channels from {size} on left at 0",
             lambda case, n=size: np.where(np.arange(case.shape[-1]) < n, right(case), 0),
         )
-
-
-def _single_pair_unturned(case: Case) -> Array:
-    x: Array = case.arguments["x"]
-    return x if x.shape[-1] == 2 else right(case)
 
 
 def _first_for_all(case: Case) -> Array:
