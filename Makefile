@@ -1,7 +1,9 @@
-# Two targets do everything: `make conformance [IMPL=name]` and `make test`.
+# Two targets do everything: `make conformance [IMPL=name]` and `make test`; `make quick` is what one
+# runs while one writes.
 # `make fresh [SUITE=trixie] [ONLY='timm onnx']` does the same on a bare Debian.
 
 IMPL ?= reference
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' reference/posenc/__init__.py)
 PYTHON ?= python3
 # PyPI's torchvision is built for GPUs. Beside torch for CPUs it cannot be imported as it is, and
 # whatever looks for it there breaks; timm, which needs it, has an environment of its own.
@@ -26,12 +28,17 @@ REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embe
 # What the tutorials show, judged by docs/examples/test_examples.py.
 EXAMPLES := jax triton
 
+IN_BROWSER := tests/test_browser.py tests/test_explorer_page.py
+QUICK := adapters damaged_data elementary failures fresh length practices \
+	recorded reference spec version workflows
+
 # A browser of the system, for the tests of the site; CHROMIUM names another one.
 export CHROMIUM ?= chromium
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 
-.PHONY: conformance test lint types unit goldens real lowest cost chromium site fresh clean
+.PHONY: conformance test quick lint types records unit browser goldens real lowest cost chromium site \
+	tag packages fresh clean
 
 # transformers-gptj needs what transformers needs.
 NEEDED := $(foreach name,torch $(EXTRAS),$(if $(filter $(name) $(name)-%,$(IMPL)),$(name)))
@@ -44,7 +51,11 @@ cost:
 	@awk '$$1 == "$(IMPL)" { print "$(IMPL): about " $$2 " MB to download the first time;", \
 	"with the verdict it takes up to " $$3 " minutes." }' costs.txt
 
-test: lint types goldens unit conformance lowest real
+test: lint types goldens unit browser conformance lowest real
+
+# In a minute on two cores: no browser, hardly a process of its own, no goldens, no miniatures.
+quick: lint types
+	$(BIN)/pytest -q -n 2 $(QUICK:%=tests/test_%.py)
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -53,6 +64,10 @@ lint: $(VENV)/dev
 
 types: $(VENV)/dev
 	$(BIN)/mypy
+
+# Writes anew what is generated from the rest of the checkout and kept beside it.
+records: $(VENV)/dev
+	$(BIN)/python -m tests.signatures
 
 # The kit with the oldest versions that it says it works with, in an environment of their own;
 # its cache is empty, so that they read the scheme files too.
@@ -65,8 +80,11 @@ goldens: $(VENV)/dev
 	$(BIN)/posenc goldens --check
 
 # Some of what posenc init and posenc repro are tried on is written in PyTorch.
-unit: $(VENV)/dev $(VENV)/torch chromium
-	$(BIN)/pytest -n auto
+unit: $(VENV)/dev $(VENV)/torch
+	$(BIN)/pytest -n auto $(IN_BROWSER:%=--ignore=%)
+
+browser: $(VENV)/dev chromium
+	$(BIN)/pytest -n auto $(IN_BROWSER)
 
 chromium:
 	@command -v "$(CHROMIUM)" >/dev/null \
@@ -90,19 +108,30 @@ real: $(patsubst %,$(VENV)/%,$(filter-out timm $(NEED_JAX),$(EXTRAS)) $(EXAMPLES
 site: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# The tag that is published must be the version.
+tag:
+	@[ "$$TAG" = "v$(VERSION)" ] || { echo "The tag is $$TAG; the version is $(VERSION)." >&2; exit 1; }
+
+# What a release consists of.
+packages: $(VENV)/dev
+	rm -rf dist dist-spec
+	$(BIN)/python -m build --outdir dist
+	mkdir dist-spec
+	tar -czf dist-spec/posenc-spec-$(VERSION).tar.gz spec LICENSE
+
 # The commands of the README on a Debian of its own; SUITE and ONLY choose, see there.
 fresh:
 	.ci/fresh
 
 clean:
-	rm -rf .venv .venv-timm $(LOWEST) site dist
+	rm -rf .venv .venv-timm $(LOWEST) site dist dist-spec
 
 $(VENV)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -U pip
 	touch $@
 
-$(VENV)/kit: $(VENV)/python pyproject.toml
+$(VENV)/kit: $(VENV)/python pyproject.toml reference/posenc/__init__.py # which has the version
 	$(INSTALL) -e .
 	touch $@
 

@@ -94,12 +94,13 @@ class Place:
             self._put(old)
 
     def _put(self, new: ast.AST) -> ast.AST:
-        there = getattr(self.parent, self.field)
         if self.index is None:
+            old: ast.AST = getattr(self.parent, self.field)
             setattr(self.parent, self.field, new)
-            return there  # type: ignore[no-any-return]
-        old, there[self.index] = there[self.index], new
-        return old  # type: ignore[no-any-return]
+        else:
+            among: list[ast.AST] = getattr(self.parent, self.field)
+            old, among[self.index] = among[self.index], new
+        return old
 
 
 def mutants(tree: ast.Module, source: str) -> list[Mutant]:
@@ -181,11 +182,13 @@ def _is_guard(node: ast.AST) -> bool:
 
 def _number(node: ast.AST) -> float | None:
     """Value of a number written out, with its sign."""
-    minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-    plain = node.operand if minus else node  # type: ignore[attr-defined]
-    if not isinstance(plain, ast.Constant) or type(plain.value) not in (int, float):
+    sign = 1
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        sign, node = -1, node.operand
+    value = node.value if isinstance(node, ast.Constant) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return -plain.value if minus else plain.value  # type: ignore[operator,return-value]
+    return sign * value
 
 
 def _left_alone(node: ast.AST, parent: ast.AST) -> bool:
@@ -312,7 +315,7 @@ def _conditions(node: ast.If | ast.IfExp) -> Iterator[ast.AST]:
         isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], OPPOSITES)
     ):
         return
-    yield type(node)(test, node.body, node.orelse)  # type: ignore[arg-type]
+    yield type(node)(test, node.body, node.orelse)  # type: ignore[arg-type]  # both have these
 
 
 def _bounds(node: ast.Slice) -> Iterator[ast.AST]:
@@ -342,7 +345,9 @@ def _calls(node: ast.Call) -> Iterator[ast.AST]:
         for moved in _moved(node.args[0]):
             yield ast.Call(node.func, [moved], node.keywords)
     if numpy and name == "array" and isinstance(node.args[0], ast.Name):
-        yield ast.Call(ast.Attribute(node.func.value, "asarray", ast.Load()), node.args, [])  # type: ignore[attr-defined]
+        yield ast.Call(
+            ast.Attribute(ast.Name("np", ast.Load()), "asarray", ast.Load()), node.args, []
+        )
     if numpy and plain and name not in COMMUTATIVE:
         if len(node.args) == 2:
             yield ast.Call(node.func, node.args[::-1], node.keywords)

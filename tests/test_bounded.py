@@ -210,6 +210,12 @@ def test_what_only_moves_keeps_the_bound_with_its_value() -> None:
     assert np.count_nonzero(some.where(mask).values) == np.count_nonzero(mask)
 
 
+def test_what_is_allowed_besides_is_added() -> None:
+    some = answer([1.0, 2.0], [0.25, 0.0]).allowing(np.array([0.5, 0.125]))
+    np.testing.assert_array_equal(some.values, [1.0, 2.0])
+    np.testing.assert_array_equal(some.bound, [0.75, 0.125])
+
+
 def test_an_infinite_bound_stays_where_it_is() -> None:
     """Also where it meets a 0; a factor of exactly 0 ends it."""
     some = answer([0.0, 2.0], [np.inf, 0.25])

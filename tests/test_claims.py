@@ -13,7 +13,7 @@ from tests.building import CHECKOUT
 DOCS = CHECKOUT / "docs"
 sys.path.insert(0, str(DOCS / "_hooks"))
 
-import claims  # noqa: E402
+import claims  # noqa: E402  # its folder is put on the path above
 
 CLAIMS = list(claims.all_claims())
 FENCE = re.compile(r"^( *)```(.*?)\n(.*?)^\1```$", re.S | re.M)

@@ -14,7 +14,7 @@ from posenc_conformance.report.known import UNSAID
 from posenc_conformance.scheme_file.read import load_all
 
 
-def test_list_shows_what_is_installed_and_claimed(capsys) -> None:
+def test_list_shows_what_is_installed_and_claimed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     shown = capsys.readouterr().out
     for words in ("reference: installed", "transformers: ", "rope  half", "sinusoidal  fairseq"):
@@ -29,7 +29,9 @@ def test_list_does_not_import_the_libraries() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def test_init_writes_an_adapter_that_passes(pytester: pytest.Pytester, monkeypatch, capsys) -> None:
+def test_init_writes_an_adapter_that_passes(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(pytester.path)
     assert main(["init", "mylib"]) == 0
     assert "mylib_adapter.py" in capsys.readouterr().out
@@ -37,7 +39,9 @@ def test_init_writes_an_adapter_that_passes(pytester: pytest.Pytester, monkeypat
     assert result.ret == pytest.ExitCode.OK
 
 
-def test_init_overwrites_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_init_overwrites_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mylib_adapter.py").write_text("mine", encoding="utf-8")
     assert main(["init", "mylib"]) == 2
@@ -46,24 +50,26 @@ def test_init_overwrites_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
 
 
 @pytest.mark.parametrize("name", ["my lib", "../up", "1st", ""])
-def test_init_refuses_names_that_are_none(tmp_path: Path, monkeypatch, name: str) -> None:
+def test_init_refuses_names_that_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["init", name]) == 2
     assert list(tmp_path.iterdir()) == []
 
 
-def test_goldens_of_a_file_that_is_not_there(capsys) -> None:
+def test_goldens_of_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["goldens", "--check", "no-such.yaml"]) == 2
     assert "no-such.yaml" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("id", ["rope.yaml::golden::no-such[float32]", "nonsense", "::"])
-def test_repro_of_no_check(id: str, capsys) -> None:
+def test_repro_of_no_check(id: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["repro", id, "--impl=reference"]) == 2
     assert "hint" in capsys.readouterr().err
 
 
-def test_repro_of_what_passes(capsys) -> None:
+def test_repro_of_what_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["repro", "rope.yaml::golden::half-d2[float32]", "--impl=reference"]) == 2
     assert "passes" in capsys.readouterr().err
 
@@ -128,7 +134,14 @@ def report(verdicts: dict[str, str], worst: float = 0.5, horizon: int = 1024) ->
         (report({"a": "passed"}), report({"a": "passed"}, horizon=512), 1, "worse"),
     ],
 )
-def test_diff(tmp_path: Path, capsys, before: str, after: str, code: int, word: str) -> None:
+def test_diff(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    before: str,
+    after: str,
+    code: int,
+    word: str,
+) -> None:
     Path(tmp_path, "a.json").write_text(before, encoding="utf-8")
     Path(tmp_path, "b.json").write_text(after, encoding="utf-8")
     assert main(["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == code
@@ -165,14 +178,18 @@ CRIPPLED = {
     "a check without an id": whole([check("a", "failed")]).replace('"id": "a", ', ""),
     "an unknown verdict": whole([check("a", "excellent")]),
     "explanations of another form": whole([check("a", "failed", explanations=["x"])]),
-    "a text for a number": whole([check("a", "passed", worst="much")]),  # type: ignore[arg-type]
+    "a text for a number": whole([check("a", "passed", worst="much")]),  # type: ignore[arg-type]  # the mistake
 }
 
 
 @pytest.mark.parametrize("text", CRIPPLED.values(), ids=CRIPPLED)
 @pytest.mark.parametrize("command", [["diff", "a.json", "a.json"], ["known", "a.json", "k.yaml"]])
 def test_a_file_that_is_no_report(
-    tmp_path: Path, monkeypatch, capsys, command: list[str], text: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+    text: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.json").write_text(text, encoding="utf-8")
@@ -194,7 +211,9 @@ FAILED = [
 ]
 
 
-def test_known_puts_failures_of_one_cause_together(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_known_puts_failures_of_one_cause_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("r.json").write_text(whole(FAILED), encoding="utf-8")
     Path("known.yaml.part").write_text("mine", encoding="utf-8")
@@ -216,7 +235,9 @@ def test_known_puts_failures_of_one_cause_together(tmp_path: Path, monkeypatch, 
 
 
 @pytest.mark.parametrize("name", ["mine.yaml", "no-folder/known.yaml", "."])
-def test_known_destroys_nothing(tmp_path: Path, monkeypatch, capsys, name: str) -> None:
+def test_known_destroys_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("r.json").write_text(whole(FAILED), encoding="utf-8")
     Path("mine.yaml").write_text("mine", encoding="utf-8")
@@ -225,14 +246,14 @@ def test_known_destroys_nothing(tmp_path: Path, monkeypatch, capsys, name: str) 
     assert Path("mine.yaml").read_text("utf-8") == "mine"
 
 
-def test_schemes_lists_calls_and_combinations(capsys) -> None:
+def test_schemes_lists_calls_and_combinations(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schemes"]) == 0
     shown = capsys.readouterr().out
     for words in ("rotary: rope", "rope(x, positions, *, base", "interleaved, half", "t5_bucket"):
         assert words in shown
 
 
-def test_schemes_says_all_about_one(capsys) -> None:
+def test_schemes_says_all_about_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schemes", "rope", "t5_bias"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     rope = next(scheme for scheme in load_all() if scheme.id == "rope")
@@ -246,7 +267,7 @@ def test_schemes_says_all_about_one(capsys) -> None:
     assert "t5_bucket(" in shown
 
 
-def test_explain_tells_what_a_failure_points_to(capsys) -> None:
+def test_explain_tells_what_a_failure_points_to(capsys: pytest.CaptureFixture[str]) -> None:
     deviation = next(d for s in load_all() if s.id == "rope" for d in s.deviations)
     assert main(["explain", "rope", deviation.id]) == 0
     shown = " ".join(capsys.readouterr().out.split())
@@ -265,12 +286,16 @@ def test_explain_tells_what_a_failure_points_to(capsys) -> None:
         (["explain", "rope", "sign-fliped"], "sign-flipped"),
     ],
 )
-def test_a_name_that_is_none_gets_a_guess(capsys, command: list[str], word: str) -> None:
+def test_a_name_that_is_none_gets_a_guess(
+    capsys: pytest.CaptureFixture[str], command: list[str], word: str
+) -> None:
     assert main(command) == 2
     assert repr(word) in capsys.readouterr().err
 
 
-def test_init_writes_the_calls_of_schemes_as_comments(tmp_path: Path, monkeypatch) -> None:
+def test_init_writes_the_calls_of_schemes_as_comments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["init", "mylib", "alibi", "sinusoidal"]) == 0
     text = Path("mylib_adapter.py").read_text(encoding="utf-8")
@@ -280,7 +305,9 @@ def test_init_writes_the_calls_of_schemes_as_comments(tmp_path: Path, monkeypatc
     compile(f"{before}turned.astype(x.dtype)\n{stubs}", "mylib_adapter.py", "exec")
 
 
-def test_init_of_an_unknown_scheme_writes_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_init_of_an_unknown_scheme_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["init", "mylib", "ropes"]) == 2
     assert "rope" in capsys.readouterr().err

@@ -120,7 +120,7 @@ def test_the_cache_keeps_the_newest_and_leaves_other_files_alone(cache: Path) ->
     ids=["no modules", "no reference", "refused arguments"],
 )
 def test_goldens_that_cannot_be_made(
-    tmp_path: Path, capsys, mode: str, old: str, new: str, word: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str, old: str, new: str, word: str
 ) -> None:
     text = ALIBI
     if old == "alibi":

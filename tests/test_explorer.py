@@ -75,7 +75,7 @@ def test_the_whole_run_passes_and_claims_every_export_in_every_combination() -> 
             "schemes/yarn.js",
             "1 - clipped((t - low)",
             "clipped((t - low)",
-            "frequencies-ramp-inverted",
+            "ramp-inverted",
         ),
     ],
 )

@@ -5,11 +5,11 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import posenc
@@ -18,7 +18,7 @@ from tests.building import CHECKOUT
 from tests.explorer import MODULES, NODE
 
 SCRIPT = Path(__file__).with_name("explorer_identify.mjs")
-COMBINATIONS = {
+COMBINATIONS: dict[str, dict[str, Any]] = {
     name: dict(combination.conventions)
     for scheme in load_all()
     if scheme.id == "sinusoidal"
@@ -123,7 +123,7 @@ def test_the_prints_of_libraries_are_read(schemes: list[Any]) -> None:
 
 
 def test_other_schemes_are_named(schemes: list[Any]) -> None:
-    def line(values: Sequence[float]) -> str:
+    def line(values: npt.ArrayLike) -> str:
         return " ".join(map(repr, np.asarray(values).tolist()))
 
     bias = posenc.alibi_bias(8, 4, 6)[2]

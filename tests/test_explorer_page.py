@@ -225,9 +225,10 @@ def test_every_scheme_and_call_is_shown(page: Page) -> None:
 def test_the_picture_follows_the_colours_of_the_page(page: Page) -> None:
     def ground() -> list[int]:
         # Position 0, channel 0: the sine of 0 has the colour of the page.
-        return page.locator("#explorer-maps canvas").evaluate(
+        found: list[int] = page.locator("#explorer-maps canvas").evaluate(
             "each => [...each.getContext('2d').getImageData(0, 0, 1, 1).data]"
         )
+        return found
 
     page.emulate_media(color_scheme="dark")
     page.wait_for_function("document.body.dataset.mdColorScheme === 'slate'")

@@ -6,6 +6,7 @@ import pytest
 import posenc
 from posenc_conformance import claims
 from posenc_conformance.diagnose.pattern import pattern
+from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.kinds import KINDS
 from tests.judging import Verdict, failed, judge, schemes
@@ -15,40 +16,45 @@ class Adapter:
     """RoPE by the reference, until a class below spoils it."""
 
     @claims("half", head_dim=8, base=10000.0)
-    def rope(self, x, positions):
+    def rope(self, x: Array, positions: Array) -> Array:
         return self.spoiled(x, positions)
 
-    def turned(self, x, positions):
+    def spoiled(self, x: Array, positions: Array) -> Array:
+        raise NotImplementedError
+
+    def turned(self, x: Array, positions: Array) -> Array:
         return posenc.rope(x, positions, base=10000.0, layout="half")
 
 
 class ChangesItsInput(Adapter):
-    def spoiled(self, x, positions):
+    def spoiled(self, x: Array, positions: Array) -> Array:
         found = self.turned(x, positions)
         x += 1
         return found
 
 
 class HandsOutItsInput(Adapter):
-    def spoiled(self, x, positions):
+    def spoiled(self, x: Array, positions: Array) -> Array:
         return self.turned(x, positions) if positions.any() else x
 
 
 class RaisesOnInt32(Adapter):
-    def spoiled(self, x, positions):
+    def spoiled(self, x: Array, positions: Array) -> Array:
         if positions.dtype == np.int32:
             raise TypeError("int64 only")
         return self.turned(x, positions)
 
 
 class Forgets(Adapter):
-    def spoiled(self, x, positions):
-        self.calls = getattr(self, "calls", 0) + 1
+    calls = 0
+
+    def spoiled(self, x: Array, positions: Array) -> Array:
+        self.calls += 1
         return self.turned(x, positions + (self.calls > 5))
 
 
 class Raises(Adapter):
-    def spoiled(self, x, positions):
+    def spoiled(self, x: Array, positions: Array) -> Array:
         raise ValueError("no such kernel")
 
 

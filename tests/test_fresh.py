@@ -50,4 +50,5 @@ def test_oldest_python_is_the_same_everywhere() -> None:
     classifiers = " ".join(PROJECT["classifiers"])
     tried = yaml.safe_load((CHECKOUT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
     assert tried["jobs"]["test"]["strategy"]["matrix"]["python"][0] == oldest
+    assert f":{oldest}-" in tried["jobs"]["lowest"]["container"]
     assert re.findall(r"Python :: (3\.\d+)", classifiers)[0] == oldest

@@ -23,8 +23,11 @@ CLASS = HEAD + CLAIMS + "class Adapter:\n"
 ROPE = "    def rope(self, x, positions, *, base=10000.0): return x\n"
 
 
+Accept = Callable[..., list[str]]
+
+
 @pytest.fixture
-def accept(tmp_path: Path) -> Callable[[str], list[str]]:
+def accept(tmp_path: Path) -> Accept:
     """Do with an adapter file what a run does before its first check; the calls it claims."""
 
     def accepted(source: str, name: str = "") -> list[str]:
@@ -133,7 +136,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_with_a_hint(accept, name: str) -> None:
+def test_it_is_refused_with_a_hint(accept: Accept, name: str) -> None:
     source, words = REFUSED[name]
     with pytest.raises(UserError) as found:
         accept(source)
@@ -220,7 +223,7 @@ ACCEPTED = {
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_it_works(accept, name: str) -> None:
+def test_it_works(accept: Accept, name: str) -> None:
     source, claimed = ACCEPTED[name]
     assert accept(source) == claimed
 
@@ -232,7 +235,9 @@ def test_an_overriding_method_is_the_one_that_is_judged(tmp_path: Path) -> None:
     assert subject.method(1, 0) == 2
 
 
-def test_an_imported_class_is_an_adapter(accept, tmp_path: Path, monkeypatch) -> None:
+def test_an_imported_class_is_an_adapter(
+    accept: Accept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "lib_with_class.py").write_text(CLASS + "    @claims('half')\n" + ROPE)
     assert accept("from lib_with_class import Adapter as Mine\n") == ["rope half"]
@@ -243,8 +248,11 @@ def test_an_imported_class_is_an_adapter(accept, tmp_path: Path, monkeypatch) ->
 MINE = CLASS + "    @claims('half', base=10000.0)\n" + ROPE
 
 
+Judge = Callable[..., pytest.RunResult]
+
+
 @pytest.fixture
-def judge(pytester: pytest.Pytester):
+def judge(pytester: pytest.Pytester) -> Judge:
     """Judge a file in a folder of its own."""
 
     def run(*options: str, source: str = MINE, impl: str = "mine.py") -> pytest.RunResult:
@@ -258,7 +266,9 @@ def judge(pytester: pytest.Pytester):
     ("options", "impl"),
     [(["."], "mine.py"), (["test_own.py"], "mine.py"), ([], ""), (["--posenc-report="], "mine.py")],
 )
-def test_options_that_would_judge_nothing_are_refused(judge, pytester, options, impl) -> None:
+def test_options_that_would_judge_nothing_are_refused(
+    judge: Judge, pytester: pytest.Pytester, options: list[str], impl: str
+) -> None:
     Path(pytester.path, "test_own.py").write_text("def test_it(): pass\n", encoding="utf-8")
     result = judge(*options, impl=impl)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -266,7 +276,9 @@ def test_options_that_would_judge_nothing_are_refused(judge, pytester, options, 
 
 
 @pytest.mark.parametrize("selection", [["-m", "alibi"], ["alibi.yaml"], ["-k", "no-such-check"]])
-def test_a_selection_of_nothing_is_red_and_says_so(judge, pytester, selection) -> None:
+def test_a_selection_of_nothing_is_red_and_says_so(
+    judge: Judge, pytester: pytest.Pytester, selection: list[str]
+) -> None:
     old = '{"posenc-report": 1, "old": true}'
     Path(pytester.path, "r.json").write_text(old, encoding="utf-8")
     result = judge(*selection, "--posenc-report=r.json")
@@ -275,13 +287,15 @@ def test_a_selection_of_nothing_is_red_and_says_so(judge, pytester, selection) -
     assert json.loads(Path(pytester.path, "r.json").read_text())["checks"] == []
 
 
-def test_a_foreign_file_of_a_schemes_name_does_not_hide_the_scheme(judge, pytester) -> None:
+def test_a_foreign_file_of_a_schemes_name_does_not_hide_the_scheme(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
     Path(pytester.path, "rope.yaml").write_text("my: rope\n", encoding="utf-8")
     result = judge("rope.yaml::smoke")
     assert result.parseoutcomes()["passed"] == 1
 
 
-def test_everything_that_breaks_is_counted(judge, pytester) -> None:
+def test_everything_that_breaks_is_counted(judge: Judge, pytester: pytest.Pytester) -> None:
     """A call that exits, only where it is called with one position."""
     body = "        if len(positions) == 1: sys.exit(3)\n        return x\n"
     result = judge("--posenc-report=r.json", source=MINE.replace(" return x\n", "\n" + body))
@@ -292,14 +306,18 @@ def test_everything_that_breaks_is_counted(judge, pytester) -> None:
 
 
 @pytest.mark.parametrize("what", ["sys.stdout.close()", "sys.stdout = None", "os.chdir('/')"])
-def test_what_a_call_does_to_the_process_does_not_end_the_run(judge, pytester, what: str) -> None:
+def test_what_a_call_does_to_the_process_does_not_end_the_run(
+    judge: Judge, pytester: pytest.Pytester, what: str
+) -> None:
     source = MINE.replace("return x", f"import os; {what}; return x")
     result = judge("--posenc-report=r.json", "-m", "smoke", source=source)
     assert result.parseoutcomes()["passed"] == 1
     assert json.loads(Path(pytester.path, "r.json").read_text())["summary"]["passed"] == 1
 
 
-def test_a_report_is_written_when_the_first_check_stops_the_run(judge, pytester) -> None:
+def test_a_report_is_written_when_the_first_check_stops_the_run(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
     wrong = MINE.replace("return x", "return None")
     for options in (["-x"], ["-x", "-p", "no:terminal"]):
         Path(pytester.path, "r.json").unlink(missing_ok=True)

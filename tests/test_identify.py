@@ -1,6 +1,8 @@
 """posenc identify: what a saved table is."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ def named(array: Array) -> list[tuple[str, str, str | None]]:
     return [(m.case.call.name, m.combination, m.deviation) for m in identify(array, schemes())[0]]
 
 
-def table(first: int = 0, rows: int = 100, dim: int = 16, base: float = 1e4, **rules: object):
+def table(first: int = 0, rows: int = 100, dim: int = 16, base: float = 1e4, **rules: Any) -> Array:
     return posenc.sinusoidal(
         np.arange(first, first + rows), dim, base=base, dtype=np.float32, **rules
     )
@@ -82,7 +84,9 @@ def test_noise_is_not_named() -> None:
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npz", "csv", "txt"])
-def test_files_of_every_kind(tmp_path: Path, capsys, suffix: str) -> None:
+def test_files_of_every_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str
+) -> None:
     path = tmp_path / f"table.{suffix}"
     array = table(rows=12)
     if suffix in ("npy", "npz"):
@@ -94,7 +98,9 @@ def test_files_of_every_kind(tmp_path: Path, capsys, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"a b c", b"nan nan", b"\x93NUMPY"])
-def test_files_that_hold_no_table(tmp_path: Path, capsys, content: bytes | None) -> None:
+def test_files_that_hold_no_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None
+) -> None:
     path = tmp_path / "table.txt"
     if content is not None:
         path.write_bytes(content)
@@ -107,13 +113,15 @@ def told(array: Array, grain: float = 0.0) -> list[str]:
     return [text.partition(":")[0] for text in answers(Table(array, grain), schemes())[0]]
 
 
-def waves(dim: int = 64, base: float = 1e4, factor: float = 1.0, rows: int = 60) -> list[Array]:
+def waves(
+    dim: int = 64, base: float = 1e4, factor: float = 1.0, rows: int = 60
+) -> tuple[Array, Array]:
     frequencies = base ** (-np.arange(0, dim, 2) / dim) / factor
     angles = np.outer(np.arange(rows), frequencies)
-    return [np.cos(angles), np.sin(angles)]
+    return np.cos(angles), np.sin(angles)
 
 
-FORMS = {
+FORMS: dict[str, Callable[[Array, Array], Array]] = {
     "cos": lambda cos, sin: cos,
     "sin": lambda cos, sin: sin,
     "halves": lambda cos, sin: np.concatenate([cos, cos], axis=1),
@@ -139,7 +147,12 @@ def test_a_rotary_cache_is_named_in_every_form(form: str, base: float) -> None:
 
 def test_a_rotary_cache_of_scaled_frequencies() -> None:
     assert told(waves(factor=4.0)[0].astype(np.float32)) == ["position-interpolation"]
-    rule = {"base": 5e5, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    rule: dict[str, Any] = {
+        "base": 5e5,
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+    }
     slow = posenc.llama3_frequencies(128, original_max_position_embeddings=8192, **rule)
     assert told(np.cos(np.outer(np.arange(100), slow)).astype(np.float32)) == ["llama3"]
 
@@ -191,7 +204,9 @@ def test_masks_with_a_size_and_biases_with_a_mask_are_named() -> None:
 
 
 @pytest.mark.parametrize("decimals", [3, 4, 6, 9])
-def test_printed_decimals_are_read_as_such(tmp_path: Path, capsys, decimals: int) -> None:
+def test_printed_decimals_are_read_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], decimals: int
+) -> None:
     path = tmp_path / "table.csv"
     np.savetxt(path, table(rows=40), fmt=f"%.{decimals}f", delimiter=",")
     assert main(["identify", str(path)]) == 0
@@ -228,7 +243,9 @@ def rows_of(array: Array, separator: str = ",") -> list[str]:
         "\n".join(rows_of(table(), "\t")),
     ],
 )
-def test_text_as_programs_write_it(tmp_path: Path, capsys, text: str) -> None:
+def test_text_as_programs_write_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
     path = tmp_path / "table.csv"
     path.write_bytes(text.encode("utf-8"))
     assert main(["identify", str(path)]) == 0
@@ -239,7 +256,9 @@ def test_text_as_programs_write_it(tmp_path: Path, capsys, text: str) -> None:
     ("text", "line"),
     [("1.0,2.0\n3.0,four\n", 2), ("1.0,2.0\n\n3.0\n", 3), ("1.0,,2.0\n", 1), ("1 2\n3 4\nx y", 3)],
 )
-def test_a_bad_cell_is_shown_with_its_line(tmp_path: Path, capsys, text: str, line: int) -> None:
+def test_a_bad_cell_is_shown_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, line: int
+) -> None:
     path = tmp_path / "table.csv"
     path.write_text(text, encoding="utf-8")
     assert main(["identify", str(path)]) == 2
@@ -312,7 +331,9 @@ class Planted:
         ("folder", "csv"),
     ],
 )
-def test_files_that_cannot_be_read(tmp_path: Path, capsys, plant: str, suffix: str) -> None:
+def test_files_that_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], plant: str, suffix: str
+) -> None:
     path = tmp_path / f"table.{suffix}"
     getattr(Planted, plant)(path)
     assert main(["identify", str(path)]) == 2
@@ -322,14 +343,16 @@ def test_files_that_cannot_be_read(tmp_path: Path, capsys, plant: str, suffix: s
     assert len(said.splitlines()) == 2
 
 
-def test_complex_numbers_that_are_no_cache(tmp_path: Path, capsys) -> None:
+def test_complex_numbers_that_are_no_cache(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "table.npy"
     np.save(path, np.arange(12.0).reshape(3, 4) * 1j)
     assert main(["identify", str(path)]) == 1
     assert "complex" in capsys.readouterr().out
 
 
-def test_bfloat16_as_numpy_saves_it(tmp_path: Path, capsys) -> None:
+def test_bfloat16_as_numpy_saves_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "table.npy"
     np.save(path, table().astype(DTYPES["bfloat16"]))
     assert main(["identify", str(path)]) == 0

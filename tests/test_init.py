@@ -65,7 +65,9 @@ def test_a_wrong_library_is_claimed_as_the_nearest_and_found_out(
     assert f"[{library.mistake}" in result.stdout
 
 
-def test_what_is_near_nothing_is_left_to_be_finished(folder: Path, capsys) -> None:
+def test_what_is_near_nothing_is_left_to_be_finished(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source = """
 import numpy as np
 
@@ -88,7 +90,9 @@ def test_an_adapter_of_a_library_runs_as_it_was_written(folder: Path) -> None:
     assert judged(path, "rope.yaml").returncode == pytest.ExitCode.OK
 
 
-def test_a_library_with_nothing_of_the_kind_gives_the_template(folder: Path, capsys) -> None:
+def test_a_library_with_nothing_of_the_kind_gives_the_template(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = written(folder, "of_no_kind", "def add(a, b):\n    return a + b\n")
     assert "def rope(" in path.read_text(encoding="utf-8")
     assert "of_no_kind" in capsys.readouterr().out
@@ -99,7 +103,7 @@ def test_a_library_with_nothing_of_the_kind_gives_the_template(folder: Path, cap
     [("raises", "raise RuntimeError('no licence')"), ("leaves", "raise SystemExit(3)")],
 )
 def test_a_library_that_cannot_be_imported_is_one_message(
-    folder: Path, capsys, name: str, source: str
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, source: str
 ) -> None:
     (folder / f"that_{name}.py").write_text(source, encoding="utf-8")
     importlib.invalidate_caches()
@@ -111,7 +115,9 @@ def test_a_library_that_cannot_be_imported_is_one_message(
 
 
 @pytest.mark.parametrize("name", ["no_such.module", "no_such:Rope", "math:no_such", "no_such.py"])
-def test_what_is_not_there_is_said_and_nothing_written(folder: Path, capsys, name: str) -> None:
+def test_what_is_not_there_is_said_and_nothing_written(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     assert main(["init", name]) == 2
     assert "hint" in capsys.readouterr().err
     assert list(folder.iterdir()) == []

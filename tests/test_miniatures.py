@@ -1,6 +1,7 @@
 """Every right implementation passes, whatever its style; every wrong one is rejected and named."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,8 @@ def told(verdicts: Sequence[Verdict]) -> str:
     return "\n\n".join(f"{each.id} {each.verdict}:\n{each.text}" for each in verdicts)
 
 
-def name_of(miniature: type) -> str:
-    return miniature.__name__.strip("_").replace(" ", "-")
+def name_of(miniature: Any) -> str:
+    return str(miniature.__name__).strip("_").replace(" ", "-")
 
 
 def assert_right(adapter: object) -> None:

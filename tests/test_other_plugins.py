@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ def rope(x, positions):
     c, s = np.cos(angles), np.sin(angles)
     return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
 """
-PACKAGES = {
+PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     "rerunfailures": (["pytest-rerunfailures"], []),
     "rerunfailures in use": (["pytest-rerunfailures"], ["--reruns=1"]),
     "retry": (["pytest-retry"], ["--retries=1"]),
@@ -32,8 +33,11 @@ PACKAGES = {
 }
 
 
+Install = Callable[[list[str]], Path]
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory):
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Install:
     """Install packages, without what they need, into a folder of their own."""
     folders: dict[tuple[str, ...], Path] = {}
 
@@ -49,7 +53,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory):
     return install
 
 
-def judge(folder: Path, site: Path, source: str, *options: str) -> pytest.RunResult:
+def judge(
+    folder: Path, site: Path, source: str, *options: str
+) -> "subprocess.CompletedProcess[str]":
     (folder / "mine.py").write_text(source, encoding="utf-8")
     # Paths in the variable are looked through for plugins too.
     path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -63,7 +69,7 @@ def judge(folder: Path, site: Path, source: str, *options: str) -> pytest.RunRes
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_it_runs_beside(installed, tmp_path: Path, name: str) -> None:
+def test_it_runs_beside(installed: Install, tmp_path: Path, name: str) -> None:
     packages, options = PACKAGES[name]
     site = installed(packages)
     right = judge(tmp_path, site, ADAPTER, *options)

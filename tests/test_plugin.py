@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -34,8 +35,11 @@ def adapter(body: str = RIGHT, claim: str = ONE, keywords: str = "") -> str:
     return ROPE.format(claim=claim, keywords=keywords, body=body.strip())
 
 
+Judge = Callable[..., pytest.RunResult]
+
+
 @pytest.fixture
-def judge(pytester: pytest.Pytester):
+def judge(pytester: pytest.Pytester) -> Judge:
     """Write an adapter to mine.py and judge it in a folder of its own."""
 
     def run(source: str, *options: str, impl: str = "mine.py") -> pytest.RunResult:
@@ -45,7 +49,7 @@ def judge(pytester: pytest.Pytester):
     return run
 
 
-def test_a_right_adapter_passes_and_is_told_what_it_did_not_claim(judge) -> None:
+def test_a_right_adapter_passes_and_is_told_what_it_did_not_claim(judge: Judge) -> None:
     result = judge(adapter())
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(
@@ -54,30 +58,30 @@ def test_a_right_adapter_passes_and_is_told_what_it_did_not_claim(judge) -> None
 
 
 @pytest.mark.parametrize("impl", ["mine.py", "mine:Adapter", "mine.py:Adapter", "./mine.py"])
-def test_every_way_to_name_an_implementation(judge, impl: str) -> None:
+def test_every_way_to_name_an_implementation(judge: Judge, impl: str) -> None:
     assert judge(adapter(), "-q", "-k", "golden", impl=impl).ret == pytest.ExitCode.OK
 
 
-def test_a_module_of_functions_is_an_adapter(judge) -> None:
+def test_a_module_of_functions_is_an_adapter(judge: Judge) -> None:
     source = adapter().replace("class Adapter:", "if True:").replace("self, ", "")
     assert judge(source, "-q", "-k", "golden").ret == pytest.ExitCode.OK
 
 
-def test_a_wrong_adapter_fails_and_its_mistake_is_named(judge) -> None:
+def test_a_wrong_adapter_fails_and_its_mistake_is_named(judge: Judge) -> None:
     wrong = RIGHT.replace("a * s + b * c", "b * c - a * s").replace("- b * s", "+ b * s")
     result = judge(adapter(wrong))
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*diagnosis*", "*sign-flipped*"])
 
 
-def test_ids_select_checks_in_any_folder(judge) -> None:
+def test_ids_select_checks_in_any_folder(judge: Judge) -> None:
     result = judge(adapter(), "-v", "rope.yaml::golden::half-d4-start")
     assert result.ret == pytest.ExitCode.OK
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*half-d4-start[[]float32[]] PASSED*"])
 
 
-def test_levels_and_schemes_are_markers(judge) -> None:
+def test_levels_and_schemes_are_markers(judge: Judge) -> None:
     both = judge(adapter(), "-q", "--strict-markers", "-m", "rope and smoke")
     both.assert_outcomes(passed=1, deselected=both.parseoutcomes()["deselected"])
     assert judge(adapter(), "-q", "-m", "alibi").ret == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -91,13 +95,13 @@ def test_last_failed_runs_again_what_failed(pytester: pytest.Pytester) -> None:
     assert "passed" not in again.parseoutcomes()
 
 
-def test_several_processes_find_the_same(judge) -> None:
+def test_several_processes_find_the_same(judge: Judge) -> None:
     one, two = judge(adapter()), judge(adapter(), "-n", "2")
     assert one.parseoutcomes()["passed"] == two.parseoutcomes()["passed"]
     two.stdout.fnmatch_lines(["*scorecard*", "rope*half*"])
 
 
-def test_the_report_obeys_its_schema_and_adds_up(judge, pytester: pytest.Pytester) -> None:
+def test_the_report_obeys_its_schema_and_adds_up(judge: Judge, pytester: pytest.Pytester) -> None:
     judge(adapter("return x"), "--posenc-report=r.json")
     report = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))
     schema = (
@@ -114,7 +118,7 @@ def test_the_report_obeys_its_schema_and_adds_up(judge, pytester: pytest.Pyteste
     assert diagnosis["explained_by"][0]["deviation"] == "unrotated"
 
 
-def test_a_selection_does_not_make_checks_vanish(judge, pytester: pytest.Pytester) -> None:
+def test_a_selection_does_not_make_checks_vanish(judge: Judge, pytester: pytest.Pytester) -> None:
     counts = []
     for options in ((), ("-k", "smoke"), ("-x",)):
         judge(adapter(), "-q", "--posenc-report=r.json", *options)
@@ -123,7 +127,7 @@ def test_a_selection_does_not_make_checks_vanish(judge, pytester: pytest.Pyteste
     assert counts[0]["not_selected"] == 0 < counts[1]["not_selected"]
 
 
-def test_smoke_blocks_the_rest(judge, pytester: pytest.Pytester) -> None:
+def test_smoke_blocks_the_rest(judge: Judge, pytester: pytest.Pytester) -> None:
     result = judge(adapter("raise RuntimeError('no kernel')"), "--posenc-report=r.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     summary = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))["summary"]
@@ -146,7 +150,9 @@ def test_smoke_blocks_the_rest(judge, pytester: pytest.Pytester) -> None:
         ("raise GeneratorExit", ["*rope() raised GeneratorExit*"]),
     ],
 )
-def test_bad_results_are_explained_without_the_kits_insides(judge, body: str, words) -> None:
+def test_bad_results_are_explained_without_the_kits_insides(
+    judge: Judge, body: str, words: list[str]
+) -> None:
     result = judge(adapter(body), "-q")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(words)
@@ -188,7 +194,9 @@ def test_bad_results_are_explained_without_the_kits_insides(judge, body: str, wo
         (adapter().replace("def rope", "def ropes"), "mine.py", ["*no scheme has a call 'ropes'*"]),
     ],
 )
-def test_bad_adapters_are_refused_before_work_starts(judge, source, impl, words) -> None:
+def test_bad_adapters_are_refused_before_work_starts(
+    judge: Judge, source: str, impl: str, words: list[str]
+) -> None:
     result = judge(source, impl=impl)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(words)
@@ -203,13 +211,17 @@ def test_bad_adapters_are_refused_before_work_starts(judge, source, impl, words)
         ("--posenc-examples=0", ["*draws nothing*"]),
     ],
 )
-def test_bad_options_are_refused_before_work_starts(judge, option: str, words) -> None:
+def test_bad_options_are_refused_before_work_starts(
+    judge: Judge, option: str, words: list[str]
+) -> None:
     result = judge(adapter(), option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(words)
 
 
-def test_silence_on_bad_input_is_a_level_of_its_own(judge, pytester) -> None:
+def test_silence_on_bad_input_is_a_level_of_its_own(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
     careless = adapter(
         RIGHT.replace(
             "half = x", "x = np.append(x, x, -1) if x.shape[-1] % 2 else x\n        half = x"
@@ -231,7 +243,9 @@ failures:
 """
 
 
-def test_known_failures_are_shown_and_do_not_fail_the_run(judge, pytester) -> None:
+def test_known_failures_are_shown_and_do_not_fail_the_run(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
     lazy = adapter("return x if x.shape[-1] == 2 else self.right(x, positions)") + (
         "\n    def right(self, x, positions):\n        " + RIGHT.strip()
     )
@@ -248,7 +262,7 @@ def test_known_failures_are_shown_and_do_not_fail_the_run(judge, pytester) -> No
     shown.stdout.fnmatch_lines(["known failures", "*the one pair is left alone*"])
 
 
-def test_a_known_failure_that_passes_fails_the_run(judge, pytester) -> None:
+def test_a_known_failure_that_passes_fails_the_run(judge: Judge, pytester: pytest.Pytester) -> None:
     Path(pytester.path, "known.yaml").write_text(KNOWN, encoding="utf-8")
     result = judge(adapter(), "--posenc-known=known.yaml")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -256,7 +270,9 @@ def test_a_known_failure_that_passes_fails_the_run(judge, pytester) -> None:
     result.stdout.fnmatch_lines(["*passes, but is known to fail: the one pair is left alone*"])
 
 
-def test_a_known_failure_that_is_blocked_fails_the_run(judge, pytester) -> None:
+def test_a_known_failure_that_is_blocked_fails_the_run(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
     Path(pytester.path, "known.yaml").write_text(KNOWN, encoding="utf-8")
     result = judge(adapter("return None"), "--posenc-known=known.yaml", "-k", "half-d2")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -264,7 +280,9 @@ def test_a_known_failure_that_is_blocked_fails_the_run(judge, pytester) -> None:
     result.stdout.fnmatch_lines(["*is blocked, but is known to fail: the one pair is left alone*"])
 
 
-def test_known_silence_is_known_with_and_without_robust(judge, pytester) -> None:
+def test_known_silence_is_known_with_and_without_robust(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
     careless = adapter("return x.copy()")
     silent = judge(careless, "--posenc-report=r.json", "-m", "robust")
     assert silent.parseoutcomes()["silent"]
@@ -290,14 +308,21 @@ def test_known_silence_is_known_with_and_without_robust(judge, pytester) -> None
         (KNOWN + KNOWN.partition("failures:\n")[2], "*given twice*"),
     ],
 )
-def test_a_bad_file_of_known_failures_is_refused(judge, pytester, text: str, words: str) -> None:
+def test_a_bad_file_of_known_failures_is_refused(
+    judge: Judge, pytester: pytest.Pytester, text: str, words: str
+) -> None:
     Path(pytester.path, "known.yaml").write_text(text, encoding="utf-8")
     result = judge(adapter(), "--posenc-known=known.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([words, "hint: *"])
 
 
-def test_known_failures_are_written_from_a_report(judge, pytester, monkeypatch, capsys) -> None:
+def test_known_failures_are_written_from_a_report(
+    judge: Judge,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     judge(adapter("return x"), "-q", "--posenc-report=r.json")
     monkeypatch.chdir(pytester.path)
     assert main(["known", "r.json", "known.yaml"]) == 0
@@ -312,7 +337,7 @@ def test_known_failures_are_written_from_a_report(judge, pytester, monkeypatch, 
     assert not Path("other.yaml").exists()
 
 
-def test_another_seed_and_more_examples_agree_on_a_right_adapter(judge) -> None:
+def test_another_seed_and_more_examples_agree_on_a_right_adapter(judge: Judge) -> None:
     result = judge(adapter(), "-q", "--posenc-seed=7", "--posenc-examples=40", "-m", "invariant")
     assert result.ret == pytest.ExitCode.OK
 
@@ -346,13 +371,15 @@ def test_without_impl_nothing_of_the_kit_is_imported(tmp_path: Path) -> None:
     assert not any(name in loaded for name in ("numpy", "yaml", "posenc_conformance.pytest_run"))
 
 
-def test_other_tests_and_yaml_files_are_left_alone(judge, pytester: pytest.Pytester) -> None:
+def test_other_tests_and_yaml_files_are_left_alone(judge: Judge, pytester: pytest.Pytester) -> None:
     Path(pytester.path, "config.yaml").write_text("posenc: [unclosed", encoding="utf-8")
     Path(pytester.path, "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
     judge(adapter(), "rope.yaml::smoke", ".").assert_outcomes(passed=2)
 
 
-def test_a_check_that_asks_for_nothing_claimed_does_not_pass(judge, pytester) -> None:
+def test_a_check_that_asks_for_nothing_claimed_does_not_pass(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
     only_8 = '@claims("half", dtype="float32", base=10000.0, head_dim=8)'
     judge(adapter(claim=only_8), "--posenc-report=r.json")
     report = json.loads(Path(pytester.path, "r.json").read_text(encoding="utf-8"))
@@ -364,7 +391,7 @@ def test_a_check_that_asks_for_nothing_claimed_does_not_pass(judge, pytester) ->
     assert summary["checks"] == sum(summary.values()) - summary["checks"]
 
 
-def test_precision_shows_how_the_error_grows(judge, pytester) -> None:
+def test_precision_shows_how_the_error_grows(judge: Judge, pytester: pytest.Pytester) -> None:
     options = ("-m", "precision", "--posenc-precision", "--posenc-report=r.json")
     found = judge(adapter(), *options)
     assert found.ret == pytest.ExitCode.OK

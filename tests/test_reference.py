@@ -1,7 +1,8 @@
 """The reference against the oracle: at most one unit in the last place of the scale."""
 
+import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import mpmath
 import numpy as np
@@ -187,7 +188,7 @@ def test_everything_that_a_scheme_offers_is_offered_by_posenc() -> None:
     [
         (lambda: posenc.sinusoidal([0], 7), ValueError, "dim"),
         (lambda: posenc.sinusoidal([0], 0), ValueError, "dim"),
-        (lambda: posenc.sinusoidal([0], 8.0), TypeError, "dim"),
+        (lambda: posenc.sinusoidal([0], dim=cast("int", 8.0)), TypeError, "dim"),
         (lambda: posenc.sinusoidal([2**53 + 2], 8), ValueError, "positions"),
         (lambda: posenc.sinusoidal(["a"], 8), TypeError, "positions"),
         (lambda: posenc.sinusoidal([[0]], 8), ValueError, "positions"),
@@ -214,7 +215,7 @@ def test_bad_arguments_are_named(call: Any, error: type[Exception], word: str) -
 
 def test_unknown_name_is_an_attribute_error_that_lists_what_there_is() -> None:
     with pytest.raises(AttributeError, match="sinusoidal"):
-        posenc.sinusiodal  # noqa: B018
+        operator.attrgetter("sinusiodal")(posenc)
 
 
 def test_inputs_are_left_alone_and_results_are_fresh() -> None:

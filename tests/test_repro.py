@@ -129,7 +129,13 @@ def shows_a_failure(said: str) -> bool:
 @pytest.mark.parametrize(
     ("id", "body"), [(id, body) for id, bodies in MISTAKES.items() for body in bodies]
 )
-def test_a_snippet_shows_the_failure(tmp_path: Path, monkeypatch, capsys, id: str, body: str):
+def test_a_snippet_shows_the_failure(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    id: str,
+    body: str,
+) -> None:
     monkeypatch.chdir(tmp_path)
     dtype = '["float32", "bfloat16"]' if id.startswith("golden") else '"float32"'
     lines = "\n".join(f"    {line}" for line in body.splitlines())
@@ -157,7 +163,9 @@ class Fused:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_tensors_that_require_grad(tmp_path: Path, monkeypatch, capsys, dtype: str) -> None:
+def test_tensors_that_require_grad(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], dtype: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("kernels").mkdir()
     Path("kernels/fused.py").write_text(TORCH, encoding="utf-8")
@@ -176,7 +184,11 @@ def test_tensors_that_require_grad(tmp_path: Path, monkeypatch, capsys, dtype: s
     ],
 )
 def test_a_snippet_loads_what_impl_names(
-    tmp_path: Path, monkeypatch, capsys, name: str, implementation: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    implementation: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = Path(name)
@@ -197,7 +209,9 @@ def test_a_snippet_loads_what_impl_names(
         sys.modules.pop(module, None)
 
 
-def test_a_check_that_fails_only_after_others(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_check_that_fails_only_after_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The calls before are repeated too where the failing one is right alone."""
     monkeypatch.chdir(tmp_path)
     body = (
@@ -209,7 +223,9 @@ def test_a_check_that_fails_only_after_others(tmp_path: Path, monkeypatch, capsy
     assert shows_a_failure(ran(text, tmp_path / "elsewhere"))
 
 
-def test_calls_without_arrays_and_with_a_dtype(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_calls_without_arrays_and_with_a_dtype(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     body = (
         "import numpy as np\nfrom posenc_conformance import claims\n"
@@ -222,7 +238,9 @@ def test_calls_without_arrays_and_with_a_dtype(tmp_path: Path, monkeypatch, caps
     assert shows_a_failure(ran(text, tmp_path / "elsewhere"))
 
 
-def test_what_is_blocked_or_passes_has_no_snippet(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_what_is_blocked_or_passes_has_no_snippet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     for name, body in (("right", "return turned(x, positions, base)"), ("wrong", "return x * 2")):
         text = HEAD + ROPE.format(dtype='"float32"', body=f"    {body}")

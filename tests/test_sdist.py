@@ -25,9 +25,9 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def named_files() -> Iterator[str]:
     """The files of the checkout that its commands and its texts for developers name."""
-    texts = ["Makefile", "README.md", "CONTRIBUTING.md", *CHECKOUT.glob(".ci/*")]
-    for text in texts:
-        yield from re.findall(r"[\w.][\w./-]*\w", (CHECKOUT / text).read_text(encoding="utf-8"))
+    texts = [CHECKOUT / name for name in ("Makefile", "README.md", "CONTRIBUTING.md")]
+    for text in (*texts, *CHECKOUT.glob(".ci/*")):
+        yield from re.findall(r"[\w.][\w./-]*\w", text.read_text(encoding="utf-8"))
 
 
 def test_it_holds_what_its_texts_name(unpacked: Path) -> None:

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import jsonschema
+import mpmath
 import pytest
 import yaml
 
@@ -13,6 +14,7 @@ from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import SCHEMA_NAME, folder, load, paths
 from tests.judging import schemes as all_schemes
 
@@ -34,7 +36,7 @@ def test_the_schema_has_the_kinds_that_the_kit_has() -> None:
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_what_the_spec_names_the_kit_can_check(scheme) -> None:
+def test_what_the_spec_names_the_kit_can_check(scheme: Scheme) -> None:
     module = knowledge_of(scheme)
     for call in scheme.calls:
         invariants = [each.id for each in scheme.invariants if each.call == call]
@@ -46,15 +48,10 @@ def test_what_the_spec_names_the_kit_can_check(scheme) -> None:
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_every_combination_has_a_golden_of_its_own(scheme) -> None:
+def test_every_combination_has_a_golden_of_its_own(scheme: Scheme) -> None:
     have = {(golden.call, golden.combination) for golden in scheme.goldens}
     want = {(call.name, name) for call in scheme.calls.values() for name in call.combinations}
     assert have == want
-
-
-@pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_goldens_and_published_values_have_not_drifted(scheme) -> None:
-    assert goldens.check(scheme) == []
 
 
 def broken(tmp_path: Path, old: str, new: str, name: str = "rope") -> Path:
@@ -106,7 +103,9 @@ def test_a_mistake_is_located(tmp_path: Path, old: str, new: str, field: str) ->
     assert said == 1 or abs(said - changed) <= 5
 
 
-def test_check_finds_a_value_changed_by_hand(tmp_path: Path, capsys) -> None:
+def test_check_finds_a_value_changed_by_hand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = broken(tmp_path, "0.8414709848078965", "0.8414709848078966", "sinusoidal")
     assert main(["goldens", "--check", str(path)]) == 1
     shown = capsys.readouterr().out
@@ -114,7 +113,9 @@ def test_check_finds_a_value_changed_by_hand(tmp_path: Path, capsys) -> None:
     assert "0.8414709848078966" in shown
 
 
-def test_check_finds_a_published_value_that_does_not_hold(tmp_path: Path, capsys) -> None:
+def test_check_finds_a_published_value_that_does_not_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = broken(tmp_path, '"173.790"', '"173.791"', "sinusoidal")
     assert main(["goldens", "--check", str(path)]) == 1
     assert "dot-product-10-apart" in capsys.readouterr().out
@@ -125,7 +126,9 @@ def test_check_knows_truncated_from_rounded(tmp_path: Path) -> None:
     assert main(["goldens", "--check", str(path)]) == 1
 
 
-def test_write_restores_values_and_keeps_everything_else(tmp_path: Path, capsys) -> None:
+def test_write_restores_values_and_keeps_everything_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "sinusoidal.yaml"
     shutil.copy(folder() / path.name, path)
     before = path.read_text(encoding="utf-8")
@@ -166,12 +169,12 @@ published:
 
 
 def test_write_refuses_what_the_oracle_does_not_confirm(
-    tmp_path: Path, monkeypatch, capsys
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "t5-bias.yaml"
     shutil.copy(folder() / path.name, path)
     before = path.read_bytes()
-    monkeypatch.setattr(goldens, "oracle_values", lambda _: lambda index: goldens.mpmath.mpf(99))
+    monkeypatch.setattr(goldens, "oracle_values", lambda _: lambda index: mpmath.mpf(99))
     assert main(["goldens", "--write", str(path)]) == 2
     assert path.read_bytes() == before
     assert "oracle" in capsys.readouterr().err

@@ -22,6 +22,8 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
         assert (kit / "spec" / name).is_file(), name
     for name in ("report/report.schema.json", "commands/init/adapter.py.txt", "py.typed"):
         assert (kit / name).is_file(), name
+    for name in ("__init__.pyi", "py.typed"):
+        assert (unpacked / "posenc" / name).is_file(), name
 
     empty = tmp_path / "empty"
     empty.mkdir()

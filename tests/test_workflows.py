@@ -1,6 +1,8 @@
 """The workflow files call what the project has."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,26 @@ import pytest
 import yaml
 from mkdocs.utils.yaml import yaml_load
 
+import posenc
 from tests.building import CHECKOUT
 
-WORKFLOWS = sorted((CHECKOUT / ".github" / "workflows").glob("*.yml"))
-TARGETS = re.findall(r"^([a-z]+):", (CHECKOUT / "Makefile").read_text(encoding="utf-8"), re.M)
+FOLDER = CHECKOUT / ".github" / "workflows"
+WORKFLOWS = sorted(FOLDER.glob("*.yml"))
+MAKEFILE = (CHECKOUT / "Makefile").read_text(encoding="utf-8")
+TARGETS = re.findall(r"^([a-z]+):", MAKEFILE, re.M)
+TRUSTED = re.compile(r"actions/[a-z-]+@v\d+|pypa/gh-action-pypi-publish@release/v\d+")
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+
+
+def jobs(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))["jobs"]
+    return found
+
+
+def targets(job: dict[str, Any]) -> set[str]:
+    """What a job makes."""
+    runs = [re.match(r"make (.*)", step.get("run", "")) for step in job["steps"]]
+    return {target for run in runs if run for target in run[1].split()}
 
 
 def problems(text: str) -> list[str]:
@@ -35,12 +53,15 @@ def problems(text: str) -> list[str]:
 def _problems_of(step: dict[str, Any]) -> list[str]:
     action = step.get("uses")
     found = []
-    if action is not None and not re.fullmatch(r"actions/[a-z-]+@v\d+", action):
-        found.append(f"{action} is not of GitHub's own and pinned to a major version")
-    targets = re.findall(r"\bmake ([\w-]+)", step.get("run", ""))
-    if action is None and not targets:
+    if action is not None and not TRUSTED.fullmatch(action):
+        found.append(f"{action} is not of GitHub's or PyPI's own and pinned to a major version")
+    run = step.get("run", "")
+    if action is None and not run.startswith(("make ", "gh release ")):
         found.append("a step without make")
-    return found + [f"no target {each}" for each in targets if each not in TARGETS]
+    if "${{" in run:
+        return [*found, "a name that others choose becomes part of a command"]
+    made = targets({"steps": [step]})
+    return found + [f"no target {each}" for each in sorted(made) if each not in TARGETS]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -48,9 +69,69 @@ def test_workflow_calls_what_is_there(path: Path) -> None:
     assert problems(path.read_text(encoding="utf-8")) == []
 
 
-def test_site_and_tests_have_their_workflows() -> None:
-    commands = "".join(path.read_text(encoding="utf-8") for path in WORKFLOWS)
-    assert re.findall(r"- run: (.*)", commands) == ["make site", "make conformance", "make test"]
+def test_every_part_of_make_test_has_its_job() -> None:
+    (parts,) = re.findall(r"^test: (.*)", MAKEFILE, re.M)
+    made = {name: targets(job) for name, job in jobs("test.yml").items()}
+    assert set().union(*made.values()) == set(parts.split())
+    assert made["browser"] == {"browser"}
+    assert made["real"] == {"real"}
+    assert made["lowest"] == {"lowest"}
+    assert not any("needs" in job for job in jobs("test.yml").values())  # side by side
+
+
+def test_every_python_that_is_named_is_tried() -> None:
+    job = jobs("test.yml")["test"]
+    assert job["strategy"]["matrix"]["python"] == PYTHONS
+    assert "${{ matrix.python }}" in job["container"]
+    text = (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
+    assert set(re.findall(r"Python :: (3\.\d+)", text)) <= set(PYTHONS)
+
+
+def test_site_has_its_workflow() -> None:
+    assert targets(jobs("site.yml")["build"]) == {"site"}
+
+
+def test_only_a_tag_publishes_and_without_a_password() -> None:
+    text = (FOLDER / "publish.yml").read_text(encoding="utf-8")
+    assert yaml.safe_load(text)[True] == {"push": {"tags": ["v*"]}}  # `on`, which YAML 1.1 takes so
+    assert "secrets" not in text
+    assert "password" not in str(yaml.safe_load(text))
+    found = jobs("publish.yml")
+    assert targets(found["build"]) == {"tag", "packages"}
+    assert "permissions" not in found["build"]
+    assert found["pypi"]["needs"] == "build"
+    assert found["pypi"]["permissions"] == {"id-token": "write"}
+    assert found["pypi"]["environment"]["name"] == "pypi"
+    assert found["release"]["needs"] == "pypi"
+    assert found["release"]["permissions"] == {"contents": "write"}
+
+
+@pytest.mark.parametrize(("tag", "code"), [(f"v{posenc.__version__}", 0), ("v0.0.0", 2)])
+def test_the_tag_is_the_version(tag: str, code: int) -> None:
+    environment = os.environ | {"TAG": tag}
+    run = subprocess.run(["make", "tag"], cwd=CHECKOUT, env=environment, capture_output=True)
+    assert run.returncode == code
+
+
+def test_hooks_before_a_commit_use_the_ruff_of_the_project() -> None:
+    text = (CHECKOUT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    (own,) = yaml.safe_load(text)["repos"]
+    assert own["repo"] == "local"
+    entries = [hook["entry"].split()[:2] for hook in own["hooks"]]
+    assert entries == [[".venv/bin/ruff", "check"], [".venv/bin/ruff", "format"]]
+
+
+@pytest.mark.parametrize("name", ["finding", "new-scheme", "wrong-verdict"])
+def test_forms_for_issues_are_whole(name: str) -> None:
+    path = CHECKOUT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml"
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert {"name", "description", "body"} <= set(form)
+    names = [part["id"] for part in form["body"]]
+    assert len(set(names)) == len(names)
+    for part in form["body"]:
+        assert part["type"] in ("dropdown", "input", "textarea")
+        assert part["attributes"]["label"]
+        assert part["type"] != "dropdown" or part["attributes"]["options"]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +139,8 @@ def test_site_and_tests_have_their_workflows() -> None:
     [
         ("make site", "make nothing", "build: no target nothing"),
         ("make site", "mkdocs build", "build: a step without make"),
-        ("checkout@v7", "checkout@main", "build: actions/checkout@main is not of GitHub's own"),
+        ("make site", "make ${{ github.ref }}", "build: a name that others choose"),
+        ("checkout@v7", "checkout@main", "build: actions/checkout@main is not of GitHub's"),
         ("actions/checkout", "somebody/checkout", "build: somebody/checkout@v7 is not of"),
         ("needs: build", "needs: test", "publish needs test"),
         ("permissions:\n  contents: read\n\n#", "#", "it may do more than read"),

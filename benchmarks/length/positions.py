@@ -82,30 +82,30 @@ class Learned(Position):
 
 # Rotations of queries and keys.
 
-Rotate = Callable[[Array, Array, bool], Array]
+Rotate = Callable[[Array, npt.NDArray[np.integer], bool], Array]
 """Values of shape [..., n, HEAD_DIM], positions, and whether the values are keys."""
 
 
-def rope(x: Array, positions: Array, key: bool) -> Array:
+def rope(x: Array, positions: npt.NDArray[np.integer], key: bool) -> Array:
     return posenc.rope(x, positions)
 
 
-def xpos(x: Array, positions: Array, key: bool) -> Array:
+def xpos(x: Array, positions: npt.NDArray[np.integer], key: bool) -> Array:
     return posenc.xpos(x, positions, downscale=int(key))
 
 
 FACTOR = TESTED / TRAINED
 
 
-def interpolated(x: Array, positions: Array, key: bool) -> Array:
+def interpolated(x: Array, positions: npt.NDArray[np.integer], key: bool) -> Array:
     return posenc.position_interpolation(x, positions, factor=FACTOR)
 
 
-def ntk_aware(x: Array, positions: Array, key: bool) -> Array:
+def ntk_aware(x: Array, positions: npt.NDArray[np.integer], key: bool) -> Array:
     return posenc.ntk_aware(x, positions, factor=FACTOR)
 
 
-def dynamic_ntk(x: Array, positions: Array, key: bool) -> Array:
+def dynamic_ntk(x: Array, positions: npt.NDArray[np.integer], key: bool) -> Array:
     return posenc.dynamic_ntk(
         x,
         positions,
@@ -115,7 +115,7 @@ def dynamic_ntk(x: Array, positions: Array, key: bool) -> Array:
     )
 
 
-def yarn(x: Array, positions: Array, key: bool) -> Array:
+def yarn(x: Array, positions: npt.NDArray[np.integer], key: bool) -> Array:
     return posenc.yarn(
         x,
         positions,
@@ -289,7 +289,7 @@ class TransformerXL(Position):
 
 def array(parameter: Tensor) -> npt.NDArray[np.float64]:
     """A parameter's values."""
-    return parameter.detach().double().numpy()
+    return np.asarray(parameter.detach().double().numpy())
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ class Result:
 
     def plain(self) -> dict[str, Any]:
         """With names, and no more digits than 256 sequences can bear."""
-        return _rounded(asdict(self))
+        return {name: _rounded(each) for name, each in asdict(self).items()}
 
 
 def _rounded(value: Any) -> Any:

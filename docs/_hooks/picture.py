@@ -19,7 +19,7 @@ COLOURS = ("#0a8f83", "#d9580d", "#7c6bd0", "#b8860b", "#c2417c", "#4b7fc4", "#5
 SEQUENTIAL = "viridis"
 DIVERGING = "RdBu_r"
 
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "posenc",
     "font.family": "sans-serif",

@@ -78,7 +78,7 @@ def e16() -> None:
     """Both sides for whole numbers, and the sum where the two parts of W are equal."""
     x, p = np.array([1, -2, 3]), np.array([4, 0, -1])
     parts = np.arange(18).reshape(2, 3, 3) - 7
-    assert (np.hstack(parts) @ np.r_[x, p] == parts[0] @ x + parts[1] @ p).all()
+    assert (np.hstack([*parts]) @ np.r_[x, p] == parts[0] @ x + parts[1] @ p).all()
     assert (np.hstack([parts[0]] * 2) @ np.r_[x, p] == parts[0] @ (x + p)).all()
 
 

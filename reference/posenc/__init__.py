@@ -1,13 +1,13 @@
 """Positional encodings, computed as exactly as float64 allows.
 
 Every public function of every module in :mod:`posenc.schemes` is available here, so a new
-scheme is a new file in that folder and nothing else.
+scheme is a new file in that folder and nothing else. Type checkers read their names in the
+stub beside this file, which ``make records`` writes.
 """
 
-from collections.abc import Callable
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import NoReturn
 
 from posenc import schemes
 
@@ -21,6 +21,6 @@ for _module_info in iter_modules(schemes.__path__):
         __all__ += [_name]
 
 
-def __getattr__(name: str) -> Callable[..., Any]:
-    # Only reached for names that no scheme defines; it also tells type checkers what to expect.
+def __getattr__(name: str) -> NoReturn:
+    # Only reached for names that no scheme defines.
     raise AttributeError(f"posenc has no {name!r}; it has {', '.join(sorted(__all__))}")

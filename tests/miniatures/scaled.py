@@ -20,7 +20,7 @@ def plain(dim: int, base: float) -> Array:
     return np.asarray(float(base) ** -(np.arange(0, dim, 2) / dim))
 
 
-def plain32(dim: int, base: float) -> Array:
+def plain32(dim: int, base: float | np.floating) -> Array:
     """The same as released code has them, every step in float32."""
     exponent = np.arange(0, dim, 2).astype(np.float32) / np.float32(dim)
     return np.float32(1) / np.float32(base) ** exponent
@@ -174,20 +174,18 @@ def wrong_frequencies(
     calls: tuple[type, type], name: str, why: str, formula: Formula, named: str | None = None
 ) -> None:
     """A mistake in the frequencies, made in both calls."""
-    for base, suffix, layout in zip(
-        calls, ("-frequencies", ""), ("standard", "interleaved"), strict=True
-    ):
+    for base, layout in zip(calls, ("standard", "interleaved"), strict=True):
         made(
             base,
             f"{base.__name__} {name}",
             why,
-            named=named and f"{named}{suffix}",
+            named=named,
             frequencies=lambda self, *given, of=formula, **own: of(*given, **own),
             claimed=(layout,),
         )
 
 
-def usual_mistakes(calls: tuple[type, type]) -> None:
+def usual_mistakes(calls: tuple[Any, Any]) -> None:
     """What may go wrong with any frequencies."""
     frequencies, rotary = calls
     for kind in ("bfloat16", "float16"):

@@ -63,7 +63,7 @@ def logits(call: Callable[[], Any]) -> Tensor:
     seen: list[Tensor] = []
     softmax = (torch.ops.aten._softmax, torch.ops.aten._safe_softmax)
 
-    class Watch(TorchDispatchMode):  # type: ignore[misc]
+    class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is skipped: its classes are Any
         def __torch_dispatch__(
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:

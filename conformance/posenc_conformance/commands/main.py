@@ -56,7 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     init.set_defaults(run=_init)
     new = commands.add_parser("new", help="write the files of a new scheme, ready to be filled")
     new.add_argument("name", help="its id, such as log-bias")
-    new.add_argument("--family", required=True, help="what it is like: bias, …")
+    new.add_argument(
+        "--family", required=True, help="what it is like: absolute, bias, rotary or sparse"
+    )
     new.add_argument("--to", metavar="FOLDER", help="for a scheme of your own: put it there")
     new.set_defaults(run=_new)
     goldens = commands.add_parser("goldens", help="check or write the golden values of the spec")

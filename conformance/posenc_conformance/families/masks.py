@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model, attempt
 from posenc_conformance.judge.arrays import Array, Floats
-from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import InvariantCheck, Trial
 
@@ -57,11 +56,6 @@ def places(case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Positions of the queries, as a column, and of the keys."""
     q_len, k_len = int(case.arguments["q_len"]), int(case.arguments["k_len"])
     return np.arange(k_len - q_len, k_len)[:, None], np.arange(k_len)
-
-
-def demand(trial: Trial, answer: Answer, wrong: Bools, what: str) -> None:
-    """Demand that nothing is wrong."""
-    trial.never(answer, wrong, what)
 
 
 def right(case: Case) -> Bools:

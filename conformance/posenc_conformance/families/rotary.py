@@ -11,21 +11,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import posenc
 from posenc_conformance.diagnose.mistakes import (
     DeviationModel,
     Model,
+    attempt,
     other_conventions,
     rounded_angles,
+    shifted_positions,
 )
 from posenc_conformance.judge.arrays import Floats, fine, lattice
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import Trial, product_bound
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import Trial
 
 ROWS = 6
 Index = npt.NDArray[np.int64]
+Pair = tuple[Index, Index]
+"""Channels of the first and of the second member of each pair."""
 Sweep = Callable[[Mapping[str, Any], int], dict[str, Any]]
 UNSCALED = "matches the gradient turned back at RoPE's frequencies, unscaled"
+LAYOUT_SWAPPED = other_conventions(
+    "layout", "matches the {value} layout exactly; {claimed} was claimed"
+)
 
 
 def rotary_dim(case: Case) -> int:
@@ -35,7 +44,7 @@ def rotary_dim(case: Case) -> int:
     return int(case.arguments.get("rotary_dim") or case.arguments["x"].shape[-1])
 
 
-def channels(rotated: int, layout: str) -> tuple[Index, Index]:
+def channels(rotated: int, layout: str) -> Pair:
     """Channels of the first and of the second member of each pair."""
     pairs = np.arange(rotated // 2)
     if layout == "interleaved":
@@ -46,12 +55,12 @@ def channels(rotated: int, layout: str) -> tuple[Index, Index]:
     return pairs, pairs + rotated // 2
 
 
-def read_channels(case: Case) -> tuple[Index, Index]:
+def read_channels(case: Case) -> Pair:
     """Where pairs are read from; in a backward pass, where the forward one writes them to."""
     return channels(rotary_dim(case), _layouts(case)[0])
 
 
-def written_channels(case: Case) -> tuple[Index, Index]:
+def written_channels(case: Case) -> Pair:
     """Where pairs are written to."""
     return channels(rotary_dim(case), _layouts(case)[1])
 
@@ -81,6 +90,48 @@ def one_axis(case: Case) -> Floats:
 def unscaled(case: Case) -> Floats:
     """Rotation alone, which keeps lengths."""
     return np.ones(1)
+
+
+def few_rows(head_dim: int, start: int) -> dict[str, Any]:
+    """Two heads and a few positions in a row."""
+    return {
+        "x": np.roll(fine((2, ROWS, head_dim)), start % 5),
+        "positions": start + np.arange(ROWS),
+    }
+
+
+def some_channels(trial: Trial, head_dim: int) -> dict[str, Any]:
+    """Now and then, where it is claimed, fewer rotated channels than the head has."""
+    if not (trial.can("rotation") and head_dim >= 4 and trial.pick.integer(0, 1)):
+        return {}
+    widths = [width for width in (head_dim // 4 * 2, 2, head_dim - 2) if width >= 2]
+    return {"rotation": "partial", "rotary_dim": trial.choose("rotary_dim", widths)}
+
+
+def partial(trial: Trial, chosen: dict[str, Any]) -> dict[str, Any]:
+    """The same call, with fewer rotated channels than the head has."""
+    if "rotary_dim" in chosen:
+        return chosen
+    width = trial.choose("rotary_dim", [max(2, chosen["x"].shape[-1] // 4 * 2)])
+    return chosen | {"rotation": "partial", "rotary_dim": width}
+
+
+def rest_passes(trial: Trial, chosen: dict[str, Any], beyond: str = "rotary_dim") -> None:
+    """Demand that channels beyond the rotated ones are returned bit by bit."""
+    answer = trial.answer(**chosen)
+    rest = slice(rotary_dim(answer.case), None)
+    wrong = answer.values[..., rest] != answer.case.arguments["x"][..., rest]
+    trial.never(answer, wrong, f"channels beyond {beyond} are changed")
+
+
+def far(
+    parameters: Mapping[str, Any], largest: int, head_dim: int = 128, **usual: Any
+) -> dict[str, Any]:
+    """All powers of two up to the largest position, for one head."""
+    positions = reaching(largest)
+    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
+    x = fine((len(positions), parameters.get("head_dim", head_dim)))
+    return {"x": x, "positions": positions, **usual, **rest}
 
 
 def small_head(sweep: Sweep) -> Sweep:
@@ -153,23 +204,18 @@ class Rotation:
     def isometry(self, trial: Trial) -> None:
         """Every pair keeps its length, up to the amplitude."""
         answer = trial.answer(**self.arguments(trial))
-        after, before, bound = square_sums(answer)
-        before = before * self.amplitude(answer.case) ** 2
-        trial.within(
-            answer,
-            after - before,
-            bound + 4 * ARITHMETIC * before,
-            "a rotated pair has another length",
-        )
+        first, second = (answer[..., channel] for channel in written_channels(answer.case))
+        x = answer.case.arguments["x"]
+        before = sum(x[..., channel] ** 2 for channel in read_channels(answer.case))
+        wanted = before * self.amplitude(answer.case) ** 2
+        trial.zero(first * first + second * second - wanted, "a rotated pair has another length")
 
     def identity_at_zero(self, trial: Trial) -> None:
         """At position 0 nothing turns; only the layout of the result may differ."""
         chosen = self.arguments(trial)
         answer = trial.answer(**(chosen | {"positions": 0 * chosen["positions"]}))
         expected = self.turned(answer.case, np.zeros(self.angles(answer.case).shape))
-        trial.within(
-            answer, answer.values - expected, answer.bound, "position 0 is not the identity"
-        )
+        trial.zero(answer - Exact(expected), "position 0 is not the identity")
 
     def relative_scores(self, trial: Trial) -> None:
         """Moving query and key by the same distance, on each axis its own, leaves their score."""
@@ -182,18 +228,14 @@ class Rotation:
         room = trial.scope.max_position - int(positions.max()) - gap
         if room < 0:
             return
-        scores, bounds = [], []
+        scores = []
         for moved in (np.zeros((*axes, 1), int), np.minimum(shifts, room).reshape(*axes, 1)):
             q = trial.answer(**(chosen | {"x": query, "positions": positions + moved}))
             k = trial.answer(**(chosen | {"x": key, "positions": positions + gap + moved}))
-            score, bound = pair_products(q, k)
-            scores.append(score)
-            bounds.append(bound)
+            scores.append(pair_products(q, k))
         by = " and ".join(map(str, shifts))
-        trial.within(
-            q,
+        trial.zero(
             scores[1] - scores[0],
-            bounds[0] + bounds[1],
             f"the score of a query and a key {gap} apart changes when both move by {by}",
         )
 
@@ -207,10 +249,8 @@ class Rotation:
         after = trial.answer(**(chosen | {"positions": moved}))
         still = (self.places(before.case) == self.places(after.case)).all(axis=0)
         elsewhere = np.concatenate([part[still] for part in written_channels(before.case)])
-        trial.within(
-            after,
-            (after.values - before.values)[..., elsewhere],
-            (after.bound + before.bound)[..., elsewhere],
+        trial.zero(
+            (after - before)[..., elsewhere],
             f"moving along axis {axis} changes pairs that do not look at it",
         )
 
@@ -219,16 +259,12 @@ class Rotation:
         chosen = self.arguments(trial)
         chosen["x"] = np.ones_like(chosen["x"])
         answer = trial.answer(**chosen)
-        last = answer[..., ROWS - 1 :, :]
-        score, bound = pair_products(answer, last)
         places = self.places(answer.case)
         offsets = (places[-1:] - places) * self.frequencies(answer.case)
         size = self.amplitude(answer.case) ** 2 * np.ones(offsets.shape)
         expected = 2 * (size * np.cos(offsets)).sum(axis=-1)
-        trial.within(
-            answer,
-            score - expected,
-            bound + 8 * ARITHMETIC * size.sum(axis=-1),
+        trial.zero(
+            pair_products(answer, answer[..., ROWS - 1 :, :]) - expected,
             "the score of two rows of ones is not 2 Σ cos(w (n - m))",
         )
 
@@ -236,20 +272,14 @@ class Rotation:
         """Rotating by m and then by n is rotating by m + n."""
         chosen = self.arguments(trial)
         once = trial.answer(**chosen)
-        first, second = (once.values[..., channel] for channel in written_channels(once.case))
+        read, written = read_channels(once.case), written_channels(once.case)
         again = once.values.copy()
-        for channel, part in zip(read_channels(once.case), (first, second), strict=True):
-            again[..., channel] = part
+        for channel, pair in zip(read, written, strict=True):
+            again[..., channel] = once.values[..., pair]
         twice = trial.answer(**(chosen | {"x": again}))
         doubled = trial.answer(**(chosen | {"positions": 2 * chosen["positions"]}))
-        carried = np.zeros_like(once.bound)  # the first error is turned, hence at most doubled
-        e_first, e_second = (once.bound[..., channel] for channel in written_channels(once.case))
-        for channel in written_channels(once.case):
-            carried[..., channel] = e_first + e_second
-        trial.within(
-            doubled,
-            twice.values - doubled.values,
-            twice.bound + doubled.bound + carried,
+        trial.zero(
+            doubled - twice.allowing(turned_error(once, written, written)),
             "rotating twice by p is not rotating once by 2p",
         )
 
@@ -260,12 +290,7 @@ class Rotation:
         y = np.roll(x, 3)
         both = trial.answer(**(chosen | {"x": x / 2 - y / 4}))
         one, other = trial.answer(**(chosen | {"x": x})), trial.answer(**(chosen | {"x": y}))
-        trial.within(
-            both,
-            both.values - (one.values / 2 - other.values / 4),
-            both.bound + one.bound / 2 + other.bound / 4,
-            "the result is not linear in x",
-        )
+        trial.zero(both - (one / 2 - other / 4), "the result is not linear in x")
 
     def pair_locality(self, trial: Trial) -> None:
         """Changing one pair of channels changes only the channels of that pair."""
@@ -279,10 +304,9 @@ class Rotation:
         elsewhere = np.ones(x.shape[-1], dtype=bool)
         for channel in written_channels(before.case):
             elsewhere[channel[pair]] = False
-        trial.within(
+        trial.never(
             after,
-            (after.values - before.values)[..., elsewhere],
-            np.zeros(after.values[..., elsewhere].shape),
+            (after.values != before.values)[..., elsewhere],
             f"changing pair {pair} of x changes other pairs of the result",
         )
 
@@ -296,10 +320,8 @@ class Rotation:
             piece = trial.answer(
                 **(chosen | {"x": x[..., rows, :], "positions": positions[..., rows]})
             )
-            trial.within(
-                piece,
-                piece.values - whole.values[..., rows, :],
-                piece.bound + whole.bound[..., rows, :],
+            trial.zero(
+                piece - whole[..., rows, :],
                 f"rotated in two pieces, cut at row {cut}, the result is not that of the whole",
             )
 
@@ -308,22 +330,17 @@ class Rotation:
         chosen = self.arguments(trial)
         answer = trial.answer(**chosen)
         x = answer.case.arguments["x"]
-        pairs_of_x, pairs_of_y = x.copy(), answer.values.copy()
-        bound = answer.bound.copy()
+        of_x, of_y = np.arange(x.shape[-1]), np.arange(x.shape[-1])
         for place, read, written in zip(
             channels(rotary_dim(answer.case), "interleaved"),
             read_channels(answer.case),
             written_channels(answer.case),
             strict=True,
         ):
-            pairs_of_x[..., place] = x[..., read]
-            pairs_of_y[..., place] = answer.values[..., written]
-            bound[..., place] = answer.bound[..., written]
-        interleaved = answer.case.under(layout="interleaved").changed(x=pairs_of_x).truth
-        trial.within(
-            answer,
-            pairs_of_y - interleaved,
-            bound,
+            of_x[place], of_y[place] = read, written
+        interleaved = answer.case.under(layout="interleaved").changed(x=x[..., of_x]).truth
+        trial.zero(
+            answer[..., of_y] - Exact(interleaved),
             "permuted to interleaved pairs, the result is not that of interleaved pairs",
         )
 
@@ -332,15 +349,9 @@ class Rotation:
         answer = trial.answer(**self.arguments(trial))
         given = answer.case.arguments["x"]
         forward = forward_of(answer.case).changed(x=np.roll(given, 1, axis=-1))
-        x = forward.arguments["x"]
-        before, after = given * forward.truth, answer.values * x
-        bound = np.zeros(answer.bound.shape)
-        np.multiply(answer.bound, np.abs(x), out=bound, where=x != 0)  # bounds may be infinite
-        bound += 8 * ARITHMETIC * (np.abs(before) + np.abs(after))
-        trial.within(
-            answer,
-            (after - before).sum(axis=-1),
-            bound.sum(axis=-1),
+        x = Exact(forward.arguments["x"])
+        trial.zero(
+            (answer * x - given * forward.truth).sum(axis=-1),
             "<vjp(g), x> is not <g, f(x)>, f being the forward pass",
         )
 
@@ -380,9 +391,7 @@ class Rotation:
         """Mistakes that every backward call can make."""
         return {
             "backward-is-forward": self.turned_forward,
-            "backward-layout-swapped": other_conventions(
-                "layout", "matches the {value} layout exactly; {claimed} was claimed"
-            ),
+            "backward-layout-swapped": LAYOUT_SWAPPED,
         }
 
     def unrotated(self, case: Case, got: Floats) -> Iterator[Model]:
@@ -405,20 +414,41 @@ class Rotation:
         yield from rounded_angles(places, omega, lambda angles: self.turned(case, angles))
 
 
-def square_sums(answer: Answer) -> tuple[Floats, Floats, Floats]:
-    """Squared length of each pair after and before the rotation, and the bound of the former."""
-    first, second = written_channels(answer.case)
-    a, b = answer.values[..., first], answer.values[..., second]
-    a_bound, b_bound = answer.bound[..., first], answer.bound[..., second]
-    bound = product_bound(a, a_bound, a, a_bound) + product_bound(b, b_bound, b, b_bound)
-    x = answer.case.arguments["x"]
-    before = sum(x[..., channel] ** 2 for channel in read_channels(answer.case))
-    return a * a + b * b, np.asarray(before), bound
+def plain_rope(case: Case) -> Floats:
+    """What rotary embedding itself makes of a case's arguments."""
+    turned = posenc.rope(
+        case.arguments["x"],
+        case.arguments["positions"],
+        base=case.arguments["base"],
+        layout=str(case.conventions["layout"]),
+        rotary_dim=case.arguments.get("rotary_dim"),
+    )
+    return np.asarray(turned, np.float64)
 
 
-def pair_products(a: Answer, b: Answer) -> tuple[Floats, Floats]:
-    """Dot product of the rotated channels, row by row, and its bound."""
+def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Positions that start one or two too early or too late."""
+    yield from shifted_positions(case, np.nan)
+
+
+def all_channels_rotated(case: Case, got: Floats) -> Iterator[Model]:
+    """Partial rotation ignored."""
+    if rotary_dim(case) < case.arguments["x"].shape[-1]:
+        yield from attempt(
+            case.changed(rotary_dim=None), "matches all channels rotated; rotary_dim was ignored"
+        )
+
+
+def turned_error(answer: Answer, source: Pair, to: Pair) -> Floats:
+    """What the errors of two channels may be once their pair is turned: at most both together."""
+    first, second = (answer.bound[..., channel] for channel in source)
+    error = np.zeros(answer.bound.shape)
+    for channel in to:
+        error[..., channel] = first + second
+    return error
+
+
+def pair_products(a: Answer, b: Answer) -> Answer:
+    """Dot product of the rotated channels, row by row."""
     both = np.concatenate(written_channels(a.case))
-    x, y, x_bound, y_bound = (part[..., both] for part in (a.values, b.values, a.bound, b.bound))
-    bound = product_bound(x, x_bound, y, y_bound).sum(axis=-1)
-    return (x * y).sum(axis=-1), bound + ARITHMETIC * np.abs(x * y).sum(axis=-1)
+    return (a[..., both] * b[..., both]).sum(axis=-1)

@@ -8,25 +8,29 @@ mistakes follow from that.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import numpy as np
 
-import posenc
 from posenc_conformance.diagnose.mistakes import (
     DeviationModel,
     Model,
     bases,
     negated_positions,
-    other_conventions,
     rounded_base,
     shifted_positions,
 )
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
+    LAYOUT_SWAPPED,
     ROWS,
     UNSCALED,
     Rotation,
-    Sweep,
+    far,
+    few_heads,
+    few_rows,
+    plain_rope,
     progression,
     read_channels,
     rotary_dim,
@@ -34,11 +38,11 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.judge.arrays import Array, Floats, fine, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC
+from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import InvariantCheck, Trial, product_bound
+from posenc_conformance.judge.trial import InvariantCheck, Trial
 
+T = TypeVar("T")
 Arguments = Mapping[str, Any]
 Formula = Callable[[Arguments, int], Floats]
 """Something of each pair, from the arguments and the number of channels."""
@@ -66,6 +70,8 @@ def nothing(given: Arguments, size: int) -> Floats:
 class Scaling:
     """A scheme of this family."""
 
+    name: str
+    """Of the call that turns."""
     formula: Formula
     """Radians per position of each pair."""
     choices: Mapping[str, Sequence[Any]]
@@ -127,19 +133,12 @@ class Scaling:
     def rotary_arguments(self, trial: Trial) -> dict[str, Any]:
         """Two heads and a few positions in a row."""
         head_dim, start = trial.choose("head_dim", self._dims()), trial.position(ROWS)
-        return {
-            "x": np.roll(fine((2, ROWS, head_dim)), start % 5),
-            "positions": start + np.arange(ROWS),
-            **self._own(trial),
-        }
+        return few_rows(head_dim, start) | self._own(trial)
 
     def sweep(self, parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
         """All powers of two up to the largest position, for one head."""
-        positions = reaching(largest)
-        usual = {"base": 10000.0, **{name: values[0] for name, values in self.choices.items()}}
-        rest = {name: value for name, value in parameters.items() if name != "head_dim"}
-        shape = len(positions), parameters.get("head_dim", 128)
-        return {"x": fine(shape), "positions": positions, **usual, **rest}
+        usual = {name: values[0] for name, values in self.choices.items()}
+        return far(parameters, largest, base=10000.0, **usual)
 
     def frequency_sizes(self, case: Case) -> Iterator[dict[str, Any]]:
         """Other parameters, then few and many pairs."""
@@ -151,17 +150,44 @@ class Scaling:
     def rotary_sizes(self, case: Case) -> Iterator[dict[str, Any]]:
         """Other parameters, then small and large heads, and many rows."""
         yield from map(dict, self.changes)
-        for dim in (2, 4, 6, 10, 64, 80, 128, 256):
-            if dim >= self.least_dim:
-                yield {"x": fine((2, 2, dim)), "positions": np.array([1, 7])}
+        dims = (2, 4, 6, 10, 64, 80, 128, 256)
+        yield from few_heads(tuple(dim for dim in dims if dim >= self.least_dim))(case)
         yield {"x": fine((513, 4)), "positions": np.arange(513)}
 
     @property
-    def backward_sweep(self) -> Sweep:
-        """As forward, for a small head."""
-        return small_head(self.sweep)
+    def error_terms(self) -> dict[str, Callable[[Case], ErrorTerms]]:
+        """Of each call."""
+        return three_calls(self.name, self.frequency_terms, self.rotary_terms, self.rotary_terms)
+
+    @property
+    def arguments(self) -> dict[str, Callable[[Trial], dict[str, Any]]]:
+        """Of each call."""
+        turning = self.rotary_arguments
+        return three_calls(self.name, self.frequency_arguments, turning, turning)
+
+    @property
+    def sweeps(self) -> dict[str, Any]:
+        """Of each call; backward as forward, for a small head."""
+        return three_calls(self.name, no_sweep, self.sweep, small_head(self.sweep))
+
+    @property
+    def sizes(self) -> dict[str, Callable[[Case], Iterator[dict[str, Any]]]]:
+        """Of each call."""
+        backward = few_heads((self.least_dim, 6, 80, 128))
+        return three_calls(self.name, self.frequency_sizes, self.rotary_sizes, backward)
 
     # Invariants.
+
+    def invariants(
+        self, frequencies: dict[str, InvariantCheck], rotation: dict[str, InvariantCheck]
+    ) -> dict[str, dict[str, InvariantCheck]]:
+        """Of each call: the scheme's own, and what holds of every rotation."""
+        return three_calls(
+            self.name,
+            frequencies,
+            self.rotary_invariants | rotation,
+            self.backward.backward_invariants,
+        )
 
     @property
     def rotary_invariants(self) -> dict[str, InvariantCheck]:
@@ -178,17 +204,10 @@ class Scaling:
         """With these values of its parameters it is rotary embedding itself."""
 
         def check(trial: Trial) -> None:
-            if not allowed(trial, values):
+            if not all(trial.allows(name, value) for name, value in values.items()):
                 return
             answer = trial.answer(**(self.rotary_arguments(trial) | values))
-            given = answer.case.arguments
-            expected = posenc.rope(
-                given["x"],
-                given["positions"],
-                base=given["base"],
-                layout=answer.case.conventions["layout"],
-            )
-            trial.within(answer, answer.values - expected, answer.bound, "it is not plain RoPE")
+            trial.zero(answer - Exact(plain_rope(answer.case)), "it is not plain RoPE")
 
         return check
 
@@ -199,40 +218,20 @@ class Scaling:
             answer = trial.answer(**self.frequency_arguments(trial))
             given, size = answer.case.arguments, int(answer.case.arguments["rotary_dim"])
             wanted = unscaled(given, size) * expected(given, size)
-            said = np.isfinite(wanted)
-            trial.within(
-                answer,
-                np.where(said, answer.values - wanted, 0.0),
-                answer.bound + 8 * ARITHMETIC * np.where(said, wanted, 0.0),
-                what,
-            )
+            trial.zero((answer - wanted).where(np.isfinite(wanted)), what)
 
         return check
 
     def geometric(self, trial: Trial) -> None:
         """The product of a pair's two neighbours is its own square."""
         answer = trial.answer(**self.frequency_arguments(trial))
-        (before, here, after), (e_before, e_here, e_after) = (
-            (part[:-2], part[1:-1], part[2:]) for part in (answer.values, answer.bound)
-        )
-        trial.within(
-            answer,
-            before * after - here * here,
-            product_bound(before, e_before, after, e_after)
-            + product_bound(here, e_here, here, e_here),
-            "the frequencies are not a geometric progression",
-        )
+        before, here, after = answer[:-2], answer[1:-1], answer[2:]
+        trial.zero(before * after - here * here, "the frequencies are not a geometric progression")
 
     def falling(self, trial: Trial) -> None:
         """Every pair turns more slowly than the one before, or neither turns."""
         answer = trial.answer(**self.frequency_arguments(trial))
-        y, bound = answer.values, answer.bound
-        trial.within(
-            answer,
-            np.maximum(y[1:] - y[:-1], 0.0),
-            bound[1:] + bound[:-1],
-            "the frequencies do not fall",
-        )
+        trial.zero((answer[1:] - answer[:-1]).positive(), "the frequencies do not fall")
 
     # Models of mistakes.
 
@@ -254,11 +253,23 @@ class Scaling:
 
         return models
 
-    def both(self, mistakes: Mapping[str, Mistakes]) -> tuple[dict[str, DeviationModel], ...]:
-        """Models for the call that gives frequencies, whose ids say so, and for the other."""
-        return (
-            {f"{name}-frequencies": self.in_frequencies(of) for name, of in mistakes.items()},
-            {name: self.in_rotation(of) for name, of in mistakes.items()},
+    def deviations(
+        self,
+        mistakes: Mapping[str, Mistakes],
+        frequencies: Mapping[str, DeviationModel] = MappingProxyType({}),
+        rotation: Mapping[str, DeviationModel] = MappingProxyType({}),
+    ) -> dict[str, dict[str, DeviationModel]]:
+        """Of each call: mistakes in frequencies, others of the scheme's own, and common ones.
+
+        Ids of the call that gives frequencies say so.
+        """
+        in_frequencies = {name: self.in_frequencies(of) for name, of in mistakes.items()}
+        in_rotation = {name: self.in_rotation(of) for name, of in mistakes.items()}
+        return three_calls(
+            self.name,
+            {**in_frequencies, **frequencies, **self.frequency_deviations},
+            {**in_rotation, **rotation, **self.rotary_deviations},
+            self.backward_deviations,
         )
 
     def slowest(self, case: Case) -> int:
@@ -331,9 +342,7 @@ class Scaling:
     def rotary_deviations(self) -> dict[str, DeviationModel]:
         """Mistakes in turning that all schemes know, less special than their own."""
         return {
-            "layout-swapped": other_conventions(
-                "layout", "matches the {value} layout exactly; {claimed} was claimed"
-            ),
+            "layout-swapped": LAYOUT_SWAPPED,
             "positions-shifted": self.positions_shifted,
             "sign-flipped": negated_positions,
             "low-precision-angles": self.rotation.low_precision_angles,
@@ -341,14 +350,15 @@ class Scaling:
         }
 
 
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Frequencies have no positions."""
+def three_calls(name: str, frequencies: T, rotation: T, backward: T) -> dict[str, T]:
+    """A table of a scheme whose calls give frequencies, turn by them, and turn back."""
+    return {f"{name}_frequencies": frequencies, name: rotation, f"{name}_vjp": backward}
 
 
-def allowed(trial: Trial, values: Mapping[str, Any]) -> bool:
-    """Whether a claim lets these parameters be asked for."""
-    claimed = trial.scope.parameters
-    return all(value in claimed.get(name, (value,)) for name, value in values.items())
+def between(trial: Trial, answer: Answer, plain: Floats, what: str) -> None:
+    """Demand that no frequency is above the unscaled one, or below that over the factor."""
+    trial.zero((answer - plain).positive(), what)
+    trial.zero((plain / answer.case.arguments["factor"] - answer).positive(), what)
 
 
 def lists_of_frequencies(

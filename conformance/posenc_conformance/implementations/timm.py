@@ -113,7 +113,7 @@ def _import_torchvision() -> None:
     import torch
 
     try:
-        import torchvision  # noqa: F401
+        import torchvision  # noqa: F401  # only to see whether it can be
     except RuntimeError:
         boxes = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
         torch.library.define("torchvision::nms", boxes)

@@ -127,6 +127,10 @@ class Answer:
         """The same with two axes exchanged."""
         return self._with(*(np.swapaxes(each, first, second) for each in (self.values, self.bound)))
 
+    def allowing(self, more: Any) -> "Answer":
+        """The same with more error allowed, which does not come from arithmetic on answers."""
+        return self._with(self.values, self.bound + more)
+
     def _with(self, values: Any, bound: Any) -> "Answer":
         return replace(
             self, values=np.asarray(values), bound=np.broadcast_to(bound, np.shape(values))

@@ -94,6 +94,12 @@ def reference_of(scheme: Scheme, call: Call) -> Callable[..., Any]:
 def demand_whole(scheme: Scheme) -> None:
     """Raise UserError for the first thing that a half-made scheme lacks."""
     known = knowledge_of(scheme)
+    for golden in scheme.goldens:
+        if not golden.sha256:
+            raise UserError(
+                f"{scheme.path}: golden {golden.id!r} has no values yet",
+                f"run: posenc goldens --write {scheme.path}",
+            )
     for name, call in scheme.calls.items():
         reference_of(scheme, call)
         for table in TABLES:

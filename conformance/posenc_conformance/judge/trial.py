@@ -13,7 +13,7 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.asking import asked
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import (
     Comparison,
@@ -161,9 +161,3 @@ class Trial:
 
 
 InvariantCheck = Callable[[Trial], None]
-
-
-def product_bound(a: Floats, a_bound: Floats, b: Floats, b_bound: Floats) -> Floats:
-    """Bound of the error of ``a * b``, elementwise."""
-    exact = np.abs(a) * b_bound + np.abs(b) * a_bound + a_bound * b_bound
-    return exact + ARITHMETIC * np.abs(a * b)

@@ -153,6 +153,8 @@ class Run:
     def _nothing_judged(self) -> str:
         if self.plan.claimed:
             why = f"the selection left none of its {len(self.plan.claimed)} checks"
+        elif all(self.plan.problem(scheme) for scheme in self.plan.chosen):
+            why = "what was chosen is not finished"
         else:
             chosen = ", ".join(scheme.id for scheme in self.plan.chosen)
             claimed = dict.fromkeys(subject.scheme.id for subject in self.plan.subjects)

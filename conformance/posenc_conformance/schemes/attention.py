@@ -433,12 +433,12 @@ DEVIATIONS = {
         "softmax-over-queries": as_weights(over_queries),
     },
     "attention": {
-        "attention-scale-wrong": as_output(scaled_otherwise),
-        "attention-mask-at-start": as_output(masked_at_start),
-        "attention-mask-shifted": as_output(masked_off_by_one),
-        "attention-mask-ignored": as_output(unmasked),
+        "scale-wrong": as_output(scaled_otherwise),
+        "mask-at-start": as_output(masked_at_start),
+        "mask-shifted": as_output(masked_off_by_one),
+        "mask-ignored": as_output(unmasked),
         "attention-mask-after-softmax": as_output(masked_after),
-        "attention-exponential-wrong": as_output(other_exponential),
+        "exponential-wrong": as_output(other_exponential),
         "attention-softmax-over-queries": as_output(over_queries),
     },
     "attention_with_bias": {
@@ -446,6 +446,6 @@ DEVIATIONS = {
         "bias-ignored": as_output(unbiased),
         "bias-negated": as_output(negatively_biased),
         "bias-scale-wrong": as_output(scaled_otherwise),
-        "bias-mask-at-start": as_output(masked_at_start),
+        "mask-at-start": as_output(masked_at_start),
     },
 }

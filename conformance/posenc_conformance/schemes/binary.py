@@ -12,20 +12,16 @@ from posenc_conformance.diagnose.mistakes import (
     other_conventions,
     shifted_positions,
 )
+from posenc_conformance.families.masks import exact_terms
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Answer
-from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.positions import reaching
 from posenc_conformance.judge.trial import Trial
 
 ROWS = 9
 FAR = 131_071
 """As far as implementations are asked that say nothing about it."""
-
-
-def error_terms(case: Case) -> ErrorTerms:
-    """Nothing is rounded."""
-    return ErrorTerms(np.zeros(()), np.zeros(()))
 
 
 def arguments(trial: Trial) -> dict[str, Any]:
@@ -71,21 +67,12 @@ def read(answer: Answer) -> Floats:
     return values if answer.case.conventions["order"] == "lsb-first" else values[:, ::-1]
 
 
-def exactly(trial: Trial, answer: Answer, residual: Floats, what: str) -> None:
-    """Demand that something is 0."""
-    trial.within(answer, residual, np.zeros(residual.shape), what)
-
-
 def reads_back(trial: Trial) -> None:
     """The digits' sum is the position."""
     answer = trial.answer(**arguments(trial))
     total = read(answer) @ 2.0 ** np.arange(answer.values.shape[1])
-    exactly(
-        trial,
-        answer,
-        total - answer.case.arguments["positions"],
-        "the digits do not add up to the position",
-    )
+    wrong = total != answer.case.arguments["positions"]
+    trial.never(answer, wrong, "the digits do not add up to the position")
 
 
 def period(trial: Trial) -> None:
@@ -99,8 +86,8 @@ def period(trial: Trial) -> None:
     moved = np.concatenate([chosen["positions"] + step for step in (0, 2**k, 2 ** (k + 1))])
     answer = trial.answer(**(chosen | {"positions": moved}))
     here, half, whole = np.split(read(answer)[:, k], 3)
-    exactly(trial, answer, whole - here, f"digit {k} does not repeat after 2**{k + 1} positions")
-    exactly(trial, answer, half + here - 1, f"digit {k} is not the other after 2**{k} positions")
+    trial.never(answer, whole != here, f"digit {k} does not repeat after 2**{k + 1} positions")
+    trial.never(answer, half != 1 - here, f"digit {k} is not the other after 2**{k} positions")
 
 
 def hamming(case: Case) -> Floats:
@@ -117,7 +104,7 @@ def dot_products(trial: Trial) -> None:
     if answer.case.conventions["levels"] == "plus-minus-one":
         truth = own.shape[1] - 2 * hamming(answer.case)
     product = answer.values @ answer.values.T
-    exactly(trial, answer, product - truth, "a dot product does not count the digits shared")
+    trial.never(answer, product != truth, "a dot product does not count the digits shared")
 
 
 def distance(trial: Trial) -> None:
@@ -126,12 +113,8 @@ def distance(trial: Trial) -> None:
     y = answer.values
     unit = 4 if answer.case.conventions["levels"] == "plus-minus-one" else 1
     square = ((y[:, None] - y[None]) ** 2).sum(axis=-1)
-    exactly(
-        trial,
-        answer,
-        square - unit * hamming(answer.case),
-        "a squared distance does not count the digits that differ",
-    )
+    wrong = square != unit * hamming(answer.case)
+    trial.never(answer, wrong, "a squared distance does not count the digits that differ")
 
 
 def complement(trial: Trial) -> None:
@@ -143,7 +126,7 @@ def complement(trial: Trial) -> None:
     both = np.concatenate([chosen["positions"], last - chosen["positions"]])
     answer = trial.answer(**(chosen | {"positions": both}))
     here, there = np.split(read(answer), 2)
-    exactly(trial, answer, here + there - 1, "2^d - 1 - p does not have the other digits of p")
+    trial.never(answer, here != 1 - there, "2^d - 1 - p does not have the other digits of p")
 
 
 def digits_inverted(case: Case, got: Floats) -> Iterator[Model]:
@@ -183,7 +166,7 @@ def left_aligned(case: Case, got: Floats) -> Iterator[Model]:
             yield Model(f"matches the first {dim} of {bits} digits", laid_out(case, own))
 
 
-ERROR_TERMS = {"binary": error_terms}
+ERROR_TERMS = {"binary": exact_terms}
 ARGUMENTS = {"binary": arguments}
 SWEEPS = {"binary": sweep}
 SIZES = {"binary": sizes}

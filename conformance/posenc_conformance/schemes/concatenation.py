@@ -1,7 +1,7 @@
 """Embedding and sinusoid side by side: bounds, invariants and deviations."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,11 +12,12 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_angles,
     shifted_positions,
 )
+from posenc_conformance.families.encodings import Waves, dot_products, on_circles
 from posenc_conformance.judge.arrays import Floats, fine, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import ARITHMETIC, Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import Trial, product_bound
+from posenc_conformance.judge.trial import Trial
 from posenc_conformance.schemes.embedding_sum import (
     angle_terms,
     base,
@@ -45,7 +46,10 @@ def beside(case: Case, content: Floats, encoding: Floats) -> Floats:
     return np.concatenate(parts, axis=-1)
 
 
-def apart(case: Case, result: Floats) -> tuple[Floats, Floats]:
+T = TypeVar("T", Answer, Floats)
+
+
+def apart(case: Case, result: T) -> tuple[T, T]:
     """Content and encoding of a result."""
     wide, dim = case.arguments["encoding_dim"], case.arguments["x"].shape[-1]
     if case.conventions["order"] == "encoding-first":
@@ -104,8 +108,7 @@ def content_passes(trial: Trial) -> None:
     """Copied."""
     answer = trial.answer(**arguments(trial))
     content, _ = apart(answer.case, answer.values)
-    residual = content - answer.case.arguments["x"]
-    trial.within(answer, residual, np.zeros(residual.shape), "the embedding is changed")
+    trial.never(answer, content != answer.case.arguments["x"], "the embedding is changed")
 
 
 def encoding_alone(trial: Trial) -> None:
@@ -114,41 +117,27 @@ def encoding_alone(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"x": -2 * chosen["x"]}))
     one, two = (apart(each.case, each.values)[1] for each in (answer, other))
-    for residual in (two - one, one[1] - one[0]):
-        what = "the encoding depends on the embedding or the sequence"
-        trial.within(answer, residual, np.zeros(residual.shape), what)
-
-
-def waves(answer: Answer) -> tuple[Floats, Floats]:
-    """The encoding's channels and their bounds."""
-    return apart(answer.case, answer.values)[1], apart(answer.case, answer.bound)[1]
+    for wrong in (two != one, one[1] != one[0]):
+        trial.never(answer, wrong, "the encoding depends on the embedding or the sequence")
 
 
 def circles(trial: Trial) -> None:
     """sin² + cos² = 1."""
     answer = trial.answer(**arguments(trial))
-    y, e = waves(answer)
-    bound = product_bound(y, e, y, e)
-    trial.within(
-        answer,
-        y[..., 0::2] ** 2 + y[..., 1::2] ** 2 - 1,
-        bound[..., 0::2] + bound[..., 1::2] + ARITHMETIC,
-        "the encoding's pairs do not lie on circles of radius 1",
-    )
+    _, encoded = apart(answer.case, answer)
+    waves = Waves(encoded[..., 0::2], encoded[..., 1::2])
+    on_circles(trial, waves, "the encoding's pairs do not lie on circles of radius 1")
 
 
 def dots_add_up(trial: Trial) -> None:
     """Content's dot product plus that of the distance."""
     answer = trial.answer(**arguments(trial))
-    y, e, x = answer.values[0], answer.bound[0], answer.case.arguments["x"][0]
+    x = answer.case.arguments["x"][0]
     place = places(answer.case)
     apart_by = (place[:, None] - place)[..., None] * own_frequencies(answer.case)
     truth = x @ x.T + np.cos(apart_by).sum(axis=-1)
-    bound = product_bound(y[:, None], e[:, None], y[None], e[None]).sum(axis=-1)
-    trial.within(
-        answer,
-        y @ y.T - truth,
-        bound + 4 * ARITHMETIC * y.shape[1],
+    trial.zero(
+        dot_products(answer[0]) - truth,
         "a dot product is not that of the embeddings plus one of the distance",
     )
 
@@ -160,14 +149,12 @@ def tied_sum(trial: Trial) -> None:
     if trial.choose("dim", (wide,)) != wide:
         return
     answer = trial.answer(**(chosen | {"x": fine((2, ROWS, wide))}))
-    bound = sum(apart(answer.case, answer.bound))
-    given = answer.case.arguments["x"] + encoding(answer.case)
+    content, encoded = apart(answer.case, answer)
     # The sinusoid formed here loses what rounding its angle in float64 costs.
     angle = angle_terms(places(answer.case), own_frequencies(answer.case))
-    trial.within(
-        answer,
-        sum(apart(answer.case, answer.values)) - given,
-        bound + ARITHMETIC * (1 + angle),
+    total = (content + encoded).allowing(ARITHMETIC * angle)
+    trial.zero(
+        total - Exact(answer.case.arguments["x"]) - encoding(answer.case),
         "embedding and encoding do not add up to their sum",
     )
 

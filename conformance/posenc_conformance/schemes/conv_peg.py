@@ -1,14 +1,14 @@
 """Conditional positions of patches: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Floats, fine
-from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 
@@ -85,10 +85,6 @@ def arguments(trial: Trial) -> dict[str, Any]:
     return inputs(height, width, dim, kernel, first, (2,))
 
 
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Positions are not given."""
-
-
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
     """One patch and many, rows and columns, one channel and many."""
     for height, width, dim, kernel in (
@@ -107,9 +103,8 @@ def no_weights(trial: Trial) -> None:
     chosen = arguments(trial)
     zero = {name: 0 * chosen[name] for name in ("weight", "bias")}
     answer = trial.answer(**(chosen | zero))
-    same = answer.values - answer.case.arguments["x"]
-    what = "with weights and bias of zero x is not returned as it is"
-    trial.within(answer, same, np.zeros(same.shape), what)
+    wrong = answer.values != answer.case.arguments["x"]
+    trial.never(answer, wrong, "with weights and bias of zero x is not returned as it is")
 
 
 def class_token(trial: Trial) -> None:
@@ -118,15 +113,15 @@ def class_token(trial: Trial) -> None:
     x = chosen["x"].copy()
     x[:, 0] = 2 - x[:, 0]
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
-    change = after.values - before.values
-    change[:, 0] = after.values[:, 0] - after.case.arguments["x"][:, 0]
-    trial.within(after, change, np.zeros(change.shape), "the class token takes part")
+    expected = before.values.copy()
+    expected[:, 0] = after.case.arguments["x"][:, 0]
+    trial.never(after, after.values != expected, "the class token takes part")
 
 
-def pictures(values: Floats, case: Case) -> Floats:
-    """Rows that are patches as pictures."""
-    rows = values[:, tokens(case) :]
-    return np.asarray(rows.reshape(len(rows), *size(case), -1))
+def picture(case: Case) -> npt.NDArray[np.int64]:
+    """Number of the row of each patch: [height, width]."""
+    height, width = size(case)
+    return tokens(case) + np.arange(height * width).reshape(height, width)
 
 
 def translation(trial: Trial) -> None:
@@ -136,17 +131,15 @@ def translation(trial: Trial) -> None:
     case, reach = answer.case, chosen["weight"].shape[-1] // 2
     axis = trial.pick.integer(1, 2)
     x = chosen["x"].copy()
-    x[:, tokens(case) :] = np.roll(pictures(x, case), 1, axis=axis).reshape(len(x), -1, x.shape[-1])
+    x[:, picture(case)] = np.roll(x[:, picture(case)], 1, axis=axis)
     moved = trial.answer(**(chosen | {"x": x}))
     inner: list[slice] = [slice(reach, length - reach) for length in size(case)]
     inner[axis - 1] = slice(reach, max(size(case)[axis - 1] - reach - 1, reach))
     later = list(inner)
     later[axis - 1] = slice(inner[axis - 1].start + 1, inner[axis - 1].stop + 1)
     here, there = (slice(None), *inner), (slice(None), *later)
-    trial.within(
-        moved,
-        pictures(moved.values, case)[there] - pictures(answer.values, case)[here],
-        pictures(moved.bound, case)[there] + pictures(answer.bound, case)[here],
+    trial.zero(
+        moved[:, picture(case)][there] - answer[:, picture(case)][here],
         "away from the border the result does not move with the picture",
     )
 
@@ -158,19 +151,17 @@ def border(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     given, (height, width) = answer.case.arguments, size(answer.case)
     reach = given["weight"].shape[-1] // 2
-    expected = np.zeros(pictures(answer.values, answer.case).shape)
-    x = pictures(given["x"], answer.case)[:, 0, 0]
+    found = answer[:, picture(answer.case)]
+    expected = np.zeros(found.values.shape)
+    x = given["x"][:, tokens(answer.case)]
     for r in range(height):
         for c in range(width):
             rows = slice(max(reach - r, 0), reach + height - r)
             columns = slice(max(reach - c, 0), reach + width - c)
             within = given["weight"][:, rows, columns].sum(axis=(1, 2))
             expected[:, r, c] = x + given["bias"] + x * within
-    bound = pictures(answer.bound, answer.case) + ARITHMETIC * np.abs(expected)
-    trial.within(
-        answer,
-        pictures(answer.values, answer.case) - expected,
-        bound,
+    trial.zero(
+        found - expected,
         "equal patches do not show the border as zeros around the picture make them",
     )
 
@@ -186,10 +177,8 @@ def neighbourhood(trial: Trial) -> None:
     after = trial.answer(**(chosen | {"x": x}))
     down, right = np.abs(np.arange(height) - row)[:, None], np.abs(np.arange(width) - column)
     far: npt.NDArray[np.bool_] = np.maximum(down, right) > chosen["weight"].shape[-1] // 2
-    trial.within(
-        after,
-        pictures(after.values - before.values, before.case)[:, far],
-        pictures(after.bound + before.bound, before.case)[:, far],
+    trial.zero(
+        (after - before)[:, picture(before.case)[far]],
         f"the patch at ({row}, {column}) acts on patches beyond the kernel's reach",
     )
 
@@ -203,12 +192,7 @@ def channels_apart(trial: Trial) -> None:
     x[..., channel] += 1
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
     others = np.arange(dim) != channel
-    trial.within(
-        after,
-        (after.values - before.values)[..., others],
-        (after.bound + before.bound)[..., others],
-        f"channel {channel} acts on other channels",
-    )
+    trial.zero((after - before)[..., others], f"channel {channel} acts on other channels")
 
 
 def gained(case: Case, convolution: Floats) -> Floats:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
+from posenc_conformance.diagnose.mistakes import DeviationModel, Model, attempt, other_conventions
 from posenc_conformance.families.lengths import Integers, no_sweep
 from posenc_conformance.families.masks import exact_terms
 from posenc_conformance.families.scores import (
@@ -460,13 +460,18 @@ def p2c_transposed(case: Case, got: Floats) -> Iterator[Model]:
 
 far_swapped = other_conventions("far", "matches {value} buckets; {claimed} was claimed")
 
-SHARED = {
-    "sign-flipped": table_reversed,
-    "terms-missing": terms_missing,
-    "wrong-scale": wrong_scale,
-    "tables-exchanged": tables_exchanged,
-    "rows-shifted": rows_shifted,
-}
+
+def shared(wrong_scale_id: str) -> dict[str, DeviationModel]:
+    """Mistakes of both versions; what a wrong scale is differs, and so does its id."""
+    return {
+        "sign-flipped": table_reversed,
+        "terms-missing": terms_missing,
+        wrong_scale_id: wrong_scale,
+        "tables-exchanged": tables_exchanged,
+        "rows-shifted": rows_shifted,
+    }
+
+
 ERROR_TERMS = {
     "deberta_bucket": exact_terms,
     "deberta_scores": score_terms,
@@ -524,12 +529,12 @@ DEVIATIONS = {
         "p2c-index-swapped": other_conventions(
             "p2c_index", "matches position to content at {value}; {claimed} was claimed"
         ),
-        **SHARED,
+        **shared("wrong-scale"),
         "clip-wrong": clip_wrong,
     },
     "deberta_v2_scores": {
         "v2-p2c-index-swapped": p2c_transposed,
-        **{f"v2-{name}": model for name, model in SHARED.items()},
+        **shared("v2-wrong-scale"),
         "far-swapped": far_swapped,
         "buckets-missing": buckets_missing,
         "buckets-wrong": buckets_wrong,

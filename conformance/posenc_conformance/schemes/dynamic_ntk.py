@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model
-from posenc_conformance.families.rotary import few_heads, progression, rotary_dim
-from posenc_conformance.families.rotary_scaling import Arguments, Scaling, no_sweep, unscaled
+from posenc_conformance.families.rotary import progression, rotary_dim
+from posenc_conformance.families.rotary_scaling import Arguments, Scaling, unscaled
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 
@@ -41,6 +41,7 @@ LONGEST = 2**40
 """A length beyond this is no length."""
 
 SCALING = Scaling(
+    "dynamic_ntk",
     frequencies,
     choices={
         "factor": (2.0, 4.0, 1.0, 8.0, 2.5),
@@ -126,51 +127,24 @@ def kept_length(rotating: bool) -> DeviationModel:
     return models
 
 
-ERROR_TERMS = {
-    "dynamic_ntk_frequencies": SCALING.frequency_terms,
-    "dynamic_ntk": SCALING.rotary_terms,
-    "dynamic_ntk_vjp": SCALING.rotary_terms,
-}
-ARGUMENTS = {
-    "dynamic_ntk_frequencies": SCALING.frequency_arguments,
-    "dynamic_ntk": SCALING.rotary_arguments,
-    "dynamic_ntk_vjp": SCALING.rotary_arguments,
-}
-SWEEPS = {
-    "dynamic_ntk_frequencies": no_sweep,
-    "dynamic_ntk": SCALING.sweep,
-    "dynamic_ntk_vjp": SCALING.backward_sweep,
-}
-SIZES = {
-    "dynamic_ntk_frequencies": SCALING.frequency_sizes,
-    "dynamic_ntk": SCALING.rotary_sizes,
-    "dynamic_ntk_vjp": few_heads((4, 6, 80, 128)),
-}
-INVARIANTS = {
-    "dynamic_ntk_frequencies": {
+ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
+SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
+INVARIANTS = SCALING.invariants(
+    {
         "ends": SCALING.multiplier(
             ends, "the first frequency changed, or the last is not divided by the stretch"
         ),
     },
-    "dynamic_ntk": SCALING.rotary_invariants
-    | {"short-is-rope": SCALING.is_rope(original_max_position_embeddings=32768, length=16384)},
-    "dynamic_ntk_vjp": SCALING.backward.backward_invariants,
-}
-IN_FREQUENCIES, IN_ROTATION = SCALING.both(
+    {"short-is-rope": SCALING.is_rope(original_max_position_embeddings=32768, length=16384)},
+)
+DEVIATIONS = SCALING.deviations(
     {
         "never-scaled": never_scaled,
         "always-full": always_full,
         "exponent-missing": exponent_missing,
         "ratio-alone": ratio_alone,
         "positions-doubled": positions_doubled,
-    }
+    },
+    frequencies={"kept-length": kept_length(rotating=False)},
+    rotation={"kept-length": kept_length(rotating=True)},
 )
-DEVIATIONS = {
-    "dynamic_ntk_frequencies": IN_FREQUENCIES
-    | {"kept-length-frequencies": kept_length(rotating=False)}
-    | SCALING.frequency_deviations,
-    "dynamic_ntk": IN_ROTATION
-    | {"kept-length": kept_length(rotating=True)}
-    | SCALING.rotary_deviations,
-    "dynamic_ntk_vjp": SCALING.backward_deviations,
-}

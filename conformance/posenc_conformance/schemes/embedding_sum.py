@@ -13,11 +13,16 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_base,
     shifted_positions,
 )
+from posenc_conformance.families.encodings import (
+    Waves,
+    along_diagonals,
+    dot_products,
+    on_circles,
+)
 from posenc_conformance.judge.arrays import Floats, fine
-from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import Trial, product_bound
+from posenc_conformance.judge.trial import Trial
 
 ROWS = 6
 
@@ -118,11 +123,8 @@ def content_by_difference(trial: Trial) -> None:
     chosen = arguments(trial)
     one = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"x": np.roll(chosen["x"], 3) / 2}))
-    truth = embedding(one.case) - embedding(other.case)
-    trial.within(
-        one,
-        one.values - other.values - truth,
-        one.bound + other.bound + ARITHMETIC * np.abs(truth),
+    trial.zero(
+        one - embedding(one.case) - (other - embedding(other.case)),
         "two results at one position do not differ by their scaled embeddings",
     )
 
@@ -130,48 +132,34 @@ def content_by_difference(trial: Trial) -> None:
 def same_for_the_batch(trial: Trial) -> None:
     """The encoding of the first sequence is that of the second."""
     answer = trial.answer(**arguments(trial))
-    added = answer.values - embedding(answer.case)
-    trial.within(
-        answer,
-        added[1] - added[0],
-        answer.bound[1] + answer.bound[0] + ARITHMETIC,
-        "two sequences with the same positions have different encodings",
+    added = answer - embedding(answer.case)
+    trial.zero(
+        added[1] - added[0], "two sequences with the same positions have different encodings"
     )
 
 
 def origin(trial: Trial) -> None:
     """0, 1, 0, 1, … at position 0."""
     answer = trial.answer(**(arguments(trial) | {"positions": np.zeros(ROWS, dtype=np.int64)}))
-    residual = answer.values - embedding(answer.case) - np.arange(answer.case.shape[-1]) % 2
+    added = answer - embedding(answer.case)
     what = "at position 0 something other than (sine 0, cosine 1) is added"
-    trial.within(answer, residual, answer.bound + ARITHMETIC, what)
+    trial.zero(added - np.arange(answer.case.shape[-1]) % 2, what)
 
 
 def zero_content(trial: Trial) -> None:
     """Circles of radius 1."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"x": 0 * chosen["x"]}))
-    bound = product_bound(answer.values, answer.bound, answer.values, answer.bound)
-    square = answer.values**2
-    trial.within(
-        answer,
-        square[..., 0::2] + square[..., 1::2] - 1,
-        bound[..., 0::2] + bound[..., 1::2] + ARITHMETIC,
-        "the encoding's pairs do not lie on circles of radius 1",
-    )
+    waves = Waves(answer[..., 0::2], answer[..., 1::2])
+    on_circles(trial, waves, "the encoding's pairs do not lie on circles of radius 1")
 
 
 def zero_content_dots(trial: Trial) -> None:
     """Dot products along each diagonal are equal."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"x": 0 * chosen["x"]}))
-    y, e = answer.values[0], answer.bound[0]
-    dot = y @ y.T
-    bound = product_bound(y[:, None], e[:, None], y[None], e[None]).sum(axis=-1) + ARITHMETIC
-    trial.within(
-        answer,
-        dot[1:, 1:] - dot[:-1, :-1],
-        bound[1:, 1:] + bound[:-1, :-1],
+    trial.zero(
+        along_diagonals(dot_products(answer[0])),
         "the dot product of two encodings depends on more than their distance",
     )
 

@@ -7,10 +7,16 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.families.encodings import (
+    Waves,
+    at_twice_the_angle,
+    dot_products,
+    on_circles,
+)
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import InvariantCheck, Trial, product_bound
+from posenc_conformance.judge.trial import InvariantCheck, Trial
 
 Integers = npt.NDArray[np.int64]
 ROWS = 4
@@ -137,25 +143,17 @@ def gaussian_sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield {"x": fine((rows, 2), 7), "b": 2 * fine((6, 2), 11)}
 
 
-class Waves:
-    """Sines and cosines of an answer, with their bounds, in the same order.
-
-    Of ``nerf`` in the order of coordinates and then of frequencies.
-    """
-
-    def __init__(self, answer: Answer) -> None:
-        case = answer.case
-        if case.call.name == "nerf":
-            coord, k, wave = features(case)
-            order = np.lexsort((k, coord, wave))
-            sin, cos = (order[wave[order] == kind] for kind in (SIN, COS))
-        else:
-            halves = np.arange(2 * len(case.arguments["b"])).reshape(2, -1)
-            sin, cos = halves if case.conventions["waves"] == "sin-cos" else halves[::-1]
-        self.sin, self.sin_bound = answer.values[..., sin], answer.bound[..., sin]
-        self.cos, self.cos_bound = answer.values[..., cos], answer.bound[..., cos]
-        self.both = np.concatenate([self.sin, self.cos], axis=-1)
-        self.bound = np.concatenate([self.sin_bound, self.cos_bound], axis=-1)
+def waves_of(answer: Answer) -> Waves:
+    """Sines and cosines of an answer, of ``nerf`` by coordinate and then by frequency."""
+    case = answer.case
+    if case.call.name == "nerf":
+        coord, k, wave = features(case)
+        order = np.lexsort((k, coord, wave))
+        sin, cos = (order[wave[order] == kind] for kind in (SIN, COS))
+    else:
+        halves = np.arange(2 * len(case.arguments["b"])).reshape(2, -1)
+        sin, cos = halves if case.conventions["waves"] == "sin-cos" else halves[::-1]
+    return Waves(answer[..., sin], answer[..., cos])
 
 
 Arguments = Callable[[Trial], dict[str, Any]]
@@ -165,16 +163,7 @@ def norm_of(arguments: Arguments) -> InvariantCheck:
     """Each pair lies on the unit circle."""
 
     def norm(trial: Trial) -> None:
-        answer = trial.answer(**arguments(trial))
-        w = Waves(answer)
-        bound = product_bound(w.sin, w.sin_bound, w.sin, w.sin_bound)
-        bound = bound + product_bound(w.cos, w.cos_bound, w.cos, w.cos_bound)
-        trial.within(
-            answer,
-            w.sin**2 + w.cos**2 - 1,
-            bound + ARITHMETIC,
-            "sine and cosine of a pair do not lie on the unit circle",
-        )
+        on_circles(trial, waves_of(trial.answer(**arguments(trial))))
 
     return norm
 
@@ -187,18 +176,13 @@ def dot_by_offset_of(arguments: Arguments) -> InvariantCheck:
         # Multiples of 1/32, so that points and their sums are exact in every dtype.
         points = lattice(chosen["x"].shape)
         step = lattice((1, points.shape[-1]), 17)
-        answer = trial.answer(**(chosen | {"x": points}))
-        moved = trial.answer(**(chosen | {"x": points + step}))
-        products, bounds = [], []
-        for each in (Waves(answer), Waves(moved)):
-            y, e = each.both, each.bound
-            products.append(y @ y.T)
-            rounding = ARITHMETIC * (np.abs(y) @ np.abs(y).T)
-            bounds.append(np.abs(y) @ e.T + e @ np.abs(y).T + e @ e.T + rounding)
-        trial.within(
-            answer,
-            products[0] - products[1],
-            bounds[0] + bounds[1],
+        here, there = (
+            waves_of(trial.answer(**(chosen | {"x": x}))) for x in (points, points + step)
+        )
+        trial.zero(
+            dot_products(here.sin)
+            + dot_products(here.cos)
+            - (dot_products(there.sin) + dot_products(there.cos)),
             "the dot product of two points depends on more than their difference",
         )
 
@@ -210,15 +194,10 @@ def reflection_of(arguments: Arguments) -> InvariantCheck:
 
     def reflection(trial: Trial) -> None:
         chosen = arguments(trial)
-        answer = trial.answer(**chosen)
-        ahead = Waves(answer)
-        behind = Waves(trial.answer(**(chosen | {"x": -chosen["x"]})))
-        trial.within(
-            answer,
-            np.concatenate([ahead.sin + behind.sin, ahead.cos - behind.cos], axis=-1),
-            ahead.bound + behind.bound,
-            "at the opposite point it is not the sines that change sign",
-        )
+        ahead = waves_of(trial.answer(**chosen))
+        behind = waves_of(trial.answer(**(chosen | {"x": -chosen["x"]})))
+        for residual in (ahead.sin + behind.sin, ahead.cos - behind.cos):
+            trial.zero(residual, "at the opposite point it is not the sines that change sign")
 
     return reflection
 
@@ -226,20 +205,14 @@ def reflection_of(arguments: Arguments) -> InvariantCheck:
 def octave(trial: Trial) -> None:
     """sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a from one frequency to the next."""
     answer = trial.answer(**nerf_arguments(trial))
-    w, count = Waves(answer), answer.case.arguments["num_frequencies"]
-    shape = (ROWS, -1, count)
-    s, s_e, c, c_e = (part.reshape(shape) for part in (w.sin, w.sin_bound, w.cos, w.cos_bound))
-    low, high = np.s_[..., :-1], np.s_[..., 1:]
-    s_s = product_bound(s[low], s_e[low], s[low], s_e[low])
-    c_c = product_bound(c[low], c_e[low], c[low], c_e[low])
-    s_c = product_bound(s[low], s_e[low], c[low], c_e[low])
-    for residual, bound in (
-        (2 * s[low] * c[low] - s[high], 2 * s_c + s_e[high]),
-        (c[low] ** 2 - s[low] ** 2 - c[high], s_s + c_c + c_e[high]),
-    ):
-        trial.within(
-            answer, residual, bound + ARITHMETIC, "a frequency is not twice the one before it"
-        )
+    waves, count = waves_of(answer), answer.case.arguments["num_frequencies"]
+    by_coordinate = np.arange(waves.sin.values.shape[-1]).reshape(-1, count)
+    at_twice_the_angle(
+        trial,
+        waves[:, by_coordinate[:, :-1]],
+        waves[:, by_coordinate[:, 1:]],
+        "a frequency is not twice the one before it",
+    )
 
 
 def period(trial: Trial) -> None:
@@ -248,12 +221,7 @@ def period(trial: Trial) -> None:
     points = lattice(chosen["x"].shape)
     answer = trial.answer(**(chosen | {"x": points}))
     moved = trial.answer(**(chosen | {"x": points + 2}))
-    trial.within(
-        answer,
-        answer.values - moved.values,
-        answer.bound + moved.bound,
-        "points 2 apart in every coordinate differ",
-    )
+    trial.zero(answer - moved, "points 2 apart in every coordinate differ")
 
 
 def coordinates_apart(trial: Trial) -> None:
@@ -264,11 +232,8 @@ def coordinates_apart(trial: Trial) -> None:
     other = chosen["x"].copy()
     other[:, 1:] = 2 * fine(other[:, 1:].shape, 41)
     moved = trial.answer(**(chosen | {"x": other}))
-    first = coord == 0
-    trial.within(
-        answer,
-        (answer.values - moved.values)[:, first],
-        (answer.bound + moved.bound)[:, first],
+    trial.zero(
+        (answer - moved)[:, coord == 0],
         "features of the first coordinate change with the others",
     )
 
@@ -280,10 +245,8 @@ def coordinates_exchanged(trial: Trial) -> None:
     coord, k, wave = features(answer.case)
     turned = trial.answer(**(chosen | {"x": chosen["x"][:, ::-1].copy()}))
     order = np.lexsort((coord, k, wave)), np.lexsort((-coord, k, wave))
-    trial.within(
-        answer,
-        answer.values[:, order[0]] - turned.values[:, order[1]],
-        answer.bound[:, order[0]] + turned.bound[:, order[1]],
+    trial.zero(
+        answer[:, order[0]] - turned[:, order[1]],
         "coordinates in reverse order do not have their features in reverse order",
     )
 
@@ -292,17 +255,12 @@ def fewer_frequencies(trial: Trial) -> None:
     """The features of fewer frequencies are among those of more."""
     chosen = nerf_arguments(trial)
     more = chosen["num_frequencies"] + 1
-    if more not in trial.scope.parameters.get("num_frequencies", (more,)):
+    if not trial.allows("num_frequencies", more):
         return
     answer = trial.answer(**chosen)
     larger = trial.answer(**(chosen | {"num_frequencies": more}))
     kept = features(larger.case)[1] < more - 1
-    trial.within(
-        answer,
-        answer.values - larger.values[:, kept],
-        answer.bound + larger.bound[:, kept],
-        "one frequency more changes the features of the others",
-    )
+    trial.zero(answer - larger[:, kept], "one frequency more changes the features of the others")
 
 
 def input_first(trial: Trial) -> None:
@@ -310,35 +268,19 @@ def input_first(trial: Trial) -> None:
     chosen = nerf_arguments(trial)
     answer = trial.answer(**chosen)
     x = answer.case.arguments["x"]
-    copied = answer.values[:, : x.shape[-1]] - x
-    trial.within(answer, copied, np.zeros(copied.shape), "the input is not copied")
+    trial.never(answer, answer.values[:, : x.shape[-1]] != x, "the input is not copied")
 
 
 def addition(trial: Trial) -> None:
     """The features of a sum are those of its parts, rotated into each other."""
     chosen = gaussian_arguments(trial)
     u, v = lattice(chosen["x"].shape), lattice(chosen["x"].shape, 23)
-    answer = trial.answer(**(chosen | {"x": u}))
-    a, b = Waves(answer), Waves(trial.answer(**(chosen | {"x": v})))
-    c = Waves(trial.answer(**(chosen | {"x": u + v})))
-
-    for residual, bound in (
-        (
-            a.cos * b.cos - a.sin * b.sin - c.cos,
-            product_bound(a.cos, a.cos_bound, b.cos, b.cos_bound)
-            + product_bound(a.sin, a.sin_bound, b.sin, b.sin_bound)
-            + c.cos_bound,
-        ),
-        (
-            a.sin * b.cos + a.cos * b.sin - c.sin,
-            product_bound(a.sin, a.sin_bound, b.cos, b.cos_bound)
-            + product_bound(a.cos, a.cos_bound, b.sin, b.sin_bound)
-            + c.sin_bound,
-        ),
+    a, b, c = (waves_of(trial.answer(**(chosen | {"x": x}))) for x in (u, v, u + v))
+    for residual in (
+        a.cos * b.cos - a.sin * b.sin - c.cos,
+        a.sin * b.cos + a.cos * b.sin - c.sin,
     ):
-        trial.within(
-            answer, residual, bound + ARITHMETIC, "the features of a sum are not those of its parts"
-        )
+        trial.zero(residual, "the features of a sum are not those of its parts")
 
 
 def whole_turns(trial: Trial) -> None:
@@ -348,12 +290,7 @@ def whole_turns(trial: Trial) -> None:
     chosen["b"] = np.rint(8 * lattice(chosen["b"].shape, 29))
     answer = trial.answer(**(chosen | {"x": points}))
     moved = trial.answer(**(chosen | {"x": points + 1}))
-    trial.within(
-        answer,
-        answer.values - moved.values,
-        answer.bound + moved.bound,
-        "a whole number of turns changes the features",
-    )
+    trial.zero(answer - moved, "a whole number of turns changes the features")
 
 
 def directions_exchanged(trial: Trial) -> None:
@@ -362,10 +299,8 @@ def directions_exchanged(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     turned = trial.answer(**(chosen | {"b": chosen["b"][::-1].copy()}))
     order = np.arange(2 * len(chosen["b"])).reshape(2, -1)[:, ::-1].ravel()
-    trial.within(
-        answer,
-        answer.values - turned.values[:, order],
-        answer.bound + turned.bound[:, order],
+    trial.zero(
+        answer - turned[:, order],
         "directions in reverse order do not have their features in reverse order",
     )
 

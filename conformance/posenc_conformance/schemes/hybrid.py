@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.diagnose.mistakes import Model, bases
+from posenc_conformance.diagnose.mistakes import Model
+from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.judge.arrays import Floats, fine
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import ARITHMETIC, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.schemes.clipped_bias import WRONG_ROWS, Index, Places, offset_matrix
@@ -128,10 +129,8 @@ def absolute_only(trial: Trial) -> None:
     """With a table of zeros what is left are the logits of the sinusoidal encoding alone."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
-    trial.within(
-        answer,
-        answer.values - absolute(answer.case),
-        answer.bound + slack(answer.case),
+    trial.zero(
+        answer.allowing(slack(answer.case)) - Exact(absolute(answer.case)),
         "with a table of zeros the logits are not those of x + PE",
     )
 
@@ -140,12 +139,8 @@ def relative_only(trial: Trial) -> None:
     """Without projections what is left is the bias by clipped distance, bit by bit."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"w_q": np.zeros_like(chosen["w_q"])}))
-    trial.within(
-        answer,
-        answer.values - biases(answer.case),
-        answer.bound,
-        "with w_q of zeros the logits are not the bias",
-    )
+    bias = Exact(biases(answer.case))
+    trial.zero(answer - bias, "with w_q of zeros the logits are not the bias")
 
 
 def bias_is_added(trial: Trial) -> None:
@@ -153,12 +148,8 @@ def bias_is_added(trial: Trial) -> None:
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     without = trial.answer(**(chosen | {"table": np.zeros_like(chosen["table"])}))
-    trial.within(
-        answer,
-        answer.values - without.values - biases(answer.case),
-        answer.bound + without.bound + slack(answer.case),
-        "the bias is not added as it stands in the table",
-    )
+    bias = Exact(biases(answer.case))
+    trial.zero(answer - without - bias, "the bias is not added as it stands in the table")
 
 
 def constant_table(trial: Trial) -> None:
@@ -166,11 +157,10 @@ def constant_table(trial: Trial) -> None:
     chosen = arguments(trial)
     higher = chosen | {"table": chosen["table"] + 0.5}
     answer, raised = trial.answer(**chosen), trial.answer(**higher)
-    added = biases(raised.case) - biases(answer.case)  # the sum in the table is rounded
-    trial.within(
-        raised,
-        raised.values - answer.values - added,
-        raised.bound + answer.bound + slack(raised.case),
+    # What is added is not just 0.5: the sum in the table is rounded.
+    lower, upper = (Exact(biases(each.case)) for each in (answer, raised))
+    trial.zero(
+        raised - upper - (answer - lower),
         "adding a constant to the table does not add it to the logits",
     )
 
@@ -180,10 +170,8 @@ def zero_embeddings(trial: Trial) -> None:
     chosen = arguments(trial)
     same = {"w_k": chosen["w_q"], "x": np.zeros_like(chosen["x"])}
     answer = trial.answer(**(chosen | same | {"table": np.zeros_like(chosen["table"])}))
-    trial.within(
-        answer,
-        answer.values - np.swapaxes(answer.values, 1, 2),
-        answer.bound + np.swapaxes(answer.bound, 1, 2),
+    trial.zero(
+        answer - answer.swapped(1, 2),
         "for equal projections and no bias, query and key may not change places",
     )
 
@@ -192,15 +180,13 @@ def cancelled_encoding(trial: Trial) -> None:
     """With x = -PE nothing but the bias is left: the encoding is added once, to embeddings."""
     chosen = arguments(trial)
     case = trial.case(**chosen)
-    answer: Answer = trial.answer(**(chosen | {"x": -encoding(case)}))
+    answer = trial.answer(**(chosen | {"x": -encoding(case)}))
     # What rounding x to the dtype leaves of the sum, projected:
     left = np.abs(answer.case.arguments["x"] + encoding(case)) + 2.0**-52
     w_q, w_k = (np.abs(answer.case.arguments[name]) for name in ("w_q", "w_k"))
     rest = (left @ w_q) @ np.swapaxes(left @ w_k, 1, 2) / root(answer.case)
-    trial.within(
-        answer,
-        answer.values - biases(answer.case),
-        answer.bound + rest,
+    trial.zero(
+        answer.allowing(rest) - Exact(biases(answer.case)),
         "with x = -PE the logits are not the bias alone",
     )
 
@@ -256,11 +242,6 @@ def queries_only(case: Case, got: Floats) -> Iterator[Model]:
     for what, q, k in (("queries", placed, x), ("keys", x, placed)):
         products = (q @ w_q) @ np.swapaxes(k @ w_k, 1, 2) / root(case)
         yield Model(f"matches sinusoids added for {what} only", products + biases(case))
-
-
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base."""
-    yield from bases(case, None)
 
 
 ERROR_TERMS = {"hybrid_scores": error_terms}

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, shifted_positions
+from posenc_conformance.families.encodings import channels_alike
+from posenc_conformance.families.encodings import dot_products as dots
 from posenc_conformance.judge.arrays import Floats, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import Trial, product_bound
+from posenc_conformance.judge.trial import Trial
 
 ROWS = 9
 LARGEST_FLOAT16 = 65504
@@ -45,45 +46,33 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 def equal_channels(trial: Trial) -> None:
     """One number in all channels."""
-    answer = trial.answer(**arguments(trial))
-    apart = answer.values - answer.values[:, :1]
-    trial.within(answer, apart, np.zeros(apart.shape), "the channels of a row differ")
+    channels_alike(trial, trial.answer(**arguments(trial)))
 
 
 def origin(trial: Trial) -> None:
     """Zeros at position 0."""
     answer = trial.answer(**(arguments(trial) | {"positions": np.zeros(2, dtype=np.int64)}))
-    trial.within(answer, answer.values, np.zeros(answer.values.shape), "position 0 is not zero")
+    trial.never(answer, answer.values != 0, "position 0 is not zero")
 
 
 def step(trial: Trial) -> None:
     """One more for the next position."""
     answer = trial.answer(**arguments(trial))
-    y, e = answer.values, answer.bound
-    trial.within(answer, y[1:] - y[:-1] - 1, e[1:] + e[:-1], "neighbours do not differ by 1")
+    trial.zero(answer[1:] - answer[:-1] - 1, "neighbours do not differ by 1")
 
 
 def one_direction(trial: Trial) -> None:
     """Each row is the first one's multiple."""
     answer = trial.answer(**arguments(trial))
-    place = answer.case.arguments["positions"][:, None].astype(np.float64)
-    y, e = answer.values, answer.bound
-    trial.within(
-        answer,
-        y * place[0] - y[0] * place,
-        e * place[0] + e[0] * place + ARITHMETIC * place * place[0],
-        "rows are not multiples of each other",
-    )
+    place = answer.case.arguments["positions"][:, None]
+    trial.zero(answer * place[0] - answer[:1] * place, "rows are not multiples of each other")
 
 
 def dot_products(trial: Trial) -> None:
     """d m n for every two rows."""
     answer = trial.answer(**arguments(trial))
-    place = answer.case.arguments["positions"].astype(np.float64)
-    y, e = answer.values, answer.bound
-    truth = y.shape[1] * np.outer(place, place)
-    bound = product_bound(y[:, None], e[:, None], y[None], e[None]).sum(axis=-1)
-    trial.within(answer, y @ y.T - truth, bound + ARITHMETIC * truth, "a dot product is not d m n")
+    place, dim = answer.case.arguments["positions"], answer.case.arguments["dim"]
+    trial.zero(dots(answer) - dim * np.outer(place, place), "a dot product is not d m n")
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:

@@ -1,25 +1,22 @@
 """Learned positions: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from math import isqrt
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.families.lengths import no_sweep
+from posenc_conformance.families.masks import exact_terms
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
-from posenc_conformance.judge.bounded import Answer
+from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import Trial, product_bound
+from posenc_conformance.judge.trial import Trial
 
 ROWS = 5
 GRIDS = ((3, 4, 5), (2, 3, 3), (4, 2, 3), (3, 3, 3), (1, 2, 2), (5, 3, 7), (4, 1, 6))
 """Old size, new height, new width."""
-
-
-def learned_terms(case: Case) -> ErrorTerms:
-    """Rows are copies."""
-    return ErrorTerms(np.zeros(()), np.zeros(()))
 
 
 def before(case: Case, offset: str | None = None) -> int:
@@ -58,15 +55,6 @@ def learned_sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"table": fine((first + 65537, 1)), "positions": far}
 
 
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """How many rows a table needs depends on conventions; the sizes reach far instead."""
-
-
-def exact(trial: Trial, answer: Answer, residual: Floats, what: str) -> None:
-    """Demand that something is 0."""
-    trial.within(answer, residual, np.zeros(residual.shape), what)
-
-
 def rows_apart(trial: Trial) -> None:
     """Only the row that is read counts."""
     chosen = learned_arguments(trial)
@@ -76,7 +64,8 @@ def rows_apart(trial: Trial) -> None:
     row = before(answer.case) + int(one["positions"][0])
     table[row] = chosen["table"][row]
     other = trial.answer(**(one | {"table": table}))
-    exact(trial, answer, answer.values - other.values, "other rows of the table have an effect")
+    wrong = answer.values != other.values
+    trial.never(answer, wrong, "other rows of the table have an effect")
 
 
 def columns_apart(trial: Trial) -> None:
@@ -84,10 +73,9 @@ def columns_apart(trial: Trial) -> None:
     chosen = learned_arguments(trial)
     answer = trial.answer(**chosen)
     turned = trial.answer(**(chosen | {"table": chosen["table"][:, ::-1].copy()}))
-    exact(
-        trial,
+    trial.never(
         answer,
-        answer.values - turned.values[:, ::-1],
+        answer.values != turned.values[:, ::-1],
         "reversing the columns of the table does not reverse the channels",
     )
 
@@ -96,7 +84,8 @@ def constant_table(trial: Trial) -> None:
     """Nothing is scaled."""
     chosen = learned_arguments(trial)
     answer = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
-    exact(trial, answer, answer.values - 0.75, "a constant table does not give a constant result")
+    wrong = answer.values != 0.75
+    trial.never(answer, wrong, "a constant table does not give a constant result")
 
 
 def moved(case: Case, shift: int) -> Iterator[Floats]:
@@ -239,11 +228,10 @@ def grid_sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield {"table": table, "height": height, "width": width}
 
 
-def cells_of(answer: Answer) -> tuple[Floats, Floats]:
-    """The new cells [height, width, dim], and their bounds."""
-    given, first = answer.case.arguments, class_tokens(answer.case)
-    shape = given["height"], given["width"], answer.values.shape[1]
-    return answer.values[first:].reshape(shape), answer.bound[first:].reshape(shape)
+def cells_of(answer: Answer) -> Answer:
+    """The new cells [height, width, dim]."""
+    height, width = answer.case.arguments["height"], answer.case.arguments["width"]
+    return answer[class_tokens(answer.case) + np.arange(height * width).reshape(height, width)]
 
 
 def same_size(trial: Trial) -> None:
@@ -255,23 +243,23 @@ def same_size(trial: Trial) -> None:
     first = int(trial.subject.combination.conventions["class_tokens"])
     table = fine((first + size * size, chosen["table"].shape[1]))
     answer = trial.answer(table=table, height=size, width=size)
-    residual = answer.values - answer.case.arguments["table"]
-    trial.within(answer, residual, answer.bound, "a grid of its own size is not the table")
+    same = Exact(answer.case.arguments["table"])
+    trial.zero(answer - same, "a grid of its own size is not the table")
 
 
 def class_rows(trial: Trial) -> None:
     """Copied."""
     answer = trial.answer(**grid_arguments(trial))
     first = class_tokens(answer.case)
-    residual = answer.values[:first] - answer.case.arguments["table"][:first]
-    exact(trial, answer, residual, "the rows of class tokens are changed")
+    wrong = answer.values[:first] != answer.case.arguments["table"][:first]
+    trial.never(answer, wrong, "the rows of class tokens are changed")
 
 
 def constants(trial: Trial) -> None:
     """Weights add up to 1."""
     chosen = grid_arguments(trial)
     answer = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
-    trial.within(answer, answer.values - 0.75, answer.bound, "a constant table is not constant")
+    trial.zero(answer - Exact(0.75), "a constant table is not constant")
 
 
 def linearity(trial: Trial) -> None:
@@ -281,12 +269,7 @@ def linearity(trial: Trial) -> None:
     other = np.roll(one, 3)
     both = trial.answer(**(chosen | {"table": one / 2 - other / 4}))
     a, b = (trial.answer(**(chosen | {"table": table})) for table in (one, other))
-    trial.within(
-        both,
-        both.values - (a.values / 2 - b.values / 4),
-        both.bound + a.bound / 2 + b.bound / 4,
-        "the result is not linear in the table",
-    )
+    trial.zero(both - (a / 2 - b / 4), "the result is not linear in the table")
 
 
 def separable(trial: Trial) -> None:
@@ -304,10 +287,8 @@ def separable(trial: Trial) -> None:
     if trial.dtype != "float64" and trial.dtype != "float32":
         u, v = np.sign(u), v  # a product with a sign fits every dtype
     both, down, across = answer(u * v), answer(u), answer(v)
-    trial.within(
-        both,
-        both.values - down.values * across.values,
-        both.bound + product_bound(down.values, down.bound, across.values, across.bound),
+    trial.zero(
+        both - down * across,
         "a table that is a product of rows and columns does not give a product",
     )
 
@@ -322,11 +303,8 @@ def transposed(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     turned = with_class_rows(answer.case, old_grid(answer.case).swapaxes(0, 1))
     other = trial.answer(table=turned, height=height, width=width)
-    (y, e), (z, f) = cells_of(answer), cells_of(other)
-    trial.within(
-        answer,
-        y - z.swapaxes(0, 1),
-        e + f.swapaxes(0, 1),
+    trial.zero(
+        cells_of(answer) - cells_of(other).swapped(0, 1),
         "exchanging rows and columns of the table does not exchange those of the result",
     )
 
@@ -339,11 +317,8 @@ def mirrored(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     turned = with_class_rows(answer.case, old_grid(answer.case)[::-1])
     other = trial.answer(**(chosen | {"table": turned}))
-    (y, e), (z, f) = cells_of(answer), cells_of(other)
-    trial.within(
-        answer,
-        y - z[::-1],
-        e + f[::-1],
+    trial.zero(
+        cells_of(answer) - cells_of(other)[::-1],
         "a table turned upside down does not give the result upside down",
     )
 
@@ -447,8 +422,9 @@ def interpolated_narrowly(case: Case, got: Floats) -> Iterator[Model]:
 
 
 SHAPES = {"learned_grid": grid_shape}
-ERROR_TERMS = {"learned": learned_terms, "learned_grid": grid_terms}
+ERROR_TERMS = {"learned": exact_terms, "learned_grid": grid_terms}
 ARGUMENTS = {"learned": learned_arguments, "learned_grid": grid_arguments}
+# How many rows a table needs depends on conventions; the sizes reach far instead.
 SWEEPS = {"learned": no_sweep, "learned_grid": no_sweep}
 SIZES = {"learned": learned_sizes, "learned_grid": grid_sizes}
 INVARIANTS = {

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.families.rotary import few_heads, rotary_dim
+from posenc_conformance.families.rotary import rotary_dim
 from posenc_conformance.families.rotary_scaling import (
     Arguments,
     Scaling,
+    between,
     lists_of_frequencies,
-    no_sweep,
     unscaled,
 )
 from posenc_conformance.judge.arrays import Floats
@@ -56,6 +56,7 @@ def ramp(given: Arguments, size: int) -> Floats:
 
 
 SCALING = Scaling(
+    "llama3",
     frequencies,
     choices={
         "factor": (8.0, 32.0, 1.0, 4.0),
@@ -81,17 +82,11 @@ def outside(given: Arguments, size: int) -> Floats:
     return np.where(whole_turns >= high, 1.0, slow)
 
 
-def between(trial: Trial) -> None:
+def not_beyond(trial: Trial) -> None:
     """No frequency grows, and none shrinks by more than the factor."""
     answer = trial.answer(**SCALING.frequency_arguments(trial))
-    given = answer.case.arguments
-    omega = unscaled(given, given["rotary_dim"])
-    trial.within(
-        answer,
-        answer.values - np.clip(answer.values, omega / given["factor"], omega),
-        answer.bound,
-        "a frequency is above RoPE's, or below RoPE's over factor",
-    )
+    plain = unscaled(answer.case.arguments, rotary_dim(answer.case))
+    between(trial, answer, plain, "a frequency is above RoPE's, or below RoPE's over factor")
 
 
 def missing(case: Case) -> Iterator[tuple[str, Floats]]:
@@ -164,38 +159,19 @@ IDENTIFY = {
         *({"base": 500000.0, "factor": factor, **RELEASED} for factor in (8.0, 32.0))
     )
 }
-ERROR_TERMS = {
-    "llama3_frequencies": SCALING.frequency_terms,
-    "llama3": SCALING.rotary_terms,
-    "llama3_vjp": SCALING.rotary_terms,
-}
-ARGUMENTS = {
-    "llama3_frequencies": SCALING.frequency_arguments,
-    "llama3": SCALING.rotary_arguments,
-    "llama3_vjp": SCALING.rotary_arguments,
-}
-SWEEPS = {
-    "llama3_frequencies": no_sweep,
-    "llama3": SCALING.sweep,
-    "llama3_vjp": SCALING.backward_sweep,
-}
-SIZES = {
-    "llama3_frequencies": SCALING.frequency_sizes,
-    "llama3": SCALING.rotary_sizes,
-    "llama3_vjp": few_heads((2, 6, 80, 128)),
-}
-INVARIANTS = {
-    "llama3_frequencies": {
+ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
+SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
+INVARIANTS = SCALING.invariants(
+    {
         "outside-the-ramp": SCALING.multiplier(
             outside, "a fast frequency changed, or a slow one is not divided by factor"
         ),
-        "between": between,
+        "between": not_beyond,
         "falling": SCALING.falling,
     },
-    "llama3": SCALING.rotary_invariants | {"factor-one": SCALING.is_rope(factor=1.0)},
-    "llama3_vjp": SCALING.backward.backward_invariants,
-}
-IN_FREQUENCIES, IN_ROTATION = SCALING.both(
+    {"factor-one": SCALING.is_rope(factor=1.0)},
+)
+DEVIATIONS = SCALING.deviations(
     {
         "scaling-missing": missing,
         "all-divided": all_divided,
@@ -206,8 +182,3 @@ IN_FREQUENCIES, IN_ROTATION = SCALING.both(
         "scaled-twice": scaled_twice,
     }
 )
-DEVIATIONS = {
-    "llama3_frequencies": IN_FREQUENCIES | SCALING.frequency_deviations,
-    "llama3": IN_ROTATION | SCALING.rotary_deviations,
-    "llama3_vjp": SCALING.backward_deviations,
-}

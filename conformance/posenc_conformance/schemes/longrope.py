@@ -5,32 +5,37 @@ from typing import Any
 
 import numpy as np
 
-import posenc
 from posenc_conformance.diagnose.mistakes import (
     Model,
     attempt,
-    bases,
     negated_positions,
     other_conventions,
-    shifted_positions,
 )
+from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
+    LAYOUT_SWAPPED,
     ROWS,
     UNSCALED,
     Rotation,
+    far,
+    few_rows,
+    partial,
+    plain_rope,
+    positions_shifted,
     progression,
+    rest_passes,
     rotary_dim,
     small_head,
+    some_channels,
     written_channels,
 )
+from posenc_conformance.families.rotary_scaling import SMALLEST_NORMAL, three_calls
 from posenc_conformance.judge.arrays import Floats, fine
-from posenc_conformance.judge.bounded import ARITHMETIC
+from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.positions import reaching
 from posenc_conformance.judge.trial import Trial
 
-FLOAT16_NORMAL = 2.0**-14
-"""The least normal number of float16."""
 ROOM = 640
 """Positions that checks may move to from a start; the choice of factors must be the same there."""
 
@@ -88,7 +93,7 @@ def frequency_terms(case: Case) -> ErrorTerms:
     Below its normal numbers float16 keeps fewer digits, and the scale stays what it is there.
     """
     plain = plain_frequencies(case)
-    least = FLOAT16_NORMAL if case.dtype == "float16" else 0.0
+    least = SMALLEST_NORMAL.get(case.dtype, 0.0)
     scale = np.maximum(plain / case.arguments["factors"], least)
     return ErrorTerms(scale, 1 + np.abs(np.log(plain)))
 
@@ -106,12 +111,8 @@ def frequencies_arguments(trial: Trial) -> dict[str, Any]:
 def arguments(trial: Trial) -> dict[str, Any]:
     """Two heads and a few positions in a row, with room on their side of the original length."""
     head_dim = trial.choose("head_dim", (8, 2, 4, 6, 16, 64, 96, 128))
-    extra: dict[str, Any] = {}
-    size = head_dim
-    if trial.can("rotation") and head_dim >= 4 and trial.pick.integer(0, 1):
-        widths = [width for width in (head_dim // 4 * 2, 2, head_dim - 2) if width >= 2]
-        size = trial.choose("rotary_dim", widths)
-        extra |= {"rotation": "partial", "rotary_dim": size}
+    extra = some_channels(trial, head_dim)
+    size = extra.get("rotary_dim", head_dim)
     if trial.can("attention") and trial.pick.integer(0, 1):
         given = trial.choose("attention_factor", (1.0, 1.25, 0.75))
         extra |= {"attention": "explicit", "attention_factor": given}
@@ -121,8 +122,7 @@ def arguments(trial: Trial) -> dict[str, Any]:
         fits = trained + ROOM <= trial.scope.max_position
         start = trained if fits else max(0, trained - ROOM)
     return {
-        "x": np.roll(fine((2, ROWS, head_dim)), start % 5),
-        "positions": start + np.arange(ROWS),
+        **few_rows(head_dim, start),
         **lists_for(size // 2),
         "base": trial.choose("base", (10000.0, 500000.0, 100.0)),
         "factor": trial.choose("factor", (32.0, 4.0, 1.0, 0.5)),
@@ -131,24 +131,11 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Frequencies have no positions."""
-
-
 def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     """All powers of two up to the largest position, for one head of 96 channels."""
-    positions = reaching(largest)
-    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
-    head_dim = parameters.get("head_dim", 96)
-    return {
-        "x": fine((len(positions), head_dim)),
-        "positions": positions,
-        **lists_for(parameters.get("rotary_dim", head_dim) // 2),
-        "base": 10000.0,
-        "factor": 32.0,
-        "original_max_position_embeddings": 4096,
-        **rest,
-    }
+    size = parameters.get("rotary_dim", parameters.get("head_dim", 96))
+    usual = {"base": 10000.0, "factor": 32.0, "original_max_position_embeddings": 4096}
+    return far(parameters, largest, 96, **lists_for(size // 2), **usual)
 
 
 def frequencies_sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -187,10 +174,8 @@ def frequencies_unit(trial: Trial) -> None:
     chosen = frequencies_arguments(trial)
     answer = trial.answer(**(chosen | {"factors": np.ones_like(chosen["factors"])}))
     plain = plain_frequencies(answer.case)
-    trial.within(
-        answer,
-        answer.values - plain,
-        answer.bound + ARITHMETIC * plain,
+    trial.zero(
+        answer - plain,
         "with factors of 1 the frequencies are not base ** (-2t / rotary_dim)",
     )
 
@@ -200,47 +185,23 @@ def frequencies_reciprocal(trial: Trial) -> None:
     chosen = frequencies_arguments(trial)
     once = trial.answer(**chosen)
     twice = trial.answer(**(chosen | {"factors": 2 * chosen["factors"]}))
-    trial.within(
-        twice,
-        once.values - 2 * twice.values,
-        once.bound + 2 * twice.bound,
-        "twice the factors do not halve the frequencies",
-    )
+    trial.zero(2 * twice - once, "twice the factors do not halve the frequencies")
 
 
 def unit_factors(trial: Trial) -> None:
     """Factors of 1 and no longer texts leave RoPE."""
     chosen = arguments(trial)
-    if "attention_factor" in chosen or 1.0 not in trial.scope.parameters.get("factor", (1.0,)):
+    if "attention_factor" in chosen or not trial.allows("factor", 1.0):
         return
     ones = {name: np.ones_like(chosen[name]) for name in ("short_factors", "long_factors")}
     answer = trial.answer(**(chosen | ones | {"factor": 1.0}))
-    given = answer.case.arguments
-    plain = posenc.rope(
-        given["x"],
-        given["positions"],
-        base=given["base"],
-        layout=str(answer.case.conventions["layout"]),
-        rotary_dim=given.get("rotary_dim"),
-    )
-    trial.within(answer, answer.values - plain, answer.bound, "with factors of 1 this is not RoPE")
+    trial.zero(answer - Exact(plain_rope(answer.case)), "with factors of 1 this is not RoPE")
 
 
 def pass_through(trial: Trial) -> None:
     """Channels from rotary_dim on are returned bit by bit, not made longer."""
-    chosen = arguments(trial)
-    if "rotary_dim" not in chosen:
-        head_dim = chosen["x"].shape[-1]
-        width = trial.choose("rotary_dim", [max(2, head_dim // 4 * 2)])
-        chosen |= {"rotation": "partial", "rotary_dim": width, **lists_for(width // 2)}
-    answer = trial.answer(**chosen)
-    rest = slice(chosen["rotary_dim"], None)
-    trial.within(
-        answer,
-        answer.values[..., rest] - answer.case.arguments["x"][..., rest],
-        np.zeros(answer.values[..., rest].shape),
-        "channels beyond rotary_dim are changed",
-    )
+    chosen = partial(trial, arguments(trial))
+    rest_passes(trial, chosen | lists_for(chosen["rotary_dim"] // 2))
 
 
 # Models of mistakes: frequencies.
@@ -261,11 +222,6 @@ def frequencies_factors_reversed(case: Case, got: Floats) -> Iterator[Model]:
     """The first factor for the last pair."""
     omega = plain_frequencies(case) / case.arguments["factors"][::-1]
     yield Model("matches the factors in reverse order", omega)
-
-
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base."""
-    yield from bases(case, None)
 
 
 # Models of mistakes: rotation.
@@ -346,31 +302,10 @@ def attention_ignored(case: Case, got: Floats) -> Iterator[Model]:
         yield from attempt(case.changed(attention_factor=None), "matches attention_factor ignored")
 
 
-def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions that start one or two too early or too late."""
-    yield from shifted_positions(case, np.nan)
-
-
-ERROR_TERMS = {
-    "longrope_frequencies": frequency_terms,
-    "longrope": ROTATION.error_terms,
-    "longrope_vjp": BACKWARD.error_terms,
-}
-ARGUMENTS = {
-    "longrope_frequencies": frequencies_arguments,
-    "longrope": arguments,
-    "longrope_vjp": arguments,
-}
-SWEEPS = {
-    "longrope_frequencies": no_sweep,
-    "longrope": sweep,
-    "longrope_vjp": small_head(sweep),
-}
-SIZES = {
-    "longrope_frequencies": frequencies_sizes,
-    "longrope": sizes,
-    "longrope_vjp": backward_sizes,
-}
+ERROR_TERMS = three_calls("longrope", frequency_terms, ROTATION.error_terms, BACKWARD.error_terms)
+ARGUMENTS = three_calls("longrope", frequencies_arguments, arguments, arguments)
+SWEEPS: dict[str, Any] = three_calls("longrope", no_sweep, sweep, small_head(sweep))
+SIZES = three_calls("longrope", frequencies_sizes, sizes, backward_sizes)
 SHAPES = {"longrope_frequencies": lambda case: case.arguments["factors"].shape}
 INVARIANTS = {
     "longrope_frequencies": {
@@ -391,15 +326,13 @@ INVARIANTS = {
 }
 DEVIATIONS = {
     "longrope_frequencies": {
-        "frequencies-multiplied": frequencies_multiplied,
-        "frequencies-unscaled": frequencies_unscaled,
+        "factors-multiplied": frequencies_multiplied,
+        "factors-ignored": frequencies_unscaled,
         "frequencies-factors-reversed": frequencies_factors_reversed,
         "frequencies-wrong-base": wrong_base,
     },
     "longrope": {
-        "layout-swapped": other_conventions(
-            "layout", "matches the {value} layout exactly; {claimed} was claimed"
-        ),
+        "layout-swapped": LAYOUT_SWAPPED,
         "choice-swapped": choice_swapped,
         "choice-by-row": choice_by_row,
         "factors-multiplied": factors_multiplied,

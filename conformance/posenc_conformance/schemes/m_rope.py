@@ -11,21 +11,27 @@ import posenc
 from posenc_conformance.diagnose.mistakes import (
     Model,
     attempt,
-    bases,
     negated_positions,
     other_conventions,
-    shifted_positions,
 )
+from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.lengths import no_sweep
+from posenc_conformance.families.masks import exact_terms
 from posenc_conformance.families.rotary import (
+    LAYOUT_SWAPPED,
     ROWS,
     Rotation,
     channels,
+    far,
+    positions_shifted,
     progression,
+    rest_passes,
     rotary_dim,
     small_head,
 )
 from posenc_conformance.judge.arrays import Floats, fine
-from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.bounded import Exact
+from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.positions import reaching
 from posenc_conformance.judge.trial import Trial
 
@@ -83,8 +89,7 @@ def arguments(trial: Trial) -> dict[str, Any]:
     start = [[trial.position(ROWS)] for _ in AXES]
     return extra | {
         "x": np.roll(fine((2, ROWS, head_dim)), start[0][0] % 5),
-        "positions": np.array(start)
-        + np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0]]),
+        "positions": np.array(start) + TOKENS,
         "sections": sections_of(trial, pairs),
         "base": trial.choose("base", (1e6, 10000.0, 500000.0)),
     }
@@ -92,15 +97,9 @@ def arguments(trial: Trial) -> dict[str, Any]:
 
 def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     """Up to the largest position in time, and nearly as far in height and width."""
-    times = reaching(largest)
-    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
-    head_dim = parameters.get("head_dim", 96)
-    return {
-        "x": fine((len(times), head_dim)),
-        "positions": np.stack([times, times - times // 3, times - times // 5]),
-        "sections": thirds(head_dim // 2),
-        "base": 10000.0,
-        **rest,
+    times, sections = reaching(largest), thirds(parameters.get("head_dim", 96) // 2)
+    return far(parameters, largest, 96, sections=sections, base=10000.0) | {
+        "positions": np.stack([times, times - times // 3, times - times // 5])
     }
 
 
@@ -134,13 +133,11 @@ def text_is_rope(trial: Trial) -> None:
         answer.case.arguments["x"],
         text[0],
         base=chosen["base"],
-        layout=answer.case.conventions["layout"],
+        layout=str(answer.case.conventions["layout"]),
         rotary_dim=rotary_dim(answer.case),
     )
-    trial.within(
-        answer,
-        answer.values - expected,
-        answer.bound,
+    trial.zero(
+        answer - Exact(expected),
         "text, whose three positions are equal, is not turned as by rope",
     )
 
@@ -150,14 +147,7 @@ def pass_through(trial: Trial) -> None:
     chosen = arguments(trial)
     pairs = max(1, chosen["x"].shape[-1] // 4)
     partial = {"rotation": "partial", "sections": sections_of(trial, pairs)}
-    answer = trial.answer(**(chosen | partial))
-    rest = slice(2 * pairs, None)
-    trial.within(
-        answer,
-        answer.values[..., rest] - answer.case.arguments["x"][..., rest],
-        np.zeros(answer.values[..., rest].shape),
-        "channels beyond the sections are changed",
-    )
+    rest_passes(trial, chosen | partial, "the sections")
 
 
 def allocation_swapped(case: Case, got: Floats) -> Iterator[Model]:
@@ -245,16 +235,6 @@ def whole_head_rotated(case: Case, got: Floats) -> Iterator[Model]:
         yield Model("matches the whole head rotated, whatever the sections add up to", out)
 
 
-def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """All positions counted from another number."""
-    yield from shifted_positions(case, np.nan)
-
-
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base."""
-    yield from bases(case, None)
-
-
 # Position ids.
 
 SEGMENTS: tuple[tuple[tuple[int, int, int], ...], ...] = (
@@ -281,10 +261,6 @@ def id_arguments(trial: Trial) -> dict[str, Any]:
     return {"segments": in_patches(listed, merge_size), "merge_size": merge_size}
 
 
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Nothing is asked far out."""
-
-
 def id_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Long texts, large images, many frames, many segments, and none at all."""
     merge_size = case.arguments["merge_size"]
@@ -301,11 +277,6 @@ def id_sizes(case: Case) -> Iterator[dict[str, Any]]:
 def id_shape(case: Case) -> tuple[int, int]:
     """Three ids for each token."""
     return 3, sum(len(segment[0]) for segment in laid_out(case))
-
-
-def exact(case: Case) -> ErrorTerms:
-    """Ids are whole numbers."""
-    return ErrorTerms(np.zeros(()), np.zeros(()))
 
 
 Grid = tuple[int, int, int]
@@ -367,8 +338,7 @@ def text_counts_on(trial: Trial) -> None:
         first += part.shape[1]
         if segment[1] == 0:
             wrong += [(ids - ids[:1]).ravel(), (np.diff(ids) - 1).ravel()]
-    off = np.concatenate(wrong)
-    trial.within(answer, off, np.zeros(off.shape), "text does not count on, equal on all axes")
+    trial.never(answer, np.concatenate(wrong) != 0, "text does not count on, equal on all axes")
 
 
 def grid_coordinates(trial: Trial) -> None:
@@ -380,8 +350,8 @@ def grid_coordinates(trial: Trial) -> None:
         first += part.shape[1]
         if segment[1] > 0:
             wrong.append((ids - ids[0, 0] - (part - part[0, 0])).ravel())
-    off = np.concatenate(wrong)
-    trial.within(answer, off, np.zeros(off.shape), "an image's ids are not its tokens' coordinates")
+    what = "an image's ids are not its tokens' coordinates"
+    trial.never(answer, np.concatenate(wrong) != 0, what)
 
 
 def prefix(trial: Trial) -> None:
@@ -390,8 +360,8 @@ def prefix(trial: Trial) -> None:
     whole = trial.answer(**chosen)
     cut = trial.pick.integer(0, len(chosen["segments"]))
     part = trial.answer(**(chosen | {"segments": chosen["segments"][:cut]}))
-    off = part.values - whole.values[:, : part.values.shape[1]]
-    trial.within(part, off, np.zeros(off.shape), "later segments change the ids of earlier ones")
+    wrong = part.values != whole.values[:, : part.values.shape[1]]
+    trial.never(part, wrong, "later segments change the ids of earlier ones")
 
 
 def segments_apart(trial: Trial) -> None:
@@ -402,8 +372,7 @@ def segments_apart(trial: Trial) -> None:
         answer.values[:, end:].min(initial=np.inf) <= answer.values[:, :end].max(initial=-1)
         for end in ends
     ]
-    off = np.array(wrong, dtype=np.float64)
-    trial.within(answer, off, np.zeros(off.shape), "a segment repeats ids of those before it")
+    trial.never(answer, wrong, "a segment repeats ids of those before it")
 
 
 def models_of_ids(explanation: str, **changes: Any) -> Callable[[Case, Floats], Iterator[Model]]:
@@ -448,7 +417,7 @@ Check = Callable[[Trial], None]
 
 ERROR_TERMS = {
     "m_rope": ROTATION.error_terms,
-    "m_rope_position_ids": exact,
+    "m_rope_position_ids": exact_terms,
     "m_rope_vjp": BACKWARD.error_terms,
 }
 ARGUMENTS = {
@@ -494,9 +463,7 @@ DEVIATIONS = {
         "one-axis-for-all": one_axis_for_all,
         "sections-in-channels": sections_in_channels,
         "frequencies-restarted": frequencies_restarted,
-        "layout-swapped": other_conventions(
-            "layout", "matches the {value} layout exactly; {claimed} was claimed"
-        ),
+        "layout-swapped": LAYOUT_SWAPPED,
         "positions-shifted": positions_shifted,
         "sign-flipped": negated_positions,
         "head-dim-frequencies": head_dim_frequencies,

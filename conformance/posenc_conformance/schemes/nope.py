@@ -1,12 +1,14 @@
 """Causal self-attention without positions: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.schemes.attention import Shown, softmax, weight_scale
@@ -56,10 +58,6 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """There are no positions."""
-
-
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
     """One row and many, small heads and large ones."""
     for n, dim, head_dim in ((1, 1, 1), (130, 1, 1), (2, 3, 64), (2, 33, 2)):
@@ -79,8 +77,8 @@ def prefix(trial: Trial) -> None:
     later = chosen["x"].copy()
     later[:, row + 1 :] = 2 - later[:, row + 1 :]
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": later}))
-    same = (after.values - before.values)[:, : row + 1]
-    trial.within(after, same, np.zeros(same.shape), f"rows after row {row} change it")
+    wrong = (after.values != before.values)[:, : row + 1]
+    trial.never(after, wrong, f"rows after row {row} change it")
 
 
 def last_row(trial: Trial) -> None:
@@ -89,12 +87,7 @@ def last_row(trial: Trial) -> None:
     turned = chosen["x"].copy()
     turned[:, :-1] = np.roll(turned[:, :-1], 1, axis=1)
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": turned}))
-    trial.within(
-        after,
-        (after.values - before.values)[:, -1],
-        (after.bound + before.bound)[:, -1],
-        "the order of earlier rows changes the last one",
-    )
+    trial.zero((after - before)[:, -1], "the order of earlier rows changes the last one")
 
 
 def identical_rows(trial: Trial) -> None:
@@ -102,24 +95,14 @@ def identical_rows(trial: Trial) -> None:
     chosen = arguments(trial)
     chosen["x"] = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
     answer = trial.answer(**chosen)
-    trial.within(
-        answer,
-        answer.values - answer.values[:, :1],
-        answer.bound + answer.bound[:, :1],
-        "identical rows have different results",
-    )
+    trial.zero(answer - answer[:, :1], "identical rows have different results")
 
 
 def first_row(trial: Trial) -> None:
     """A row that sees itself alone."""
     answer = trial.answer(**arguments(trial))
     _, _, values = projections(answer.case)
-    trial.within(
-        answer,
-        (answer.values - values)[:, 0],
-        answer.bound[:, 0],
-        "the first row is not its own value",
-    )
+    trial.zero((answer - Exact(values))[:, 0], "the first row is not its own value")
 
 
 def counting(trial: Trial) -> None:
@@ -132,7 +115,7 @@ def counting(trial: Trial) -> None:
     answer = trial.answer(**(chosen | {"x": x, "w_v": w_v, "w_q": 0 * chosen["w_q"]}))
     expected = 1 / np.arange(1, x.shape[-2] + 1)[:, None]
     what = "with equal logits the share of the first of i + 1 rows is not 1 / (i + 1)"
-    trial.within(answer, answer.values - expected, answer.bound, what)
+    trial.zero(answer - Exact(expected), what)
 
 
 def layer(q: Floats, k: Floats, v: Floats, shown: Shown, factor: float = 1.0) -> Floats:

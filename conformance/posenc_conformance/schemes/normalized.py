@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model
+from posenc_conformance.families.encodings import channels_alike
 from posenc_conformance.judge.arrays import Floats, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 
@@ -63,35 +63,26 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 def equal_channels(trial: Trial) -> None:
     """One number in all channels."""
-    answer = trial.answer(**arguments(trial))
-    apart = answer.values - answer.values[:, :1]
-    trial.within(answer, apart, np.zeros(apart.shape), "the channels of a row differ")
+    channels_alike(trial, trial.answer(**arguments(trial)))
 
 
 def endpoints(trial: Trial) -> None:
     """From 0 to 1."""
     answer = trial.answer(**arguments(trial))
-    ends = answer[[0, -1]]
-    truth = np.array([[0.0], [1.0]])
-    trial.within(answer, ends.values - truth, ends.bound, "the ends are not 0 and 1")
+    trial.zero(answer[[0, -1]] - np.array([[0], [1]]), "the ends are not 0 and 1")
 
 
 def equal_steps(trial: Trial) -> None:
     """The same step everywhere."""
     answer = trial.answer(**arguments(trial))
-    y, e = answer.values, answer.bound
     step = 1 / (answer.case.arguments["length"] - 1)
-    bound = e[1:] + e[:-1] + ARITHMETIC
-    trial.within(answer, y[1:] - y[:-1] - step, bound, "neighbours do not differ by 1/(L-1)")
+    trial.zero(answer[1:] - answer[:-1] - step, "neighbours do not differ by 1/(L-1)")
 
 
 def reversal(trial: Trial) -> None:
     """What is left to the end."""
     answer = trial.answer(**arguments(trial))
-    y, e = answer.values, answer.bound
-    trial.within(
-        answer, y + y[::-1] - 1, e + e[::-1] + ARITHMETIC, "rows p and L-1-p do not add up to 1"
-    )
+    trial.zero(answer + answer[::-1] - 1, "rows p and L-1-p do not add up to 1")
 
 
 def stretched(trial: Trial) -> None:
@@ -102,11 +93,8 @@ def stretched(trial: Trial) -> None:
     if length != k * (chosen["length"] - 1) + 1 or length - 1 > trial.scope.max_position:
         return
     answer, longer = trial.answer(**chosen), trial.answer(**(chosen | {"length": length}))
-    every = longer[::k]
-    trial.within(
-        answer,
-        answer.values - every.values,
-        answer.bound + every.bound,
+    trial.zero(
+        answer - longer[::k],
         f"row p of length {chosen['length']} is not row {k}p of length {length}",
     )
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.families.rotary import few_heads, progression, rotary_dim
-from posenc_conformance.families.rotary_scaling import Arguments, Scaling, no_sweep, unscaled
+from posenc_conformance.families.rotary import progression, rotary_dim
+from posenc_conformance.families.rotary_scaling import Arguments, Scaling, unscaled
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 
@@ -16,6 +16,7 @@ def frequencies(given: Arguments, size: int) -> Floats:
 
 
 SCALING = Scaling(
+    "ntk_aware",
     frequencies,
     choices={"factor": (4.0, 1.0, 2.0, 8.0, 1.5, 3.0)},
     changes=({"factor": 2.0}, {"factor": 8.0}),
@@ -56,37 +57,18 @@ def interpolated(case: Case) -> Iterator[tuple[str, Floats]]:
     yield "matches frequencies divided by factor on top of the larger base", both
 
 
-ERROR_TERMS = {
-    "ntk_aware_frequencies": SCALING.frequency_terms,
-    "ntk_aware": SCALING.rotary_terms,
-    "ntk_aware_vjp": SCALING.rotary_terms,
-}
-ARGUMENTS = {
-    "ntk_aware_frequencies": SCALING.frequency_arguments,
-    "ntk_aware": SCALING.rotary_arguments,
-    "ntk_aware_vjp": SCALING.rotary_arguments,
-}
-SWEEPS = {
-    "ntk_aware_frequencies": no_sweep,
-    "ntk_aware": SCALING.sweep,
-    "ntk_aware_vjp": SCALING.backward_sweep,
-}
-SIZES = {
-    "ntk_aware_frequencies": SCALING.frequency_sizes,
-    "ntk_aware": SCALING.rotary_sizes,
-    "ntk_aware_vjp": few_heads((4, 6, 80, 128)),
-}
-INVARIANTS = {
-    "ntk_aware_frequencies": {
+ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
+SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
+INVARIANTS = SCALING.invariants(
+    {
         "ends": SCALING.multiplier(
             ends, "the first frequency changed, or the last is not divided by factor"
         ),
         "geometric": SCALING.geometric,
     },
-    "ntk_aware": SCALING.rotary_invariants | {"factor-one": SCALING.is_rope(factor=1.0)},
-    "ntk_aware_vjp": SCALING.backward.backward_invariants,
-}
-IN_FREQUENCIES, IN_ROTATION = SCALING.both(
+    {"factor-one": SCALING.is_rope(factor=1.0)},
+)
+DEVIATIONS = SCALING.deviations(
     {
         "unscaled": unscaled_models,
         "exponent-missing": exponent_missing,
@@ -94,8 +76,3 @@ IN_FREQUENCIES, IN_ROTATION = SCALING.both(
         "interpolated": interpolated,
     }
 )
-DEVIATIONS = {
-    "ntk_aware_frequencies": IN_FREQUENCIES | SCALING.frequency_deviations,
-    "ntk_aware": IN_ROTATION | SCALING.rotary_deviations,
-    "ntk_aware_vjp": SCALING.backward_deviations,
-}

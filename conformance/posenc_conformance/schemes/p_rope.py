@@ -9,13 +9,13 @@ import posenc
 from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.families.rotary import (
     channels,
-    few_heads,
     progression,
     rotary_dim,
     written_channels,
 )
-from posenc_conformance.families.rotary_scaling import Arguments, Scaling, no_sweep, unscaled
+from posenc_conformance.families.rotary_scaling import Arguments, Scaling, unscaled
 from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.trial import Trial
 
@@ -36,6 +36,7 @@ def frequencies(given: Arguments, size: int) -> Floats:
 
 
 SCALING = Scaling(
+    "p_rope",
     frequencies,
     choices={"proportion": (0.5, 0.25, 0.75, 1.0, 0.0, 0.3, 0.7)},
     changes=({"proportion": 1.0}, {"proportion": 0.25}),
@@ -49,12 +50,7 @@ def pairs_that_turn(trial: Trial) -> None:
     wanted = np.arange(given["rotary_dim"] // 2) < count(given, given["rotary_dim"])
     # In float16 a slow frequency may be rounded to 0, as its bound allows.
     wrong = np.where(wanted, answer.values <= -answer.bound, answer.values != 0)
-    trial.within(
-        answer,
-        wrong.astype(np.float64),
-        np.zeros(wrong.shape),
-        "not just the leading pairs turn",
-    )
+    trial.never(answer, wrong, "not just the leading pairs turn")
 
 
 def slow_pairs_pass(trial: Trial) -> None:
@@ -63,22 +59,16 @@ def slow_pairs_pass(trial: Trial) -> None:
     x = answer.case.arguments["x"]
     still = SCALING.frequencies(answer.case) == 0
     for channel in written_channels(answer.case):
-        some = channel[still]
-        trial.within(
-            answer,
-            answer.values[..., some] - x[..., some],
-            answer.bound[..., some],
-            "a pair beyond the share is changed",
-        )
+        change = answer - Exact(x)
+        trial.zero(change[..., channel[still]], "a pair beyond the share is changed")
 
 
 def no_rotation(trial: Trial) -> None:
     """With proportion 0 nothing turns, at any position."""
-    if 0.0 not in trial.scope.parameters.get("proportion", (0.0,)):
+    if not trial.allows("proportion", 0.0):
         return
     answer = trial.answer(**(SCALING.rotary_arguments(trial) | {"proportion": 0.0}))
-    residual = answer.values - answer.case.arguments["x"]
-    trial.within(answer, residual, answer.bound, "with proportion 0 something turns")
+    trial.zero(answer - Exact(answer.case.arguments["x"]), "with proportion 0 something turns")
 
 
 def all_turn(case: Case) -> Iterator[tuple[str, Floats]]:
@@ -123,10 +113,12 @@ def taken_for_partial(case: Case, got: Floats) -> Iterator[Model]:
             given["x"],
             given["positions"],
             base=given["base"],
-            layout=case.conventions["layout"],
+            layout=str(case.conventions["layout"]),
             rotary_dim=2 * number,
         )
-        yield Model(f"matches partial rotation of {2 * number} channels", turned)
+        yield Model(
+            f"matches partial rotation of {2 * number} channels", np.asarray(turned, np.float64)
+        )
     yield from SCALING.in_rotation(partial_frequencies)(case, got)
 
 
@@ -143,45 +135,20 @@ def paired_within(case: Case, got: Floats) -> Iterator[Model]:
     yield Model(words, out)
 
 
-ERROR_TERMS = {
-    "p_rope_frequencies": SCALING.frequency_terms,
-    "p_rope": SCALING.rotary_terms,
-    "p_rope_vjp": SCALING.rotary_terms,
-}
-ARGUMENTS = {
-    "p_rope_frequencies": SCALING.frequency_arguments,
-    "p_rope": SCALING.rotary_arguments,
-    "p_rope_vjp": SCALING.rotary_arguments,
-}
-SWEEPS = {
-    "p_rope_frequencies": no_sweep,
-    "p_rope": SCALING.sweep,
-    "p_rope_vjp": SCALING.backward_sweep,
-}
-SIZES = {
-    "p_rope_frequencies": SCALING.frequency_sizes,
-    "p_rope": SCALING.rotary_sizes,
-    "p_rope_vjp": few_heads((2, 6, 80, 128)),
-}
-INVARIANTS = {
-    "p_rope_frequencies": {"pairs-that-turn": pairs_that_turn, "falling": SCALING.falling},
-    "p_rope": SCALING.rotary_invariants
-    | {
+ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
+SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
+INVARIANTS = SCALING.invariants(
+    {"pairs-that-turn": pairs_that_turn, "falling": SCALING.falling},
+    {
         "slow-pairs-pass": slow_pairs_pass,
         "proportion-one": SCALING.is_rope(proportion=1.0),
         "proportion-zero": no_rotation,
     },
-    "p_rope_vjp": SCALING.backward.backward_invariants,
-}
-IN_FREQUENCIES, IN_ROTATION = SCALING.both(
-    {"all-turn": all_turn, "fast-dropped": fast_dropped, "count-wrong": other_count}
 )
-DEVIATIONS = {
-    "p_rope_frequencies": IN_FREQUENCIES
-    | {"taken-for-partial-frequencies": SCALING.in_frequencies(partial_frequencies)}
-    | SCALING.frequency_deviations,
-    "p_rope": IN_ROTATION
-    | {"paired-within": paired_within, "taken-for-partial": taken_for_partial}
-    | SCALING.rotary_deviations,
-    "p_rope_vjp": SCALING.backward_deviations,
-}
+DEVIATIONS = SCALING.deviations(
+    {"all-turn": all_turn, "fast-dropped": fast_dropped, "count-wrong": other_count},
+    frequencies={
+        "taken-for-partial": SCALING.in_frequencies(partial_frequencies),
+    },
+    rotation={"paired-within": paired_within, "taken-for-partial": taken_for_partial},
+)

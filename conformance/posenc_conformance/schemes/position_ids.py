@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
-from posenc_conformance.families.masks import Arguments, demand, exact_terms
+from posenc_conformance.families.masks import Arguments, exact_terms
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.trial import InvariantCheck, Trial
@@ -108,12 +108,6 @@ def cached_sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield {"past_length": past_length, "q_len": q_len}
 
 
-def allowed(trial: Trial, **wanted: set[int]) -> bool:
-    """Whether the claim covers all these values of parameters."""
-    given = trial.scope.parameters
-    return all(values <= set(given.get(name, values)) for name, values in wanted.items())
-
-
 def padding_alike(arguments: Arguments) -> InvariantCheck:
     """All padding has one number: that of the convention, or the padding index."""
 
@@ -124,7 +118,7 @@ def padding_alike(arguments: Arguments) -> InvariantCheck:
         if number is None:
             number = {"zero": 0, "one": 1}[str(answer.case.conventions["padded"])]
         wrong = (given["attention_mask"] == 0) & (answer.values != number)
-        demand(trial, answer, wrong, f"padding does not have the number {number}")
+        trial.never(answer, wrong, f"padding does not have the number {number}")
 
     return check
 
@@ -135,7 +129,7 @@ def padding_without_effect(arguments: Arguments) -> InvariantCheck:
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
         mask = chosen["attention_mask"]
-        if not allowed(trial, batch={1}, n=set(mask.sum(axis=1)) - {0}):
+        if not (trial.allows("batch", 1) and trial.allows("n", *set(mask.sum(axis=1)) - {0})):
             return
         answer = trial.answer(**chosen)
         expected = answer.values.copy()
@@ -144,7 +138,7 @@ def padding_without_effect(arguments: Arguments) -> InvariantCheck:
                 alone = {**chosen, "attention_mask": np.ones((1, count), dtype=np.int64)}
                 expected[row, mask[row] == 1] = trial.answer(**alone).values[0]
         wrong = answer.values != expected
-        demand(trial, answer, wrong, "padding changes the numbers of tokens")
+        trial.never(answer, wrong, "padding changes the numbers of tokens")
 
     return check
 
@@ -157,7 +151,7 @@ def rows_apart(arguments: Arguments) -> InvariantCheck:
         answer = trial.answer(**chosen)
         turned = {**chosen, "attention_mask": chosen["attention_mask"][::-1].copy()}
         wrong = answer.values != trial.answer(**turned).values[::-1]
-        demand(trial, answer, wrong, "numbers depend on the other sequences of the batch")
+        trial.never(answer, wrong, "numbers depend on the other sequences of the batch")
 
     return check
 
@@ -168,18 +162,18 @@ def behind_the_index(trial: Trial) -> None:
     given = answer.case.arguments
     first = given["attention_mask"].cumsum(axis=1) * given["attention_mask"] == 1
     wrong = first & (answer.values != given["padding_index"] + 1)
-    demand(trial, answer, wrong, "the first token is not numbered next to padding")
+    trial.never(answer, wrong, "the first token is not numbered next to padding")
 
 
 def concatenated(trial: Trial) -> None:
     """Packing the sequences of two lists is packing each list."""
     first, second = (packed_arguments(trial)["lengths"] for _ in range(2))
-    if not allowed(trial, sequences={len(first) + len(second)}):
+    if not trial.allows("sequences", len(first) + len(second)):
         return
     answer = trial.answer(lengths=np.concatenate([first, second]))
     parts = [trial.answer(lengths=lengths).values for lengths in (first, second)]
     wrong = answer.values != np.concatenate(parts)
-    demand(trial, answer, wrong, "sequences that stand before change the numbers of others")
+    trial.never(answer, wrong, "sequences that stand before change the numbers of others")
 
 
 def begins_anew(trial: Trial) -> None:
@@ -191,19 +185,19 @@ def begins_anew(trial: Trial) -> None:
     expected[starts] = 0
     expected[:1] = 0
     wrong = answer.values != expected
-    demand(trial, answer, wrong, "a sequence does not begin at 0, or does not go on by one")
+    trial.never(answer, wrong, "a sequence does not begin at 0, or does not go on by one")
 
 
 def as_without_cache(trial: Trial) -> None:
     """New tokens have the numbers that they have when everything is computed at once."""
     q_len = trial.choose("q_len", (3, 1, 2, 8))
     past = trial.choose("past_length", (trial.pick.integer(0, 40),))
-    if not allowed(trial, past_length={0}, q_len={past + q_len}):
+    if not (trial.allows("past_length", 0) and trial.allows("q_len", past + q_len)):
         return
     answer = trial.answer(past_length=past, q_len=q_len)
     whole = trial.answer(past_length=0, q_len=past + q_len)
     wrong = answer.values != whole.values[past:]
-    demand(trial, answer, wrong, "with a cache tokens have other numbers than without one")
+    trial.never(answer, wrong, "with a cache tokens have other numbers than without one")
 
 
 def one_by_one(trial: Trial) -> None:
@@ -211,12 +205,12 @@ def one_by_one(trial: Trial) -> None:
     chosen = cached_arguments(trial)
     past, q_len = chosen["past_length"], chosen["q_len"]
     singles = [(past + i, 1) for i in range(q_len)]
-    if not allowed(trial, past_length={each for each, _ in singles}, q_len={1}):
+    if not (trial.allows("past_length", *(p for p, _ in singles)) and trial.allows("q_len", 1)):
         return
     answer = trial.answer(**chosen)
     alone = [trial.answer(past_length=p, q_len=n).values for p, n in singles]
     wrong = answer.values != np.concatenate(alone)
-    demand(trial, answer, wrong, "one at a time tokens have other numbers than all at once")
+    trial.never(answer, wrong, "one at a time tokens have other numbers than all at once")
 
 
 def numbered(case: Case) -> tuple[Ids, Any, int]:

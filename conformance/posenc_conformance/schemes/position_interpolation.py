@@ -6,16 +6,15 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.families.rotary import few_heads, rotary_dim
+from posenc_conformance.families.rotary import rotary_dim
 from posenc_conformance.families.rotary_scaling import (
     Arguments,
     Scaling,
-    allowed,
     lists_of_frequencies,
-    no_sweep,
     unscaled,
 )
 from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.trial import Trial
 
@@ -26,6 +25,7 @@ def frequencies(given: Arguments, size: int) -> Floats:
 
 
 SCALING = Scaling(
+    "position_interpolation",
     frequencies,
     choices={"factor": (4.0, 1.0, 2.0, 8.0, 1.5, 3.0)},
     changes=({"factor": 2.0}, {"factor": 8.0}),
@@ -34,15 +34,13 @@ SCALING = Scaling(
 
 def times_factor(trial: Trial) -> None:
     """Multiplied by the factor, the frequencies are those of factor 1."""
-    if not allowed(trial, {"factor": 1.0}):
+    if not trial.allows("factor", 1.0):
         return
     chosen = SCALING.frequency_arguments(trial)
     scaled, plain = trial.answer(**chosen), trial.answer(**(chosen | {"factor": 1.0}))
     factor = chosen["factor"]
-    trial.within(
-        scaled,
-        scaled.values * factor - plain.values,
-        scaled.bound * factor + plain.bound,
+    trial.zero(
+        scaled * Exact(factor) - plain,
         f"{factor:g} times the frequencies are not those of factor 1",
     )
 
@@ -58,12 +56,10 @@ def stretched_positions(trial: Trial) -> None:
         answer.case.arguments["x"],
         positions,
         base=chosen["base"],
-        layout=answer.case.conventions["layout"],
+        layout=str(answer.case.conventions["layout"]),
     )
-    trial.within(
-        answer,
-        answer.values - expected,
-        answer.bound,
+    trial.zero(
+        answer - Exact(expected),
         f"position {factor:g} m is not turned like position m without scaling",
     )
 
@@ -105,39 +101,13 @@ IDENTIFY = {
         *({"base": 10000.0, "factor": factor} for factor in (1.0, 2.0, 4.0, 8.0, 16.0))
     )
 }
-ERROR_TERMS = {
-    "position_interpolation_frequencies": SCALING.frequency_terms,
-    "position_interpolation": SCALING.rotary_terms,
-    "position_interpolation_vjp": SCALING.rotary_terms,
-}
-ARGUMENTS = {
-    "position_interpolation_frequencies": SCALING.frequency_arguments,
-    "position_interpolation": SCALING.rotary_arguments,
-    "position_interpolation_vjp": SCALING.rotary_arguments,
-}
-SWEEPS = {
-    "position_interpolation_frequencies": no_sweep,
-    "position_interpolation": SCALING.sweep,
-    "position_interpolation_vjp": SCALING.backward_sweep,
-}
-SIZES = {
-    "position_interpolation_frequencies": SCALING.frequency_sizes,
-    "position_interpolation": SCALING.rotary_sizes,
-    "position_interpolation_vjp": few_heads((2, 6, 80, 128)),
-}
-INVARIANTS = {
-    "position_interpolation_frequencies": {
-        "times-factor": times_factor,
-        "geometric": SCALING.geometric,
-    },
-    "position_interpolation": SCALING.rotary_invariants
-    | {
-        "factor-one": SCALING.is_rope(factor=1.0),
-        "stretched-positions": stretched_positions,
-    },
-    "position_interpolation_vjp": SCALING.backward.backward_invariants,
-}
-IN_FREQUENCIES, IN_ROTATION = SCALING.both(
+ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
+SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
+INVARIANTS = SCALING.invariants(
+    {"times-factor": times_factor, "geometric": SCALING.geometric},
+    {"factor-one": SCALING.is_rope(factor=1.0), "stretched-positions": stretched_positions},
+)
+DEVIATIONS = SCALING.deviations(
     {
         "unscaled": unscaled_models,
         "multiplied": multiplied,
@@ -146,8 +116,3 @@ IN_FREQUENCIES, IN_ROTATION = SCALING.both(
         "base-scaled": base_scaled,
     }
 )
-DEVIATIONS = {
-    "position_interpolation_frequencies": IN_FREQUENCIES | SCALING.frequency_deviations,
-    "position_interpolation": IN_ROTATION | SCALING.rotary_deviations,
-    "position_interpolation_vjp": SCALING.backward_deviations,
-}

@@ -10,24 +10,29 @@ from posenc_conformance.diagnose.mistakes import (
     attempt,
     bases,
     negated_positions,
-    other_conventions,
     rounded_base,
     shifted_positions,
 )
 from posenc_conformance.families.rotary import (
+    LAYOUT_SWAPPED,
     ROWS,
     Rotation,
+    all_channels_rotated,
+    far,
     few_heads,
+    few_rows,
     forward_of,
+    partial,
     progression,
     read_channels,
+    rest_passes,
     rotary_dim,
+    some_channels,
     written_channels,
 )
 from posenc_conformance.judge.arrays import Floats, fine
-from posenc_conformance.judge.bounded import ARITHMETIC
+from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.positions import reaching
 from posenc_conformance.judge.trial import Trial
 
 
@@ -39,35 +44,21 @@ def frequencies(case: Case) -> Floats:
 def arguments(trial: Trial) -> dict[str, Any]:
     """Two heads and a few positions in a row."""
     head_dim = trial.choose("head_dim", (8, 2, 4, 6, 16, 64, 80, 128))
-    extra = {}
-    if trial.can("rotation") and head_dim >= 4 and trial.pick.integer(0, 1):
-        widths = [width for width in (head_dim // 4 * 2, 2, head_dim - 2) if width >= 2]
-        extra = {"rotation": "partial", "rotary_dim": trial.choose("rotary_dim", widths)}
-    start = trial.position(ROWS)
-    return extra | {
-        "x": np.roll(fine((2, ROWS, head_dim)), start % 5),
-        "positions": start + np.arange(ROWS),
-        "base": trial.choose("base", (10000.0, 500000.0, 1e6, 100.0)),
-    }
+    extra = some_channels(trial, head_dim)
+    rows = few_rows(head_dim, trial.position(ROWS))
+    return extra | rows | {"base": trial.choose("base", (10000.0, 500000.0, 1e6, 100.0))}
 
 
 def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     """All powers of two up to the largest position, for one head of 128 channels."""
-    positions = reaching(largest)
-    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
-    head_dim = parameters.get("head_dim", 128)
-    return {
-        "x": fine((len(positions), head_dim)),
-        "positions": positions,
-        "base": 10000.0,
-        **rest,
-    }
+    return far(parameters, largest, base=10000.0)
 
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Small and large heads, powers of two and not, and many rows."""
-    for head_dim in (2, 4, 6, 10, 12, 16, 24, 48, 64, 80, 96, 112, 128, 130, 160, 192, 256, 512):
-        yield {"x": fine((2, 2, head_dim)), "positions": np.array([1, 7])}
+    yield from few_heads(
+        (2, 4, 6, 10, 12, 16, 24, 48, 64, 80, 96, 112, 128, 130, 160, 192, 256, 512)
+    )(case)
     yield {"x": fine((2049, 4)), "positions": np.arange(2049)}
 
 
@@ -77,32 +68,23 @@ BACKWARD = ROTATION.backward
 
 def pass_through(trial: Trial) -> None:
     """Channels from rotary_dim on are returned bit by bit."""
-    chosen = arguments(trial)
-    if "rotary_dim" not in chosen:
-        head_dim = chosen["x"].shape[-1]
-        width = trial.choose("rotary_dim", [max(2, head_dim // 4 * 2)])
-        chosen |= {"rotation": "partial", "rotary_dim": width}
-    answer = trial.answer(**chosen)
-    rest = slice(chosen["rotary_dim"], None)
-    trial.within(
-        answer,
-        answer.values[..., rest] - answer.case.arguments["x"][..., rest],
-        np.zeros(answer.values[..., rest].shape),
-        "channels beyond rotary_dim are changed",
-    )
+    rest_passes(trial, partial(trial, arguments(trial)))
 
 
 def vjp_inverse(trial: Trial) -> None:
     """Turned forward, the gradient is the one that was given."""
     answer = trial.answer(**arguments(trial))
-    given = answer.case.arguments["x"]
-    back = answer.case.changed(x=answer.values)
-    turned = ROTATION.turned(forward_of(back), ROTATION.angles(answer.case))
-    bound = np.zeros(answer.bound.shape)
-    first, second = (answer.bound[..., channel] for channel in written_channels(answer.case))
-    for channel in read_channels(answer.case):
-        bound[..., channel] = first + second + 8 * ARITHMETIC * np.abs(given).max()
-    trial.within(answer, turned - given, bound, "turned forward, it is not the gradient given")
+    case, given = answer.case, answer.case.arguments["x"]
+    first, second = (answer[..., channel] for channel in written_channels(case))
+    to_first, to_second = (Exact(given[..., channel]) for channel in read_channels(case))
+    cos, sin = np.cos(ROTATION.angles(case)), np.sin(ROTATION.angles(case))
+    rest = np.arange(rotary_dim(case), given.shape[-1])
+    for residual in (
+        first * cos - second * sin - to_first,
+        first * sin + second * cos - to_second,
+        answer[..., rest] - Exact(given[..., rest]),
+    ):
+        trial.zero(residual, "turned forward, it is not the gradient given")
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:
@@ -148,26 +130,14 @@ def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Model]:
         )
 
 
-def rotated_all(case: Case, got: Floats) -> Iterator[Model]:
-    """Partial rotation ignored."""
-    if rotary_dim(case) < case.arguments["x"].shape[-1]:
-        yield from attempt(
-            case.changed(rotary_dim=None), "matches all channels rotated; rotary_dim was ignored"
-        )
-
-
 def layout_not_reversed(case: Case, got: Floats) -> Iterator[Model]:
     """Channels read and written as in the forward pass, or those of another layout."""
     forward = forward_of(case)
     if read_channels(forward)[0].tolist() != read_channels(case)[0].tolist():
         output = ROTATION.turned(forward, BACKWARD.angles(case))
         yield Model("matches channels read and written as in the forward pass", output)
-    yield from other_layouts(case, got)
+    yield from LAYOUT_SWAPPED(case, got)
 
-
-other_layouts = other_conventions(
-    "layout", "matches the {value} layout exactly; {claimed} was claimed"
-)
 
 ERROR_TERMS = {"rope": ROTATION.error_terms, "rope_vjp": BACKWARD.error_terms}
 ARGUMENTS = {"rope": arguments, "rope_vjp": arguments}
@@ -194,11 +164,11 @@ INVARIANTS = {
 }
 DEVIATIONS = {
     "rope": {
-        "layout-swapped": other_layouts,
+        "layout-swapped": LAYOUT_SWAPPED,
         "positions-shifted": positions_shifted,
         "sign-flipped": negated_positions,
         "head-dim-frequencies": head_dim_frequencies,
-        "rotary-dim-ignored": rotated_all,
+        "rotary-dim-ignored": all_channels_rotated,
         "unrotated": ROTATION.unrotated,
         "degrees": ROTATION.degrees,
         "exponent-halved": ROTATION.exponent_halved,

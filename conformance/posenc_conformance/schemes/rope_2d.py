@@ -9,16 +9,19 @@ import numpy.typing as npt
 from posenc_conformance.diagnose.mistakes import (
     Model,
     attempt,
-    bases,
     negated_positions,
     other_conventions,
-    shifted_positions,
 )
+from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.rotary import (
+    LAYOUT_SWAPPED,
     ROWS,
     Rotation,
+    far,
+    positions_shifted,
     read_channels,
     small_head,
+    turned_error,
     written_channels,
 )
 from posenc_conformance.judge.arrays import Floats, fine, narrowed
@@ -96,10 +99,7 @@ def reach(largest: int) -> Index:
 
 def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     """Up to the largest position, for one head of 64 channels."""
-    positions = reach(largest)
-    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
-    x = fine((positions.shape[-1], parameters.get("head_dim", 64)))
-    return {"x": x, "positions": positions, "base": 10000.0, **rest}
+    return far(parameters, largest, 64, base=10000.0) | {"positions": reach(largest)}
 
 
 def mixed_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
@@ -194,14 +194,11 @@ def transposition(trial: Trial) -> None:
     for channel in read_channels(answer.case):
         x[..., channel] = chosen["x"][..., channel[partner]]
     other = trial.answer(**(chosen | {"x": x, "positions": chosen["positions"][::-1].copy()}))
-    back, bound = other.values.copy(), other.bound.copy()
+    back = np.arange(x.shape[-1])
     for channel in written_channels(answer.case):
-        back[..., channel] = other.values[..., channel[partner]]
-        bound[..., channel] = other.bound[..., channel[partner]]
-    trial.within(
-        answer,
-        answer.values - back,
-        answer.bound + bound,
+        back[channel] = channel[partner]
+    trial.zero(
+        answer - other[..., back],
         "the transposed image does not have the two axes' pairs exchanged",
     )
 
@@ -213,14 +210,9 @@ def axes_compose(trial: Trial) -> None:
     first = trial.answer(**(chosen | {"positions": row}))
     second = trial.answer(**(chosen | {"x": first.values, "positions": column}))
     both = trial.answer(**chosen)
-    carried = np.zeros_like(first.bound)  # the first error is turned with the pair
-    of_pair = sum(first.bound[..., channel] for channel in read_channels(both.case))
-    for channel in written_channels(both.case):
-        carried[..., channel] = of_pair
-    trial.within(
-        both,
-        both.values - second.values,
-        both.bound + second.bound + carried,
+    carried = turned_error(first, read_channels(both.case), written_channels(both.case))
+    trial.zero(
+        both - second.allowing(carried),
         "turning by the row and then by the column is not turning by both",
     )
 
@@ -230,16 +222,6 @@ def axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
     exchanged = case.arguments["positions"][::-1]
     yield from attempt(case.changed(positions=exchanged), "matches rows and columns exchanged")
     yield from other_orders(case, got)
-
-
-def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows and columns that are counted from another number."""
-    yield from shifted_positions(case, np.nan)
-
-
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base."""
-    yield from bases(case, None)
 
 
 def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Model]:
@@ -308,9 +290,6 @@ def mixed_low_precision(case: Case, got: Floats) -> Iterator[Model]:
             yield Model(f"matches {what} in {dtype}", MIXED.turned(case, angles))
 
 
-other_layouts = other_conventions(
-    "layout", "matches the {value} layout exactly; {claimed} was claimed"
-)
 other_orders = other_conventions(
     "order", "matches the order {value} of the axes; {claimed} was claimed"
 )
@@ -362,7 +341,7 @@ INVARIANTS: dict[str, dict[str, Check]] = {
 DEVIATIONS = {
     "rope_2d": {
         "axes-swapped": axes_swapped,
-        "layout-swapped": other_layouts,
+        "layout-swapped": LAYOUT_SWAPPED,
         "progression-swapped": other_progressions,
         "positions-shifted": positions_shifted,
         "sign-flipped": negated_positions,
@@ -375,7 +354,7 @@ DEVIATIONS = {
     },
     "rope_2d_mixed": {
         "mixed-axes-swapped": other_orders,
-        "mixed-layout-swapped": other_layouts,
+        "mixed-layout-swapped": LAYOUT_SWAPPED,
         "mixed-one-head-for-all": one_head_for_all,
         "mixed-axial": axial_instead,
         "mixed-low-precision-angles": mixed_low_precision,

@@ -9,18 +9,18 @@ import numpy.typing as npt
 from posenc_conformance.diagnose.mistakes import (
     Model,
     attempt,
-    bases,
     other_conventions,
     rounded_angles,
 )
+from posenc_conformance.families.encodings import Waves, all_different, on_circles, wrong_base
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import Trial, product_bound
+from posenc_conformance.judge.trial import Trial
 
 Integers = npt.NDArray[np.int64]
 ROW, COLUMN = 0, 1
-SIN, COS = 0, 1
+SIN = 0
 NORMALIZING = 0.75
 """Roundings of a normalized coordinate (the sum with 1e-6, the quotient, 2π, their product), less
 the one of an index, in units of the model's four."""
@@ -80,12 +80,6 @@ def error_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(np.ones(()), by_cell(case, *places(case)) * (omega * roundings)[pair])
 
 
-def allowed(trial: Trial, **sizes: int) -> bool:
-    """Whether the claim covers these sizes."""
-    some = trial.scope.parameters
-    return all(size in some.get(name, (size,)) for name, size in sizes.items())
-
-
 def arguments(trial: Trial) -> dict[str, Any]:
     """A small grid, hardly ever square."""
     dims = [8, 12, 16, 64]
@@ -113,86 +107,52 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield from ({"height": height, "width": width, "dim": 8} for height, width in grids)
 
 
-class Grid:
-    """An answer as a grid, with its sines and cosines of each axis side by side."""
-
-    def __init__(self, answer: Answer) -> None:
-        given = answer.case.arguments
-        shape = given["height"], given["width"], given["dim"]
-        self.values, self.bound = answer.values.reshape(shape), answer.bound.reshape(shape)
-        axis, pair, wave = channels(answer.case)
-        order = np.lexsort((pair, wave, axis)).reshape(2, 2, -1)
-        self.sin, self.cos = self.values[..., order[:, SIN]], self.values[..., order[:, COS]]
-        self.sin_bound = self.bound[..., order[:, SIN]]
-        self.cos_bound = self.bound[..., order[:, COS]]
+def grid_of(answer: Answer) -> Answer:
+    """An answer of shape [height, width, dim]."""
+    given = answer.case.arguments
+    return answer[np.arange(len(answer.values)).reshape(given["height"], given["width"])]
 
 
 def norm(trial: Trial) -> None:
     """Sine and cosine of each pair lie on the unit circle."""
     answer = trial.answer(**arguments(trial))
-    grid = Grid(answer)
-    bound = product_bound(grid.sin, grid.sin_bound, grid.sin, grid.sin_bound)
-    bound = bound + product_bound(grid.cos, grid.cos_bound, grid.cos, grid.cos_bound)
-    trial.within(
-        answer,
-        grid.sin**2 + grid.cos**2 - 1,
-        bound + ARITHMETIC,
-        "sine and cosine of a pair do not lie on the unit circle",
-    )
+    axis, pair, wave = channels(answer.case)
+    sin, cos = np.lexsort((pair, axis, wave)).reshape(2, -1)
+    on_circles(trial, Waves(answer[:, sin], answer[:, cos]))
 
 
 def axes_apart(trial: Trial) -> None:
     """A row's channels are the same in every column, and a column's in every row."""
     answer = trial.answer(**arguments(trial))
-    grid = Grid(answer)
+    grid = grid_of(answer)
     axis, _, _ = channels(answer.case)
-    for moving, held in ((1, axis == ROW), (0, axis == COLUMN)):
-        values, bound = grid.values[..., held], grid.bound[..., held]
-        first = np.take(values, [0], moving), np.take(bound, [0], moving)
-        trial.within(
-            answer,
-            values - first[0],
-            bound + first[1],
-            "channels of one axis change along the other",
-        )
+    for change, held in ((grid - grid[:, :1], ROW), (grid - grid[:1], COLUMN)):
+        trial.zero(change[..., axis == held], "channels of one axis change along the other")
 
 
 def dot_by_offset(trial: Trial) -> None:
     """The dot product of two cells stays when both move by one row, or by one column."""
     answer = trial.answer(**arguments(trial))
-    shape = answer.case.arguments["height"], answer.case.arguments["width"]
-    y, e = answer.values, answer.bound
-    dot = (y @ y.T).reshape(*shape, *shape)
-    bound = np.abs(y) @ e.T + e @ np.abs(y).T + e @ e.T + ARITHMETIC * (np.abs(y) @ np.abs(y).T)
-    bound = bound.reshape(dot.shape)
-    for after, before in (
-        (np.s_[1:, :, 1:, :], np.s_[:-1, :, :-1, :]),
-        (np.s_[:, 1:, :, 1:], np.s_[:, :-1, :, :-1]),
+    cell = grid_of(answer)
+    dot = (cell[:, :, None, None] * cell).sum(axis=-1)
+    for change in (
+        dot[1:, :, 1:, :] - dot[:-1, :, :-1, :],
+        dot[:, 1:, :, 1:] - dot[:, :-1, :, :-1],
     ):
-        trial.within(
-            answer,
-            dot[after] - dot[before],
-            bound[after] + bound[before],
-            "the dot product of two cells depends on more than their offset",
-        )
+        trial.zero(change, "the dot product of two cells depends on more than their offset")
 
 
 def transpose(trial: Trial) -> None:
     """The transposed grid has the same cells with their halves exchanged."""
     chosen = arguments(trial)
     height, width = chosen["height"], chosen["width"]
-    if not allowed(trial, height=width, width=height):
+    if not (trial.allows("height", width) and trial.allows("width", height)):
         return
     answer = trial.answer(**chosen)
-    other = Grid(trial.answer(**(chosen | {"height": width, "width": height})))
-    grid, half = Grid(answer), chosen["dim"] // 2
-    turned, bound = (
-        np.roll(np.swapaxes(part, 0, 1), half, axis=-1) for part in (other.values, other.bound)
-    )
-    trial.within(
-        answer,
-        grid.values - turned,
-        grid.bound + bound,
+    other = grid_of(trial.answer(**(chosen | {"height": width, "width": height})))
+    halves_exchanged = np.roll(np.arange(chosen["dim"]), chosen["dim"] // 2)
+    trial.zero(
+        grid_of(answer) - other.swapped(0, 1)[..., halves_exchanged],
         "the grid with rows and columns exchanged is not the same with halves exchanged",
     )
 
@@ -201,27 +161,19 @@ def origin(trial: Trial) -> None:
     """In the first cell every sine is 0 and every cosine 1."""
     answer = trial.answer(**arguments(trial))
     _, _, wave = channels(answer.case)
-    trial.within(
-        answer,
-        answer.values[:1] - wave,
-        answer.bound[:1],
-        "the first cell is not (sine 0, cosine 1)",
-    )
+    trial.zero(answer[:1] - wave, "the first cell is not (sine 0, cosine 1)")
 
 
 def same_in_larger_grid(trial: Trial) -> None:
     """A cell has the same encoding in a larger grid."""
     chosen = arguments(trial)
     larger = {"height": chosen["height"] + 1, "width": chosen["width"] + 2}
-    if not allowed(trial, **larger):
+    if not all(trial.allows(name, size) for name, size in larger.items()):
         return
     answer = trial.answer(**chosen)
-    grid, other = Grid(answer), Grid(trial.answer(**(chosen | larger)))
-    corner = np.s_[: chosen["height"], : chosen["width"]]
-    trial.within(
-        answer,
-        grid.values - other.values[corner],
-        grid.bound + other.bound[corner],
+    other = grid_of(trial.answer(**(chosen | larger)))
+    trial.zero(
+        grid_of(answer) - other[: chosen["height"], : chosen["width"]],
         "a cell's encoding depends on the size of the grid",
     )
 
@@ -229,15 +181,7 @@ def same_in_larger_grid(trial: Trial) -> None:
 def uniqueness(trial: Trial) -> None:
     """Different cells differ, wherever the truth differs by more than errors."""
     answer = trial.answer(**arguments(trial))
-    y, truth, bound = answer.values, answer.case.truth, answer.bound
-    equal = np.all(y[:, None] == y[None], axis=-1) & ~np.eye(len(y), dtype=bool)
-    gap = np.max(np.abs(truth[:, None] - truth[None]) - bound[:, None] - bound[None], axis=-1)
-    trial.within(
-        answer,
-        np.where(equal & (gap > 0), 1.0, 0.0),
-        np.zeros(equal.shape),
-        "two cells have the same encoding",
-    )
+    all_different(trial, answer, "two cells have the same encoding")
 
 
 def column_by_column(case: Case, got: Floats) -> Iterator[Model]:
@@ -283,11 +227,6 @@ def whole_dim(case: Case, got: Floats) -> Iterator[Model]:
     omega = case.arguments.get("base", 10000.0) ** -(np.arange(pairs) / steps)
     angles = [np.outer(place, omega) for place in places(case)]
     yield Model("matches exponents of the whole dim, not of half of it", from_angles(case, *angles))
-
-
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base."""
-    yield from bases(case, None)
 
 
 def low_precision(case: Case, got: Floats) -> Iterator[Model]:

@@ -15,11 +15,19 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_base,
     shifted_positions,
 )
+from posenc_conformance.families.encodings import (
+    Waves,
+    all_different,
+    along_diagonals,
+    at_twice_the_angle,
+    dot_products,
+    on_circles,
+)
 from posenc_conformance.judge.arrays import Array, Floats
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching, spread
-from posenc_conformance.judge.trial import Trial, product_bound
+from posenc_conformance.judge.trial import Trial
 
 ROWS = 9
 SIN, COS, ZERO = 0, 1, 2
@@ -113,103 +121,68 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"dim": 4, "positions": np.arange(2049)}
 
 
-class Circles:
-    """Sine and cosine of each pair, whatever the layout, with their bounds."""
+def circles(answer: Answer) -> Waves:
+    """Sine and cosine of each pair that has both, whatever the layout."""
+    pair, kind = channels(answer.case)
+    whole = [t for t in range(pair.max() + 1) if np.sum((pair == t) & (kind != ZERO)) == 2]
+    sin, cos = (
+        answer[:, [int(np.flatnonzero((pair == t) & (kind == wave))[0]) for t in whole]]
+        for wave in (SIN, COS)
+    )
+    return Waves(sin, cos, factor(answer.case))
 
-    def __init__(self, answer: Answer) -> None:
-        pair, kind = channels(answer.case)
-        whole = [t for t in range(pair.max() + 1) if np.sum((pair == t) & (kind != ZERO)) == 2]
-        sin = [int(np.flatnonzero((pair == t) & (kind == SIN))[0]) for t in whole]
-        cos = [int(np.flatnonzero((pair == t) & (kind == COS))[0]) for t in whole]
-        self.case = answer.case
-        self.pairs = np.array(whole)
-        self.sin, self.sin_bound = answer.values[:, sin], answer.bound[:, sin]
-        self.cos, self.cos_bound = answer.values[:, cos], answer.bound[:, cos]
-        self.omega = frequencies(answer.case)[self.pairs]
-        self.factor = factor(answer.case)
 
-    def turn(self, start: Any, end: Any) -> tuple[Floats, Floats, Floats]:
-        """Cosine and sine (times factor squared) of the rotation from rows to rows, and a bound."""
-        s, c, s_end, c_end = self.sin[start], self.cos[start], self.sin[end], self.cos[end]
-        parts = [
-            (a, a_bound, b, b_bound)
-            for a, a_bound in ((s, self.sin_bound[start]), (c, self.cos_bound[start]))
-            for b, b_bound in ((s_end, self.sin_bound[end]), (c_end, self.cos_bound[end]))
-        ]
-        bound = np.maximum(
-            product_bound(*parts[0]) + product_bound(*parts[3]),
-            product_bound(*parts[1]) + product_bound(*parts[2]),
-        )
-        return c * c_end + s * s_end, c * s_end - s * c_end, bound
+def turn(waves: Waves, start: Any, end: Any) -> tuple[Answer, Answer]:
+    """Cosine and sine (times factor squared) of the rotation from rows to rows."""
+    (s, c), (s_end, c_end) = ((waves[rows].sin, waves[rows].cos) for rows in (start, end))
+    return c * c_end + s * s_end, c * s_end - s * c_end
 
 
 def norm(trial: Trial) -> None:
     """Each pair lies on its circle."""
-    answer = trial.answer(**arguments(trial))
-    circles = Circles(answer)
-    bound = product_bound(circles.sin, circles.sin_bound, circles.sin, circles.sin_bound)
-    bound = bound + product_bound(circles.cos, circles.cos_bound, circles.cos, circles.cos_bound)
-    square = circles.factor**2
-    trial.within(
-        answer,
-        circles.sin**2 + circles.cos**2 - square,
-        bound + ARITHMETIC * square,
+    on_circles(
+        trial,
+        circles(trial.answer(**arguments(trial))),
         "the two channels of a pair do not lie on a circle around 0",
     )
 
 
 def dot_by_offset(trial: Trial) -> None:
     """Dot products along each diagonal are equal."""
-    answer = trial.answer(**arguments(trial))
-    circles = Circles(answer)
-    y = np.concatenate([circles.sin, circles.cos], axis=1)
-    e = np.concatenate([circles.sin_bound, circles.cos_bound], axis=1)
-    dot = y @ y.T
-    bound = np.abs(y) @ e.T + e @ np.abs(y).T + e @ e.T + ARITHMETIC * (np.abs(y) @ np.abs(y).T)
-    trial.within(
-        answer,
-        dot[1:, 1:] - dot[:-1, :-1],
-        bound[1:, 1:] + bound[:-1, :-1],
-        "the dot product of two rows depends on more than their distance",
+    waves = circles(trial.answer(**arguments(trial)))
+    dots = dot_products(waves.sin) + dot_products(waves.cos)
+    trial.zero(
+        along_diagonals(dots), "the dot product of two rows depends on more than their distance"
     )
 
 
 def shift_is_rotation(trial: Trial) -> None:
     """The rotation from p to p+k is the same at every p."""
-    answer = trial.answer(**arguments(trial))
-    circles = Circles(answer)
+    waves = circles(trial.answer(**arguments(trial)))
     k = trial.pick.integer(1, ROWS - 2)
     rows = np.arange(ROWS - k)
-    cos, sin, bound = circles.turn(rows, rows + k)
-    for part in (cos, sin):
-        trial.within(
-            answer,
-            part[1:] - part[:-1],
-            bound[1:] + bound[:-1],
-            f"moving by {k} positions is not the same rotation everywhere",
+    for part in turn(waves, rows, rows + k):
+        trial.zero(
+            part[1:] - part[:-1], f"moving by {k} positions is not the same rotation everywhere"
         )
 
 
 def group_law(trial: Trial) -> None:
     """Rotating by k, then by l, is rotating by k+l, as angles measured in turns add up."""
-    answer = trial.answer(**arguments(trial))
-    circles = Circles(answer)
+    waves = circles(trial.answer(**arguments(trial)))
     k = trial.pick.integer(1, ROWS - 2)
     more = trial.pick.integer(1, ROWS - 1 - k)
     rows = np.arange(1)
-    cos_k, sin_k, bound_k = circles.turn(rows, rows + k)
-    cos_m, sin_m, bound_m = circles.turn(rows, rows + more)
-    cos, sin, bound = circles.turn(rows, rows + k + more)
-    square = circles.factor**2
-    for residual, a, b, c, d in (
-        (cos_k * cos_m - sin_k * sin_m - cos * square, cos_k, cos_m, sin_k, sin_m),
-        (sin_k * cos_m + cos_k * sin_m - sin * square, sin_k, cos_m, cos_k, sin_m),
+    cos_k, sin_k = turn(waves, rows, rows + k)
+    cos_m, sin_m = turn(waves, rows, rows + more)
+    cos, sin = turn(waves, rows, rows + k + more)
+    square = waves.factor**2
+    for residual in (
+        cos_k * cos_m - sin_k * sin_m - cos * square,
+        sin_k * cos_m + cos_k * sin_m - sin * square,
     ):
-        allowed = product_bound(a, bound_k, b, bound_m) + product_bound(c, bound_k, d, bound_m)
-        trial.within(
-            answer,
+        trial.zero(
             residual,
-            allowed + (bound + ARITHMETIC * square) * square,
             f"rotating by {k} and then by {more} positions is not rotating by {k + more}",
         )
 
@@ -217,17 +190,9 @@ def group_law(trial: Trial) -> None:
 def recurrence(trial: Trial) -> None:
     """Neighbours add up to a multiple of the row between, the same multiple everywhere."""
     answer = trial.answer(**arguments(trial))
-    y, e = answer.values, answer.bound
-    both, both_bound = (
-        y[2:] + y[:-2],
-        e[2:] + e[:-2] + ARITHMETIC * (np.abs(y[2:]) + np.abs(y[:-2])),
-    )
-    middle, middle_bound = y[1:-1], e[1:-1]
-    trial.within(
-        answer,
+    both, middle = answer[2:] + answer[:-2], answer[1:-1]
+    trial.zero(
         both[1:] * middle[:-1] - both[:-1] * middle[1:],
-        product_bound(both[1:], both_bound[1:], middle[:-1], middle_bound[:-1])
-        + product_bound(both[:-1], both_bound[:-1], middle[1:], middle_bound[1:]),
         "PE(p+1) + PE(p-1) is not the same multiple of PE(p) at every p",
     )
 
@@ -238,66 +203,32 @@ def double_angle(trial: Trial) -> None:
     chosen = arguments(trial)
     positions = chosen["positions"] // 2 + first
     chosen["positions"] = np.concatenate([positions - first, 2 * positions - first])
-    answer = trial.answer(**chosen)
-    c = Circles(answer)
-    one, two = np.arange(ROWS), np.arange(ROWS, 2 * ROWS)
-    sin_bound, cos_bound = c.sin_bound[one], c.cos_bound[one]
-    s_s = product_bound(c.sin[one], sin_bound, c.sin[one], sin_bound)
-    c_c = product_bound(c.cos[one], cos_bound, c.cos[one], cos_bound)
-    s_c = product_bound(c.sin[one], sin_bound, c.cos[one], cos_bound)
-    for residual, bound in (
-        (
-            2 * c.sin[one] * c.cos[one] - c.factor * c.sin[two],
-            2 * s_c + c.factor * c.sin_bound[two],
-        ),
-        (
-            c.cos[one] ** 2 - c.sin[one] ** 2 - c.factor * c.cos[two],
-            s_s + c_c + c.factor * c.cos_bound[two],
-        ),
-    ):
-        trial.within(
-            answer,
-            residual,
-            bound + ARITHMETIC * c.factor**2,
-            "the angle at twice the position is not twice the angle",
-        )
+    waves = circles(trial.answer(**chosen))
+    at_twice_the_angle(
+        trial,
+        waves[:ROWS],
+        waves[ROWS:],
+        "the angle at twice the position is not twice the angle",
+    )
 
 
 def origin(trial: Trial) -> None:
     """At position 0 every sine is 0 and every cosine 1, times the scale."""
     answer = trial.answer(**(arguments(trial) | {"positions": np.arange(2)}))
     _, kind = channels(answer.case)
-    trial.within(
-        answer,
-        answer.values[:1] - np.where(kind == COS, factor(answer.case), 0.0),
-        answer.bound[:1],
-        "position 0 is not (sine 0, cosine 1)",
-    )
+    expected = np.where(kind == COS, factor(answer.case), 0.0)
+    trial.zero(answer[:1] - Exact(expected), "position 0 is not (sine 0, cosine 1)")
 
 
 def distance(trial: Trial) -> None:
     """The squared distance of two rows is 4 Σ sin²(w δ/2)."""
     answer = trial.answer(**arguments(trial))
-    circles = Circles(answer)
-    first = np.zeros(ROWS - 1, dtype=np.int64)
-    other = np.arange(1, ROWS)
-    difference = np.concatenate(
-        [circles.sin[other] - circles.sin[first], circles.cos[other] - circles.cos[first]], axis=1
-    )
-    bound = np.concatenate(
-        [
-            circles.sin_bound[other] + circles.sin_bound[first],
-            circles.cos_bound[other] + circles.cos_bound[first],
-        ],
-        axis=1,
-    )
-    expected = 4 * np.sum(np.sin(np.outer(other, circles.omega) / 2) ** 2, axis=1)
-    total = np.sum(difference**2, axis=1)
-    allowed = np.sum(product_bound(difference, bound, difference, bound), axis=1)
-    trial.within(
-        answer,
-        total - expected * circles.factor**2,
-        allowed + ARITHMETIC * (total + expected),
+    waves, rows = circles(answer), np.arange(1, ROWS)
+    sin, cos = (part[1:] - part[:1] for part in (waves.sin, waves.cos))
+    omega = frequencies(answer.case)[: sin.values.shape[1]]
+    expected = 4 * np.sum(np.sin(np.outer(rows, omega) / 2) ** 2, axis=1)
+    trial.zero(
+        (sin * sin + cos * cos).sum(axis=1) - expected * waves.factor**2,
         "the distance of two rows is not that of their positions on the circles",
     )
 
@@ -307,16 +238,7 @@ def uniqueness(trial: Trial) -> None:
     chosen = arguments(trial)
     spread = min(64, trial.scope.max_position + 1)
     chosen["positions"] = trial.position(spread) + np.arange(spread)
-    answer = trial.answer(**chosen)
-    rows, truth, bound = answer.values, answer.case.truth, answer.bound
-    equal = np.all(rows[:, None] == rows[None], axis=-1) & ~np.eye(len(rows), dtype=bool)
-    gap = np.max(np.abs(truth[:, None] - truth[None]) - bound[:, None] - bound[None], axis=-1)
-    trial.within(
-        answer,
-        np.where(equal & (gap > 0), 1.0, 0.0),
-        np.zeros(equal.shape),
-        "two positions have the same row",
-    )
+    all_different(trial, trial.answer(**chosen), "two positions have the same row")
 
 
 def reflection(trial: Trial) -> None:
@@ -328,10 +250,8 @@ def reflection(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     _, kind = channels(answer.case)
     ahead, behind = answer[:ROWS], answer[ROWS:]
-    trial.within(
-        answer,
-        behind.values - np.where(kind == SIN, -1.0, 1.0) * ahead.values,
-        behind.bound + ahead.bound,
+    trial.zero(
+        behind - ahead * np.where(kind == SIN, -1, 1),
         "PE(-p) is not PE(p) with the sines negated",
     )
 
@@ -343,25 +263,14 @@ def derivative(trial: Trial) -> None:
     positions = chosen["positions"].astype(np.float64)
     chosen["positions"] = np.concatenate([positions, positions + step, positions - step])
     answer = trial.answer(**chosen)
-    c = Circles(answer)
-    middle, after, before = (slice(i * ROWS, (i + 1) * ROWS) for i in range(3))
-    change = 2 * np.sin(step * c.omega)
-    for residual, bound in (
-        (
-            c.sin[after] - c.sin[before] - change * c.cos[middle],
-            c.sin_bound[after] + c.sin_bound[before] + change * c.cos_bound[middle],
-        ),
-        (
-            c.cos[after] - c.cos[before] + change * c.sin[middle],
-            c.cos_bound[after] + c.cos_bound[before] + change * c.sin_bound[middle],
-        ),
+    waves = circles(answer)
+    middle, after, before = (waves[i * ROWS : (i + 1) * ROWS] for i in range(3))
+    change = 2 * np.sin(step * frequencies(answer.case)[: waves.sin.values.shape[1]])
+    for residual in (
+        after.sin - before.sin - middle.cos * change,
+        after.cos - before.cos + middle.sin * change,
     ):
-        trial.within(
-            answer,
-            residual,
-            bound + 4 * ARITHMETIC * c.factor,
-            "PE(p+h) - PE(p-h) is not 2 sin(w h) times the quarter-turned PE(p)",
-        )
+        trial.zero(residual, "PE(p+h) - PE(p-h) is not 2 sin(w h) times the quarter-turned PE(p)")
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:

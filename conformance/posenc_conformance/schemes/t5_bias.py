@@ -321,10 +321,10 @@ DEVIATIONS = {
     },
     "t5_bias": {
         "bias-sign-flipped": through_buckets(sign_flipped),
-        "bias-direction-swapped": direction_swapped,
+        "direction-swapped": direction_swapped,
         "bias-distance-shifted": through_buckets(shifted),
-        "bias-wrong-max-distance": other_distance,
-        "bias-inexact-logarithm": through_buckets(by_logarithm),
+        "wrong-max-distance": other_distance,
+        "inexact-logarithm": through_buckets(by_logarithm),
         "bias-queries-from-zero": queries_from_zero(from_queries),
     },
     "t5_bias_vjp": {

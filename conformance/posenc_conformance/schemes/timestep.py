@@ -6,11 +6,19 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions, rounded_angles
+from posenc_conformance.families.encodings import (
+    Waves,
+    all_different,
+    along_diagonals,
+    at_twice_the_angle,
+    dot_products,
+    on_circles,
+)
 from posenc_conformance.judge.arrays import Floats, narrowed
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import Trial, product_bound
+from posenc_conformance.judge.trial import Trial
 
 ROWS = 7
 SCALES = (1.0, 1000.0, 0.25)
@@ -95,30 +103,18 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"dim": 64, "positions": np.arange(11) / 10, "scale": 1000.0}
 
 
-class Circles:
-    """Sine and cosine of each pair, with their bounds."""
-
-    def __init__(self, answer: Answer) -> None:
-        half = answer.case.arguments["dim"] // 2
-        first, second = answer[:, :half], answer[:, half : 2 * half]
-        if answer.case.conventions["order"] == "cos-sin":
-            first, second = second, first
-        self.sin, self.sin_bound = first.values, first.bound
-        self.cos, self.cos_bound = second.values, second.bound
+def circles(answer: Answer) -> Waves:
+    """Sine and cosine of each pair."""
+    half = answer.case.arguments["dim"] // 2
+    first, second = answer[:, :half], answer[:, half : 2 * half]
+    if answer.case.conventions["order"] == "cos-sin":
+        first, second = second, first
+    return Waves(first, second)
 
 
 def norm(trial: Trial) -> None:
     """Each pair lies on the unit circle."""
-    answer = trial.answer(**arguments(trial))
-    c = Circles(answer)
-    bound = product_bound(c.sin, c.sin_bound, c.sin, c.sin_bound)
-    bound = bound + product_bound(c.cos, c.cos_bound, c.cos, c.cos_bound)
-    trial.within(
-        answer,
-        c.sin**2 + c.cos**2 - 1,
-        bound + ARITHMETIC,
-        "sine and cosine of a pair do not lie on the unit circle",
-    )
+    on_circles(trial, circles(trial.answer(**arguments(trial))))
 
 
 def dot_by_offset(trial: Trial) -> None:
@@ -127,13 +123,8 @@ def dot_by_offset(trial: Trial) -> None:
     # Steps that every dtype's timesteps hold exactly, so that they are equal indeed.
     step = trial.pick.one_of((1.0, 0.25, 0.125)) / (1024 if chosen["scale"] > 1 else 1)
     answer = trial.answer(**(chosen | {"positions": step * np.arange(ROWS)}))
-    y, e = answer.values, answer.bound
-    dot = y @ y.T
-    bound = np.abs(y) @ e.T + e @ np.abs(y).T + e @ e.T + ARITHMETIC * (np.abs(y) @ np.abs(y).T)
-    trial.within(
-        answer,
-        dot[1:, 1:] - dot[:-1, :-1],
-        bound[1:, 1:] + bound[:-1, :-1],
+    trial.zero(
+        along_diagonals(dot_products(answer)),
         "the dot product of two rows depends on more than the time between them",
     )
 
@@ -143,67 +134,44 @@ def double_angle(trial: Trial) -> None:
     chosen = arguments(trial)
     half_way = chosen["positions"] / 2
     chosen["positions"] = np.concatenate([half_way, 2 * half_way])
-    answer = trial.answer(**chosen)
-    one, two = Circles(answer[:ROWS]), Circles(answer[ROWS:])
-    s_s = product_bound(one.sin, one.sin_bound, one.sin, one.sin_bound)
-    c_c = product_bound(one.cos, one.cos_bound, one.cos, one.cos_bound)
-    s_c = product_bound(one.sin, one.sin_bound, one.cos, one.cos_bound)
-    for residual, bound in (
-        (2 * one.sin * one.cos - two.sin, 2 * s_c + two.sin_bound),
-        (one.cos**2 - one.sin**2 - two.cos, s_s + c_c + two.cos_bound),
-    ):
-        trial.within(
-            answer,
-            residual,
-            bound + ARITHMETIC,
-            "the angle at twice the timestep is not twice the angle",
-        )
+    waves = circles(trial.answer(**chosen))
+    at_twice_the_angle(
+        trial,
+        waves[:ROWS],
+        waves[ROWS:],
+        "the angle at twice the timestep is not twice the angle",
+    )
 
 
 def origin(trial: Trial) -> None:
     """At timestep 0 every sine is 0 and every cosine 1."""
     answer = trial.answer(**(arguments(trial) | {"positions": np.arange(2.0)}))
     expected = from_angles(answer.case, np.zeros((1, answer.case.arguments["dim"] // 2)))
-    trial.within(
-        answer,
-        answer.values[:1] - expected,
-        answer.bound[:1],
-        "timestep 0 is not (sine 0, cosine 1)",
-    )
+    trial.zero(answer[:1] - Exact(expected), "timestep 0 is not (sine 0, cosine 1)")
 
 
 def scaled_time(trial: Trial) -> None:
     """Half the timesteps at twice the scale are the same; powers of two are exact."""
     chosen = arguments(trial)
     twice = 2 * chosen["scale"]
-    if "scale" in trial.scope.parameters and twice not in trial.scope.parameters["scale"]:
+    if not trial.allows("scale", twice):
         return
     half = {"scale": twice, "positions": chosen["positions"] / 2}
     answer, other = trial.answer(**chosen), trial.answer(**(chosen | half))
-    trial.within(
-        answer,
-        answer.values - other.values,
-        answer.bound + other.bound,
-        "half the timesteps at twice the scale are not the same",
-    )
+    trial.zero(answer - other, "half the timesteps at twice the scale are not the same")
 
 
 def zero_column(trial: Trial) -> None:
     """For an odd number of channels the last column is 0, and the others those of one less."""
     chosen = arguments(trial)
     odd = chosen["dim"] | 1
-    some = trial.scope.parameters.get("dim")
-    if some is not None and not {odd, odd - 1} <= set(some):
+    if not trial.allows("dim", odd, odd - 1):
         return
     answer = trial.answer(**(chosen | {"dim": odd}))
     even = trial.answer(**(chosen | {"dim": odd - 1}))
-    expected, bound = (np.pad(part, ((0, 0), (0, 1))) for part in (even.values, even.bound))
-    trial.within(
-        answer,
-        answer.values - expected,
-        answer.bound + bound,
-        "an odd number of channels is not one less and a column of zeros",
-    )
+    what = "an odd number of channels is not one less and a column of zeros"
+    trial.zero(answer[:, :-1] - even, what)
+    trial.never(answer, answer.values[:, -1] != 0, what)
 
 
 def uniqueness(trial: Trial) -> None:
@@ -211,15 +179,7 @@ def uniqueness(trial: Trial) -> None:
     chosen = arguments(trial)
     spread = min(64, trial.scope.max_position + 1)
     answer = trial.answer(**(chosen | {"positions": np.arange(spread) / max(chosen["scale"], 1)}))
-    rows, truth, bound = answer.values, answer.case.truth, answer.bound
-    equal = np.all(rows[:, None] == rows[None], axis=-1) & ~np.eye(len(rows), dtype=bool)
-    gap = np.max(np.abs(truth[:, None] - truth[None]) - bound[:, None] - bound[None], axis=-1)
-    trial.within(
-        answer,
-        np.where(equal & (gap > 0), 1.0, 0.0),
-        np.zeros(equal.shape),
-        "two timesteps have the same row",
-    )
+    all_different(trial, answer, "two timesteps have the same row")
 
 
 def interleaved(case: Case, got: Floats) -> Iterator[Model]:

@@ -8,23 +8,25 @@ import numpy as np
 from posenc_conformance.diagnose.mistakes import (
     Model,
     attempt,
-    bases,
     other_conventions,
-    shifted_positions,
 )
+from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.rotary import (
+    LAYOUT_SWAPPED,
     ROWS,
     Rotation,
+    far,
     few_heads,
+    few_rows,
+    positions_shifted,
     progression,
     small_head,
     written_channels,
 )
 from posenc_conformance.judge.arrays import Floats, fine
-from posenc_conformance.judge.bounded import ARITHMETIC, Answer
+from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import Trial, product_bound
+from posenc_conformance.judge.trial import Trial
 
 FARTHEST = 4
 """Largest distance from the centre that checks go to, in scale bases: there the scale of pair 0 is
@@ -76,9 +78,7 @@ def arguments(trial: Trial) -> dict[str, Any]:
     """Two heads and a few positions in a row."""
     head_dim = trial.choose("head_dim", (8, 2, 4, 6, 16, 64, 80, 128))
     start = trial.position(ROWS, START)
-    return {
-        "x": np.roll(fine((2, ROWS, head_dim)), start % 5),
-        "positions": start + np.arange(ROWS),
+    return few_rows(head_dim, start) | {
         "base": trial.choose("base", (10000.0, 500000.0, 100.0)),
         "scale_base": trial.choose("scale_base", (512.0, 768.0, 640.0)),
         "downscale": trial.choose("downscale", (0, 1)),
@@ -92,16 +92,8 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     """
     scale_base = float(max(512, 2 ** max(0, (largest // FARTHEST).bit_length())))
     scale_base = parameters.get("scale_base", scale_base)
-    positions = reaching(min(largest, int(FARTHEST * scale_base)))
-    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
-    return {
-        "x": fine((len(positions), parameters.get("head_dim", 64))),
-        "positions": positions,
-        "base": 10000.0,
-        "scale_base": scale_base,
-        "downscale": 0,
-        **rest,
-    }
+    reach = min(largest, int(FARTHEST * scale_base))
+    return far(parameters, reach, 64, base=10000.0, scale_base=scale_base, downscale=0)
 
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -121,12 +113,9 @@ def partners(answer: Answer, x: Floats) -> Floats:
     return answer.case.changed(x=x, downscale=other).truth
 
 
-def scores(answer: Answer, others: Floats) -> tuple[Floats, Floats]:
-    """Dot product of every row of an answer with every row of others, and its bound."""
-    a, bound = answer.values[..., :, None, :], answer.bound[..., :, None, :]
-    b = others[..., None, :, :]
-    errors = product_bound(a, bound, b, ARITHMETIC * np.abs(b)).sum(axis=-1)
-    return (a * b).sum(axis=-1), errors + ARITHMETIC * np.abs(a * b).sum(axis=-1)
+def scores(answer: Answer, others: Floats) -> Answer:
+    """Dot product of every row of an answer with every row of others."""
+    return (answer[..., :, None, :] * others[..., None, :, :]).sum(axis=-1)
 
 
 def relative_scores(trial: Trial) -> None:
@@ -135,11 +124,9 @@ def relative_scores(trial: Trial) -> None:
     query, key = chosen["x"][..., :1, :], chosen["x"][..., 1:2, :]
     rows = np.ones((ROWS, 1))
     answer = trial.answer(**(chosen | {"x": query * rows}))
-    found, bound = scores(answer, partners(answer, key * rows))
-    trial.within(
-        answer,
+    found = scores(answer, partners(answer, key * rows))
+    trial.zero(
         found[..., 1:, 1:] - found[..., :-1, :-1],
-        bound[..., 1:, 1:] + bound[..., :-1, :-1],
         "the score of a query and a key changes when both move by 1",
     )
 
@@ -149,16 +136,13 @@ def scores_of_ones(trial: Trial) -> None:
     chosen = arguments(trial)
     ones = np.ones_like(chosen["x"])
     answer = trial.answer(**(chosen | {"x": ones}))
-    found, bound = scores(answer, partners(answer, ones))
     rows = np.arange(ROWS)
     offset = (rows[:, None] - rows)[..., None]
     power = (-offset if chosen["downscale"] else offset) / chosen["scale_base"]
     size = zeta(answer.case) ** power
     expected = 2 * (size * np.cos(offset * frequencies(answer.case))).sum(axis=-1)
-    trial.within(
-        answer,
-        found - expected,
-        bound + 8 * ARITHMETIC * size.sum(axis=-1),
+    trial.zero(
+        scores(answer, partners(answer, ones)) - expected,
         "the score of two rows of ones is not 2 Σ zeta^((m - n)/B) cos(w (m - n))",
     )
 
@@ -166,21 +150,14 @@ def scores_of_ones(trial: Trial) -> None:
 def reciprocal(trial: Trial) -> None:
     """x as a query times x as a key gives its squared length, pair by pair."""
     chosen = arguments(trial)
-    if not {0, 1} <= set(trial.scope.parameters.get("downscale", (0, 1))):
+    if not trial.allows("downscale", 0, 1):
         return
     query, key = (trial.answer(**(chosen | {"downscale": role})) for role in (0, 1))
     x = query.case.arguments["x"]
-    products, bound = np.zeros(()), np.zeros(())
-    lengths = np.zeros(())
-    for channel in written_channels(query.case):
-        a, b = query.values[..., channel], key.values[..., channel]
-        products = products + a * b
-        bound = bound + product_bound(a, query.bound[..., channel], b, key.bound[..., channel])
-        lengths = lengths + x[..., channel] ** 2
-    trial.within(
-        query,
-        products - lengths,
-        bound + 4 * ARITHMETIC * lengths,
+    first, second = written_channels(query.case)
+    products = query * key - x**2
+    trial.zero(
+        products[..., first] + products[..., second],
         "a row as a query times the same row as a key is not its squared length",
     )
 
@@ -258,16 +235,6 @@ def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
     )
 
 
-def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions that start one or two too early or too late."""
-    yield from shifted_positions(case, np.nan)
-
-
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base of the frequencies."""
-    yield from bases(case, None)
-
-
 ERROR_TERMS = {
     "xpos": ROTATION.error_terms,
     "xpos_vjp": BACKWARD.error_terms,
@@ -299,9 +266,7 @@ INVARIANTS = {
 }
 DEVIATIONS = {
     "xpos": {
-        "layout-swapped": other_conventions(
-            "layout", "matches the {value} layout exactly; {claimed} was claimed"
-        ),
+        "layout-swapped": LAYOUT_SWAPPED,
         "center-swapped": other_conventions(
             "center", "matches the centre {value}; {claimed} was claimed"
         ),

@@ -7,34 +7,39 @@ from typing import Any
 
 import numpy as np
 
-import posenc
 from posenc_conformance.diagnose.mistakes import (
     DeviationModel,
     Model,
     attempt,
-    bases,
     negated_positions,
     other_conventions,
-    shifted_positions,
 )
+from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
+    LAYOUT_SWAPPED,
     ROWS,
     UNSCALED,
     Rotation,
+    all_channels_rotated,
+    far,
     few_heads,
+    few_rows,
+    partial,
+    plain_rope,
+    positions_shifted,
     progression,
+    rest_passes,
     rotary_dim,
     small_head,
+    some_channels,
     written_channels,
 )
+from posenc_conformance.families.rotary_scaling import SMALLEST_NORMAL, between, three_calls
 from posenc_conformance.judge.arrays import Floats, fine
-from posenc_conformance.judge.bounded import ARITHMETIC
+from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.positions import reaching
 from posenc_conformance.judge.trial import Trial
-
-FLOAT16_NORMAL = 2.0**-14
-"""The least normal number of float16."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +166,7 @@ def frequency_terms(case: Case) -> ErrorTerms:
     """
     found = curves(recipe(case))
     grown = 1 + np.abs(np.log(found.plain)) + found.sensitivity
-    least = FLOAT16_NORMAL if case.dtype == "float16" else 0.0
+    least = SMALLEST_NORMAL.get(case.dtype, 0.0)
     return ErrorTerms(np.maximum(found.frequencies, least), grown)
 
 
@@ -204,36 +209,20 @@ def frequencies_arguments(trial: Trial) -> dict[str, Any]:
 def arguments(trial: Trial) -> dict[str, Any]:
     """Two heads and a few positions in a row."""
     head_dim = trial.choose("head_dim", (8, 2, 4, 6, 16, 64, 80, 128))
-    extra = {}
-    if trial.can("rotation") and head_dim >= 4 and trial.pick.integer(0, 1):
-        widths = [width for width in (head_dim // 4 * 2, 2, head_dim - 2) if width >= 2]
-        extra = {"rotation": "partial", "rotary_dim": trial.choose("rotary_dim", widths)}
-    start = trial.position(ROWS)
+    extra = some_channels(trial, head_dim)
     return {
-        "x": np.roll(fine((2, ROWS, head_dim)), start % 5),
-        "positions": start + np.arange(ROWS),
+        **few_rows(head_dim, trial.position(ROWS)),
         **chosen_recipe(trial),
         **chosen_amplitude(trial),
         **extra,
     }
 
 
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Frequencies have no positions."""
-
-
 def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     """All powers of two up to the largest position, for one head of 128 channels."""
-    positions = reaching(largest)
-    rest = {name: value for name, value in parameters.items() if name != "head_dim"}
-    return {
-        "x": fine((len(positions), parameters.get("head_dim", 128))),
-        "positions": positions,
-        "base": 10000.0,
-        "factor": 16.0,
-        "original_max_position_embeddings": 4096,
-        **rest,
-    }
+    return far(
+        parameters, largest, base=10000.0, factor=16.0, original_max_position_embeddings=4096
+    )
 
 
 def frequencies_sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -258,7 +247,7 @@ BACKWARD = ROTATION.backward
 
 def without_scaling(trial: Trial, chosen: dict[str, Any]) -> dict[str, Any] | None:
     """The arguments with factor 1, if that is claimed."""
-    if 1.0 not in trial.scope.parameters.get("factor", (1.0,)):
+    if not trial.allows("factor", 1.0):
         return None
     return chosen | {"factor": 1.0}
 
@@ -270,10 +259,8 @@ def frequencies_factor_one(trial: Trial) -> None:
         return
     answer = trial.answer(**chosen)
     plain = progression(chosen["base"], chosen["rotary_dim"])
-    trial.within(
-        answer,
-        answer.values - plain,
-        answer.bound + ARITHMETIC * plain,
+    trial.zero(
+        answer - plain,
         "with factor 1 the frequencies are not base ** (-2t / rotary_dim)",
     )
 
@@ -281,29 +268,19 @@ def frequencies_factor_one(trial: Trial) -> None:
 def frequencies_between(trial: Trial) -> None:
     """No frequency is raised, and none is divided by more than the factor."""
     answer = trial.answer(**frequencies_arguments(trial))
-    asked = recipe(answer.case)
-    plain = curves(asked).plain
-    above = np.maximum(answer.values - plain, 0)
-    below = np.maximum(plain / asked.factor - answer.values, 0)
-    trial.within(
-        answer,
-        above + below,
-        answer.bound + ARITHMETIC * plain,
-        "a frequency is not between theta / factor and theta",
-    )
+    plain = curves(recipe(answer.case)).plain
+    between(trial, answer, plain, "a frequency is not between theta / factor and theta")
 
 
 def frequencies_affine(trial: Trial) -> None:
     """Frequencies are a straight line in 1 / factor: w(1) - 3 w(2) + 2 w(4) = 0."""
     chosen = frequencies_arguments(trial)
     factors = (1.0, 2.0, 4.0)
-    if not set(factors) <= set(trial.scope.parameters.get("factor", factors)):
+    if not trial.allows("factor", *factors):
         return
     one, two, four = (trial.answer(**(chosen | {"factor": factor})) for factor in factors)
-    trial.within(
-        two,
-        one.values - 3 * two.values + 2 * four.values,
-        one.bound + 3 * two.bound + 2 * four.bound + ARITHMETIC * one.values,
+    trial.zero(
+        3 * two - one - 2 * four,
         "the frequencies at factors 1, 2 and 4 are not a straight line in 1 / factor",
     )
 
@@ -314,34 +291,12 @@ def factor_one(trial: Trial) -> None:
     if chosen is None or "attention_factor" in chosen:
         return
     answer = trial.answer(**chosen)
-    given = answer.case.arguments
-    plain = posenc.rope(
-        given["x"],
-        given["positions"],
-        base=given["base"],
-        layout=str(answer.case.conventions["layout"]),
-        rotary_dim=given.get("rotary_dim"),
-    )
-    trial.within(
-        answer, answer.values - plain, answer.bound, "with factor 1 the result is not RoPE"
-    )
+    trial.zero(answer - Exact(plain_rope(answer.case)), "with factor 1 the result is not RoPE")
 
 
 def pass_through(trial: Trial) -> None:
     """Channels from rotary_dim on are returned bit by bit, not made longer."""
-    chosen = arguments(trial)
-    if "rotary_dim" not in chosen:
-        head_dim = chosen["x"].shape[-1]
-        width = trial.choose("rotary_dim", [max(2, head_dim // 4 * 2)])
-        chosen |= {"rotation": "partial", "rotary_dim": width}
-    answer = trial.answer(**chosen)
-    rest = slice(chosen["rotary_dim"], None)
-    trial.within(
-        answer,
-        answer.values[..., rest] - answer.case.arguments["x"][..., rest],
-        np.zeros(answer.values[..., rest].shape),
-        "channels beyond rotary_dim are changed",
-    )
+    rest_passes(trial, partial(trial, arguments(trial)))
 
 
 # Models of mistakes: other frequencies.
@@ -450,46 +405,12 @@ def attention_ignored(case: Case, got: Floats) -> Iterator[Model]:
         yield from attempt(without, f"matches {' and '.join(given)} ignored")
 
 
-def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions that start one or two too early or too late."""
-    yield from shifted_positions(case, np.nan)
-
-
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base."""
-    yield from bases(case, None)
-
-
-def rotated_all(case: Case, got: Floats) -> Iterator[Model]:
-    """Partial rotation ignored."""
-    if rotary_dim(case) < case.arguments["x"].shape[-1]:
-        yield from attempt(
-            case.changed(rotary_dim=None), "matches all channels rotated; rotary_dim was ignored"
-        )
-
-
 RAMP_SWAPPED = other_conventions("ramp", "matches the {value} ramp; {claimed} was claimed")
 
-ERROR_TERMS = {
-    "yarn_frequencies": frequency_terms,
-    "yarn": ROTATION.error_terms,
-    "yarn_vjp": BACKWARD.error_terms,
-}
-ARGUMENTS = {
-    "yarn_frequencies": frequencies_arguments,
-    "yarn": arguments,
-    "yarn_vjp": arguments,
-}
-SWEEPS = {
-    "yarn_frequencies": no_sweep,
-    "yarn": sweep,
-    "yarn_vjp": small_head(sweep),
-}
-SIZES = {
-    "yarn_frequencies": frequencies_sizes,
-    "yarn": sizes,
-    "yarn_vjp": few_heads((2, 6, 80, 128)),
-}
+ERROR_TERMS = three_calls("yarn", frequency_terms, ROTATION.error_terms, BACKWARD.error_terms)
+ARGUMENTS = three_calls("yarn", frequencies_arguments, arguments, arguments)
+SWEEPS: dict[str, Any] = three_calls("yarn", no_sweep, sweep, small_head(sweep))
+SIZES = three_calls("yarn", frequencies_sizes, sizes, few_heads((2, 6, 80, 128)))
 INVARIANTS = {
     "yarn_frequencies": {
         "frequencies-factor-one": frequencies_factor_one,
@@ -543,13 +464,11 @@ SHARED: Mapping[str, Mistaken] = {
 DEVIATIONS = {
     "yarn_frequencies": {
         "frequencies-ramp-swapped": RAMP_SWAPPED,
-        **{f"frequencies-{name}": of_frequencies(mistake) for name, mistake in SHARED.items()},
-        "frequencies-wrong-base": wrong_base,
+        **{name: of_frequencies(mistake) for name, mistake in SHARED.items()},
+        "wrong-base": wrong_base,
     },
     "yarn": {
-        "layout-swapped": other_conventions(
-            "layout", "matches the {value} layout exactly; {claimed} was claimed"
-        ),
+        "layout-swapped": LAYOUT_SWAPPED,
         "ramp-swapped": RAMP_SWAPPED,
         "attention-ignored": attention_ignored,
         "temperature-swapped": other_conventions(
@@ -562,7 +481,7 @@ DEVIATIONS = {
         "sign-flipped": negated_positions,
         "head-dim-bounds": of_rotation(head_dim_bounds),
         "head-dim-frequencies": of_rotation(head_dim_frequencies),
-        "rotary-dim-ignored": rotated_all,
+        "rotary-dim-ignored": all_channels_rotated,
         **{name: of_rotation(mistake) for name, mistake in SHARED.items()},
         "wrong-base": wrong_base,
         "low-precision-angles": ROTATION.low_precision_angles,

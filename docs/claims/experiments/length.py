@@ -107,7 +107,7 @@ def rescaling() -> tuple[str, ...]:
     return tuple(_interval("recall", name, "beyond") for name in names[1:])
 
 
-def interpolation_breaks() -> tuple[str, str]:
+def interpolation_breaks() -> tuple[str, ...]:
     """Within the trained length position interpolation lowers every model that it is tried on."""
     for task in ("recall", "back"):
         assert max(_all_seeds(task, "position-interpolation", "alone")) < 0.5

@@ -30,7 +30,7 @@ def flash_readme() -> tuple[str, str]:
         alignment = "start" if value.combination == "start" else "end"
         mask = posenc.causal_mask(**value.arguments, alignment=alignment)
         for query, key, printed in value.printed:
-            assert bool(int(printed)) == mask[query, key]
+            assert bool(int(printed)) == mask[int(query), int(key)]
         versions[alignment] = re.findall(r"v(\d\.\d)", value.note)[0]
     return f"until {versions['start']}", f"with {versions['end']}"
 

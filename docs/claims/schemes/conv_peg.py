@@ -47,7 +47,8 @@ def circular() -> None:
 def kinds_of_patches() -> tuple[str, str]:
     """Different values among 14 by 14 equal patches, layer by layer."""
     picture = np.ones((14, 14, 1))
-    weight, kinds = np.random.default_rng(0).standard_normal((1, 3, 3)) / 9, []
+    weight = np.random.default_rng(0).standard_normal((1, 3, 3)) / 9
+    kinds: list[int] = []
     while not kinds or kinds[-1] < 196:
         picture = _layer(picture, weight, np.zeros(1))
         kinds.append(len(np.unique((picture / np.abs(picture).max()).round(12))))

@@ -99,8 +99,11 @@ def in_front_and_between() -> None:
     """Positions of a text with two tokens in front, and with one in between, open and closed."""
     q, k = _drawn()
     got = _positions(q, k)
-    front = [np.concatenate([RANDOM.standard_normal((1, 2, 3)), each], axis=1) for each in (q, k)]
-    assert np.allclose(_positions(*front, npos=20)[2:, 2:], got, equal_nan=True, atol=1e-12)
+    longer_q, longer_k = (
+        np.concatenate([RANDOM.standard_normal((1, 2, 3)), each], axis=1) for each in (q, k)
+    )
+    front = _positions(longer_q, longer_k, npos=20)
+    assert np.allclose(front[2:, 2:], got, equal_nan=True, atol=1e-12)
     row = np.ones((1, 1, 3))
     for sign, by in ((40.0, 1), (-40.0, 0)):
         between = np.insert(k, 5, sign, axis=1)

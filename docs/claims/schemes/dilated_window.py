@@ -33,7 +33,8 @@ def classes() -> None:
         for query in range(dilation):
             for key in range(dilation):
                 part = mask[query::dilation, key::dilation]
-                wanted = posenc.sliding_window(*part.shape, 4, reach="window-each-side")
+                rows, columns = part.shape
+                wanted = posenc.sliding_window(rows, columns, 4, reach="window-each-side")
                 assert np.array_equal(part, wanted if query == key else 0 * wanted)
 
 

@@ -1,11 +1,12 @@
 import math
+from typing import Any
 
 import numpy as np
 import sympy
 
 import posenc
 
-MODEL = {"factor": 4, "original_max_position_embeddings": 2048}
+MODEL: dict[str, Any] = {"factor": 4, "original_max_position_embeddings": 2048}
 
 
 def _stretch(length: int) -> float:

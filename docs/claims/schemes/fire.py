@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import sympy
@@ -6,7 +7,7 @@ import sympy
 import posenc
 
 
-def _inputs(n: int, **options: float | str) -> np.ndarray:
+def _inputs(n: int, **options: Any) -> np.ndarray:
     """What the network is given, from a network that returns its input."""
     one, none = np.ones(1), np.zeros(1)
     return posenc.fire_bias(one, none, one[None], none, n, n, **options)[0]

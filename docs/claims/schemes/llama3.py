@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -6,7 +7,7 @@ import sympy
 
 import posenc
 
-MODEL = {
+MODEL: dict[str, Any] = {
     "factor": 8,
     "low_freq_factor": 1,
     "high_freq_factor": 4,

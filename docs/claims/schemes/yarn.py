@@ -1,18 +1,19 @@
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
 
 import posenc
 
-MODEL = {"factor": 16, "original_max_position_embeddings": 4096}
+MODEL: dict[str, Any] = {"factor": 16, "original_max_position_embeddings": 4096}
 
 
 def temperatures() -> tuple[str, ...]:
     """Squared lengths of a unit vector turned by posenc.yarn, and of one without temperature."""
     found = []
     for factor in (4, 16, 32):
-        model = {**MODEL, "factor": factor}
+        model = MODEL | {"factor": factor}
         turned = posenc.yarn([[1.0, 0.0]], [5], **model)[0]
         found.append(float(turned @ turned))
         assert math.isclose(found[-1], (math.log(factor) / 10 + 1) ** 2, rel_tol=1e-12)

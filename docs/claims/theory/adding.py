@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -80,7 +81,7 @@ def dropout() -> str:
             found.append((weight, [k / (1 - rate) for k in kept]))
         return found
 
-    def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
+    def dot(a: Sequence[Fraction | int], b: Sequence[Fraction | int]) -> Fraction | int:
         return sum(m * n for m, n in zip(a, b, strict=True))
 
     def dropped(row: tuple[int, ...], by: list[Fraction]) -> list[Fraction]:

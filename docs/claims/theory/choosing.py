@@ -234,9 +234,9 @@ def m_rope_text() -> None:
 
 def timestep_orders() -> None:
     """Both orders at real timesteps, sorted."""
-    both = [posenc.timestep([0.5, 37.25], 8, order=order) for order in ("sin-cos", "cos-sin")]
-    assert not np.array_equal(*both)
-    assert np.array_equal(*(np.sort(each, axis=1) for each in both))
+    one, other = (posenc.timestep([0.5, 37.25], 8, order=order) for order in ("sin-cos", "cos-sin"))
+    assert not np.array_equal(one, other)
+    assert np.array_equal(np.sort(one, axis=1), np.sort(other, axis=1))
 
 
 def direction() -> None:

@@ -61,9 +61,11 @@ def relative_by_rotation() -> None:
     """Scores of rotated queries and keys before and after all positions move by the same amount."""
     random = np.random.default_rng(4)
     q, k = random.normal(size=(2, 6, 16))
-    scores = [posenc.rope(q, np.arange(s, s + 6)) @ posenc.rope(k, np.arange(s, s + 6)).T
-              for s in (0, 1000)]  # fmt: skip
-    assert np.allclose(*scores, atol=1e-12)
+    here, there = (
+        posenc.rope(q, np.arange(s, s + 6)) @ posenc.rope(k, np.arange(s, s + 6)).T
+        for s in (0, 1000)
+    )
+    assert np.allclose(here, there, atol=1e-12)
 
 
 def fastest_and_slowest() -> None:

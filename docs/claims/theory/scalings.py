@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -10,7 +11,7 @@ import posenc
 Array = npt.NDArray[np.floating]
 
 DIM, LENGTH, FACTOR = 128, 4096, 16
-SCALED = {"factor": FACTOR, "original_max_position_embeddings": LENGTH}
+SCALED: dict[str, Any] = {"factor": FACTOR, "original_max_position_embeddings": LENGTH}
 
 
 def _theta() -> Array:
@@ -27,7 +28,7 @@ def _turns() -> Array:
     return np.array([float(each) for each in found])
 
 
-def _slow() -> Array:
+def _slow() -> npt.NDArray[np.bool]:
     return _turns() < 1
 
 

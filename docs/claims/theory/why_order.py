@@ -70,7 +70,7 @@ def running_means() -> tuple[str, ...]:
 
 def counting() -> str:
     """Equal rows stay equal through five layers; with a first row of 1 the mean is 1/n."""
-    rows = np.repeat(EMBEDDINGS[:1] / 2, 6, axis=0)
+    rows: np.ndarray = np.repeat(EMBEDDINGS[:1] / 2, 6, axis=0)
     for _ in range(5):
         rows = posenc.attention(rows @ TO_QUERY / 5, rows @ TO_KEY / 5, rows, mask="causal")
         assert (np.abs(rows - rows[0]) < 1e-15).all()

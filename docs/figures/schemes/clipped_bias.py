@@ -17,7 +17,9 @@ def map() -> Picture:
         plot.imshow(rows, cmap=DIVERGING, vmin=-1, vmax=2 * k + 1)
         for i, j in np.ndindex(n, n):
             colour = "black" if 1 <= rows[i, j] <= 2 * k - 1 else "white"
-            plot.text(j, i, int(rows[i, j]), ha="center", va="center", fontsize=8, color=colour)
+            plot.text(
+                j, i, str(int(rows[i, j])), ha="center", va="center", fontsize=8, color=colour
+            )
         plot.set(title=title, xlabel="key", xticks=range(0, n, 3), yticks=range(0, n, 3))
     plots[0][0].set_ylabel("query")
     return Picture(

@@ -8,7 +8,7 @@ def border() -> Picture:
     """Equal patches after one, three and seven layers"""
     size = 14
     weight = np.array([[[0.41, 1.03, 0.73], [0.92, -0.61, 0.37], [0.17, 0.84, 0.53]]]) / 9
-    picture = np.ones((size * size, 1))
+    picture: np.ndarray = np.ones((size * size, 1))
     figure, plots = grid(1, 3, 7.2, 2.7)
     done = 0
     for plot, layers in zip(plots[0], (1, 3, 7), strict=True):

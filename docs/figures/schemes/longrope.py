@@ -10,12 +10,12 @@ def jump() -> Picture:
     """The angle of one key, while the text around it grows"""
     figure, plot = axes(height=3.0)
     lengths = np.arange(4001, 4201)
-    x = np.tile([1.0, 0.0], 4)
+    x = np.tile([1.0, 0.0], (2, 4))
     for pair, colour in ((2, COLOURS[0]), (3, COLOURS[1])):
         angles = []
         for length in lengths:
             turned = posenc.longrope(
-                [x, x], [4000, length - 1], SHORT, LONG, factor=32,
+                x, np.array([4000, length - 1]), SHORT, LONG, factor=32,
                 original_max_position_embeddings=4096, layout="interleaved",
             )[0]  # fmt: skip
             angles.append(np.degrees(np.arctan2(turned[2 * pair + 1], turned[2 * pair])) % 360)

@@ -1,3 +1,5 @@
+from itertools import chain
+
 import numpy as np
 
 import posenc
@@ -17,12 +19,17 @@ def numbering() -> Picture:
         "cached: four, then three new": (cached[None], np.repeat([[0, 1]], [4, 3], axis=1)),
     }
     figure, plots = grid(2, 2, 7.0, 3.0)
-    for plot, (title, (ids, colour)) in zip(np.ravel(plots), rows.items(), strict=True):
+    for plot, (title, (ids, colour)) in zip(chain.from_iterable(plots), rows.items(), strict=True):
         for kind in range(3):
             shade(plot, colour == kind, COLOURS[kind], alpha=0.5)
         for i, j in np.ndindex(*ids.shape):
             plot.text(
-                j, i, ids[i, j], ha="center", va="center", alpha=0.45 if colour[i, j] < 0 else 1
+                j,
+                i,
+                str(ids[i, j]),
+                ha="center",
+                va="center",
+                alpha=0.45 if colour[i, j] < 0 else 1,
             )
         plain(plot, title)
     return Picture(

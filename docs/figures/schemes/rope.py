@@ -8,8 +8,9 @@ from picture import COLOURS, INK, Picture, grid
 
 def _arrow(plot: Axes, tip: np.ndarray, colour: str, name: str) -> None:
     style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0}
-    plot.annotate("", tip, (0, 0), arrowprops=style)
-    plot.annotate(name, 1.15 * tip, ha="center", va="center", color=colour)
+    x, y = tip
+    plot.annotate("", (x, y), (0, 0), arrowprops=style)
+    plot.annotate(name, (1.15 * x, 1.15 * y), ha="center", va="center", color=colour)
 
 
 def arrows() -> Picture:

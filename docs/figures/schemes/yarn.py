@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 
 import posenc
@@ -8,7 +10,7 @@ def ramps() -> Picture:
     """What is kept of each pair's frequency by the paper and by the code"""
     figure, plot = axes(height=3.2)
     pairs = np.arange(64)
-    model = {"factor": 16, "original_max_position_embeddings": 4096}
+    model: dict[str, Any] = {"factor": 16, "original_max_position_embeddings": 4096}
     plain = posenc.position_interpolation_frequencies(128, factor=1)
     for name, ramp, colour, style in (
         ("paper", "rotations", COLOURS[3], "-"),

@@ -53,7 +53,8 @@ def shifted() -> Picture:
         for query in range(queries):
             shade(plot, rows == query, COLOURS[query], alpha=0.55)
         for i, j in np.ndindex(queries, keys):
-            plot.text(j, i, distance[i, j] if rows[i, j] >= 0 else "0", ha="center", va="center")
+            shown = str(distance[i, j]) if rows[i, j] >= 0 else "0"
+            plot.text(j, i, shown, ha="center", va="center")
             if rows[i, j] != i:
                 plot.plot([j - 0.4, j + 0.4], [i + 0.4, i - 0.4], color=INK, linewidth=1)
         plain(plot)

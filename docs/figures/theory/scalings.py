@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -5,7 +7,7 @@ import posenc
 from picture import COLOURS, Picture, axes
 
 DIM, LENGTH, FACTOR = 128, 4096, 16
-SCALED = {"factor": FACTOR, "original_max_position_embeddings": LENGTH}
+SCALED: dict[str, Any] = {"factor": FACTOR, "original_max_position_embeddings": LENGTH}
 PAIRS = np.arange(DIM // 2)
 
 

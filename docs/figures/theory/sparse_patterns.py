@@ -1,3 +1,4 @@
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def patterns() -> Picture:
         "BigBird, blocks of 3": posenc.bigbird_mask(n, n, 3),
     }
     figure, plots = grid(2, 4, 7.4, 4.1)
-    for plot, (title, mask) in zip(np.ravel(plots), masks.items(), strict=True):
+    for plot, (title, mask) in zip(chain.from_iterable(plots), masks.items(), strict=True):
         shade(plot, _product(mask, mask) & ~mask, COLOURS[1], alpha=0.4)
         shade(plot, mask, COLOURS[0])
         plain(plot)

@@ -18,7 +18,7 @@ def dog_bites_man() -> Picture:
     places = posenc.sinusoidal([0, 1, 2], 4)
     for across, order in enumerate(([0, 1, 2], [2, 1, 0])):
         back = np.argsort(order)
-        for down, added in enumerate((0.0, places)):
+        for down, added in enumerate((0 * places, places)):
             rows = embeddings[order] + added
             weights = posenc.attention_weights(rows @ to_query, rows @ to_key)
             weights = weights[np.ix_(back, back)]

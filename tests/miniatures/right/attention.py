@@ -104,13 +104,13 @@ class EagerInHalf(Everything):
 class RunningSoftmax(Everything):
     """Keys in blocks of two with a running maximum, powers of two, float32 inside."""
 
-    def attend(self, q: Array, k: Array, v: Array | None, bias: Any, mask: str, root: bool) -> Any:
+    def attend(self, q: Array, k: Array, v: Any, bias: Any, mask: str, root: bool) -> Any:
         wide = np.float32
         log2e = wide(1.4426950408889634)
         factor = wide(1 / math.sqrt(q.shape[-1]) if root else 1)
         shape = (*q.shape[:-1], k.shape[-2])
         shown = causal(*shape[-2:]) if mask == "causal" else np.ones(shape[-2:], bool)
-        added = wide(0) if bias is None else np.broadcast_to(bias, shape).astype(wide)
+        added = np.broadcast_to(0 if bias is None else bias, shape).astype(wide)
         values = v.astype(wide)
         largest = np.full((*q.shape[:-1], 1), -np.inf, wide)
         sums = np.zeros_like(largest)
@@ -119,7 +119,7 @@ class RunningSoftmax(Everything):
             part = slice(start, start + 2)
             keys = k[..., part, :].astype(wide)
             scores = q.astype(wide) @ keys.swapaxes(-1, -2) * factor
-            scores = scores + (added if bias is None else added[..., part])
+            scores = scores + added[..., part]
             scores = np.where(shown[:, part], scores * log2e, -wide(np.inf))
             new = np.maximum(largest, scores.max(axis=-1, keepdims=True))
             safe = np.where(np.isfinite(new), new, wide(0))

@@ -14,7 +14,7 @@ class ShiftedPictures:
     def conv_peg(
         self, x: Array, weight: Array, bias: Array, height: int, width: int, *, class_token: str
     ) -> Array:
-        wide = np.float64 if x.dtype == np.float64 else np.float32
+        wide: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32
         first = int(class_token == "first")
         if x.shape[-2] != height * width + first or weight.shape[0] != x.shape[-1]:
             raise ValueError("sizes")

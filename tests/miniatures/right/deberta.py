@@ -105,7 +105,7 @@ class GatheredScores:
     @staticmethod
     def _scores(q: Array, k: Array, q_r: Array, k_r: Array, relative: Array) -> Array:
         kind = q.dtype
-        inner = np.float64 if kind == np.float64 else np.float32
+        inner: type[np.floating] = np.float64 if kind == np.float64 else np.float32
 
         def to(values: Array) -> Array:
             return np.asarray(values).astype(kind).astype(inner)
@@ -149,7 +149,7 @@ class SharedIndexScores:
         if q_r.shape != k_r.shape:
             raise ValueError("tables differ")
         kind, span = q.dtype, q_r.shape[1] // 2
-        wide = np.float64 if kind == np.float64 else np.float32
+        wide: type[np.floating] = np.float64 if kind == np.float64 else np.float32
         q, k, q_r, k_r = (each.astype(wide) for each in (q, k, q_r, k_r))
         factor = wide(1 / math.sqrt(q.shape[2] * 3))
         index = np.clip(relative + span, 0, 2 * span - 1)

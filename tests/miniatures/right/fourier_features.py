@@ -1,6 +1,8 @@
 """Right implementations: Fourier features."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import ml_dtypes
 import numpy as np
@@ -11,16 +13,20 @@ from tests.miniatures.styles import FLOATS, NARROW, Array, right
 HALF_PI = np.float32(math.pi / 2)
 
 
+def _waved(wave: Callable[[Array], Array], octave: np.float32, points: Array) -> Array:
+    return wave(points * octave)
+
+
 @right
 class BandsByFunctions:
     """The authors' steps in float32: a list of functions, each called on all coordinates."""
 
     @claims("code", dtype=NARROW)
     def nerf(self, x: Array, num_frequencies: int) -> Array:
-        functions = [lambda p: p]
+        functions: list[Callable[[Array], Array]] = [lambda p: p]
         for octave in 2.0 ** np.linspace(0, num_frequencies - 1, num_frequencies):
             for wave in (np.sin, np.cos):
-                functions.append(lambda p, wave=wave, octave=octave: wave(p * np.float32(octave)))
+                functions.append(partial(_waved, wave, np.float32(octave)))
         points = x.astype(np.float32)
         return np.concatenate([each(points) for each in functions], axis=-1).astype(x.dtype)
 

@@ -105,7 +105,7 @@ class PolynomialsInFloat32:
             place = scale * (np.float32(cell) + np.float32(0.5)) - np.float32(0.5)
             left = math.floor(place)
             t = place - np.float32(left)
-            weights = []
+            weights: list[np.float32] = []
             for x in (t + one, t, one - t, one - t + one):
                 if len(weights) in (0, 3):
                     weights.append(((a * x - 5 * a) * x + 8 * a) * x - 4 * a)
@@ -146,8 +146,8 @@ class MatricesOfWeights:
     def _matrix(grid: int, size: int, resampling: str) -> Array:
         new, old = np.arange(size)[:, None], np.arange(grid)
         if resampling == "linear-corners":
-            place = np.linspace(0, grid - 1, size)[:, None]
-            return np.clip(1 - abs(place - old), 0, None)
+            corners = np.linspace(0, grid - 1, size)[:, None]
+            return np.clip(1 - abs(corners - old), 0, None)
         length = size + 0.1 if resampling == "bicubic-offset" else size
         place = (new + 0.5) * (grid / length) - 0.5
         if resampling == "bicubic-antialias":

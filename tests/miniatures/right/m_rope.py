@@ -51,7 +51,7 @@ class OverwrittenThirds:
         pairs = fits(x, positions, sections)
         if any(len(range(axis, pairs, 3)) < sections[axis] for axis in (1, 2)):
             raise ValueError(f"{sections} cannot be interleaved")
-        kind = np.float64 if x.dtype == np.float64 else np.float32
+        kind: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32
         inverse = (1.0 / base ** (np.arange(pairs) / pairs)).astype(kind)
         angles = positions.astype(kind)[..., None] * inverse
         mixed = angles[0].copy()

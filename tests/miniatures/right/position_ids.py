@@ -24,7 +24,7 @@ class IdsByMaskedFill:
         return (np.cumsum(mask, axis=1).astype(mask.dtype) * mask).astype(np.int64) + padding_index
 
     @claims("from-zero")
-    def packed_position_ids(self, lengths: Array) -> list[int]:
+    def packed_position_ids(self, lengths: Array) -> list[int] | Array:
         return list(chain.from_iterable(range(int(n)) for n in lengths)) or np.zeros(0, int)
 
     @claims("from-zero")

@@ -44,7 +44,7 @@ class HalvesOfTheHead:
     @claims("qwen2-vl", "pixtral-half", dtype=FLOATS, max_position=2**24)
     def rope_2d(self, x: Array, positions: Array, *, base: float, progression: str) -> Array:
         width = four(x, positions)
-        kind = np.float64 if x.dtype == np.float64 else np.float32
+        kind: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32
         if progression == "shared":
             first = second = 1.0 / base ** (np.arange(0, width // 2, 2) / (width // 2))
         else:
@@ -213,7 +213,7 @@ class MixtureByEinsum:
     @claims("rope-vit", dtype=FLOATS, max_position=2**24)
     def rope_2d_mixed(self, x: Array, positions: Array, frequencies: Array, **rest: Any) -> Array:
         heads_fit(x, positions, frequencies)
-        kind = np.float64 if x.dtype == np.float64 else np.float32
+        kind: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32
         columns_first = positions[::-1].astype(kind)
         angles = np.einsum("an,aht->hnt", columns_first, frequencies.astype(kind))
         sin, cos = np.sin(angles).astype(x.dtype), np.cos(angles).astype(x.dtype)

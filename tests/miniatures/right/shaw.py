@@ -21,7 +21,7 @@ def clipped(q_len: int, k_len: int, rows: int) -> Array:
 
 def product(kind: Any, subscripts: str, *arrays: Array) -> Array:
     """A product summed in float32, or float64, and rounded to the dtype."""
-    wide = np.float64 if kind == np.float64 else np.float32
+    wide: type[np.floating] = np.float64 if kind == np.float64 else np.float32
     return np.einsum(subscripts, *(array.astype(wide) for array in arrays)).astype(kind)
 
 
@@ -39,7 +39,7 @@ class ScaledQueries:
 
     @claims("key-minus-query", dtype=FLOATS)
     def shaw_values(self, weights: Array, v: Array, table: Array) -> Array:
-        pairs = table[clipped(*weights.shape[1:], len(table))]
+        pairs = table[clipped(weights.shape[1], weights.shape[2], len(table))]
         content = product(v.dtype, "hij,hjd->hid", weights, v)
         return content + product(v.dtype, "hij,ijd->hid", weights, pairs)
 
@@ -56,7 +56,7 @@ class SummedKeys:
 
     @claims("key-minus-query", dtype=NARROW)
     def shaw_values(self, weights: Array, v: Array, table: Array) -> Array:
-        values = v[:, None] + table[clipped(*weights.shape[1:], len(table))]
+        values = v[:, None] + table[clipped(weights.shape[1], weights.shape[2], len(table))]
         return product(v.dtype, "hij,hijd->hid", weights, values)
 
 
@@ -76,7 +76,7 @@ class RowsFirst:
 
     @claims("key-minus-query", dtype=["float64", "float32"])
     def shaw_values(self, weights: Array, v: Array, table: Array) -> Array:
-        rows = clipped(*weights.shape[1:], len(table))
+        rows = clipped(weights.shape[1], weights.shape[2], len(table))
         by_row = np.stack(
             [(weights * (rows == r)).sum(axis=-1) for r in range(len(table))], axis=-1
         )

@@ -142,7 +142,7 @@ class GradientByOneHot:
         relative = np.arange(k_len)[None, :] - np.arange(k_len - q_len, k_len)[:, None]
         two_sided = direction == "bidirectional"
         buckets = logarithmic(relative, num_buckets, max_distance, two_sided, np.float64)
-        wide = np.float64 if gradient.dtype == np.float64 else np.float32
+        wide: type[np.floating] = np.float64 if gradient.dtype == np.float64 else np.float32
         one_hot = np.eye(num_buckets, dtype=wide)[buckets.ravel()]
         return (one_hot.T @ gradient.reshape(heads, -1).astype(wide).T).astype(gradient.dtype)
 

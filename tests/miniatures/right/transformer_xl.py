@@ -107,7 +107,7 @@ class ReleasedAttention:
         if q_len > k_len:
             raise ValueError("more queries than keys")
         even(w_kr.shape[1])
-        inner = np.float64 if kind == np.float64 else np.float32
+        inner: type[np.floating] = np.float64 if kind == np.float64 else np.float32
 
         def to(values: Array) -> Array:
             return np.asarray(values).astype(kind).astype(inner)

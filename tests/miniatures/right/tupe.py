@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from posenc_conformance import claims
 from tests.miniatures.styles import FLOATS, Array, right
@@ -41,9 +42,9 @@ class ReleasedTupe:
     @staticmethod
     def _scores(q: Array, k: Array, p_q: Array, p_k: Array, bias: Array | None) -> Array:
         kind, length = q.dtype, q.shape[1]
-        inner = np.float64 if kind == np.float64 else np.float32
+        inner: type[np.floating] = np.float64 if kind == np.float64 else np.float32
 
-        def to(values: Array) -> Array:
+        def to(values: npt.ArrayLike) -> Array:
             return np.asarray(values).astype(kind).astype(inner)
 
         if p_q.shape[1] != length + 1:
@@ -71,7 +72,7 @@ class WideVectors:
         start = int(cls == "untied")
         if p_q.shape[1] != length + start:
             raise ValueError("positions")
-        single = np.float64 if kind == np.float64 else np.float32
+        single: type[np.floating] = np.float64 if kind == np.float64 else np.float32
         q, k, p_q, p_k = (each.astype(single) for each in (q, k, p_q, p_k))
         asking = np.concatenate([q, p_q[:, start:]], axis=2)
         asked = np.concatenate([k, p_k[:, start:]], axis=2)
@@ -126,7 +127,7 @@ class ResetOfTheSum:
         kind = q.dtype
         if p_q.shape[1] != q.shape[1] + 1 or len(table) % 2:
             raise ValueError("positions or buckets")
-        wide = np.float64 if kind == np.float64 else np.float32
+        wide: type[np.floating] = np.float64 if kind == np.float64 else np.float32
         q, k, p_q, p_k = (each.astype(wide) for each in (q, k, p_q, p_k))
         root = wide(math.sqrt(2 * q.shape[2]))
         bucket = t5_buckets(q.shape[1], len(table), max_distance, np.float32)

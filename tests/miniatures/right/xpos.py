@@ -195,7 +195,7 @@ class XposDifferentiated:
         half = x.shape[-1] // 2
         ones = np.ones((len(positions), x.shape[-1]), dtype=np.float32)
         ones[:, half:] = 0
-        given = {"base": base, "scale_base": scale_base, "downscale": downscale}
+        given: dict[str, Any] = {"base": base, "scale_base": scale_base, "downscale": downscale}
         table = XposHalves().xpos(ones, positions, **given)
         cos, sin = (np.tile(part, 2).astype(x.dtype) for part in np.split(table, 2, axis=-1))
         product = x * sin

@@ -54,7 +54,7 @@ class Attended(Weights, steps=True):
 
     call = "attention"
 
-    def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:  # type: ignore[override]
+    def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:
         weights = self.weights(q.astype(np.float64), k.astype(np.float64), mask)
         return (weights @ v.astype(np.float64)).astype(q.dtype)
 
@@ -65,7 +65,7 @@ class Biased(Weights, steps=True):
     call = "attention_with_bias"
     claimed = ("causal",)
 
-    def answer(  # type: ignore[override]
+    def answer(
         self, q: Array, k: Array, v: Array, bias: Array, *, mask: str, scaling: str
     ) -> Array:
         self.bias, self.scaled = bias.astype(np.float64), scaling == "root"
@@ -118,7 +118,7 @@ for _base, _prefix in ((Weights, ""), (Attended, "attention-")):
             _base,
             f"{_base.__name__} {_name}",
             "Another factor of the products.",
-            named=f"{_prefix}scale-wrong",
+            named="scale-wrong",
             factor=_factor,
         )
     made(
@@ -136,7 +136,7 @@ for _base, _prefix in ((Weights, ""), (Attended, "attention-")):
             _base,
             f"{_base.__name__} {_name}",
             "exp2 with a wrong constant, as in a kernel that has no exp.",
-            named=f"{_prefix}exponential-wrong",
+            named="exponential-wrong",
             power=_power,
         )
     for _name, _hidden, _named in (
@@ -148,7 +148,7 @@ for _base, _prefix in ((Weights, ""), (Attended, "attention-")):
             _base,
             f"{_base.__name__} {_name}",
             "Another mask.",
-            named=_prefix + _named,
+            named=_named,
             claimed=("causal",),
             hidden=_hidden,
         )
@@ -156,7 +156,7 @@ for _base, _prefix in ((Weights, ""), (Attended, "attention-")):
         _base,
         f"{_base.__name__} one key fewer",
         "A query does not see its own key; the first, which sees none, has a finite mask.",
-        named=f"{_prefix}mask-shifted",
+        named="mask-shifted",
         claimed=("causal",),
         hidden=not_own,
         low=-1e30,
@@ -284,7 +284,7 @@ class AttendedKeepsItsMask(Attended):
 class AttendedScalesInPlace(Attended):
     """The queries given are scaled in place."""
 
-    def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:  # type: ignore[override]
+    def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:
         result = super().answer(q, k, v, mask=mask)
         q *= np.asarray(self.factor(q.shape[-1]), dtype=q.dtype)
         return result
@@ -340,7 +340,7 @@ class BiasedTwiceScaled(Biased):
 class BiasedMaskAtStart(Biased):
     """The mask in the upper left corner."""
 
-    named = "bias-mask-at-start"
+    named = "mask-at-start"
     hidden = at_start
 
 

@@ -1,5 +1,7 @@
 """Wrong implementations: conditional positions of patches."""
 
+from typing import Any
+
 import numpy as np
 
 from tests.miniatures.mistakes import Array, Mistake, made
@@ -24,7 +26,7 @@ class Patches(Mistake, steps=True):
         out = np.concatenate([token, gained.reshape(rows.shape)], axis=-2)
         return out.astype(x.dtype)
 
-    mode = "constant"
+    mode: Any = "constant"
 
     def size(self, height: int, width: int) -> tuple[int, int]:
         return height, width
@@ -73,8 +75,8 @@ class PatchesWithTokenBiased(Patches):
     named = "class-token-convolved"
     claimed = ("class-token",)
 
-    def answer(self, x: Array, *rest: Array, class_token: str) -> Array:  # type: ignore[override]
-        out = super().answer(x, *rest, class_token=class_token)  # type: ignore[arg-type]
+    def answer(self, x: Array, *rest: Any, class_token: str) -> Array:
+        out = super().answer(x, *rest, class_token=class_token)
         out[..., 0, :] += rest[1]
         return out
 
@@ -85,7 +87,7 @@ class PatchesOfToken(Patches):
     named = "class-token-convolved"
     claimed = ("class-token",)
 
-    def answer(  # type: ignore[override]
+    def answer(
         self, x: Array, weight: Array, bias: Array, height: int, width: int, *, class_token: str
     ) -> Array:
         gained = super().answer(x[..., :-1, :], weight, bias, height, width, class_token="none")

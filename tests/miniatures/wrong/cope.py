@@ -13,8 +13,9 @@ class Contextual(Mistake, steps=True):
     claimed = ("listing",)
 
     def answer(self, q: Array, k: Array, table: Array, *, scaling: str) -> Array:
-        wide = [array.astype(np.float64) for array in (q, k, table)]
-        return self.logits(*wide, scaling).astype(q.dtype)
+        kind = q.dtype
+        q, k, table = (array.astype(np.float64) for array in (q, k, table))
+        return self.logits(q, k, table, scaling).astype(kind)
 
     def logits(self, q: Array, k: Array, table: Array, scaling: str) -> Array:
         root = np.sqrt(q.shape[2])

@@ -59,9 +59,10 @@ class Disentangled(Mistake, steps=True):
         if q_r.shape != k_r.shape or span < 1:
             raise ValueError(f"tables of {q_r.shape[1]} and {k_r.shape[1]} rows")
         index = self.index(relative, span)
-        wide = [each.astype(np.float64) for each in (q, k, q_r, k_r)]
-        terms = self.terms(*wide, index, self.p2c(index, p2c_index))
-        return self.scale(terms, q).astype(q.dtype)
+        kind = q.dtype
+        q, k, q_r, k_r = (each.astype(np.float64) for each in (q, k, q_r, k_r))
+        terms = self.terms(q, k, q_r, k_r, index, self.p2c(index, p2c_index))
+        return self.scale(terms, q).astype(kind)
 
     def relative(self, place: Array) -> Array:
         return place[:, None] - place[None, :]
@@ -274,7 +275,7 @@ def _for_each(
 ) -> None:
     """The same mistake under several combinations, of version 1 and of version 2."""
     for combination in combinations:
-        own = combination in V2 and named not in ("buckets-missing", "buckets-wrong")
+        own = combination in V2 and named in ("p2c-index-swapped", "wrong-scale")
         made(
             DisentangledBuckets if combination in V2 else Disentangled,
             f"Disentangled {combination} {name}",

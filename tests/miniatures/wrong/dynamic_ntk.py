@@ -157,12 +157,12 @@ def restored_when_short(right: Any) -> Any:
     return frequencies
 
 
-for _right, _suffix in zip(CALLS, ("-frequencies", ""), strict=True):
+for _right in CALLS:
     made(
         _right,
         f"{_right.__name__} keeps the longest",
         "Never restored after a long sequence.",
-        named=f"kept-length{_suffix}",
+        named="kept-length",
         frequencies=longest(_right),
     )
     made(

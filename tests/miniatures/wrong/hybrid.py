@@ -13,8 +13,9 @@ class Hybrid(Mistake, steps=True):
     claimed = ("paper",)
 
     def answer(self, x: Array, w_q: Array, w_k: Array, table: Array, *, base: float) -> Array:
-        wide = [array.astype(np.float64) for array in (x, w_q, w_k, table)]
-        return self.logits(*wide, base).astype(x.dtype)
+        kind = x.dtype
+        x, w_q, w_k, table = (array.astype(np.float64) for array in (x, w_q, w_k, table))
+        return self.logits(x, w_q, w_k, table, base).astype(kind)
 
     def logits(self, x: Array, w_q: Array, w_k: Array, table: Array, base: float) -> Array:
         n, dim = x.shape
@@ -185,8 +186,8 @@ class HybridOfBfloat16Projections(Hybrid):
     """Projections in bfloat16 behind a float32 result."""
 
     def logits(self, x: Array, w_q: Array, w_k: Array, table: Array, base: float) -> Array:
-        low = [w.astype(ml_dtypes.bfloat16).astype(np.float64) for w in (w_q, w_k)]
-        return super().logits(x, *low, table, base)
+        w_q, w_k = (w.astype(ml_dtypes.bfloat16).astype(np.float64) for w in (w_q, w_k))
+        return super().logits(x, w_q, w_k, table, base)
 
 
 class HybridMasked(Hybrid):

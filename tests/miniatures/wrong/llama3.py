@@ -22,7 +22,7 @@ def by_wavelength(
     factor: float,
     low_freq_factor: float,
     high_freq_factor: float,
-    original_max_position_embeddings: int,
+    original_max_position_embeddings: float,
 ) -> Array:
     """The authors' three cases."""
     low, high = (
@@ -69,7 +69,9 @@ def all_divided(dim: int, base: float, factor: float, **own: Any) -> Array:
     return plain(dim, base) / factor
 
 
-def swapped(dim: int, base: float, low_freq_factor: float, high_freq_factor: float, **own: Any):
+def swapped(
+    dim: int, base: float, low_freq_factor: float, high_freq_factor: float, **own: Any
+) -> Array:
     return by_wavelength(
         plain(dim, base), low_freq_factor=high_freq_factor, high_freq_factor=low_freq_factor, **own
     )

@@ -26,8 +26,8 @@ class LongRopeFrequencies(Mistake, steps=True):
 
 
 for _name, _named, _scaled in (
-    ("multiplied", "frequencies-multiplied", lambda self, plain, factors: plain * factors),
-    ("undivided", "frequencies-unscaled", lambda self, plain, factors: plain),
+    ("multiplied", "factors-multiplied", lambda self, plain, factors: plain * factors),
+    ("undivided", "factors-ignored", lambda self, plain, factors: plain),
     (
         "reversed",
         "frequencies-factors-reversed",

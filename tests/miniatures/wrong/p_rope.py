@@ -99,19 +99,19 @@ made(
     ProportionalFrequencies,
     "ProportionalFrequencies cut short",
     "The floating-point product cut, as in released code.",
-    named="count-wrong-frequencies",
+    named="count-wrong",
     frequencies=lambda self, *given, **own: counting(
         lambda dim, proportion: int(proportion * dim // 2)
     )(*given, **own),
 )
 
 
-for _right, _suffix in zip(CALLS, ("-frequencies", ""), strict=True):
+for _right in CALLS:
     made(
         _right,
         f"{_right.__name__} of twice as many",
         "A share of the channels taken for a number of pairs.",
-        named=f"count-wrong{_suffix}",
+        named="count-wrong",
         limits={"proportion": 0.25},
         frequencies=lambda self, *given, **own: counting(
             lambda dim, proportion: 2 * exact(dim, proportion)
@@ -154,9 +154,9 @@ class ProportionalDropsTheRest(Proportional):
     """Channels that do not turn are set to zero."""
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
-        turned = super().turn(a, b, sin, cos)
+        first, second = super().turn(a, b, sin, cos)
         still = ~np.any(sin, axis=0, keepdims=True) if len(sin) > 1 else np.zeros(1, bool)
-        return tuple(np.where(still, 0.0, part) for part in turned)
+        return np.where(still, 0.0, first), np.where(still, 0.0, second)
 
 
 class ProportionalBack(_Frequencies, BackwardCall, Mistake, steps=True):

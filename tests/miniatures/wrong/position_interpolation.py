@@ -1,5 +1,7 @@
 """Wrong implementations: position interpolation."""
 
+from typing import Any
+
 import numpy as np
 
 from tests.miniatures.mistakes import Array, Mistake
@@ -84,21 +86,21 @@ wrong_frequencies(
 class InterpolationInWholeNumbers(Interpolation):
     """Positions divided in whole numbers."""
 
-    def answer(self, x: Array, positions: Array, *, factor: float, **given: object) -> Array:
+    def answer(self, x: Array, positions: Array, *, factor: float, **given: Any) -> Array:
         return super().answer(x, positions // int(factor), factor=1.0, **given)
 
 
 class InterpolationRounded(Interpolation):
     """Positions rounded after they are divided."""
 
-    def answer(self, x: Array, positions: Array, *, factor: float, **given: object) -> Array:
+    def answer(self, x: Array, positions: Array, *, factor: float, **given: Any) -> Array:
         return super().answer(x, np.rint(positions / factor), factor=1.0, **given)
 
 
 class InterpolationOfLongTexts(Interpolation):
     """Scaled only where a position goes beyond 4,096."""
 
-    def answer(self, x: Array, positions: Array, *, factor: float, **given: object) -> Array:
+    def answer(self, x: Array, positions: Array, *, factor: float, **given: Any) -> Array:
         scale = factor if positions.max(initial=0) >= 4096 else 1.0
         return super().answer(x, positions, factor=scale, **given)
 

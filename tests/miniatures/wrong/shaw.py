@@ -93,19 +93,19 @@ def _unshifted(self: Any, clipped: Array, reach: int) -> Array:
     return clipped
 
 
-FAMILIES: tuple[tuple[type, str, str, str], ...] = (
-    (Scores, "key-minus-query", "", "offset-swapped"),
-    (Scores, "query-minus-key", "", "offset-swapped"),
-    (Outputs, "key-minus-query", "values-", "values-sign-flipped"),
+FAMILIES: tuple[tuple[type, str, str], ...] = (
+    (Scores, "key-minus-query", "offset-swapped"),
+    (Scores, "query-minus-key", "offset-swapped"),
+    (Outputs, "key-minus-query", "values-sign-flipped"),
 )
-for _base, _claimed, _prefix, _swapped in FAMILIES:
+for _base, _claimed, _swapped in FAMILIES:
     for _what, _named, _steps in (
         ("to the other side", _swapped, {"steps": _to_the_other_side}),
-        ("from zero", f"{_prefix}queries-from-zero", {"queries": _from_zero}),
-        ("clipped exclusively", f"{_prefix}clip-shifted", {"clip": _clipped_exclusively}),
-        ("clipped too near", f"{_prefix}clip-shifted", {"clip": _clipped_too_near}),
-        ("wrapped", f"{_prefix}clip-shifted", {"clip": _wrapped}),
-        ("unshifted", f"{_prefix}table-unshifted", {"shift": _unshifted}),
+        ("from zero", "queries-from-zero", {"queries": _from_zero}),
+        ("clipped exclusively", "clip-shifted", {"clip": _clipped_exclusively}),
+        ("clipped too near", "clip-shifted", {"clip": _clipped_too_near}),
+        ("wrapped", "clip-shifted", {"clip": _wrapped}),
+        ("unshifted", "table-unshifted", {"shift": _unshifted}),
     ):
         made(
             _base,

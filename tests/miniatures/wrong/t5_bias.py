@@ -98,7 +98,7 @@ for _base, _prefix in ((Buckets, ""), (BucketBias, "bias-")):
             _base,
             f"{_of} for the other direction",
             "Bidirectional buckets where causal ones belong, or the reverse.",
-            named=f"{_prefix}direction-swapped",
+            named="direction-swapped",
             claimed=(_direction,),
             bucket=_with(lambda r, n, limit, d: (r, n, limit, _other_direction(d))),
         )
@@ -123,7 +123,7 @@ for _base, _prefix in ((Buckets, ""), (BucketBias, "bias-")):
             _base,
             f"{_of} up to 128",
             "max_distance ignored.",
-            named=f"{_prefix}wrong-max-distance",
+            named="wrong-max-distance",
             claimed=(_direction,),
             bucket=_with(lambda r, n, limit, d: (r, n, 128, d)),
         )
@@ -131,7 +131,7 @@ for _base, _prefix in ((Buckets, ""), (BucketBias, "bias-")):
             _base,
             f"{_of} rounded",
             "Logarithms rounded to the nearest bucket instead of cut.",
-            named=f"{_prefix}inexact-logarithm",
+            named="inexact-logarithm",
             claimed=(_direction,),
             whole=_rounded,
         )
@@ -139,7 +139,7 @@ for _base, _prefix in ((Buckets, ""), (BucketBias, "bias-")):
             _base,
             f"{_of} by a bfloat16 logarithm",
             "Bucket edges from a logarithm in bfloat16.",
-            named=f"{_prefix}inexact-logarithm",
+            named="inexact-logarithm",
             claimed=(_direction,),
             **_narrow_logarithm("bfloat16"),
         )
@@ -147,7 +147,7 @@ for _base, _prefix in ((Buckets, ""), (BucketBias, "bias-")):
         _base,
         f"{_base.__name__} by a float16 logarithm",
         "Bucket edges from a logarithm in float16: wrong at 279, 362, 469 and 789 of up to 1,024.",
-        named=f"{_prefix}inexact-logarithm",
+        named="inexact-logarithm",
         claimed=("causal",),
         **_narrow_logarithm("float16"),
     )
@@ -155,7 +155,7 @@ for _base, _prefix in ((Buckets, ""), (BucketBias, "bias-")):
         _base,
         f"{_base.__name__} up to twice the distance",
         "max_distance counted in both directions.",
-        named=f"{_prefix}wrong-max-distance",
+        named="wrong-max-distance",
         bucket=_with(lambda r, n, limit, d: (r, n, 2 * limit, d)),
     )
 

@@ -19,9 +19,10 @@ class Untied(Mistake, steps=True):
         extra = 1 if cls == "untied" else 0
         if p_q.shape[1] != q.shape[1] + extra:
             raise ValueError(f"{p_q.shape[1]} positions for {q.shape[1]} tokens")
-        wide = [each.astype(np.float64) for each in (q, k, p_q, p_k)]
-        content, position = self.content(*wide), self.position(*wide, cls)
-        return self.scale(content, position, q).astype(q.dtype)
+        kind = q.dtype
+        q, k, p_q, p_k = (each.astype(np.float64) for each in (q, k, p_q, p_k))
+        content, position = self.content(q, k, p_q, p_k), self.position(q, k, p_q, p_k, cls)
+        return self.scale(content, position, q).astype(kind)
 
     def content(self, q: Array, k: Array, p_q: Array, p_k: Array) -> Array:
         return q @ k.swapaxes(1, 2)
@@ -72,9 +73,10 @@ class UntiedRelative(Untied, steps=True):
         bias = self.bias(self.bucket(relative, buckets, max_distance), table, reset)
         if p_q.shape[1] != q.shape[1] + 1:
             raise ValueError(f"{p_q.shape[1]} positions for {q.shape[1]} tokens")
-        wide = [each.astype(np.float64) for each in (q, k, p_q, p_k)]
-        content, position = self.content(*wide), self.position(*wide, "untied")
-        return self.add(content, position, bias, q).astype(q.dtype)
+        kind = q.dtype
+        q, k, p_q, p_k = (each.astype(np.float64) for each in (q, k, p_q, p_k))
+        content, position = self.content(q, k, p_q, p_k), self.position(q, k, p_q, p_k, "untied")
+        return self.add(content, position, bias, q).astype(kind)
 
     def relative(self, place: Array) -> Array:
         return place[None, :] - place[:, None]

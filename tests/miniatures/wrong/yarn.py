@@ -187,7 +187,7 @@ def both(
         YarnFrequencies,
         f"YarnFrequencies {name} {claimed[0]}",
         why,
-        named=f"frequencies-{deviation}",
+        named=deviation,
         claimed=claimed[:1],
         **steps,
     )

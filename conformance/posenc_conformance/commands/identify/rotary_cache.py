@@ -173,7 +173,7 @@ def _rules(estimate: Floats) -> Iterator[Rule]:
                 words, scheme = f"{words}, divided by {factor:.9g}", "position-interpolation"
             yield Rule(scheme, words, frequencies, factor == 1 and chosen != base)
     for given in LLAMA3:
-        frequencies = posenc.llama3_frequencies(2 * pairs, dtype=np.float64, **given)
+        frequencies = np.asarray(posenc.llama3_frequencies(2 * pairs, **given), np.float64)
         words = f"base {given['base']:g}, factor {given['factor']:g}"
         yield Rule("llama3", words, frequencies, False)
 

@@ -1,0 +1,28 @@
+"""The stub of ``posenc``: what a type checker is to know of names that are collected at import.
+
+``python -m tests.signatures`` writes it anew.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+import posenc
+from posenc import schemes
+from tests.building import CHECKOUT
+
+STUB = CHECKOUT / "reference" / "posenc" / "__init__.pyi"
+
+
+def stub() -> str:
+    """The stub as it should be."""
+    lines = ["# Written by `make records`: every name that a module of posenc.schemes offers.", ""]
+    for found in iter_modules(schemes.__path__, f"{schemes.__name__}."):
+        names = sorted(import_module(found.name).__all__)
+        lines += [f"from {found.name} import (", *(f"    {name}," for name in names), ")"]
+    lines += ["", "__version__: str", "__all__ = ["]
+    lines += [*(f'    "{name}",' for name in sorted(posenc.__all__)), "]"]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub(), encoding="utf-8")

@@ -1,0 +1,152 @@
+"""A scheme is added as CONTRIBUTING says, in a copy of the project."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from posenc_conformance.commands.new.command import FAMILIES
+from tests.building import CHECKOUT
+
+COPIED = ("spec", "reference", "conformance", "tests", "benchmarks", "docs/data", "pyproject.toml")
+POSENC = "import sys; from posenc_conformance.commands.main import main; sys.exit(main())"
+LOGARITHM = {
+    "reference/posenc/schemes/log_bias.py": {
+        "* distance\n": "* np.log1p(np.maximum(distance, 0))\n",
+    },
+    "conformance/posenc_conformance/oracle/log_bias.py": {
+        "* distance": "* mpmath.log(1 + distance)",
+    },
+    "conformance/posenc_conformance/schemes/log_bias.py": {
+        "* distance": "* np.log1p(distance)",
+        "\n\nfrom": "\n\nimport numpy as np\n\nfrom",
+    },
+    "tests/miniatures/wrong/log_bias.py": {
+        "* distance": "* np.log1p(np.maximum(distance, 0))",
+    },
+}
+"""What the tutorial's scheme, -s ln(1 + d), has in the place of the skeleton's -s d."""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of the project to work in."""
+    for name in COPIED:
+        source = CHECKOUT / name
+        ignored = shutil.ignore_patterns("__pycache__")
+        if source.is_dir():
+            shutil.copytree(source, tmp_path / name, ignore=ignored)
+        else:
+            shutil.copy(source, tmp_path / name)
+    return tmp_path
+
+
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command that calls posenc or pytest, with the code of the folder."""
+    program, *arguments = shlex.split(line)
+    start = {"posenc": ["-c", POSENC], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"]}[
+        program
+    ]
+    paths = os.pathsep.join(str(folder / name) for name in ("reference", "conformance", "."))
+    return subprocess.run(
+        [sys.executable, *start, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+
+
+def commands() -> list[str]:
+    """What CONTRIBUTING says to type, without ``make``."""
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("## Add a scheme")[2].partition("\n## ")[0]
+    return re.findall(r"^    ((?:posenc|pytest) .*)$", section, re.M)
+
+
+def change(project: Path, file: str) -> None:
+    path = project / file
+    text = path.read_text(encoding="utf-8")
+    for old, new in LOGARITHM[file].items():
+        assert old in text
+        text = text.replace(old, new, 1)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_a_scheme_is_added_as_contributing_says(project: Path) -> None:
+    new, write, *tests = commands()
+    made = run(new, project)
+    assert made.returncode == 0, made.stdout + made.stderr
+    for line in (write, *tests):
+        done = run(line, project)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+    reference, oracle, *others = LOGARITHM
+    change(project, reference)
+    disagreeing = run(write, project)
+    assert disagreeing.returncode == 2
+    assert "the oracle says" in disagreeing.stderr
+    for file in (oracle, *others):
+        change(project, file)
+    for line in (write, *tests):
+        done = run(line, project)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+    (project / "conformance/posenc_conformance/schemes/log_bias.py").unlink()
+    alone = run("pytest --impl=reference -m 'integer or log_bias'", project)
+    assert alone.returncode == 1
+    assert "log-bias.yaml::unfinished" in alone.stdout
+    assert "conformance/posenc_conformance/schemes/log_bias.py" in alone.stdout
+    assert "integer" in alone.stdout.partition("scorecard")[2]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_skeleton_of_a_family_is_green(family: str, project: Path) -> None:
+    _, write, *tests = (line.replace("log-bias", "fresh-one") for line in commands())
+    made = run(f"posenc new fresh-one --family {family}", project)
+    assert made.returncode == 0, made.stdout + made.stderr
+    for line in (write, *tests):
+        done = run(line.replace("LogBias", "FreshOne"), project)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_scheme_of_ones_own_is_judged_at_once(family: str, tmp_path: Path) -> None:
+    made = run(f"posenc new secret --family {family} --to .", tmp_path)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
+        "secret.yaml",
+        "secret_kit.py",
+        "secret_oracle.py",
+        "secret_reference.py",
+    ]
+    done = run("pytest --impl=reference --posenc-schemes=. secret.yaml", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("posenc new Log --family bias --to .", "cannot be the name"),
+        ("posenc new rope --family bias --to .", "there is 'rope' already"),
+        ("posenc new log-bias --family no --to .", "families are"),
+        ("posenc new log-bias --family bias --to nowhere", "no folder nowhere"),
+    ],
+)
+def test_what_new_refuses(line: str, said: str, tmp_path: Path) -> None:
+    done = run(line, tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_new_replaces_no_file(tmp_path: Path) -> None:
+    (tmp_path / "secret_kit.py").write_text("mine", encoding="utf-8")
+    done = run("posenc new secret --family bias --to .", tmp_path)
+    assert done.returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["secret_kit.py"]
