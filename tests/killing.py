@@ -6,7 +6,7 @@ have, then those that tests/golden_mistakes/NAME.py makes for one scheme.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
@@ -117,31 +117,38 @@ def _only_catcher(suspect: Suspect, scheme: Scheme, goldens: Sequence[Golden]) -
 def _miniatures(scheme: Scheme, key: Group) -> Iterator[Suspect]:
     """The wrong implementations of a call."""
     name, combination, options = key
-    for made in WRONG:
-        if made.call == name:
-            subject, claimed = _claiming_all(made, scheme)[combination]
-            if subject.offers(dict(options)):
-                yield Suspect(
-                    made.__name__,
-                    lambda case, of=subject, claimed=claimed: _answer(of, claimed, case),
-                    lambda case, of=subject: of.covers(case, dict(options)),
-                )
+    for miniature, subject, claimed in _claiming_all(scheme):
+        here = (subject.call.name, subject.label) == (name, combination)
+        if here and subject.offers(dict(options)):
+            yield Suspect(
+                miniature,
+                partial(_answer, subject, claimed),
+                partial(subject.covers, options=dict(options)),
+            )
 
 
 @cache
-def _claiming_all(made: type[Miniature], scheme: Scheme) -> dict[str, tuple[Subject, bool]]:
-    """Every combination in every dtype, and whether the miniature itself claims the combination.
+def _claiming_all(scheme: Scheme) -> list[tuple[str, Subject, bool]]:
+    """All wrong miniatures of a scheme, by name, in every combination and dtype of their calls.
 
-    Each call has an instance of its own, so that what one keeps does not reach the next golden.
+    And whether they claim the combination themselves. Each call has an instance of its own, so that
+    what one keeps does not reach the next golden.
     """
+    found = []
+    for made in WRONG:
+        if made.call in scheme.calls:
+            labels = {subject.label for subject in subjects(made(), [scheme])}
+            for subject in subjects(_claiming_every_combination(made, scheme), [scheme]):
+                found.append((made.__name__, subject, subject.label in labels))
+    return found
 
+
+def _claiming_every_combination(made: type[Miniature], scheme: Scheme) -> object:
     def method(self: object, *arguments: Any, **keywords: Any) -> Any:
         return made().answer(*arguments, **keywords)
 
     claim = claims(*scheme.calls[made.call].combinations, dtype=tuple(DTYPES), **made.limits)
-    whole = type(made.__name__, (), {made.call: claim(method)})
-    labels = {subject.label for subject in subjects(made(), [scheme])}
-    return {each.label: (each, each.label in labels) for each in subjects(whole(), [scheme])}
+    return type(made.__name__, (), {made.call: claim(method)})()
 
 
 def _answer(subject: Subject, claimed: bool, case: Case) -> Array | None:
@@ -156,7 +163,7 @@ def _answer(subject: Subject, claimed: bool, case: Case) -> Array | None:
 def _shared(scheme: Scheme, key: Group) -> Iterator[Suspect]:
     """The mistakes that any call may have."""
     for name, mistake in common.shared(scheme, scheme.calls[key[0]]):
-        yield Suspect(name, lambda case, mistake=mistake: _where_it_applies(mistake, case))
+        yield Suspect(name, partial(_where_it_applies, mistake))
 
 
 def _where_it_applies(mistake: Mistake, case: Case) -> Array:
