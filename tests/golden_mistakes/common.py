@@ -6,6 +6,7 @@ without the printed truth, so that ``case.changed().truth`` is what the referenc
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,11 +59,6 @@ def numbered_from_first(positions: Array) -> Array:
     return np.asarray(positions[0] + np.arange(len(positions)))
 
 
-def base_altered(alter: Callable[[float], float]) -> Mistake:
-    """Another base than the one asked for."""
-    return altered("base", alter)
-
-
 def another_convention(**conventions: str | int) -> Mistake:
     """The result of other conventions."""
     return lambda case: case.changed().under(**conventions).truth
@@ -77,10 +73,8 @@ def shared(scheme: Scheme, call: Call) -> Iterator[Named]:
         yield from _of_positions()
     if "base" in call.parameters:
         for base, other in BASES:
-            yield (
-                f"base {base} taken for {other}",
-                base_altered(lambda b, base=base, other=other: other if b == base else b),
-            )
+            mistake = altered("base", partial(_taken_for, base, other))
+            yield f"base {base} taken for {other}", mistake
     if {"q_len", "k_len"} <= call.parameters.keys():
         yield "several queries from zero", _several_from_zero
     if "table" in call.arguments:
@@ -127,13 +121,21 @@ def _of_parameters(scheme: Scheme, call: Call) -> Iterator[Named]:
         if parameter.of is not None or not given:
             continue
         usual = Counter(given).most_common(1)[0][0]
-        yield f"{name} ignored", altered(name, lambda _, usual=usual: usual)
-        yield f"{name} of 1 taken for none", altered(name, lambda v: None if v == 1 else v)
+        yield f"{name} ignored", _always(name, usual)
+        yield f"{name} of 1 taken for none", altered(name, partial(_taken_for, 1, None))
         yield f"{name} a power of two", altered(name, lambda v: power_of_two_from(v) if v else v)
-        yield f"{name} at least 2", altered(name, lambda v: max(v, 2))
+        yield f"{name} at least 2", altered(name, partial(max, 2))
         yield f"{name} cut to a whole number", altered(name, int)
         for limit in LIMITS:
-            yield f"{name} at most {limit}", altered(name, lambda v, n=limit: min(v, n))
+            yield f"{name} at most {limit}", altered(name, partial(min, limit))
+
+
+def _always(name: str, value: object) -> Mistake:
+    return altered(name, lambda _: value)
+
+
+def _taken_for(one: object, other: object, given: object) -> object:
+    return other if given == one else given
 
 
 def _of_conventions(call: Call) -> Iterator[Named]:
@@ -147,14 +149,16 @@ def _of_results() -> Iterator[Named]:
     yield "one channel left at 0", lambda case: right(case) * (case.shape[-1] > 1)
     yield "the first of a batch for all", _first_for_all
     for size in CHANNELS:
-        yield (
-            f"channels repeated from {size} on",
-            lambda case, n=size: right(case)[..., np.arange(case.shape[-1]) % n],
-        )
-        yield (
-            f"channels from {size} on left at 0",
-            lambda case, n=size: np.where(np.arange(case.shape[-1]) < n, right(case), 0),
-        )
+        yield f"channels repeated from {size} on", partial(_repeated, size)
+        yield f"channels from {size} on left at 0", partial(_zeros_from, size)
+
+
+def _repeated(size: int, case: Case) -> Array:
+    return right(case)[..., np.arange(case.shape[-1]) % size]
+
+
+def _zeros_from(size: int, case: Case) -> Array:
+    return np.where(np.arange(case.shape[-1]) < size, right(case), 0)
 
 
 def _first_for_all(case: Case) -> Array:
