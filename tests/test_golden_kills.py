@@ -29,23 +29,25 @@ def test_golden_alone_catches_a_mistake(key: tuple[str, str]) -> None:
     scheme, golden = GOLDENS[key]
     call, combination, options = group(golden)
     chosen = "".join(f", {name}={value}" for name, value in options)
-    assert golden.id in killers(scheme), (
-        f"{scheme.path.name}::golden::{golden.id} (of {call}, {combination}{chosen}) catches no "
-        f"mistake alone. A wrong miniature is missing which only it catches of its group: "
-        f"{golden.kills!r}, in tests/miniatures/wrong/{scheme.module_name}.py"
-    )
+    if golden.id not in killers(scheme):
+        pytest.fail(
+            f"{scheme.path.name}::golden::{golden.id} (of {call}, {combination}{chosen}) catches "
+            f"no mistake alone. A wrong miniature is missing which only it catches of its group: "
+            f"{golden.kills!r}, in tests/miniatures/wrong/{scheme.module_name}.py",
+            pytrace=False,
+        )
 
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_own_mistakes_are_needed(scheme: Scheme) -> None:
     """Where a miniature is caught by the same golden alone, no other mistake need be kept."""
+    file = f"tests/golden_mistakes/{scheme.module_name}.py"
     for golden in own_mistakes(scheme):
-        assert (scheme.id, golden) in GOLDENS, f"there is no golden {golden}"
         found = killers(scheme).get(golden, own_name(golden))
-        assert found == own_name(golden), (
-            f"tests/golden_mistakes/{scheme.module_name}.py need not have {golden}: "
-            f"{found!r} is caught by it alone, too"
-        )
+        if (scheme.id, golden) not in GOLDENS:
+            pytest.fail(f"{file} is for {golden}, which is no golden", pytrace=False)
+        if found != own_name(golden):
+            pytest.fail(f"{file} need not have {golden}, which alone catches {found!r}", False)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
