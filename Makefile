@@ -68,6 +68,7 @@ types: $(VENV)/dev
 # Writes anew what is generated from the rest of the checkout and kept beside it.
 records: $(VENV)/dev
 	$(BIN)/python -m tests.signatures
+	$(BIN)/python -m benchmarks.records $(SCHEME)
 
 # The kit with the oldest versions that it says it works with, in an environment of their own;
 # its cache is empty, so that they read the scheme files too.

@@ -10,7 +10,7 @@ the spec has no name, under "unnamed".
 import argparse
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from os import sched_getaffinity
@@ -25,11 +25,14 @@ from tests.miniatures import right, wrong
 from tests.miniatures.mistakes import WRONG, Mistake
 from tests.miniatures.styles import RIGHT
 
+from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
 UNNAMED = "unnamed"
+SUMMED = ("wrong", "rejected", "nameable", "named_first")
+LEVELED = ("seen_by", "seen_only_by")
 
 
 @dataclass(frozen=True)
@@ -75,10 +78,17 @@ def home(call: str) -> str:
     return next(scheme.id for scheme in schemes() if call in scheme.calls)
 
 
-def right_rejected() -> int:
-    """How many right miniatures are rejected."""
+def right_judged(number: int) -> tuple[str, bool]:
+    """Scheme of a right miniature by its place in the list, and whether it is rejected."""
     with np.errstate(all="ignore"):
-        return sum(bool(failed(judge(make()))) for make in RIGHT)
+        rejected = bool(failed(judge(RIGHT[number]())))
+    forget()
+    return right_home(number), rejected
+
+
+def right_home(number: int) -> str:
+    """Scheme of which a right miniature claims something."""
+    return subjects(RIGHT[number](), schemes())[0].scheme.id
 
 
 def summary(some: Iterable[Found]) -> dict[str, Any]:
@@ -94,16 +104,52 @@ def summary(some: Iterable[Found]) -> dict[str, Any]:
     }
 
 
-def results(found: Sequence[Found], rejected: int) -> dict[str, Any]:
-    """What is written."""
-    names = sorted({each.scheme for each in found})
-    classes = sorted({each.kind for each in found})
+def results(found: Sequence[Found], right_ones: Sequence[tuple[str, bool]]) -> dict[str, Any]:
+    """What is written: all that is counted of each scheme, and the sums."""
+    by_scheme = {}
+    for name in sorted({each.scheme for each in found}):
+        own = [each for each in found if each.scheme == name]
+        judged_right = [rejected for scheme, rejected in right_ones if scheme == name]
+        by_scheme[name] = {
+            **summary(own),
+            "classes": {
+                kind: summary(each for each in own if each.kind == kind)
+                for kind in sorted({each.kind for each in own})
+            },
+            "right": {
+                "passed": len(judged_right) - sum(judged_right),
+                "rejected": sum(judged_right),
+            },
+        }
+    return with_sums(by_scheme)
+
+
+def with_sums(by_scheme: Mapping[str, Any]) -> dict[str, Any]:
+    """What is counted of each scheme, with the sums over all of them."""
+    groups = list(by_scheme.values())
+    kinds_met = sorted({kind for group in groups for kind in group["classes"]})
     return {
-        "all": summary(found),
-        "right": {"passed": len(RIGHT) - rejected, "rejected": rejected},
-        "schemes": {name: summary(f for f in found if f.scheme == name) for name in names},
-        "classes": {name: summary(f for f in found if f.kind == name) for name in classes},
+        "schemes": dict(by_scheme),
+        "classes": {
+            kind: added(group["classes"][kind] for group in groups if kind in group["classes"])
+            for kind in kinds_met
+        },
+        "all": added(
+            {name: group[name] for name in SUMMED} | {name: group[name] for name in LEVELED}
+            for group in groups
+        ),
+        "right": {
+            name: sum(group["right"][name] for group in groups) for name in ("passed", "rejected")
+        },
     }
+
+
+def added(groups: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Counts of several groups, added up."""
+    some = list(groups)
+    sums: dict[str, Any] = {name: sum(group[name] for group in some) for name in SUMMED}
+    levels = {name: sum((Counter(group[name]) for group in some), Counter()) for name in LEVELED}
+    return sums | levels
 
 
 def main() -> None:
@@ -114,15 +160,19 @@ def main() -> None:
     given = parser.parse_args()
     some = [n for n, each in enumerate(WRONG) if given.scheme in (None, home(each.call))]
     with get_context("fork").Pool(given.jobs) as pool:
-        rejected = pool.apply_async(right_rejected)
         found = pool.map(judged, some, chunksize=8)
-        data = results(found, rejected.get())
+        right_ones = pool.map(right_judged, _right_of(given.scheme), chunksize=8)
+        data = results(found, right_ones)
     heads = ["", "wrong", "rejected", "with a name", "named first", *LEVELS]
     for title in ("schemes", "classes"):
         rows = [[name, *_row(each)] for name, each in [*data[title].items(), ("all", data["all"])]]
         print(table([title, *heads[1:]], rows), "\n")
-    print(f"right miniatures: {data['right']['passed']} pass, {rejected.get()} rejected")
+    print("right miniatures: {passed} pass, {rejected} rejected".format(**data["right"]))
     write(given.write, data)
+
+
+def _right_of(scheme: str | None) -> list[int]:
+    return [n for n in range(len(RIGHT)) if scheme in (None, right_home(n))]
 
 
 def _row(group: dict[str, Any]) -> list[int]:

@@ -62,7 +62,7 @@ class _Quiet(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: what fails is told by the browser."""
+        """Suppress request logs; the browser reports failures."""
 
 
 @contextmanager

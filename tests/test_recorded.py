@@ -5,15 +5,19 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from benchmarks.matrix import home
+from benchmarks.matrix import home, with_sums
 from benchmarks.mutants import parsed
+from benchmarks.records import by_name, by_row, digest, of_matrix, stale
 
+from posenc_conformance.scheme_file.read import load_all
 from tests.building import CHECKOUT
 from tests.miniatures import right, wrong
 from tests.miniatures.mistakes import WRONG
 from tests.miniatures.styles import RIGHT
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
+
+SUMS = ("all", "classes", "right", "schemes")
 
 
 def recorded(name: str) -> dict[str, Any]:
@@ -29,23 +33,48 @@ def wrong_of_each_scheme() -> dict[str, int]:
 def test_the_matrix_has_every_miniature() -> None:
     data = recorded("matrix")
     counts = {scheme: group["wrong"] for scheme, group in data["schemes"].items()}
-    assert counts == wrong_of_each_scheme(), "run python -m benchmarks.matrix"
-    assert sum(data["right"].values()) == len(RIGHT), "run python -m benchmarks.matrix"
+    assert counts == wrong_of_each_scheme(), "run make records"
+    assert sum(data["right"].values()) == len(RIGHT), "run make records"
 
 
 def test_the_comparison_has_every_miniature() -> None:
     data = recorded("today")
     counts = {scheme: ways["the kit"]["asked"] for scheme, ways in data["wrong"].items()}
-    assert counts == wrong_of_each_scheme(), "run python -m benchmarks.today"
+    assert counts == wrong_of_each_scheme(), "run make records"
 
 
 def test_the_mutants_are_those_of_the_reference() -> None:
     modules = recorded("mutants")["modules"]
     assert modules
     for name, kinds in modules.items():
-        assert sum(kinds.values()) == len(parsed(name)[1]), (
-            f"{name}: run python -m benchmarks.mutants"
-        )
+        assert sum(kinds.values()) == len(parsed(name)[1]), f"{name}: run make records"
+
+
+def test_the_sums_of_the_matrix_are_those_of_its_schemes() -> None:
+    data = recorded("matrix")
+    assert with_sums(data["schemes"]) == {name: data[name] for name in SUMS}
+
+
+def test_what_is_measured_takes_the_place_of_what_was() -> None:
+    row = {"scheme": "rope", "worst": 1}
+    rows = by_row("rows")(
+        {"rows": [row, {"scheme": "alibi"}]}, {"rows": [row | {"worst": 2}]}, "rope"
+    )
+    assert rows["rows"] == [{"scheme": "alibi"}, row | {"worst": 2}]
+    named = by_name("wrong")({"wrong": {"rope": 1, "alibi": 2}}, {"wrong": {"rope": 3}}, "rope")
+    assert named["wrong"] == {"rope": 3, "alibi": 2}
+    data = recorded("matrix")
+    assert of_matrix(data, {"schemes": {"rope": data["schemes"]["rope"]}}, "rope") == {
+        name: data[name] for name in SUMS
+    }
+
+
+def test_a_scheme_is_stale_when_one_of_its_files_has_changed() -> None:
+    schemes = load_all()
+    fresh = {"inputs": {scheme.id: digest(scheme) for scheme in schemes}}
+    assert stale(fresh, schemes) == []
+    assert stale({"inputs": {**fresh["inputs"], "rope": "other"}}, schemes) == ["rope"]
+    assert len(stale({}, schemes)) == len(schemes)
 
 
 @pytest.mark.parametrize(

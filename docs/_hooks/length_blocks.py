@@ -44,7 +44,7 @@ def learned(task: str, scheme: str) -> bool:
 
 
 def percent(value: float) -> str:
-    """With one digit after the point; a minus that is one."""
+    """With one digit after the point, and a real minus sign."""
     shown = f"{100 * value:.1f}"
     return "0.0" if shown == "-0.0" else shown.replace("-", "−")
 

@@ -33,7 +33,7 @@ class Check:
     run: Callable[[Options], Outcome]
     """Returns if the implementation is right; raises Wrong if it is not."""
     case: Case | None = None
-    """The call that it makes, if that is one and known beforehand."""
+    """The call that it makes; None if there are several, or it is drawn."""
 
 
 def variant(subject: Subject) -> str:

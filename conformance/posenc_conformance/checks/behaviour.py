@@ -272,7 +272,7 @@ def _covered(subject: Subject, case: Case) -> Iterator[Case]:
 
 
 def sizes(bench: Bench, case: Case) -> None:
-    """Every size that code treats apart."""
+    """Sizes at which implementations branch."""
     for change in knowledge_of(case.scheme).SIZES[case.call.name](case):
         other = case.changed(**change)
         shown = ", ".join(

@@ -37,7 +37,7 @@ def checks(subject: Subject) -> Iterator[Check]:
 
 
 def sweep_case(subject: Subject, dtype: str) -> Case | None:
-    """A call that reaches from position 0 to the largest one claimed; None if there are none."""
+    """A call from position 0 to the largest one claimed; None if it has no positions."""
     scope = max(
         (scope for scope in subject.scopes if dtype in scope.dtypes),
         key=lambda scope: scope.max_position,

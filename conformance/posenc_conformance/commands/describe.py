@@ -97,7 +97,7 @@ def _convention(axis: Convention) -> Iterator[str]:
 def explained(scheme: Scheme, names: Sequence[str]) -> Iterator[str]:
     """Known mistakes of a scheme: what they are, what they do, and where they happened.
 
-    Raises UserError for a name that is none.
+    Raises UserError for an unknown name.
     """
     known = {deviation.id: deviation for deviation in scheme.deviations}
     for name in names:

@@ -20,7 +20,7 @@ LARGEST_PAIRED = 512
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What explains a wrong result, or the honest absence of that."""
+    """What explains a wrong result, or a statement that nothing known does."""
 
     explanations: tuple[tuple[str, str], ...]
     """Id and words of each deviation that does, the most special first; empty if none does."""
@@ -46,7 +46,7 @@ class Fit:
     left: float
     """Largest difference as a part of the largest error."""
     of: Case | None
-    """The case whose truth the model is, if it is one."""
+    """The case whose truth the model is; None if it is not the truth of a case."""
 
 
 def diagnose(case: Case, output: Floats) -> Diagnosis:

@@ -23,7 +23,7 @@ class Model:
     explanation: str
     output: Floats
     of: Case | None = None
-    """The case whose truth this is, if it is one; another mistake may come on top of it."""
+    """The case whose truth this is, or None; another mistake may come on top of it."""
 
 
 DeviationModel = Callable[[Case, Floats], Iterator[Model]]

@@ -35,4 +35,4 @@ def lags(case: Case, query: Any = None) -> Integers:
 
 
 def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """Nothing is asked far out."""
+    """None: the call has no positions to sweep."""

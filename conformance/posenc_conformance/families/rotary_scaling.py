@@ -297,7 +297,7 @@ class Scaling:
         return float(np.angle(np.sum(after * np.conj(before))) / positions[row])
 
     def wrong_base(self, case: Case, got: Floats) -> Iterator[Model]:
-        """Another base: the one that the slowest pair speaks for, then those in common use."""
+        """Another base: the one estimated from the slowest pair, then those in common use."""
         pair, estimate = self.slowest(case), None
         ratio = self.seen_frequency(case, got) / self.frequencies(case)[pair] if pair else np.nan
         if ratio > 0:
@@ -307,7 +307,7 @@ class Scaling:
         yield from bases(case, estimate)
 
     def positions_shifted(self, case: Case, got: Floats) -> Iterator[Model]:
-        """Other positions, by as much as the slowest pair speaks for."""
+        """Positions off by as much as the slowest pair's angle says."""
         pair = self.slowest(case)
         first, second = (channel[pair] for channel in written_channels(case))
         estimate = np.nan

@@ -100,7 +100,8 @@ class Subject:
     def run(self, case: Case) -> Array:
         """The implementation's result, in the dtype that it has.
 
-        Raises Misbehaviour if there is none, or its shape, dtype or values are out of the question.
+        Raises Misbehaviour if the call raises, or its result has another shape or dtype, or is not
+        finite.
         """
         output = self.invoke(case, case.inputs)
         self.demand_form(case, output)

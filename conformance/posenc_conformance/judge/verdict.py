@@ -45,7 +45,7 @@ class Wrong(Exception):
         self.text = text
         self.outcome = outcome
         self.case = case
-        """The call whose result is wrong, if it is one."""
+        """The call whose result is wrong; None if no single call is."""
 
 
 class Silent(Wrong):

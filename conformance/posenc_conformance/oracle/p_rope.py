@@ -1,4 +1,4 @@
-"""p-RoPE by its definition (Barbero et al. 2024): the slowest frequencies are none."""
+"""p-RoPE by its definition (Barbero et al. 2024): the slowest frequencies are 0."""
 
 from collections.abc import Mapping
 from decimal import Decimal

@@ -44,7 +44,7 @@ class Difference:
 def load(path: Path) -> Mapping[str, Any]:
     """A report.
 
-    Raises UserError if the file is none.
+    Raises UserError if the file is not a report.
     """
     hint = "write one with --posenc-report"
     try:

@@ -9,7 +9,7 @@ A module offers, for each call of its scheme,
 ``SWEEPS[call](parameters, largest)``
     arguments that reach from position 0 to the largest one, or None;
 ``SIZES[call](case)``
-    changes of a case's arguments that take it through every size that code treats apart;
+    changes of a case's arguments that take it through the sizes at which implementations branch;
 
 one function per invariant in ``INVARIANTS[call]`` and one per deviation in ``DEVIATIONS[call]``,
 each named as in the spec. Where a call is not as its kind usually is, also

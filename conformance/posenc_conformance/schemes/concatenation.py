@@ -204,7 +204,7 @@ def layout_swapped(case: Case, got: Floats) -> Iterator[Model]:
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Other positions, by as much as the slowest pair speaks for."""
+    """Positions off by as much as the slowest pair's angle says."""
     seen = apart(case, got)[1]
     yield from shifted_positions(case, estimated_shift(seen, encoding(case), own_frequencies(case)))
 

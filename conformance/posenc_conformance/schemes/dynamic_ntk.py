@@ -100,7 +100,7 @@ def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def other_length(case: Case, seen: float) -> Iterator[tuple[str, Floats]]:
-    """The base of another length: the one that the slowest frequency speaks for."""
+    """The base of another length, estimated from the slowest frequency."""
     given, size = case.arguments, rotary_dim(case)
     trained, factor = given["original_max_position_embeddings"], given["factor"]
     by = unscaled(given, size)[-1] / seen if seen > 0 else np.nan

@@ -45,13 +45,13 @@ def angle_terms(positions: Floats, omega: Floats) -> Floats:
 
 
 def estimated_shift(seen: Floats, true: Floats, omega: Floats) -> float:
-    """By how many positions the slowest pair of an encoding [..., dim] speaks for."""
+    """Estimate the position from the slowest pair of an encoding [..., dim]."""
     turn = (seen[..., -1] + 1j * seen[..., -2]) * (true[..., -1] - 1j * true[..., -2])
     return float(np.angle(np.sum(turn)) / omega[-1]) if np.isfinite(turn).all() else np.nan
 
 
 def estimated_base(encoding: Floats, positions: Floats) -> float | None:
-    """The base that the slowest pair of the encoding [n, dim] of a low position speaks for."""
+    """Estimate the base from the slowest pair of a low position's encoding [n, dim]."""
     dim = encoding.shape[1]
     rows = np.flatnonzero((positions > 0) & (positions < 32))
     if dim < 4 or not rows.size:
@@ -208,7 +208,7 @@ def layout_swapped(case: Case, got: Floats) -> Iterator[Model]:
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Other positions, by as much as the slowest pair speaks for."""
+    """Positions off by as much as the slowest pair's angle says."""
     added = got - embedding(case)
     yield from shifted_positions(
         case, estimated_shift(added, encoding(case), own_frequencies(case))

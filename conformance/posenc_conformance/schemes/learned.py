@@ -106,7 +106,7 @@ def offset_swapped(case: Case, got: Floats) -> Iterator[Model]:
 
 
 def rows_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """As many rows off as the first row speaks for, or one."""
+    """Rows read too high or too low: by as many as the first row says, or by one."""
     shifts = [1, -1]
     if len(got):
         same = np.flatnonzero((case.arguments["table"] == got[0]).all(axis=1))

@@ -88,7 +88,7 @@ def vjp_inverse(trial: Trial) -> None:
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:
-    """The base that the slowest pair's angle at the first position other than 0 speaks for."""
+    """Estimate the base from the slowest pair's angle at the first position other than 0."""
     rotated = rotary_dim(case)
     positions = case.arguments["positions"]
     rows = np.flatnonzero((positions != 0) & (np.abs(positions) < 32))
@@ -106,7 +106,7 @@ def estimated_base(case: Case, got: Floats) -> float | None:
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Other positions, by as much as the slowest pair speaks for."""
+    """Positions off by as much as the slowest pair's angle says."""
     first, second = (channel[-1] for channel in written_channels(case))
     estimate = np.nan
     if np.isfinite(case.truth).all():

@@ -274,7 +274,7 @@ def derivative(trial: Trial) -> None:
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:
-    """The base that the slowest pair's angle at the first position other than 0 speaks for."""
+    """Estimate the base from the slowest pair's angle at the first position other than 0."""
     pair, kind = channels(case)
     exponent = exponents(case)
     slowest = int(pair.max())
@@ -290,7 +290,7 @@ def estimated_base(case: Case, got: Floats) -> float | None:
 
 
 def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Other positions, by as much as the slowest pair speaks for."""
+    """Positions off by as much as the slowest pair's angle says."""
     pair, kind = channels(case)
     slowest = pair == pair.max()
     sin, cos = slowest & (kind == SIN), slowest & (kind == COS)

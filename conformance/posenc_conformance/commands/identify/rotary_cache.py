@@ -132,7 +132,7 @@ def _both(how: str, first: Floats, second: Floats) -> Iterator[tuple[str, Parts]
 
 
 def _read(form: str, parts: Parts, dtype: str, grain: float) -> Cache | None:
-    """The cache that an array is under this reading, if it is one."""
+    """The cache that an array is under this reading, or None."""
     pairs = next(iter(parts.values())).shape[-1]
     if not 1 < pairs <= LARGEST:
         return None
@@ -186,7 +186,7 @@ def _chosen(number: float) -> tuple[float, ...]:
 
 
 def _angles(parts: Parts) -> Floats | None:
-    """The angles of position 1, so far as they can be read off; None if there are none."""
+    """The angles of position 1, as far as they can be read off; None if they cannot."""
     first = {name: table[1].astype(np.float64) for name, table in parts.items()}
     origin = {"cos": 1.0, "sin": 0.0}
     if any(np.abs(table[0] - origin[name]).max() > 1e-2 for name, table in parts.items()):

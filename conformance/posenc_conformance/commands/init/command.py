@@ -13,8 +13,8 @@ from posenc_conformance.errors import UserError
 def init(name: str, schemes: Sequence[str] = ()) -> Iterator[str]:
     """Write an adapter for a library into the current folder; what to say about it.
 
-    Raises UserError for a name that is none, a library that cannot be imported, a scheme that does
-    not exist, and a file that is there already.
+    Raises UserError for a name that no module can have, a library that cannot be imported, a scheme
+    that does not exist, and a file that is there already.
     """
     path = Path(f"{_stem(name)}_adapter.py")
     if path.exists():

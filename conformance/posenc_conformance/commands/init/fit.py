@@ -53,7 +53,7 @@ class Fit:
         return Subject(self.scheme, call, self.combination, (scope,), method, keywords)
 
     def error(self, arguments: Arguments, dtype: str | None = None, **options: Any) -> float:
-        """Largest error for these arguments; infinite if the shape, dtype or values are none.
+        """Largest error for these arguments; infinite if shape, dtype or values do not fit.
 
         Raises Misbehaviour if the call raises.
         """

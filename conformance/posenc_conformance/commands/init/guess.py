@@ -19,7 +19,7 @@ HINTS = {
     "alibi_bias": r"alibi|pos.*bias",
     "t5_bucket": r"bucket",
 }
-"""Calls that are tried, and names that speak for each."""
+"""Calls that are tried, and names that suggest each."""
 HELPERS = re.compile(r"^rotate_(half|every)|slice|interpolate|resample|resize")
 
 

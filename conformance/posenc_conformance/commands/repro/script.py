@@ -169,7 +169,7 @@ class Script:
 
 
 def _range(values: Array) -> str:
-    """Start, stop and step if the values are a range; empty text if they are none."""
+    """Start, stop and step if the values are a range; otherwise empty."""
     if values.ndim != 1 or values.size <= FEW or values.dtype.kind != "i":
         return ""
     first, second = int(values[0]), int(values[1])
