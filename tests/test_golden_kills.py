@@ -1,20 +1,16 @@
 """Each golden catches a mistake that no other golden of its group catches."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from posenc_conformance.checks.golden import golden_case
-from posenc_conformance.judge.arrays import DTYPES
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import Comparison, compare
-from posenc_conformance.judge.subject import EXACT
-from posenc_conformance.scheme_file.model import Golden, Scheme, Value
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
-from tests.golden_mistakes import MISTAKES
-from tests.golden_mistakes.common import Mistake
+from tests.killing import dtypes, group, killers, own_mistakes, own_name
 
 SCHEMES = {scheme.id: scheme for scheme in load_all()}
 GOLDENS = {
@@ -28,56 +24,30 @@ WITHOUT_RESULT = {"refuse"}
 """Values of optional conventions that promise an exception, which a golden cannot show."""
 
 
-def group(golden: Golden) -> tuple[str, str, tuple[tuple[str, Value], ...]]:
-    """What a golden shares with those that are claimed together with it."""
-    return golden.call, golden.combination, tuple(sorted(golden.options.items()))
-
-
-def others(scheme: Scheme, golden: Golden) -> Iterator[Golden]:
-    return (each for each in scheme.goldens if each is not golden and group(each) == group(golden))
-
-
-def dtypes(scheme: Scheme, golden: Golden, names: tuple[str, ...]) -> tuple[str, ...]:
-    dtype = scheme.calls[golden.call].dtype
-    return (dtype,) if dtype in EXACT else names
-
-
-def judged(scheme: Scheme, golden: Golden, mistake: Mistake, dtype: str) -> Comparison:
-    """The mistake's answer to a golden, compared with the printed truth."""
-    case = golden_case(scheme, golden, dtype)
-    output = np.asarray(mistake(case), dtype=np.float64)
-    assert output.shape == case.shape, f"the mistake gives {output.shape}, not {case.shape}"
-    return compare(case, output, case.terms)
-
-
-def test_every_golden_has_its_mistake() -> None:
-    named = {(scheme, golden) for scheme, mistakes in MISTAKES.items() for golden in mistakes}
-    assert named == set(GOLDENS)
-
-
 @pytest.mark.parametrize("key", GOLDENS, ids="::".join)
-def test_golden_catches_its_mistake(key: tuple[str, str]) -> None:
+def test_golden_alone_catches_a_mistake(key: tuple[str, str]) -> None:
     scheme, golden = GOLDENS[key]
-    mistake = MISTAKES[scheme.id][golden.id]
-    for dtype in dtypes(scheme, golden, ("float64", "float32")):
-        found = judged(scheme, golden, mistake, dtype)
-        assert not found.right, (
-            f"{scheme.path.name}::golden::{golden.id} does not catch {golden.kills!r} in {dtype}: "
-            f"the worst error is {found.worst:.3g} of its bound"
+    call, combination, options = group(golden)
+    chosen = "".join(f", {name}={value}" for name, value in options)
+    if golden.id not in killers(scheme):
+        pytest.fail(
+            f"{scheme.path.name}::golden::{golden.id} (of {call}, {combination}{chosen}) catches "
+            f"no mistake alone. A wrong miniature is missing which only it catches of its group: "
+            f"{golden.kills!r}, in tests/miniatures/wrong/{scheme.module_name}.py",
+            pytrace=False,
         )
 
 
-@pytest.mark.parametrize("key", GOLDENS, ids="::".join)
-def test_no_other_golden_catches_it(key: tuple[str, str]) -> None:
-    scheme, golden = GOLDENS[key]
-    mistake = MISTAKES[scheme.id][golden.id]
-    for other in others(scheme, golden):
-        for dtype in dtypes(scheme, other, tuple(DTYPES)):
-            found = judged(scheme, other, mistake, dtype)
-            assert found.right, (
-                f"{scheme.path.name}::golden::{other.id} too catches {golden.kills!r}, the mistake "
-                f"of {golden.id}: in {dtype}, at {found.index}, {found.got} for {found.expected}"
-            )
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
+def test_own_mistakes_are_needed(scheme: Scheme) -> None:
+    """Where a miniature is caught by the same golden alone, no other mistake need be kept."""
+    file = f"tests/golden_mistakes/{scheme.module_name}.py"
+    for golden in own_mistakes(scheme):
+        found = killers(scheme).get(golden, own_name(golden))
+        if (scheme.id, golden) not in GOLDENS:
+            pytest.fail(f"{file} is for {golden}, which is no golden", pytrace=False)
+        if found != own_name(golden):
+            pytest.fail(f"{file} need not have {golden}, which alone catches {found!r}", False)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
@@ -89,8 +59,9 @@ def test_kills_are_unique_within_their_group(scheme: Scheme) -> None:
 @pytest.mark.parametrize("key", GOLDENS, ids="::".join)
 def test_the_reference_passes(key: tuple[str, str]) -> None:
     scheme, golden = GOLDENS[key]
-    for dtype in dtypes(scheme, golden, tuple(DTYPES)):
-        found = judged(scheme, golden, lambda case: case.changed().truth, dtype)
+    for dtype in dtypes(scheme.calls[golden.call]):
+        case = golden_case(scheme, golden, dtype)
+        found = compare(case, np.asarray(case.changed().truth, dtype=np.float64), case.terms)
         assert found.right, f"{golden.id} rejects the reference in {dtype} at {found.index}"
 
 

@@ -1,14 +1,7 @@
-"""For each golden, the mistake that it alone of its group catches, as a small wrong variant.
+"""Mistakes that some goldens alone of their group catch and that no wrong miniature makes.
 
-One module per scheme, named as in Python; its ``MISTAKES`` has a function from a case to the wrong
-result in float64 for every golden's id.
+``common`` has those that any call may have. A scheme may have a module, named as in Python; its
+``MISTAKES`` have a function from a case to the wrong result in float64, by the golden's id. Most
+schemes need none: a wrong miniature in tests/miniatures/wrong is better, for the kit must then
+reject it as a whole.
 """
-
-from importlib import import_module
-
-from posenc_conformance.scheme_file.read import load_all
-from tests.golden_mistakes.common import Mistake
-
-MISTAKES: dict[str, dict[str, Mistake]] = {
-    scheme.id: import_module(f"{__name__}.{scheme.module_name}").MISTAKES for scheme in load_all()
-}

@@ -1,16 +1,10 @@
-"""The mistake that each golden of absolute and relative encodings together alone catches."""
+"""Mistakes with absolute and relative encodings together that no wrong miniature makes."""
 
 import numpy as np
 
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from tests.golden_mistakes.common import Mistake, base_ignored, power_of_two_from, right
-
-
-def first_column_for_all(case: Case) -> Array:
-    """The first head's biases for all heads."""
-    table = case.arguments["table"]
-    return case.changed(table=np.broadcast_to(table[:, :1], table.shape)).truth
+from tests.golden_mistakes.common import Mistake, power_of_two_from, right
 
 
 def without_table(case: Case) -> Array:
@@ -41,9 +35,7 @@ def heads_padded(case: Case) -> Array:
 
 
 MISTAKES: dict[str, Mistake] = {
-    "two-heads": first_column_for_all,
     "beyond-the-table": far_rows_without,
-    "base-500": base_ignored,
     "embeddings-of-zeros": zero_rows_without,
     "three-channels": heads_padded,
 }
