@@ -27,7 +27,7 @@ LOGARITHM = {
         "\n\nfrom": "\n\nimport numpy as np\n\nfrom",
     },
     "tests/miniatures/wrong/log_bias.py": {
-        "* distance": "* np.log1p(np.maximum(distance, 0))",
+        "* distance": "* np.log1p(distance)",
     },
 }
 """What the tutorial's scheme, -s ln(1 + d), has in the place of the skeleton's -s d."""
