@@ -23,12 +23,17 @@ NEED_JAX := equinox keras-hub
 EXTRAS := $(NEED_TORCH) $(NEED_JAX) onnx
 REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embedding-torch \
 	rotary-embedding-torch-half rotary-embedding-torch-xpos torch torchscale torchtune \
-	torchtune-phi3 transformers transformers-dynamic transformers-falcon transformers-gptj \
-	transformers-layers x-transformers
+	torchtune-models torchtune-phi3 transformers transformers-dynamic transformers-falcon \
+	transformers-gptj transformers-layers transformers-models x-transformers
 # What the tutorials show, judged by docs/examples/test_examples.py.
 EXAMPLES := jax triton
+IN_REAL := $(filter-out timm torchscale $(NEED_JAX),$(EXTRAS)) $(EXAMPLES)
+comma := ,
+space := $(subst ,, )
 
-IN_BROWSER := tests/test_browser.py tests/test_explorer_page.py
+# What is compiled, by compilers that not every machine has.
+COMPILED := tests/test_languages.py tests/test_cpp.py
+IN_BROWSER := tests/test_browser.py tests/test_explorer_page.py tests/test_reading.py
 QUICK := adapters damaged_data elementary failures fresh length practices \
 	recorded reference spec version workflows
 
@@ -37,7 +42,8 @@ export CHROMIUM ?= chromium
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 
-.PHONY: conformance test quick lint types records unit browser goldens real lowest cost chromium site \
+.PHONY: conformance test quick lint types records tests unit browser goldens real real-timm real-code \
+	real-length $(REAL:%=real-%) lowest cost chromium languages compilers scoreboard board site versions \
 	tag packages fresh clean
 
 # transformers-gptj needs what transformers needs.
@@ -51,7 +57,8 @@ cost:
 	@awk '$$1 == "$(IMPL)" { print "$(IMPL): about " $$2 " MB to download the first time;", \
 	"with the verdict it takes up to " $$3 " minutes." }' costs.txt
 
-test: lint types goldens unit browser conformance lowest real
+test: lint types goldens tests conformance
+	$(MAKE) --no-print-directory -j 2 --output-sync=recurse lowest real
 
 # In a minute on two cores: no browser, hardly a process of its own, no goldens, no miniatures.
 quick: lint types
@@ -75,17 +82,21 @@ records: $(VENV)/dev
 lowest: $(LOWEST)/kit
 	rm -rf $(LOWEST)/cache
 	$(AT_LOWEST) --impl=reference -q
-	$(AT_LOWEST) -q tests/test_plugin.py tests/test_cli.py
+	$(AT_LOWEST) -q -n auto tests/test_plugin.py tests/test_cli.py
 
 goldens: $(VENV)/dev
 	$(BIN)/posenc goldens --check
 
+# `unit` and `browser` in one run, so that the site is built once and no core waits.
+tests: $(VENV)/dev $(VENV)/torch chromium
+	$(BIN)/pytest -n auto --durations=50 $(COMPILED:%=--ignore=%)
+
 # Some of what posenc init and posenc repro are tried on is written in PyTorch.
 unit: $(VENV)/dev $(VENV)/torch
-	$(BIN)/pytest -n auto $(IN_BROWSER:%=--ignore=%)
+	$(BIN)/pytest -n auto --durations=50 $(IN_BROWSER:%=--ignore=%) $(COMPILED:%=--ignore=%)
 
 browser: $(VENV)/dev chromium
-	$(BIN)/pytest -n auto $(IN_BROWSER)
+	$(BIN)/pytest -n auto --durations=30 $(IN_BROWSER)
 
 chromium:
 	@command -v "$(CHROMIUM)" >/dev/null \
@@ -95,19 +106,55 @@ chromium:
 	"install it: install Chromium, or set CHROMIUM to the path of a browser built on it." >&2; \
 	exit 1; }
 
-define line
+# Beside `make test`, so that nobody needs three compilers to change a line of Python.
+languages: $(VENV)/dev compilers
+	$(BIN)/pytest -n auto $(COMPILED)
 
+compilers:
+	@{ command -v g++ && command -v rustc && command -v go && command -v javac \
+	&& command -v Rscript; } >/dev/null \
+	|| { $(APT) update && $(APT) install -y --no-install-recommends default-jdk-headless g++ \
+	golang-go r-base-core rustc; } \
+	|| { echo "This needs g++, rustc, go, javac and Rscript, and apt-get could not install them." >&2; \
+	exit 1; }
 
-endef
+# Every judge is a target, so that `make -j 2 real` has two of them at work; what takes longest is first.
+real: real-code $(REAL:%=real-%) real-timm real-length
 
-real: $(patsubst %,$(VENV)/%,$(filter-out timm $(NEED_JAX),$(EXTRAS)) $(EXAMPLES))
-	$(foreach name,$(REAL),$(call judge,$(name)) -q$(line)	)
+$(REAL:%=real-%): real-%: $(VENV)/real
+	$(call judge,$*) -q
+
+real-timm:
 	$(MAKE) --no-print-directory conformance IMPL=timm PYTEST_ADDOPTS=-q
-	$(BIN)/pytest -q docs/examples
+
+real-code: $(VENV)/real
+	$(BIN)/pytest -q docs/examples real
+
+real-length: $(VENV)/real
 	$(BIN)/python -m benchmarks.length --smoke
+
+# Judges what is out of date among the libraries of scoreboard/libraries.yaml, or ONLY these of them.
+scoreboard: $(VENV)/dev
+	nice $(BIN)/python -m scoreboard $(ONLY)
+
+# The same whether it is out of date or not, for the job of each week.
+board: $(VENV)/dev
+	$(BIN)/python -m scoreboard --all $(ONLY)
 
 site: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The site as one version beside the others, on the branch gh-pages: that of a tag REF is the latest,
+# any other is called dev. site-versions is what is published then. The page of a missing page is
+# looked for at the root, where no version is. PUSH=--push takes the branch to where it came from.
+NAMED = $(if $(filter v%,$(REF)),$(REF:v%=%),dev)
+MIKE = NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH" mike
+versions: $(VENV)/dev
+	$(MIKE) deploy $(PUSH) --allow-empty --update-aliases $(NAMED) $(if $(filter dev,$(NAMED)),,latest)
+	first=$$(git cat-file -e gh-pages:latest 2>/dev/null && echo latest || echo dev) \
+	&& $(MIKE) set-default $(PUSH) --allow-empty $$first \
+	&& rm -rf site-versions && mkdir site-versions && git archive gh-pages | tar -x -C site-versions \
+	&& cp site-versions/$$first/404.html site-versions/404.html
 
 # The tag that is published must be the version.
 tag:
@@ -125,7 +172,7 @@ fresh:
 	.ci/fresh
 
 clean:
-	rm -rf .venv .venv-timm $(LOWEST) site dist dist-spec
+	rm -rf .venv .venv-board .venv-timm $(LOWEST) site site-versions dist dist-spec
 
 $(VENV)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -151,6 +198,11 @@ $(VENV)/torch: $(VENV)/python
 	touch $@
 
 $(NEED_TORCH:%=$(VENV)/%) $(VENV)/triton: $(VENV)/torch
+
+# All of them at once: two installers must not write into one environment.
+$(VENV)/real: $(VENV)/torch $(VENV)/torchscale
+	$(INSTALL) -e '.[$(subst $(space),$(comma),$(strip $(IN_REAL)))]'
+	touch $(IN_REAL:%=$(VENV)/%) $@
 
 # torchscale pins old releases of libraries that what is judged of it does not import.
 $(VENV)/torchscale: $(VENV)/kit

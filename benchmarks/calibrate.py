@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.judging import checks, failing, forget, without_diagnosis
+from benchmarks.judging import checks, failing, without_diagnosis
 from benchmarks.results import table, write
 from tests.miniatures import right
 from tests.miniatures.styles import RIGHT
@@ -45,7 +45,7 @@ class Watched(Subject):
     def run(self, case: Case) -> Array:
         """The result, whose error is noted."""
         output = super().run(case)
-        self.errors.append(compare(case, output, case.terms).worst)
+        self.errors.append(compare(case, output).worst)
         return output
 
 
@@ -82,7 +82,6 @@ def measured(
             claim = watched(subject, dtype)
             some = [each for each in checks([claim], [claim.scheme]) if each.level != "robust"]
             failures = [found for check in some if (found := failing(check))]
-            forget()
             worst = max(claim.errors, default=0.0)
             place = (claim.scheme.id, claim.call.name, dtype)
             yield Worst(*place, worst, name, passed=not failures)

@@ -1,13 +1,25 @@
 """The catalogue in one table: what each scheme has, who claims it, and how exact the reference is.
 
-    python -m benchmarks.catalogue
+    python -m benchmarks.catalogue [--since REVISION]
 
 The worst error is in units in the last place of the scale, over the cases that the tests draw.
+
+With a revision it tells instead what each scheme consists of that came after it. The five files are
+those without which there is no scheme; with its page, claims, figures and more miniatures they are
+all that have the scheme's name. Others are files that were there before and were changed by the
+commit that added the scheme. Minutes are those from the authorship of the commit before it on its
+branch to that of this commit. Schemes of one commit, or of commits that follow at once, share them;
+work before is not in them; and there are none where a branch was put on top of later work.
 """
 
+import argparse
+import subprocess
 from collections import defaultdict
+from datetime import datetime
+from pathlib import Path
 
 import mpmath
+from benchmarks.results import table
 from tests.test_reference import drawn_cases, sampled_error
 
 from posenc_conformance import oracle
@@ -16,6 +28,15 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.scheme_file.read import load_all
 
+ROOT = Path(__file__).parent.parent
+KINDS = (".md", ".py", ".yaml")
+FIVE = (
+    "spec",
+    "reference/posenc/schemes",
+    "conformance/posenc_conformance/oracle",
+    "conformance/posenc_conformance/schemes",
+    "tests/miniatures/wrong",
+)
 HEAD = ("scheme", "goldens", "published", "invariants", "deviations", "combinations", "worst ulp")
 
 
@@ -40,8 +61,59 @@ def worst_errors() -> dict[str, float]:
     return worst
 
 
+def git(*words: str) -> list[str]:
+    """Lines that a git command prints."""
+    command = ["git", "-C", str(ROOT), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def files_of(id: str, tracked: list[Path]) -> list[Path]:
+    """Files that have the name of a scheme."""
+    return [path for path in tracked if path.stem.replace("_", "-") == id and path.suffix in KINDS]
+
+
+def lines(paths: list[Path]) -> int:
+    """How many lines files have together."""
+    return sum(len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in paths)
+
+
+def addition(id: str) -> tuple[str, str, int]:
+    """When a scheme was added, minutes since the commit before, and older files changed with it."""
+    (said,) = git("log", "--diff-filter=A", "--format=%H %P", "-1", "--", f"spec/{id}.yaml")
+    commit, parent = said.split()[:2]
+    here, before = (
+        datetime.fromisoformat(git("show", "-s", "--format=%aI", each)[0])
+        for each in (commit, parent)
+    )
+    changed = git("diff", "--diff-filter=M", "--name-only", parent, commit)
+    minutes = round((here - before).total_seconds() / 60)
+    return f"{here:%Y-%m-%d %H:%M}", str(minutes) if minutes >= 0 else "–", len(changed)
+
+
+def print_added(since: str) -> None:
+    """Files, lines and time of the schemes that a revision does not have."""
+    old = {Path(path).stem for path in git("ls-tree", "--name-only", since, "spec/")}
+    tracked = [Path(path) for path in git("ls-files")]
+    rows: list[tuple[object, ...]] = []
+    for scheme in load_all():
+        if scheme.id not in old:
+            every = files_of(scheme.id, tracked)
+            five = [path for path in every if str(path.parent) in FIVE]
+            added, minutes, others = addition(scheme.id)
+            rows.append((scheme.id, len(every), lines(every), lines(five), others, added, minutes))
+    head = ["scheme", "files", "lines", "lines of the five", "others", "added", "minutes"]
+    print(table(head, sorted(rows, key=lambda row: str(row[5]))))
+    print(f"\n{len(rows)} schemes were added")
+
+
 def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description="The catalogue in one table.")
+    parser.add_argument("--since", metavar="REVISION", help="what was added after a revision")
+    since = parser.parse_args().since
+    if since is not None:
+        print_added(since)
+        return
     claimed, worst = libraries(), worst_errors()
     print("|", " | ".join([*HEAD, "claimed by"]), "|")
     print("|" + "---|" * (len(HEAD) + 1))

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.judging import forget
 from benchmarks.results import table, write
 from tests.judging import diagnoses, failed, judge, schemes
 from tests.miniatures import right, wrong
@@ -62,7 +61,6 @@ def judged(number: int) -> Found:
     with np.errstate(all="ignore"):
         verdicts = judge(mistake())
         names = diagnoses(verdicts)
-    forget()
     named = mistake.named
     return Found(
         scheme=home(mistake.call),
@@ -82,7 +80,6 @@ def right_judged(number: int) -> tuple[str, bool]:
     """Scheme of a right miniature by its place in the list, and whether it is rejected."""
     with np.errstate(all="ignore"):
         rejected = bool(failed(judge(RIGHT[number]())))
-    forget()
     return right_home(number), rejected
 
 

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 import yaml
-from benchmarks.judging import LEVELS, checks, failing, forget, without_diagnosis
+from benchmarks.judging import LEVELS, checks, failing, without_diagnosis
 from benchmarks.mutation import Mutant, code_of, mutants
 from benchmarks.results import share, table, write
 
@@ -44,7 +44,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import bounds, error_ratio, informative
+from posenc_conformance.judge.error_model import error_ratio
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
@@ -212,10 +212,8 @@ class Compared(Subject):
         twin = replace(self, method=partial(getattr(Reference, self.call.name), None))
         true = twin.invoke(case, case.inputs)
         if output.tobytes() != true.tobytes():
-            bound = bounds(case, case.terms)
-            judged = informative(case, case.terms, bound)
             apart = np.abs(output.astype(np.float64) - true.astype(np.float64))
-            ratio = error_ratio(np.where(judged, apart, 0.0), bound)
+            ratio = error_ratio(np.where(case.judged, apart, 0.0), case.bound)
             self.seen.same = False
             self.seen.share = max(self.seen.share, float(ratio.max(initial=0.0)))
         return output
@@ -288,7 +286,6 @@ def judge(module: str, number: int, schemes: Sequence[Scheme]) -> Fate:
         return fate("raised", repr(error))
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        forget()
     return fate(survival(mutant, seen))
 
 
@@ -349,7 +346,6 @@ def reached_by(scheme: Scheme) -> dict[str, list[int]]:
             failing(check)
     finally:
         sys.settrace(None)
-        forget()
     return {module: sorted(found) for module, found in lines.items() if found}
 
 
@@ -536,11 +532,8 @@ def stale(fates: Sequence[Fate]) -> list[tuple[str, str, str]]:
     return sorted(reviewed().keys() - {fate.key for fate in fates if fate.survived})
 
 
-def merged(path: Path | None, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Results of some modules in the place of what a file has of them; the rest stays."""
-    if path is None or not path.exists():
-        return dict(found)
-    before = json.loads(path.read_text(encoding="utf-8"))
+def merged(before: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Results of some modules in the place of what a record has of them; the rest stays."""
     lists = {
         name: sorted(
             [each for each in before[name] if each["module"] not in found["modules"]] + found[name],
@@ -572,7 +565,9 @@ def main() -> None:
     if (given.scheme, given.module, given.sample) == (None, None, 1):
         for key in stale(fates):
             print("- listed as a survivor, but killed or gone:", *key)
-    write(given.write, merged(given.write, found) if given.module else found)
+    if given.module and given.write and given.write.exists():
+        found = merged(json.loads(given.write.read_text(encoding="utf-8")), found)
+    write(given.write, found)
 
 
 if __name__ == "__main__":

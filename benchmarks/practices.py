@@ -65,7 +65,7 @@ class Asked:
     def case(self, **arguments: Any) -> Case:
         """These arguments; raises OutOfReach where the claim does not cover them."""
         case = self.subject.case(arguments, self.dtype)
-        if not self.subject.covers(case, {}):
+        if not self.subject.covers(case):
             raise OutOfReach
         return case
 
@@ -128,7 +128,7 @@ def _published(asked: Asked) -> Iterator[Callable[[], bool]]:
     for item in scheme.published:
         if (item.call, item.combination) == (asked.call, asked.subject.combination.name):
             case = described(scheme, item, asked.dtype)
-            if asked.subject.covers(case, {}):
+            if asked.subject.covers(case):
                 yield partial(_as_printed, asked, item, case)
 
 
@@ -172,9 +172,7 @@ def _near(asked: Asked, case: Case) -> bool:
 
 def answerable(asked: Asked, case: Case) -> bool:
     """Whether the claim covers a case and the definition has an answer to it."""
-    chosen = case.conventions
-    options = {name: chosen[name] for name in asked.subject.call.options if name in chosen}
-    if not asked.subject.covers(case, options):
+    if not asked.subject.covers(case):
         return False
     try:
         return case.truth.shape == case.shape

@@ -21,6 +21,7 @@ from typing import Any
 from benchmarks.matrix import with_sums
 from benchmarks.mutants import merged as merged_mutants
 
+from posenc_conformance.files import write_whole
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
 
@@ -30,9 +31,11 @@ PARTS = (
     "spec/{id}.yaml",
     "reference/posenc/schemes/{module}.py",
     "conformance/posenc_conformance/schemes/{module}.py",
+    "conformance/posenc_conformance/schemes/{module}/*.py",
     "tests/miniatures/right/{module}.py",
     "tests/miniatures/wrong/{module}.py",
 )
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 Record = Mapping[str, Any]
 
 
@@ -40,8 +43,7 @@ def digest(scheme: Scheme) -> str:
     """Hash of the files of a scheme that measurements depend on."""
     found = hashlib.sha256()
     for part in PARTS:
-        path = ROOT / part.format(id=scheme.id, module=scheme.module_name)
-        if path.is_file():
+        for path in sorted(ROOT.glob(part.format(id=scheme.id, module=scheme.module_name))):
             text = path.read_text(encoding="utf-8")
             found.update((_code(text) if path.suffix == ".py" else text).encode())
     return found.hexdigest()[:16]
@@ -51,9 +53,7 @@ def _code(text: str) -> str:
     """What a module does, without its comments and docstrings."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
             del node.body[0]
     return ast.dump(tree)
 
@@ -94,7 +94,7 @@ def of_matrix(before: Record, found: Record, scheme: str) -> dict[str, Any]:
 
 def of_mutants(before: Record, found: Record, scheme: str) -> dict[str, Any]:
     """Mutants of the modules that the scheme alone needs."""
-    return merged_mutants(DATA / "mutants.json", found)
+    return merged_mutants(before, found)
 
 
 RECORDS: Mapping[str, Callable[[Record, Record, str], dict[str, Any]]] = {
@@ -107,24 +107,27 @@ RECORDS: Mapping[str, Callable[[Record, Record, str], dict[str, Any]]] = {
 
 
 def update(name: str, schemes: Sequence[Scheme], chosen: Sequence[str], whole: bool) -> None:
-    """Measure what is stale of one record, and write it."""
+    """Measure what is stale of one record; it is written after each scheme."""
     path = DATA / f"{name}.json"
     record: Record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    ids = [each for each in stale(record, schemes) if not chosen or each in chosen]
     if whole or not record:
-        record = measured(name, None)
-        ids = [scheme.id for scheme in schemes]
-    else:
-        for number, scheme in enumerate(ids, 1):
-            print(f"{name}: {scheme} ({number} of {len(ids)})", flush=True)
-            found = measured(name, scheme)
-            record = {**RECORDS[name](record, found, scheme), "versions": found["versions"]}
-    known = {scheme.id for scheme in schemes}
-    inputs = {id: hash for id, hash in record.get("inputs", {}).items() if id in known}
-    inputs |= {scheme.id: digest(scheme) for scheme in schemes if scheme.id in ids}
+        keep(path, measured(name, None), {scheme.id: digest(scheme) for scheme in schemes})
+        return
+    digests = {scheme.id: digest(scheme) for scheme in schemes}
+    known = {id: hash for id, hash in record.get("inputs", {}).items() if id in digests}
+    ids = [each for each in stale(record, schemes) if not chosen or each in chosen]
+    for number, scheme in enumerate(ids, 1):
+        print(f"{name}: {scheme} ({number} of {len(ids)})", flush=True)
+        found = measured(name, scheme)
+        known[scheme] = digests[scheme]
+        record = {**RECORDS[name](record, found, scheme), "versions": found["versions"]}
+        keep(path, record, known)
+
+
+def keep(path: Path, record: Record, inputs: Mapping[str, str]) -> None:
+    """Write a record, with the hashes of what it was made with."""
     text = json.dumps({**record, "inputs": inputs}, indent=1, sort_keys=True)
-    path.write_text(f"{text}\n", encoding="utf-8")
-    print(f"{name}: {len(ids)} of {len(schemes)} schemes measured")
+    write_whole(path, f"{text}\n")
 
 
 def measured(name: str, scheme: str | None) -> dict[str, Any]:

@@ -1,51 +1,125 @@
-"""What the kit costs: wall time, collection, plugin import and memory, each as a whole process.
+"""What the kit costs, each as a whole process, in units that other machines can be compared by.
 
-    python benchmarks/run.py [IMPL]
+    python -m benchmarks.run [IMPL]
+    python -m benchmarks.run --apart [IMPL [PATH ...]]
 
-Times are the best of three, beside an empty pytest run on the same machine.
+A unit is the processor time of adding 20 million whole numbers in a loop of Python, measured beside
+each figure. Only what runs on several cores is a ratio of wall times. The reference's arithmetic is
+compared with NumPy's plain formulas.
+
+With ``--apart`` only this is measured: the processor time of a run with the implementation in a
+process of its own, in units of one in the judge's process, in turns; of the files PATH alone, if
+given.
 """
 
-import resource
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.formulas import ratios
+from benchmarks.results import table
 
 HERE = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+ONE = """
+import numpy as np
+from posenc_conformance import claims
 
 
-def best(command: list[str], times: int = 3) -> float:
-    """Shortest wall time in seconds, in an empty folder."""
-    found = []
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(times):
-            start = time.perf_counter()
-            subprocess.run(command, cwd=folder, capture_output=True, check=False)
-            found.append(time.perf_counter() - start)
-    return min(found)
+class Adapter:
+    @claims("half", dtype="float32", base=10000.0)
+    def rope(self, x, positions):
+        half = x.shape[-1] // 2
+        angles = positions[..., None] * 10000.0 ** (-np.arange(half) / half)
+        a, b, c, s = x[..., :half], x[..., half:], np.cos(angles), np.sin(angles)
+        return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
+"""
+"""What somebody who tests one kernel writes."""
 
 
-def plugin_import_ms() -> float:
-    """Import of the plugin alone, pytest being there already."""
-    code = (
-        "import pytest, time; t = time.perf_counter(); import posenc_conformance.plugin; "
-        "print(1000 * (time.perf_counter() - t))"
+@dataclass(frozen=True)
+class Cost:
+    """Of a process."""
+
+    processor: float
+    """Seconds, its children's included."""
+    wall: float
+    peak: float
+    """Megabytes."""
+
+
+def unit() -> float:
+    """Processor seconds of one unit."""
+    start = time.process_time()
+    total = 0
+    for number in range(20_000_000):
+        total += number
+    return time.process_time() - start
+
+
+def cost(command: list[str], folder: Path) -> Cost:
+    """What a command costs in a folder, whatever it says."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True) for _ in range(5)]
-    return min(float(run.stdout) for run in runs)
+    _, _, used = os.wait4(process.pid, 0)
+    process.returncode = 0
+    wall = time.perf_counter() - start
+    return Cost(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
+
+
+def apart(impl: str, paths: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """What isolation costs: both kinds of runs in turns, so that a busy machine slows both."""
+    here, there = list[float](), list[float]()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "mine.py").write_text(ONE, encoding="utf-8")
+        for judged in ([*HERE, impl, *paths], [*HERE, "--impl=mine.py", "rope.yaml"]):
+            for _ in range(2):
+                here.append(cost([*judged, "--posenc-here"], folder).processor)
+                there.append(cost([*judged, "--posenc-apart"], folder).processor)
+    whole, mine = (sum(there[at : at + 2]) / sum(here[at : at + 2]) for at in (0, 2))
+    return [
+        ("run in a process of its own / in the judge's", f"{whole:.2f}"),
+        ("the same of one's own scheme", f"{mine:.2f}"),
+    ]
 
 
 def main() -> None:
-    impl = f"--impl={sys.argv[1] if len(sys.argv) > 1 else 'reference'}"
-    print(f"plugin import without --impl   {plugin_import_ms():8.1f} ms")
-    empty = best(HERE)
-    print(f"empty pytest run               {empty:8.2f} s")
-    collect = best([*HERE, impl, "--collect-only"])
-    print(f"collection, {impl:18} {collect:8.2f} s, {collect - empty:.2f} s above the empty run")
-    whole = best([*HERE, impl])
-    print(f"whole run, one process         {whole:8.2f} s")
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"peak memory                    {peak:8.0f} MB")
+    names = [each for each in sys.argv[1:] if each != "--apart"]
+    impl = f"--impl={names[0] if names else 'reference'}"
+    if "--apart" in sys.argv[1:]:
+        print(table(["what", "ratio"], apart(impl, names[1:])))
+        return
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "mine.py").write_text(ONE, encoding="utf-8")
+        mine = [*HERE, "--impl=mine.py"]
+        cost([*HERE, impl, "--collect-only"], folder)  # so that all bytecode is there
+
+        def measured(what: str, command: list[str]) -> Cost:
+            found = cost(command, folder)
+            rows.append((what, f"{found.processor / unit():.2f} units"))
+            return found
+
+        measured("empty run of pytest", HERE)
+        measured("collection of everything", [*HERE, impl, "--collect-only"])
+        path = measured("one scheme of one's own, float32", [*mine, "rope.yaml"])
+        marked = measured("the same, selected by -m", [*mine, "-m", "rope"])
+        rows.append(("-m rope / rope.yaml", f"{marked.processor / path.processor:.2f}"))
+        whole = measured("whole run", [*HERE, impl])
+        rows.append(("peak memory", f"{whole.peak:.0f} MB"))
+        two = cost([*HERE, impl, "-n", "2"], folder)
+        rows.append(("whole run, -n 2 / one process", f"{two.wall / whole.wall:.2f}"))
+    rows += apart(impl)
+    rows += [(what, f"{ratio:.2f}") for what, ratio in ratios()]
+    print(table(["what", "cost"], rows))
 
 
 if __name__ == "__main__":

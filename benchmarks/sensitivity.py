@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from benchmarks.judging import first_failure, forget, without_diagnosis
+from benchmarks.judging import first_failure, without_diagnosis
 from benchmarks.results import table, write
 
 import posenc
@@ -240,14 +240,12 @@ def smallest(asked: Asked, dtype: str, change: Change) -> int | None:
 
 def _detected(asked: Asked, dtype: str, change: Change, size: float) -> bool:
     found = first_failure(adapter(asked, dtype, change, size), [asked.scheme], silence_fails=False)
-    forget()
     return found is not None
 
 
 def _applies(asked: Asked, dtype: str, change: Change) -> bool:
     """Whether the call can be changed so, and is right if it is changed by nothing."""
     failed = first_failure(adapter(asked, dtype, change, 0.0), [asked.scheme], silence_fails=False)
-    forget()
     if failed is not None and not failed.raised:
         raise AssertionError(f"{asked.call.name}: no change, but {failed.text}")
     return failed is None  # else it is refused: no such argument, or positions that are not whole

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.judging import first_failure, forget, without_diagnosis
+from benchmarks.judging import first_failure, without_diagnosis
 from benchmarks.practices import LIBRARIES, USUAL, Asked, OutOfReach, Practice
 from benchmarks.results import share, table, write
 from tests.miniatures import right, wrong
@@ -61,7 +61,6 @@ def verdicts(make: Make, schemes: Sequence[Scheme]) -> dict[str, bool | None]:
     found: dict[str, bool | None] = {
         KIT: first_failure(make(), schemes, silence_fails=False) is not None
     }
-    forget()
     for practice in (*USUAL, *LIBRARIES):
         found[practice.name] = rejects(practice, make, schemes)
     own = [found[each.name] for each in LIBRARIES if found[each.name] is not None]

@@ -146,7 +146,6 @@
     for (const marked of document.querySelectorAll("[data-first]"))
       marked.removeAttribute("data-first")
     return violations
-      .filter(({ impact }) => ["serious", "critical"].includes(impact))
       .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) =>
         `axe ${id}: ${target.join(" ").replaceAll('[data-first=""]', "")}: ${failureSummary.split("\n").slice(1).join(";")}`))
   },

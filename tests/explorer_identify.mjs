@@ -1,29 +1,37 @@
 /**
- * What the explorer says of pasted texts: {"modules", "schemes", "texts"} as JSON on standard
- * input, a list of {"matches", "nearest"} on standard output; null for text without rows.
+ * What the explorer says of pasted texts: {"modules", "schemes", "models", "texts"} as JSON on
+ * standard input, a list of {"told", "matches", "nearest", "seconds"} on standard output; null for
+ * text without rows. Seconds are those of the processor.
  */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-const { modules, schemes, texts } = JSON.parse(readFileSync(0, "utf8"));
+const { modules, schemes, models, texts } = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(pathToFileURL(`${modules}/${name}.js`).href);
-const [{ identify }, { parse }, calls] = await Promise.all(
-  ["identify", "paste", "schemes/index"].map(load),
+const [{ explanations }, { parse }, calls] = await Promise.all(
+  ["answer", "paste", "schemes/index"].map(load),
 );
 
-const told = ({ call, combination, where, mistake, residual }) => ({
+const shown = ({ call, combination, where, mistake, residual, scheme }) => ({
   call,
   combination,
   where,
   mistake,
   residual,
+  scheme: scheme.id,
 });
 const answers = texts.map((text) => {
+  const begun = process.cpuUsage();
   const pasted = parse(text);
   if (pasted === null) {
     return null;
   }
-  const { matches, nearest } = identify(pasted, schemes, calls);
-  return { matches: matches.map(told), nearest: nearest && told(nearest) };
+  const { told, matches, nearest } = explanations(pasted, { schemes, models }, calls);
+  return {
+    told,
+    matches: matches.map(shown),
+    nearest: nearest && shown(nearest),
+    seconds: process.cpuUsage(begun).user / 1e6,
+  };
 });
 process.stdout.write(JSON.stringify(answers));

@@ -5,6 +5,7 @@ have, then those that tests/golden_mistakes/NAME.py makes for one scheme.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
@@ -52,7 +53,7 @@ class Suspect:
     def killed_by(self, scheme: Scheme, golden: Golden, dtype: str) -> bool:
         case = golden_case(scheme, golden, dtype)
         output = self.answer(case)
-        return output is None or not compare(case, output.astype(np.float64), case.terms).right
+        return output is None or not compare(case, output.astype(np.float64)).right
 
 
 def group(golden: Golden) -> Group:
@@ -83,6 +84,18 @@ def killers(scheme: Scheme) -> Mapping[str, str]:
                 wanted.remove(caught)
                 found[caught] = suspect.name
     return found
+
+
+@np.errstate(all="ignore")
+def wrong_miniature_caught(scheme: Scheme, golden: Golden) -> str:
+    """The first wrong miniature found that fails a golden within its claim; empty if none does."""
+    dtype = dtypes(scheme.calls[golden.call], WIDE)[0]
+    for suspect in _miniatures(scheme, group(golden)):
+        with suppress(Unanswered):
+            claimed = suspect.claims(golden_case(scheme, golden, dtype))
+            if claimed and suspect.killed_by(scheme, golden, dtype):
+                return suspect.name
+    return ""
 
 
 def _only_catcher(suspect: Suspect, scheme: Scheme, goldens: Sequence[Golden]) -> str | None:
@@ -123,7 +136,7 @@ def _miniatures(scheme: Scheme, key: Group) -> Iterator[Suspect]:
             yield Suspect(
                 miniature,
                 partial(_answer, subject, claimed),
-                partial(subject.covers, options=dict(options)),
+                subject.covers,
             )
 
 

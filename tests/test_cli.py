@@ -88,6 +88,7 @@ def check(id: str, verdict: str, worst: float = 0.5, **found: object) -> dict[st
         "horizon": None,
         "horizon_is_claim": None,
         "curve": [],
+        "left_out": "",
         "explanations": [],
         "message": "",
         **found,
@@ -98,7 +99,7 @@ def whole(checks: list[dict[str, object]], horizon: int = 1024) -> str:
     counts = ("passed", "failed", "known", "blocked", "silent")
     none = dict.fromkeys(counts, 0)
     row = check("", "passed", 0.5, horizon=horizon) | none
-    for name in ("id", "verdict", "level", "curve", "explanations", "message"):
+    for name in ("id", "verdict", "level", "curve", "left_out", "explanations", "message"):
         del row[name]
     return json.dumps(
         {
@@ -111,6 +112,7 @@ def whole(checks: list[dict[str, object]], horizon: int = 1024) -> str:
             "diagnoses": [],
             "checks": checks,
             "not_claimed": [],
+            "not_asked": {},
             "combinations_not_claimed": {},
         }
     )

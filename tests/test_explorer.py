@@ -77,6 +77,8 @@ def test_the_whole_run_passes_and_claims_every_export_in_every_combination() -> 
             "clipped((t - low)",
             "ramp-inverted",
         ),
+        ("masks.js", "allowed(k_len - q_len + i, key)", "allowed(i, key)", "queries-from-zero"),
+        ("schemes/xpos.js", "(downscale ? -1 : 1)", "1", "downscale-swapped"),
     ],
 )
 def test_one_broken_line_is_rejected_and_named(

@@ -5,6 +5,7 @@ import math
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +27,31 @@ COMBINATIONS: dict[str, dict[str, Any]] = {
 }
 
 
+def told(module: str) -> Any:
+    """What the build tells the page."""
+    hooks = str(CHECKOUT / "docs" / "_hooks")
+    code = f"import sys; sys.path.append({hooks!r}); import {module} as m; print(m.content())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
 @pytest.fixture(scope="session")
 def schemes() -> list[Any]:
     """What the build tells the page of the spec."""
-    hooks = str(CHECKOUT / "docs" / "_hooks")
-    code = f"import sys; sys.path.append({hooks!r}); import explorer_data as e; print(e.content())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    found: list[Any] = json.loads(done.stdout)["schemes"]
+    found: list[Any] = told("explorer_data")["schemes"]
     return found
 
 
-def identified(schemes: list[Any], *texts: str) -> list[Any]:
-    question = json.dumps({"modules": str(MODULES), "schemes": schemes, "texts": texts})
+@pytest.fixture(scope="session")
+def models() -> list[Any]:
+    """What it tells of models."""
+    found: list[Any] = told("model_data")
+    return found
+
+
+def identified(schemes: list[Any], *texts: str, models: Sequence[Any] = ()) -> list[Any]:
+    known = {"schemes": schemes, "models": models}
+    question = json.dumps({"modules": str(MODULES), "texts": texts, **known})
     done = subprocess.run(
         [NODE, SCRIPT], input=question, capture_output=True, text=True, check=True
     )
@@ -146,7 +160,7 @@ def test_other_schemes_are_named(schemes: list[Any]) -> None:
                 dtype=np.float32,
             )
         ),
-        "position_interpolation_frequencies": line(10000.0 ** -(np.arange(0, 64, 2) / 64)),
+        "deberta_bucket": line(posenc.deberta_bucket(np.arange(-300, 300))),
     }
     for call, answer in zip(texts, identified(schemes, *texts.values()), strict=True):
         assert call in {match["call"] for match in answer["matches"]}, (call, answer)
@@ -182,6 +196,28 @@ def test_wrong_angles_are_what_they_are(schemes: list[Any]) -> None:
         assert names(answer, "sinusoidal") == {"paper"}
         assert {match["mistake"] for match in answer["matches"]} == {mistake}
         assert all(match["where"].startswith("position 50,") for match in answer["matches"])
+
+
+def without_zeros(rows: npt.NDArray[np.float64]) -> str:
+    return json.dumps(np.round(rows, 6).tolist())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ", ".join(f"{value:.6f}" for value in np.sin(1.37 * np.arange(6400))),
+        " ".join(f"{1 - value / 6400:.8f}" for value in range(6400)),
+        without_zeros(np.random.default_rng(0).uniform(-1, 1, (80, 80))),
+        without_zeros(np.cos(np.outer(np.arange(100), 1e4 ** -(np.arange(64) / 64)))),
+        str(np.tril(np.ones((80, 80), dtype=np.bool_)).tolist()),
+    ],
+    ids=["one-line", "falling", "noise", "cosines", "mask"],
+)
+def test_6400_numbers_take_less_than_a_second(
+    schemes: list[Any], models: list[Any], text: str
+) -> None:
+    (answer,) = identified(schemes, text, models=models)
+    assert answer["seconds"] < 1
 
 
 @pytest.mark.parametrize("text", ["", "no numbers", "[1, 2], [1, 2, 3]", "float32"])

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
@@ -79,7 +81,10 @@ def test_the_page_begins_with_the_papers_table_and_checks_itself(page: Page) -> 
         for scheme in load_all()
         for golden in scheme.goldens
     )
-    expect(page.locator("#explorer-goldens")).to_contain_text(f"reproduced all {known} goldens")
+    told = page.locator("#explorer-goldens")
+    expect(told).to_be_empty()  # nobody has come near
+    told.evaluate("each => each.scrollIntoView()")
+    expect(told).to_contain_text(f"reproduced all {known} goldens")
 
 
 def test_another_scheme_changes_table_curve_numbers_and_picture(page: Page) -> None:
@@ -161,10 +166,66 @@ def test_a_view_can_be_linked(page: Page, browser: Browser) -> None:
     other.context.close()
 
 
-def test_an_address_of_nonsense_is_the_beginning(page: Page, address: str) -> None:
+def test_an_address_of_nonsense_is_the_beginning_and_says_so(page: Page, address: str) -> None:
     visit(page, f"{address}#scheme=nothing&layout=nowhere&row=-5&column=many&b.scheme=__proto__")
     expected = posenc.sinusoidal(range(8), 64)[:, :8]
     np.testing.assert_allclose(table(page), expected, rtol=1e-5, atol=1e-6)
+    unknown = page.locator("#explorer-unknown")
+    for part in (
+        "scheme=nothing",
+        "layout=nowhere",
+        "row=-5",
+        "column=many",
+        "b.scheme=__proto__",
+    ):
+        expect(unknown).to_contain_text(part)
+    page.get_by_label("Row", exact=True).fill("3")
+    expect(unknown).to_be_empty()
+    for understood in ("", "#identify", "#scheme=rope&layout=half&head_dim=8&row=2"):
+        visit(page, address + understood)
+        expect(unknown).to_be_empty()
+
+
+def test_the_selected_number_is_told_to_those_who_do_not_see_it(page: Page) -> None:
+    page.get_by_label("Row", exact=True).fill("3")
+    page.get_by_label("Column", exact=True).fill("1")
+    expect(page.get_by_role("status").filter(has_text="position 3, channel 1")).to_have_text(
+        f"position 3, channel 1: {posenc.sinusoidal([3], 64)[0, 1]:.6g}".replace("-", "−")
+    )
+
+
+@pytest.mark.parametrize(
+    ("scheme", "expected"),
+    [
+        ("causal-mask", posenc.causal_mask(32, 32)),
+        ("sliding-window", posenc.sliding_window(32, 32, 8)),
+        ("dilated-window", posenc.dilated_window(32, 32, 8, 2)),
+        ("chunked", posenc.chunked_mask(32, 32, 8)),
+        ("bigbird", posenc.bigbird_mask(32, 32, 4)),
+        ("fixed", posenc.fixed_mask(32, 32, 4, 1)),
+        ("strided", posenc.strided_mask(32, 32, 6)),
+        ("clipped-bias", posenc.clipped_bias(np.arange(-8.0, 9.0)[:, None], 32, 32)[0]),
+        ("kerple", posenc.kerple_bias(np.ones(1), np.full(1, 0.5), 32, 32)[0]),
+        ("sandwich", posenc.sandwich_bias(8, 32, 32, dim=64)[0]),
+        ("xpos", posenc.xpos(np.ones((64, 64)), np.arange(64))),
+        ("pope", posenc.pope_query(np.ones((64, 64)), np.arange(64), layout="half")),
+        ("embedding-sum", posenc.embedding_sum(np.tile([0.1, -0.1], (64, 32)), np.arange(64))),
+        ("concatenation", posenc.concatenation(np.ones((64, 16)), np.arange(64), 48)),
+        ("query-temperature", posenc.query_temperature(np.ones((64, 64)), np.arange(64), length=8)),
+        ("fourier-features", posenc.nerf(np.linspace(-1, 1, 64)[:, None], 6)),
+        ("deberta", posenc.deberta_bucket(np.arange(-600, 601))[None]),
+        ("relative-table-2d", posenc.relative_table_2d_rows(5, 5)),
+    ],
+)
+def test_the_numbers_shown_are_the_references(
+    page: Page, address: str, scheme: str, expected: npt.NDArray[Any]
+) -> None:
+    row, column = expected.shape[0] // 2, expected.shape[1] // 2
+    visit(page, f"{address}#scheme={scheme}&row={row}&column={column}")
+    shown = np.array(table(page))
+    top, left = min(row, len(expected) - 8), min(column, expected.shape[1] - 8)
+    part = expected[max(top, 0) :, left:][:8, :8].astype(np.float64)
+    np.testing.assert_allclose(shown, part, rtol=1e-5, atol=1e-6)
 
 
 def test_a_pasted_row_is_named(page: Page) -> None:
@@ -209,6 +270,7 @@ def test_every_scheme_and_call_is_shown(page: Page) -> None:
     titles = set()
     schemes = field(page, "Scheme").locator("option").evaluate_all("all => all.map(o => o.value)")
     assert set(schemes) == set(exported())
+    assert len(schemes) >= 30
     for scheme in schemes:
         field(page, "Scheme").select_option(scheme)
         several = field(page, "Call").count() == 1

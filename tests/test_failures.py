@@ -87,3 +87,81 @@ def test_a_pattern_names_distances_and_not_their_indices() -> None:
     wrong = case.truth + (distances < -10)
     told = pattern(case, wrong.astype(np.float64), KINDS["bucket"].axes)
     assert told.startswith("distance -300, -20")
+
+
+class NarrowsFloat64:
+    """A table in float32, whatever is asked."""
+
+    base = 10000.0
+
+    @claims("half", dtype=["float64", "float32"], head_dim=[8, 64])
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        found = posenc.rope(x, positions, base=base * self.base / 10000.0, layout="half")
+        return np.asarray(found, dtype=np.float32)
+
+
+class NarrowsAnotherBase(NarrowsFloat64):
+    base = 10001.0
+
+
+class WidensBfloat16:
+    """What is computed in float64 for bfloat16 stays there, and is wrong as well."""
+
+    @claims("half", dtype=["float32", "bfloat16", "float16"], head_dim=[8, 64])
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        if x.dtype.name != "bfloat16":
+            return np.asarray(posenc.rope(x, positions, base=base, layout="half"))
+        wide = x.astype(np.float64)
+        return np.asarray(posenc.rope(wide, positions + 1, base=base, layout="half"))
+
+
+class NarrowsAndMisturnsFar(NarrowsFloat64):
+    """Wrong in a dtype that is in order, where only drawn calls see it."""
+
+    @claims("half", dtype=["float64", "float32"], head_dim=[8, 64])
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        found = NarrowsFloat64.rope(self, x, positions, base=base)
+        return found if positions.size < 2 else found * np.float32(1.001)
+
+
+def verdicts_of(adapter: object, dtype: str) -> set[str]:
+    return {
+        str(each.verdict)
+        for each in judge(adapter, ["golden", "precision"])
+        if each.check.dtype == dtype
+    }
+
+
+def test_one_wrong_dtype_leaves_the_others_to_be_judged() -> None:
+    assert verdicts_of(NarrowsFloat64(), "float64") == {"blocked"}
+    assert verdicts_of(NarrowsFloat64(), "float32") == {"passed"}
+    drawn = judge(NarrowsFloat64(), ["invariant", "behaviour"])
+    assert {str(each.verdict) for each in drawn} == {"passed"}
+    drawn = judge(NarrowsAndMisturnsFar(), ["invariant"])
+    assert "failed" in {str(each.verdict) for each in drawn}
+
+
+def test_a_wider_dtype_leaves_the_others_to_be_judged() -> None:
+    assert verdicts_of(WidensBfloat16(), "bfloat16") == {"blocked"}
+    for dtype in ("float32", "float16"):
+        assert verdicts_of(WidensBfloat16(), dtype) == {"passed"}
+    (wrong,) = failed(judge(WidensBfloat16(), ["smoke", "golden", "invariant", "behaviour"]))
+    assert wrong.check.dtype == "bfloat16"
+    for words in ("returned float64; expected bfloat16", "wrong as well, even as bfloat16"):
+        assert words in wrong.text
+    assert "positions" in wrong.text.split("even as bfloat16")[1]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "words"),
+    [
+        (NarrowsFloat64, ["returned float32; expected float64", "right, as float32"]),
+        (NarrowsAnotherBase, ["returned float32; expected float64", "wrong as well", "base"]),
+    ],
+)
+def test_values_of_a_wrong_dtype_are_looked_at(adapter: type, words: list[str]) -> None:
+    (wrong,) = (
+        each for each in failed(judge(adapter(), ["smoke"])) if each.check.dtype == "float64"
+    )
+    for each in words:
+        assert each in wrong.text

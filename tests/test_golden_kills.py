@@ -10,7 +10,14 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
-from tests.killing import dtypes, group, killers, own_mistakes, own_name
+from tests.killing import (
+    dtypes,
+    group,
+    killers,
+    own_mistakes,
+    own_name,
+    wrong_miniature_caught,
+)
 
 SCHEMES = {scheme.id: scheme for scheme in load_all()}
 GOLDENS = {
@@ -38,6 +45,19 @@ def test_golden_alone_catches_a_mistake(key: tuple[str, str]) -> None:
         )
 
 
+@pytest.mark.parametrize("key", GOLDENS, ids="::".join)
+def test_a_wrong_miniature_fails_every_golden(key: tuple[str, str]) -> None:
+    """Not only a mistake that is made for goldens: an implementation that the kit judges whole."""
+    scheme, golden = GOLDENS[key]
+    if not wrong_miniature_caught(scheme, golden):
+        pytest.fail(
+            f"{scheme.path.name}::golden::{golden.id} fails none of the wrong miniatures that "
+            f"claim it. One that is wrong there is missing: {golden.kills!r}, in "
+            f"tests/miniatures/wrong/{scheme.module_name}.py",
+            pytrace=False,
+        )
+
+
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_own_mistakes_are_needed(scheme: Scheme) -> None:
     """Where a miniature is caught by the same golden alone, no other mistake need be kept."""
@@ -61,7 +81,7 @@ def test_the_reference_passes(key: tuple[str, str]) -> None:
     scheme, golden = GOLDENS[key]
     for dtype in dtypes(scheme.calls[golden.call]):
         case = golden_case(scheme, golden, dtype)
-        found = compare(case, np.asarray(case.changed().truth, dtype=np.float64), case.terms)
+        found = compare(case, np.asarray(case.changed().truth, dtype=np.float64))
         assert found.right, f"{golden.id} rejects the reference in {dtype} at {found.index}"
 
 

@@ -3,7 +3,9 @@
 import itertools
 import json
 import os
-from collections.abc import Callable
+import signal
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -132,6 +134,145 @@ REFUSED = {
         CLASS + "    def __init__(self): sys.exit('no GPU')\n    @claims('half')\n" + ROPE,
         "SystemExit: no GPU",
     ),
+    "base-that-is-nothing": (CLASS + "    @claims('half', base=0)\n" + ROPE, "base=0"),
+    "base-beyond-all": (
+        CLASS + "    @claims('half', base=10**400)\n" + ROPE,
+        "a number of at most",
+    ),
+    "base-near-the-largest": (CLASS + "    @claims('half', base=1e308)\n" + ROPE, "1e+308"),
+    "base-that-is-true": (CLASS + "    @claims('half', base=True)\n" + ROPE, "base=True"),
+    "base-complex": (CLASS + "    @claims('half', base=1j)\n" + ROPE, "base=1j"),
+    "base-of-lists": (CLASS + "    @claims('half', base=[[1e4]])\n" + ROPE, "base=[10000.0]"),
+    "base-of-a-dictionary": (CLASS + "    @claims('half', base={'a': 1})\n" + ROPE, "base='a'"),
+    "base-of-an-object": (CLASS + "    @claims('half', base=object())\n" + ROPE, "<object object"),
+    "no-head-dim": (CLASS + "    @claims('half', head_dim=[])\n" + ROPE, "no head_dim"),
+    "head-dim-as-text": (CLASS + "    @claims('half', head_dim='64')\n" + ROPE, "head_dim='64'"),
+    "head-dim-that-is-none": (CLASS + "    @claims('half', head_dim=None)\n" + ROPE, "=None"),
+    "head-dim-that-is-true": (CLASS + "    @claims('half', head_dim=True)\n" + ROPE, "=True"),
+    "head-dim-of-nothing": (CLASS + "    @claims('half', head_dim=0)\n" + ROPE, "head_dim=0"),
+    "head-dim-not-finite": (
+        CLASS + "    @claims('half', head_dim=float('nan'))\n" + ROPE,
+        "head_dim=nan",
+    ),
+    "head-dim-beyond-all": (CLASS + "    @claims('half', head_dim=10**30)\n" + ROPE, "at most"),
+    "max-position-of-none": (CLASS + "    @claims('half', max_position=None)\n" + ROPE, "=None"),
+    "max-position-that-is-true": (
+        CLASS + "    @claims('half', max_position=True)\n" + ROPE,
+        "=True",
+    ),
+    "max-position-not-finite": (
+        CLASS + "    @claims('half', max_position=float('nan'))\n" + ROPE,
+        "=nan",
+    ),
+    "max-position-infinite": (
+        CLASS + "    @claims('half', max_position=float('inf'))\n" + ROPE,
+        "=inf",
+    ),
+    "max-position-of-a-list": (
+        CLASS + "    @claims('half', max_position=[1, 2])\n" + ROPE,
+        "=[1, 2]",
+    ),
+    "dtype-of-no-letters": (CLASS + "    @claims('half', dtype='')\n" + ROPE, "dtype ''"),
+    "dtype-of-a-dictionary": (CLASS + "    @claims('half', dtype={})\n" + ROPE, "no dtype"),
+    "dtype-of-bytes": (CLASS + "    @claims('half', dtype=b'float32')\n" + ROPE, "b'float32'"),
+    "dtype-in-capitals": (CLASS + "    @claims('half', dtype='Float32')\n" + ROPE, "'Float32'"),
+    "dtype-object-of-numpy": (
+        CLASS + "    @claims('half', dtype=np.dtype('float32'))\n" + ROPE,
+        "dtype('float32')",
+    ),
+    "dtype-complex": (CLASS + "    @claims('half', dtype='complex64')\n" + ROPE, "'complex64'"),
+    "dtype-of-eight-bits": (
+        CLASS + "    @claims('half', dtype='float8_e4m3fn')\n" + ROPE,
+        "'float8_e4m3fn'",
+    ),
+    "name-that-is-a-number": (CLASS + "    @claims(3)\n" + ROPE, "no name of a combination"),
+    "name-that-is-none": (CLASS + "    @claims(None)\n" + ROPE, "no name of a combination"),
+    "name-of-bytes": (CLASS + "    @claims(b'half')\n" + ROPE, "no name of a combination"),
+    "name-of-no-letters": (CLASS + "    @claims('')\n" + ROPE, "claims '', an unknown"),
+    "name-with-a-blank": (CLASS + "    @claims(' half')\n" + ROPE, "' half'"),
+    "name-of-half-a-letter": (CLASS + "    @claims('\\ud800')\n" + ROPE, "\\ud800"),
+    "convention-that-is-none": (CLASS + "    @claims(layout=None)\n" + ROPE, "layout=None"),
+    "convention-of-bytes": (CLASS + "    @claims(layout=b'half')\n" + ROPE, "layout=b'half'"),
+    "no-convention": (CLASS + "    @claims(layout=[])\n" + ROPE, "no layout"),
+    "parameter-of-another-call": (CLASS + "    @claims('half', heads=8)\n" + ROPE, "'heads'"),
+    "when-that-is-true": (CLASS + "    @claims('half', when=True)\n" + ROPE, "no function"),
+    "when-that-is-a-class": (CLASS + "    @claims('half', when=int)\n" + ROPE, "no function"),
+    "masked-as-text": (CLASS + "    @claims('half', masked='yes')\n" + ROPE, "masked='yes'"),
+    "masked-where-nothing-is": (CLASS + "    @claims('half', masked=True)\n" + ROPE, "no mask"),
+    "claims-of-a-class": (
+        HEAD + CLAIMS + "@claims('half')\nclass Adapter:\n" + ROPE,
+        "something that is no function",
+    ),
+    "claims-of-a-number": (
+        HEAD + CLAIMS + "class Adapter:\n    rope = claims('half')(3)\n",
+        "something that is no function",
+    ),
+    "claims-of-a-function-in-c": (
+        HEAD + CLAIMS + "class Adapter:\n    rope = claims('half')(len)\n",
+        "len: @claims stands above something that keeps no attributes",
+    ),
+    "cached-property": (
+        CLASS
+        + "    @claims('half')\n    @functools.cached_property\n    def rope(self): return 1\n",
+        "property",
+    ),
+    "behind-a-dispatch": (
+        CLASS + "    @functools.singledispatchmethod\n    @claims('half')\n" + ROPE,
+        "lost",
+    ),
+    "claims-given-when-it-is-made": (
+        HEAD
+        + CLAIMS
+        + "class Adapter:\n    def __init__(self):\n"
+        + "        self.rope = claims('half')(lambda x, positions, *, base: x)\n",
+        "claims nothing",
+    ),
+    "abstract": (
+        HEAD
+        + CLAIMS
+        + "import abc\nclass Adapter(abc.ABC):\n    @claims('half')\n"
+        + ROPE
+        + "    @abc.abstractmethod\n    def other(self): ...\n",
+        "abstract",
+    ),
+    "needs-arguments": (
+        CLASS + "    def __init__(self, path): pass\n    @claims('half')\n" + ROPE,
+        "missing 1 required positional argument: 'path'",
+    ),
+    "made-of-nothing": (
+        CLASS + "    def __new__(cls): return None\n    @claims('half')\n" + ROPE,
+        "claims nothing",
+    ),
+    "refuses-attributes": (
+        CLASS
+        + "    def __getattribute__(self, name): raise OSError('no')\n    @claims('half')\n"
+        + ROPE,
+        "OSError: no",
+    ),
+    "descriptor-that-raises": (
+        HEAD
+        + CLAIMS
+        + "class Given:\n    def __get__(self, owner, kind): raise OSError('no device')\n"
+        + "given = claims('half')(lambda x, positions, *, base: x)\n"
+        + "Given.__posenc_claims__ = given.__posenc_claims__\ndel given\n"
+        + "class Adapter:\n    rope = Given()\n",
+        "OSError: no device",
+    ),
+    "empty-file": ("", "claims nothing"),
+    "file-with-nulls": ("x = 1\0\n", "null bytes"),
+    "file-of-tabs-and-blanks": ("class A:\n\tx = 1\n        y = 2\n", "TabError"),
+    "file-in-an-unknown-coding": ("# -*- coding: klingon -*-\n", "klingon"),
+    "file-nested-too-deep": (f"x = {'(' * 500}{')' * 500}\n", "too many nested"),
+    "imports-what-is-not-there": ("import no_such_torch\n", "no_such_torch"),
+    "imports-from-its-package": ("from . import x\n", "relative import"),
+    "warns-where-warnings-are-errors": (
+        "import warnings\nwarnings.simplefilter('error')\nwarnings.warn('old')\n",
+        "UserWarning: old",
+    ),
+    "stop-iteration-at-import": ("raise StopIteration\n", "StopIteration"),
+    "generator-exit-at-import": ("raise GeneratorExit\n", "GeneratorExit"),
+    "text-of-megabytes": ("raise ValueError('x' * 10**7)\n", "(10,000,012 characters)"),
+    "text-of-odd-letters": ("raise ValueError('\\ud800\\x1b[2J')\n", "\\ud800\\x1b[2J"),
 }
 
 
@@ -217,6 +358,83 @@ ACCEPTED = {
         + CLAIMS
         + "class Adapter:\n    helper = thing\n    @claims('half')\n"
         + ROPE,
+        ["rope half"],
+    ),
+    "bases-of-numpy": (
+        CLASS + "    @claims('half', base=np.array([1e4, 5e5]))\n" + ROPE,
+        ["rope half"],
+    ),
+    "bases-of-a-generator": (
+        CLASS + "    @claims('half', base=(each for each in [1e4]))\n" + ROPE,
+        ["rope half"],
+    ),
+    "one-name-twice": (CLASS + "    @claims('half', 'half')\n" + ROPE, ["rope half"]),
+    "head-dims-of-a-range": (
+        CLASS + "    @claims('half', head_dim=range(2, 10, 2))\n" + ROPE,
+        ["rope half"],
+    ),
+    "one-position": (CLASS + "    @claims('half', max_position=0)\n" + ROPE, ["rope half"]),
+    "lambda": (
+        HEAD + CLAIMS + "class Adapter:\n"
+        "    rope = claims('half')(lambda self, x, positions, *, base: x)\n",
+        ["rope half"],
+    ),
+    "partial": (
+        HEAD + CLAIMS + "def f(k, x, positions, *, base): return x\n"
+        "class Adapter:\n    rope = claims('half')(functools.partial(f, 1))\n",
+        ["rope half"],
+    ),
+    "object-that-can-be-called": (
+        HEAD + CLAIMS + "class Call:\n    def __call__(self, x, positions, *, base): return x\n"
+        "class Adapter:\n    rope = claims('half')(Call())\n",
+        ["rope half"],
+    ),
+    "cached": (CLASS + "    @claims('half')\n    @functools.lru_cache\n" + ROPE, ["rope half"]),
+    "cached-above": (
+        CLASS + "    @functools.lru_cache\n    @claims('half')\n" + ROPE,
+        ["rope half"],
+    ),
+    "slots": (CLASS + "    __slots__ = ()\n    @claims('half')\n" + ROPE, ["rope half"]),
+    "answers-to-every-name": (
+        CLASS
+        + "    def __getattr__(self, name): return lambda *a, **k: 0\n    @claims('half')\n"
+        + ROPE,
+        ["rope half"],
+    ),
+    "signature-that-is-none": (
+        CLASS + "    @claims('half')\n" + ROPE + "    rope.__signature__ = 3\n",
+        ["rope half"],
+    ),
+    "wraps-itself": (
+        CLASS + "    @claims('half')\n" + ROPE + "    rope.__wrapped__ = rope\n",
+        ["rope half"],
+    ),
+    "cannot-be-shown": (
+        CLASS + "    def __repr__(self): raise OSError\n    @claims('half')\n" + ROPE,
+        ["rope half"],
+    ),
+    "cannot-be-compared": (
+        CLASS + "    def __eq__(self, other): raise OSError\n    @claims('half')\n" + ROPE,
+        ["rope half"],
+    ),
+    "is-neither-true-nor-false": (
+        CLASS + "    def __bool__(self): raise OSError\n    @claims('half')\n" + ROPE,
+        ["rope half"],
+    ),
+    "byte-order-mark": ("\ufeff" + CLASS + "    @claims('half')\n" + ROPE, ["rope half"]),
+    "goes-elsewhere": (
+        "import os\nhere = os.getcwd()\nos.chdir('/')\nos.chdir(here)\n"
+        + CLASS
+        + "    @claims('half')\n"
+        + ROPE,
+        ["rope half"],
+    ),
+    "forgets-its-module": (
+        "import sys\ndel sys.modules[__name__]\n" + CLASS + "    @claims('half')\n" + ROPE,
+        ["rope half"],
+    ),
+    "module-that-raises": (
+        CLASS + "    @claims('half')\n" + ROPE + "def __getattr__(name): raise OSError\n",
         ["rope half"],
     ),
 }
@@ -325,6 +543,30 @@ def test_a_report_is_written_when_the_first_check_stops_the_run(
         assert json.loads(Path(pytester.path, "r.json").read_text())["summary"]["failed"] == 1
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What a shell starts in the background ignores SIGINT, and so do its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_run_reports_what_it_judged_and_is_not_green(
+    judge: Judge, pytester: pytest.Pytester, name: str
+) -> None:
+    kill = f"os.kill(os.getpid(), signal.{name})"
+    body = f"import os, signal; {kill} if x.shape[-1] == 80 else 0; return x"
+    result = judge("--posenc-report=r.json", source=MINE.replace("return x", body))
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["posenc: no verdict: the run was interrupted*checks did not run"])
+    report = json.loads(Path(pytester.path, "r.json").read_text())
+    assert report["interrupted"].startswith("KeyboardInterrupt")
+    assert report["checks"]
+    assert report["summary"]["not_selected"] > 0
+
+
 def test_a_report_replaces_nothing_but_a_report(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("x = 1\n")
     (tmp_path / "folder").mkdir()
@@ -357,6 +599,130 @@ def test_a_report_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Pa
     tmp_path.rmdir()
     assert "could not be written" in document.write({}, place)
     assert "could not be written" in document.write({}, Path("/dev/full"))
+
+
+MANY = {
+    "llama-head128-4k": ("x.shape[-1] == 128", "pytest.skip('no GPU')", "Skipped: no GPU"),
+    "gemma-head256": (
+        "x.shape[-1] == 256",
+        "pytest.exit('enough', returncode=0)",
+        "Exit: enough",
+    ),
+    "half-head80": ("x.shape[-1] == 80", "os._exit(0)", "SystemExit: os._exit(0)"),
+    "half-batch-unsorted": (
+        "x.ndim == 4",
+        "raise ValueError('\\ud800\\x1b[2J' + 'x' * 10**7)",
+        "ValueError: \\ud800\\x1b[2Jxxx",
+    ),
+    "half-d4-start": ("x.shape[0] == 3", "pytest.xfail('known')", "XFailed: known"),
+    "half-d2": (
+        "x.shape[-1] == 2",
+        "raise ValueError(os.fsdecode(b'\\xff'))",
+        "ValueError: \\udcff",
+    ),
+}
+"""What one adapter does in its calls: in which, what, and how it is told."""
+
+
+@pytest.mark.parametrize("options", [[], ["-n", "2"], ["--posenc-apart"]], ids=" ".join)
+def test_everything_that_an_adapter_can_raise_fails_its_check_alone(
+    judge: Judge, pytester: pytest.Pytester, options: list[str]
+) -> None:
+    lines = [f"        if {when}: {what}\n" for when, what, _ in reversed(MANY.values())]
+    right = (
+        "        half = x.shape[-1] // 2\n"
+        "        angles = np.outer(positions, 10000.0 ** (-np.arange(half) / half))\n"
+        "        a, b, c, s = x[..., :half], x[..., half:], np.cos(angles), np.sin(angles)\n"
+        "        return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)\n"
+    )
+    source = MINE.replace(" return x\n", f"\n        import os\n{''.join(lines)}{right}")
+    options = [*options, "--posenc-report=r.json"]
+    result = judge("rope.yaml::smoke", "rope.yaml::golden", *options, source=source)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    report = json.loads(Path(pytester.path, "r.json").read_text())
+    failed = {each["id"]: each for each in report["checks"] if each["verdict"] == "failed"}
+    for name, (_, _, words) in MANY.items():
+        told = failed.pop(f"rope.yaml::golden::{name}[float32]")["message"]
+        if not (name == "half-head80" and "--posenc-apart" in options):  # its process has ended
+            assert f"rope() raised {words}" in told
+        assert len(told) < 10_000
+    assert not failed
+    assert report["summary"]["passed"] > 0
+    shown = result.stdout.str()
+    assert "INTERNALERROR" not in shown
+    assert len(shown) < 50_000
+
+
+def test_what_another_thread_ends_is_not_green(judge: Judge) -> None:
+    body = "import os, threading; threading.Thread(target=os._exit, args=(0,)).start(); "
+    source = MINE.replace("return x", f"{body}import time; time.sleep(1); return x")
+    result = judge("-s", "rope.yaml::smoke", source=source)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stderr.fnmatch_lines(["os._exit(0) in a thread ended the run"])
+
+
+@pytest.mark.parametrize("where", ["folder", "addopts"])
+def test_own_tests_alone_are_not_taken_for_a_verdict(
+    judge: Judge, pytester: pytest.Pytester, where: str
+) -> None:
+    pytester.mkdir("tests")
+    Path(pytester.path, "tests", "test_own.py").write_text("def test_it(): pass\n")
+    if where == "addopts":
+        pytester.makeini("[pytest]\naddopts = tests\n")
+    result = judge(*(["tests"] if where == "folder" else []))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: no scheme file is in tests*", "hint: *"])
+
+
+def test_checks_that_an_unselected_smoke_check_blocks_are_not_green(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
+    wrong = MINE.replace("return x", "return None")
+    blocked = judge("rope.yaml::golden", source=wrong)
+    assert blocked.ret == pytest.ExitCode.TESTS_FAILED
+    assert blocked.parseoutcomes().keys() == {"blocked"}
+    blocked.stdout.fnmatch_lines(["*the smoke check fails: rope() returned None*"])
+    id = "rope.yaml::smoke::callable[rope-half-float32]"
+    entry = f"posenc-known-failures: 1\nfailures:\n- {{id: '{id}', reason: not written yet}}\n"
+    Path(pytester.path, "known.yaml").write_text(entry, encoding="utf-8")
+    known = judge("rope.yaml::golden", "--posenc-known=known.yaml", source=wrong)
+    assert known.ret == pytest.ExitCode.OK
+
+
+def test_known_failures_of_two_schemes_serve_a_run_of_one(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
+    slopes = "    @claims()\n    def alibi_slopes(self, heads): return None\n"
+    ids = (
+        "rope.yaml::smoke::callable[rope-half-float32]",
+        "alibi.yaml::smoke::callable[alibi_slopes-interpolated-float32]",
+    )
+    entry = f"posenc-known-failures: 1\nfailures:\n- {{ids: {list(ids)}, reason: unwritten}}\n"
+    Path(pytester.path, "known.yaml").write_text(entry, encoding="utf-8")
+    both = MINE.replace("return x", "return None") + slopes
+    result = judge("rope.yaml", "--posenc-known=known.yaml", source=both)
+    assert result.ret == pytest.ExitCode.OK, result.stderr.str()
+    assert result.parseoutcomes()["known"] == 1
+
+
+def test_ids_that_are_printed_can_be_selected(judge: Judge) -> None:
+    slow = CLASS + "    @claims()\n    def t5_bucket(self, relative_position, **_): return 0\n"
+    shown = judge("-v", "t5-bias.yaml::smoke", source=slow).stdout.str()
+    (id,) = {line.split(" ")[0] for line in shown.splitlines() if " FAILED " in line}
+    assert judge(id, source=slow).parseoutcomes() == {"failed": 1}
+
+
+def test_a_call_talks_to_the_terminal_where_nothing_is_captured(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
+    source = MINE.replace("return x", "print('turning', x.shape); breakpoint(); return x")
+    Path(pytester.path, "mine.py").write_text(source, encoding="utf-8")
+    result = pytester.run(
+        *(sys.executable, "-m", "pytest", "--impl=mine.py", "-s", "rope.yaml::smoke"),
+        stdin=b"p x.ndim + 40\nc\n",
+    )
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["*turning (2, 6, 8)*", "*(Pdb) 43*"])
 
 
 IDS = [f"rope.yaml::golden::half-d{size}[float32]" for size in (2, 4, 8)]

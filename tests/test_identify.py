@@ -1,5 +1,9 @@
 """posenc identify: what a saved table is."""
 
+import json
+import re
+import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,6 +145,7 @@ def test_a_rotary_cache_is_named_in_every_form(form: str, base: float) -> None:
     array = FORMS[form](*waves(base=base))
     narrow = array.astype(np.complex64 if form == "complex" else np.float32)
     found = answers(Table(narrow), schemes())[0]
+    assert len([each for each in found if not each.startswith("sinusoidal")]) == 1
     assert found[0].startswith("rope: ")
     assert f"base {base:g}" in found[0]
 
@@ -285,10 +290,6 @@ class Planted:
         path.write_bytes(b"PK no")
 
     @staticmethod
-    def two_arrays(path: Path) -> None:
-        np.savez(path, a=np.ones(9), b=np.ones(9))
-
-    @staticmethod
     def objects(path: Path) -> None:
         with path.open("wb") as file:
             np.save(file, np.array([{"a": 1}], dtype=object), allow_pickle=True)
@@ -321,7 +322,6 @@ class Planted:
         ("broken_archive", "npz"),
         ("damaged_member", "npz"),
         ("no_archive", "npz"),
-        ("two_arrays", "npz"),
         ("objects", "npy"),
         ("words", "npy"),
         ("far_too_large", "npy"),
@@ -364,3 +364,266 @@ def test_many_numbers_on_one_line_ask_for_no_large_scheme() -> None:
     found, otherwise = answers(Table(np.sin(np.arange(6400.0))), schemes())
     assert not found
     assert "shape" in otherwise
+
+
+def answered(array: Array) -> str:
+    """The first answer, or nothing."""
+    return next(iter(answers(Table(array), schemes())[0]), "")
+
+
+LLAMA_3: dict[str, Any] = {
+    "base": 5e5,
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
+GPT_OSS: dict[str, Any] = {
+    "base": 150000.0,
+    "factor": 32.0,
+    "original_max_position_embeddings": 4096,
+    "ramp": "untruncated",
+}
+
+
+def turned(frequencies: Array, rows: int = 40, longer: float = 1.0) -> tuple[Array, Array]:
+    angles = np.outer(np.arange(rows), frequencies)
+    return longer * np.cos(angles), longer * np.sin(angles)
+
+
+def test_numbers_name_the_model() -> None:
+    llama = posenc.llama3_frequencies(128, **LLAMA_3)
+    oss = posenc.yarn_frequencies(64, **GPT_OSS)
+    longer = 0.1 * np.log(32) + 1
+    for array, title in (
+        (llama, "Llama 3.1 8B"),
+        (turned(llama)[1], "Llama 3.1 8B"),
+        (np.concatenate(turned(llama), axis=1), "Llama 3.1 8B"),
+        (oss, "gpt-oss 20B"),
+        (np.concatenate([turned(oss, longer=longer)[0]] * 2, axis=1), "gpt-oss 20B"),
+        ((1e4 ** (-np.arange(64) / 64)), "Llama 2 7B"),
+    ):
+        assert title in answered(array.astype(np.float32))
+    assert "Llama 3.2" not in answered(llama.astype(np.float32))
+
+
+def test_both_models_are_told_where_the_numbers_fit_both() -> None:
+    narrow = turned(posenc.llama3_frequencies(128, **LLAMA_3), rows=60)[0]
+    found = answers(Table(narrow.astype(DTYPES["bfloat16"])), schemes())[0]
+    assert any("Llama 3.1 8B" in each for each in found)
+    assert any("Llama 3.2 3B" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "words"),
+    [
+        (
+            posenc.llama3_frequencies(64, **(LLAMA_3 | {"base": 7e4, "factor": 6.0})),
+            "llama3.*base 70000, factor 6.*8192",
+        ),
+        (
+            posenc.llama3_frequencies(128, **(LLAMA_3 | {"high_freq_factor": 8.0, "factor": 3.0})),
+            "llama3.*factor 3, high_freq_factor 8.*8192",
+        ),
+        (
+            posenc.yarn_frequencies(
+                96, base=1e6, factor=5.0, original_max_position_embeddings=4096
+            ),
+            "yarn.*base 1000000, factor 5,.*index.*4096",
+        ),
+        (
+            posenc.yarn_frequencies(
+                128, base=1e4, factor=4.0, original_max_position_embeddings=3000, ramp="untruncated"
+            ),
+            "yarn.*factor 4, a ramp from pair",
+        ),
+        (posenc.ntk_aware_frequencies(64, base=1e4, factor=4.0), "rope.*NTK-aware.*factor 4"),
+        (posenc.p_rope_frequencies(64, base=3e5, proportion=0.25), "p-rope.*300000.*0.25"),
+        (np.linspace(1, 128, 16) * np.pi, "evenly spaced.*from 1 π to 128 π"),
+        (777.0 ** (-np.arange(20) / 20), "rope.*base 777, rotary_dim 40"),
+    ],
+)
+def test_what_no_model_has_is_solved_for(frequencies: Array, words: str) -> None:
+    assert re.search(words, answered(np.asarray(frequencies, np.float32)))
+    both = np.stack(turned(np.asarray(frequencies), rows=200), axis=-1)
+    if np.abs(frequencies).max() <= 1:
+        assert re.search(words, answered(both.astype(np.float32)))
+
+
+def test_caches_with_another_start_or_form() -> None:
+    frequencies = 1e4 ** (-np.arange(32) / 32)
+    angles = np.outer(np.arange(7, 60), frequencies)
+    later = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+    assert "from position 7 on" in answered(later.astype(np.float32))
+    cos, sin = turned(frequencies)
+    matrices = np.stack([cos, -sin, sin, cos], axis=-1).reshape(40, 32, 2, 2)
+    for form, array in {
+        "matrices": matrices,
+        "a column for each position": np.concatenate([cos, sin], axis=1).T,
+        "angles": np.repeat(np.outer(np.arange(40), frequencies), 2, axis=1),
+        "each twice": np.repeat(frequencies, 2),
+        "cosines": np.broadcast_to(cos, (3, 40, 32)),
+    }.items():
+        found = answered(array.astype(np.float32))
+        assert found.startswith("rope: ")
+        assert form in found
+
+
+def test_mistaken_caches_are_named_with_their_mistake() -> None:
+    frequencies = 1e4 ** (-np.arange(32) / 32)
+    cos, sin = turned(frequencies)
+    assert "opposite sign" in answered(np.stack([cos, -sin], axis=-1).astype(np.float32))
+    places = np.arange(2000).astype(DTYPES["bfloat16"]).astype(np.float64)
+    rounded = np.cos(np.outer(places, frequencies)).astype(np.float32)
+    assert "positions in bfloat16" in answered(rounded)
+
+
+def test_buckets_rows_and_positions_are_named() -> None:
+    lag = np.arange(300)[:, None] - np.arange(300)
+    t5 = posenc.t5_bucket(-lag, num_buckets=32, max_distance=128)
+    assert "num_buckets 32, max_distance 128" in answered(t5)
+    deberta = posenc.deberta_bucket(lag, num_buckets=256, max_relative_positions=512)
+    assert answered(deberta[None]).startswith("deberta: ")
+    assert answered(posenc.relative_table_2d_rows(7, 7)).startswith("relative-table-2d: ")
+    assert answered(np.arange(5, 300)).startswith("position-ids: ")
+    grid = posenc.sincos_2d(6, 6, 32).astype(np.float32)
+    assert answered(grid).startswith("sincos-2d: ")
+    assert answered(np.concatenate([0 * grid[:1], grid])[None]).startswith("sincos-2d: ")
+    assert answered(posenc.alibi_bias(8, 1, 30, form="first-key")).startswith("alibi: ")
+
+
+def header_of(entries: dict[str, Any]) -> bytes:
+    text = json.dumps(entries).encode()
+    return len(text).to_bytes(8, "little") + text
+
+
+def test_safetensors_of_several_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "buffers.safetensors"
+    frequencies = (1e4 ** (-np.arange(32) / 32)).astype(np.float32).tobytes()
+    narrow = np.ones(4, DTYPES["bfloat16"]).tobytes()
+    entries = {
+        "__metadata__": {"format": "pt"},
+        "inv_freq": {"dtype": "F32", "shape": [32], "data_offsets": [0, 128]},
+        "norm": {"dtype": "BF16", "shape": [4], "data_offsets": [128, 136]},
+    }
+    path.write_bytes(header_of(entries) + frequencies + narrow)
+    assert main(["identify", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "inv_freq (32, float32)\n  rope: inverse frequencies" in shown
+    assert "norm (4, bfloat16)\n  every value is 1" in shown
+    assert main(["identify", str(path), "norm"]) == 1
+    assert main(["identify", str(path), "weight"]) == 2
+    assert "it has inv_freq, norm" in capsys.readouterr().err
+
+
+def test_of_many_arrays_those_of_positions_are_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.npz"
+    weights: dict[str, Any] = {f"layers.{i}.weight": np.full((2, 2), i) for i in range(30)}
+    np.savez(path, rotary=np.cos(np.arange(9)[:, None] / [1, 100]), **weights)
+    assert main(["identify", str(path)]) == 0
+    assert "weight" not in capsys.readouterr().out
+    np.savez(path, **weights)
+    assert main(["identify", str(path)]) == 2
+    assert "30 arrays" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff" * 20,
+        header_of({"a": {"dtype": "F32", "shape": [9], "data_offsets": [0, 4]}}) + b"1234",
+        header_of({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}) + b"12",
+        header_of({"a": {"dtype": "F32", "shape": [1]}}),
+    ],
+)
+def test_safetensors_that_are_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes
+) -> None:
+    path = tmp_path / "buffers.safetensors"
+    path.write_bytes(content)
+    assert main(["identify", str(path)]) == 2
+    assert "buffers.safetensors" in capsys.readouterr().err
+
+
+def archived(path: Path, pickled: bytes, numbers: bytes) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", pickled)
+        archive.writestr("archive/data/0", numbers)
+
+
+def tensor_pickle(shape: str, strides: str, storage: str = "FloatStorage") -> bytes:
+    """What torch writes for {"inv_freq": tensor}, in the oldest protocol, which is text."""
+    return (
+        "(dp0\nS'inv_freq'\nctorch._utils\n_rebuild_tensor_v2\n"
+        f"((S'storage'\nctorch\n{storage}\nS'0'\nS'cpu'\nI32\ntQI0\n{shape}{strides}I00\n"
+        "ccollections\nOrderedDict\n(tRtRs."
+    ).encode()
+
+
+def test_torch_archives_are_read_without_torch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "buffers.pt"
+    numbers = (1e4 ** (-np.arange(32) / 32)).astype(np.float32).tobytes()
+    archived(path, tensor_pickle("(I32\nt", "(I1\nt"), numbers)
+    assert main(["identify", str(path)]) == 0
+    assert "base 10000, rotary_dim 64" in capsys.readouterr().out
+    for wrong in (
+        tensor_pickle("(I33\nt", "(I1\nt"),
+        tensor_pickle("(I32\nt", "(I-1\nt"),
+        tensor_pickle("(I32\nI9\nt", "(I1\nt"),
+        tensor_pickle("(I32\nt", "(I1\nt", storage="Tensor"),
+        b"cos\nsystem\n(S'true'\ntR.",
+        b"(dp0\nS'a'\ncposix\nsystem\ns.",
+        b"junk",
+    ):
+        archived(path, wrong, numbers)
+        assert main(["identify", str(path)]) == 2
+        assert "buffers.pt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("tensor([[1.0000, 1.0000],\n        [0.5403, 0.9950],\n        [-0.4161, 0.9801]])", 0),
+        ("[[1.  1. ]\n [0.54030231 0.99500417]\n [-0.41614684 0.98006658]]", 0),
+        ("array([0, 1, 2, 3, 4, 5])", 0),
+        ("tensor([[1.0, 0.5], ..., [0.1, 0.2]])", 2),
+        ("[[1.0, 0.5], [0.1]]", 2),
+        ("[[1.0, 0.5]", 2),
+    ],
+)
+def test_what_python_prints(tmp_path: Path, text: str, code: int) -> None:
+    path = tmp_path / "printed.txt"
+    path.write_text(text, encoding="utf-8")
+    assert main(["identify", str(path)]) == code
+
+
+def test_six_thousand_numbers_take_less_than_two_seconds() -> None:
+    """Processor time, with whatever schemes and models must be read first."""
+    cos = turned(1e4 ** (-np.arange(32) / 32), rows=100)[0]
+    arrays = (np.repeat(cos, 2, axis=1), np.random.default_rng(0).normal(size=(80, 80)))
+    for array in arrays:
+        before = time.process_time()
+        answers(Table(array.astype(np.float32)), schemes())
+        assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([0.9, 0.5]),
+        np.array([0.9, 0.5, 0.25]),
+        np.arange(1.0, 9.0),
+        np.linspace(0.0, 1.0, 9),
+        np.sort(np.random.default_rng(0).uniform(size=32))[::-1],
+        np.random.default_rng(0).normal(size=(40, 64)),
+        np.tanh(np.random.default_rng(0).normal(size=(40, 32))),
+    ],
+)
+def test_what_is_no_cache_is_not_solved_for(array: Array) -> None:
+    found = answers(Table(array.astype(np.float32)), schemes())[0]
+    assert not any("rope" in each or "spaced" in each or "rotary" in each for each in found)

@@ -141,3 +141,31 @@ def test_schemes_restrict_what_is_looked_for(folder: Path) -> None:
     path = folder / "for_one_adapter.py"
     assert claimed(path).keys() == {"rope"}
     assert "# def alibi_bias(" in path.read_text(encoding="utf-8")
+
+
+def test_an_adapter_in_another_language_lies_beside_its_harness(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "my-kernels", "--language=rust"]) == 0
+    assert {each.name for each in folder.iterdir()} == {
+        "my_kernels_adapter.rs",
+        "posenc_harness.rs",
+    }
+    assert "rustc" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--language=cobol"], "rust"),
+        (["rope", "--language=c"], "takes no schemes"),
+        (["--language=go"], "exists"),
+    ],
+)
+def test_a_language_that_cannot_be_begun_is_one_message(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    (folder / "kernels_adapter.go").write_text("", encoding="utf-8")
+    assert main(["init", "kernels", *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert [each.name for each in folder.iterdir()] == ["kernels_adapter.go"]

@@ -38,7 +38,7 @@ def test_right_passes(make: Callable[[], object]) -> None:
 def whole(steps: type[Mistake]) -> object:
     """What wrong ones change a step of, claiming every combination."""
     call = next(scheme.calls[steps.call] for scheme in schemes() if steps.call in scheme.calls)
-    made = type(steps.__name__, (steps,), {"claimed": tuple(call.combinations)}, steps=True)
+    made = type(steps.__name__, (steps,), {"claimed": tuple(call.combinations)}, listed=False)
     return declared(made)()
 
 

@@ -119,8 +119,9 @@ def test_a_package_brings_schemes(own: Path, tmp_path: Path) -> None:
         ),
         ("secret_kit.py", "import", "import import", "secret_kit.py:"),
         ("secret.yaml", "title:", "titel:", "secret.yaml:1: the file: "),
+        ("secret.yaml", "    sha256:", "    # sha256:", "is not certified"),
     ],
-    ids=["no kit", "no function", "no sweep", "no invariant", "syntax", "schema"],
+    ids=["no kit", "no function", "no sweep", "no invariant", "syntax", "schema", "no hash"],
 )
 def test_a_half_made_scheme_breaks_only_itself(
     own: Path, tmp_path: Path, file: str, old: str | None, new: str | None, said: str

@@ -2,9 +2,13 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import records
+from benchmarks.field import BUGS, Bug
+from benchmarks.field.__main__ import SETS, counted, of_set
 from benchmarks.matrix import home, with_sums
 from benchmarks.mutants import parsed
 from benchmarks.records import by_name, by_row, digest, of_matrix, stale
@@ -17,6 +21,7 @@ from tests.miniatures.styles import RIGHT
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
+LISTS = ("allowed", "equivalent", "holes")
 SUMS = ("all", "classes", "right", "schemes")
 
 
@@ -35,6 +40,33 @@ def test_the_matrix_has_every_miniature() -> None:
     counts = {scheme: group["wrong"] for scheme, group in data["schemes"].items()}
     assert counts == wrong_of_each_scheme(), "run make records"
     assert sum(data["right"].values()) == len(RIGHT), "run make records"
+
+
+def test_the_independent_bench_has_every_bug() -> None:
+    data = recorded("field")
+    names = [each.name for each in BUGS]
+    assert len(set(names)) == len(names)
+    for tried in ("first", "now"):
+        some = data[tried]["bugs"]
+        assert [each["bug"] for each in some] == names, "run python -m benchmarks.field --write"
+        assert data[tried]["counts"] == {name: counted(of_set(some, name)) for name in SETS}
+
+
+def test_the_independent_bench_is_of_many_threads() -> None:
+    threads = [each.thread for each in BUGS if each.thread]
+    assert len(set(threads)) == len(threads) >= 60
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_right_names_of_the_independent_bench_are_those_of_the_spec(bug: Bug) -> None:
+    known = {
+        deviation.id
+        for scheme in load_all()
+        for deviation in scheme.deviations
+        if bug.call in deviation.calls
+    }
+    assert {part for name in bug.right for part in name.split("+")} <= known
+    assert bug.meaning.endswith(".")
 
 
 def test_the_comparison_has_every_miniature() -> None:
@@ -82,3 +114,42 @@ def test_a_scheme_is_stale_when_one_of_its_files_has_changed() -> None:
 )
 def test_results_name_the_versions_that_gave_them(name: str) -> None:
     assert {"python", "numpy", "posenc"} <= set(recorded(name)["versions"])
+
+
+def test_one_scheme_after_the_other_is_brought_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was measured before stays, and so does what is known of the files that it came from."""
+    schemes = load_all()[:3]
+    row = {"module": "m", "line": 1, "change": "c"}
+
+    def one(name: str, scheme: str | None) -> dict[str, Any]:
+        found = {"modules": {f"posenc.{scheme}": {"golden": 1}}, "versions": {}}
+        return found | {part: [{**row, "module": scheme}] for part in LISTS}
+
+    empty: dict[str, Any] = {"modules": {}, "versions": {}, **{part: [] for part in LISTS}}
+    (tmp_path / "mutants.json").write_text(json.dumps(empty), encoding="utf-8")
+    monkeypatch.setattr(records, "DATA", tmp_path)
+    monkeypatch.setattr(records, "measured", one)
+    records.update("mutants", schemes, [schemes[0].id], False)
+    records.update("mutants", schemes, [], False)
+    data = json.loads((tmp_path / "mutants.json").read_text(encoding="utf-8"))
+    assert set(data["modules"]) == {f"posenc.{scheme.id}" for scheme in schemes}
+    assert all(len(data[part]) == len(schemes) for part in LISTS)
+    assert stale(data, schemes) == []
+
+
+@pytest.mark.parametrize("name", ["matrix", "today", "sensitivity", "calibrate"])
+def test_bringing_a_scheme_up_to_date_forgets_no_other(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schemes, before = load_all(), recorded(name)
+    known = {scheme.id: digest(scheme) for scheme in schemes}
+    old = json.dumps({**before, "inputs": {**known, "rope": "older"}})
+    (tmp_path / f"{name}.json").write_text(old, encoding="utf-8")
+    monkeypatch.setattr(records, "DATA", tmp_path)
+    monkeypatch.setattr(records, "measured", lambda *_: before)
+    records.update(name, schemes, [], False)
+    data = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
+    assert data.keys() == before.keys()
+    assert data["inputs"] == known

@@ -1,5 +1,6 @@
 """The reference against the oracle: at most one unit in the last place of the scale."""
 
+import inspect
 import operator
 from collections.abc import Iterator
 from typing import Any, cast
@@ -263,3 +264,68 @@ def test_deberta_buckets_at_whole_logarithms(buckets: int, limit: int) -> None:
         distance, num_buckets=buckets, max_relative_positions=limit, far="growing"
     )
     assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize("leading", [(0,), (3, 0), (0, 4)])
+def test_no_rows_give_no_rows(leading: tuple[int, ...]) -> None:
+    rotated = posenc.rope(np.zeros((*leading, 8)), np.arange(leading[-1]))
+    assert rotated.shape == (*leading, 8)
+    assert posenc.sinusoidal(np.arange(0), 8).shape == (0, 8)
+
+
+def test_defaults_of_the_reference_are_those_of_the_spec() -> None:
+    """A claim that does not mention a convention means what a call without the keyword does."""
+    for scheme in all_schemes():
+        for call in scheme.calls.values():
+            given = inspect.signature(getattr(posenc, call.name)).parameters
+            for name, axis in scheme.conventions.items():
+                known = {each.conventions.get(name) for each in call.combinations.values()}
+                if name in given and axis.default in known - {None}:
+                    assert given[name].default == axis.default, (call.name, name)
+
+
+def test_rotary_schemes_have_one_default_layout() -> None:
+    rotary = [scheme for scheme in all_schemes() if "half" in _layouts(scheme)]
+    assert len(rotary) > 10
+    for scheme in rotary:
+        assert scheme.conventions["layout"].default == "interleaved", scheme.id
+
+
+def _layouts(scheme: Scheme) -> list[object]:
+    return list(scheme.conventions["layout"].values) if "layout" in scheme.conventions else []
+
+
+HEADS = lattice((2, 5, 12))
+HERE = np.array([0, 1, 70, 4000, 131071])
+UNSCALED = {
+    "dynamic_ntk": {"factor": 1.0, "original_max_position_embeddings": 4096, "length": 4096},
+    "llama3": {
+        "factor": 1.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    },
+    "ntk_aware": {"factor": 1.0},
+    "p_rope": {"proportion": 1.0},
+    "position_interpolation": {"factor": 1.0},
+    "yarn": {"factor": 1.0, "original_max_position_embeddings": 4096},
+}
+
+
+@pytest.mark.parametrize("call", UNSCALED)
+def test_a_scaling_by_one_is_rope(call: str) -> None:
+    scaled = getattr(posenc, call)(HEADS, HERE, base=10000.0, **UNSCALED[call])
+    assert np.array_equal(scaled, posenc.rope(HEADS, HERE))
+
+
+def test_factors_and_axes_that_change_nothing_are_rope() -> None:
+    rope, ones = posenc.rope(HEADS, HERE), np.ones(6)
+    longrope = posenc.longrope(
+        HEADS, HERE, ones, ones, factor=1.0, original_max_position_embeddings=4096
+    )
+    assert np.array_equal(longrope, rope)
+    assert np.array_equal(posenc.m_rope(HEADS, np.stack([HERE] * 3), [2, 2, 2]), rope)
+    assert np.array_equal(posenc.axial_rope(HEADS, HERE[None], [12]), rope)
+    angles = HERE[:, None] * posenc.position_interpolation_frequencies(12, factor=1.0)
+    turned = posenc.rope_apply(HEADS, np.cos(angles), np.sin(angles))
+    assert np.allclose(turned, rope, atol=1e-9)

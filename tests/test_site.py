@@ -1,13 +1,16 @@
 """The site: built strictly, complete, and without a request to any other host."""
 
+import gzip
 import hashlib
 import json
 import re
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,8 +23,13 @@ from tests.building import CHECKOUT, built
 
 sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
 
+import cards
+import described
 import findings
+import notation
+import search_index
 import sections
+import symptom_blocks
 from references import arxiv_id, references
 
 SCHEMES = load_all()
@@ -148,6 +156,7 @@ def test_every_formula_is_mathml(pages: list[Page], site: Path) -> None:
     for source in (CHECKOUT / "docs").rglob("*.md"):
         text = re.sub(r"```.*?```", "", source.read_text(encoding="utf-8"), flags=re.S)
         written += len(re.findall(r"\\\(|\\\[", text))
+    written += sum(len(notation.formulas(block())) for block in notation.BLOCKS.values())
     assert written > 50
     assert sum(page.formulas for page in pages) == written
     for page in pages:
@@ -262,3 +271,133 @@ def test_a_finding_needs_its_library_and_version(tmp_path: Path) -> None:
     path.write_text("# Somebody found this.\nfailures: []\n", encoding="utf-8")
     with pytest.raises(PluginError, match=r"someone\.yaml must begin with a comment"):
         findings.judged(path)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)
+def test_every_known_mistake_is_in_the_index_of_symptoms(scheme: Scheme, site: Path) -> None:
+    index = Page(site / "which-mistake" / "index.html")
+    for deviation in scheme.deviations:
+        places = symptom_blocks.addresses()[scheme.id, deviation.id]
+        assert places, deviation.id
+        assert set(places) <= set(index.ids), deviation.id
+        text = index.path.read_text(encoding="utf-8")
+        assert f'href="../schemes/{scheme.id}/#{deviation.id}"' in text, deviation.id
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda raw: raw.pop("gradients"), "no symptom fits .*backward-is-forward"),
+        (lambda raw: raw["cache"]["match"]["ids"].append("nothing"), "cache: nothing"),
+        (lambda raw: raw["cache"].pop("cure"), "cache: .*cure"),
+    ],
+    ids=["left-out", "idle", "incomplete"],
+)
+def test_a_wrong_index_of_symptoms_is_refused(
+    change: Callable[[Any], object], found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = yaml.safe_load(symptom_blocks.FILE.read_text(encoding="utf-8"))
+    for each in raw.values():
+        if found.startswith("no symptom"):
+            each["match"].pop("classes", None)
+    change(raw)
+    path = tmp_path / "symptoms.yaml"
+    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    monkeypatch.setattr(symptom_blocks, "FILE", path)
+    symptom_blocks.symptoms.cache_clear()
+    try:
+        with pytest.raises(PluginError, match=found):
+            symptom_blocks.symptoms()
+    finally:
+        symptom_blocks.symptoms.cache_clear()
+
+
+DESCRIPTION = re.compile(r'<meta name="description" content="([^"]*)">')
+
+
+def test_every_page_describes_itself(pages: list[Page]) -> None:
+    said: dict[str, Path] = {}
+    for page in pages:
+        text = page.path.read_text(encoding="utf-8")
+        (description,) = DESCRIPTION.findall(text)
+        assert 20 < len(description) <= 2 * described.LONGEST, (page.path, description)
+        assert f'<meta property="og:description" content="{description}">' in text, page.path
+        assert said.setdefault(description, page.path) == page.path, (description, page.path)
+
+
+def test_descriptions_are_whole_sentences_where_there_is_room() -> None:
+    long = "word " * 100
+    assert described.shortened("Short.") == "Short."
+    assert described.shortened(
+        f"A first sentence of a hundred letters, {'x' * 60}. {long}"
+    ).endswith("x.")
+    assert described.shortened(long).endswith("word …")
+    assert len(described.shortened(long)) <= described.LONGEST
+
+
+LIGHT = 250_000
+"""Bytes, compressed, that the search index and the first visit may have."""
+PAGE_LIGHT = 130_000
+"""Bytes, compressed, that any page may have without what it loads."""
+
+
+def test_no_page_is_heavy(site: Path) -> None:
+    weights = {path: len(gzip.compress(path.read_bytes())) for path in site.rglob("*.html")}
+    assert {path: weight for path, weight in weights.items() if weight > PAGE_LIGHT} == {}
+
+
+def test_search_index_is_light_and_the_themes_is_empty(site: Path) -> None:
+    index = (site / search_index.ADDRESS).read_bytes()
+    assert len(gzip.compress(index)) <= LIGHT
+    assert json.loads((site / search_index.THEME_INDEX).read_text(encoding="utf-8"))["docs"] == []
+
+
+def test_first_visit_is_light(site: Path) -> None:
+    """The page and all that it names; what scripts fetch is counted in the browser."""
+    home = Page(site / "index.html")
+    files = [site / "index.html", *(site / name for name in home.loads)]
+    assert any(each.suffix == ".js" for each in files)
+    assert sum(len(gzip.compress(each.read_bytes())) for each in files) <= LIGHT
+
+
+def test_prose_is_what_is_searched() -> None:
+    html = (
+        '<h1 id="top">Top<a class="headerlink">¶</a></h1><p>Said <code>here</code>.</p>'
+        "<pre>code</pre><table><tr><td>cell</td></tr></table>"
+        '<details><summary>More</summary><h3 id="deep">Deep</h3><p>folded</p></details>'
+        '<h2 id="next">Next</h2><p>Then <span class="arithmatex">\\(x\\)</span>.<br>End</p>'
+    )
+    assert search_index.sections(html) == [
+        ("", "Top", "Said here ."),
+        ("deep", "Deep", ""),
+        ("next", "Next", "Then . End"),
+    ]
+
+
+def test_themes_worker_is_replaced_or_the_build_fails() -> None:
+    theirs = '{"search": "../assets/javascripts/workers/search.a1b2.min.js"}'
+    assert search_index.named("page.md", theirs) == '{"search": "../assets/search/worker.js"}'
+    with pytest.raises(PluginError, match="0 times"):
+        search_index.named("page.md", "{}")
+
+
+def test_reference_comes_last_and_folded(site: Path) -> None:
+    for scheme in SCHEMES:
+        text = (site / "schemes" / scheme.id / "index.html").read_text(encoding="utf-8")
+        before, mark, after = text.partition('<p class="reference-begins">')
+        assert mark, scheme.id
+        for each in scheme.deviations:
+            assert f'id="{each.id}"' in after, (scheme.id, each.id)
+        assert "golden reference" not in before, scheme.id
+
+
+def test_pages_lead_to_the_one_before_and_the_next(site: Path) -> None:
+    text = (site / "schemes" / "alibi" / "index.html").read_text(encoding="utf-8")
+    assert re.search(r'<link rel="prev" href="[^"]*t5-bias/"', text)
+    assert re.search(r'href="[^"]*clipped-bias/"[^>]*aria-label="Next: ', text)
+
+
+def test_a_card_shows_the_title() -> None:
+    short, long = cards.drawn("RoPE"), cards.drawn("A title of many words " * 9)
+    assert short.size == long.size == cards.SIZE
+    assert short.tobytes() != long.tobytes() != cards.drawn("").tobytes()

@@ -1,11 +1,15 @@
 """Scheme files: the schema, errors that say where, and drift."""
 
 import json
+import math
+import re
 import shutil
 from pathlib import Path
 
 import jsonschema
+import ml_dtypes
 import mpmath
+import numpy as np
 import pytest
 import yaml
 
@@ -27,6 +31,21 @@ def test_scheme_files_obey_the_published_schema(name: str) -> None:
     jsonschema.Draft7Validator.check_schema(schema)
     raw = yaml.safe_load((folder() / f"{name}.yaml").read_text(encoding="utf-8"))
     jsonschema.validate(raw, schema)
+
+
+@pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
+def test_what_narrow_dtypes_cost_is_their_unit_roundoff(scheme: Scheme) -> None:
+    """The largest relative error of rounding any number to a dtype that the words may mean."""
+    numbers = np.linspace(1, 2, 2**14 + 1)
+    largest = {
+        round(math.log2(np.abs(numbers.astype(dtype).astype(np.float64) / numbers - 1).max()))
+        for dtype in (ml_dtypes.bfloat16, np.float16)
+    }
+    for deviation in scheme.deviations:
+        for said in re.findall(
+            r"elative errors up to 2\^(-\d+)(?: or 2\^(-\d+))?", deviation.effect
+        ):
+            assert {int(power) for power in said if power} <= largest, deviation.id
 
 
 def test_the_schema_has_the_kinds_that_the_kit_has() -> None:

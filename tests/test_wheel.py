@@ -5,6 +5,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+from posenc_conformance.commands.export.command import SCHEMA as VECTORS_SCHEMA
+from posenc_conformance.commands.init.languages import LANGUAGES
 from posenc_conformance.scheme_file.read import SCHEMA_NAME, paths
 
 ROOT = Path(__file__).parents[1]
@@ -18,10 +20,13 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(unpacked)
     kit = unpacked / "posenc_conformance"
-    for name in [SCHEMA_NAME, *(path.name for path in paths())]:
+    for name in [SCHEMA_NAME, VECTORS_SCHEMA, *(path.name for path in paths())]:
         assert (kit / "spec" / name).is_file(), name
     for name in ("report/report.schema.json", "commands/init/adapter.py.txt", "py.typed"):
         assert (kit / name).is_file(), name
+    for language in LANGUAGES.values():
+        for name in (language.harness, f"adapter.{language.ending}"):
+            assert (kit / "harness" / language.place / name).is_file(), name
     for name in ("__init__.pyi", "py.typed"):
         assert (unpacked / "posenc" / name).is_file(), name
 

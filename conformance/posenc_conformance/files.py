@@ -1,8 +1,11 @@
-"""Writing files whole or not at all."""
+"""Files that are written whole or not at all, and files that are run as modules."""
 
 import os
 import secrets
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -22,3 +25,21 @@ def write_whole(path: Path, text: str) -> None:
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def imported(path: Path, name: str) -> ModuleType:
+    """The module that a Python file makes, under a name of its own.
+
+    Raises what running the file raises, and ImportError for a file that does not end in ``.py``.
+    """
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file", path=str(path))
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -13,7 +13,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--impl",
         metavar="NAME",
         help="judge this implementation: a registered name (see 'posenc list'), "
-        "module:attribute, or the path of an adapter file",
+        "module:attribute, the path of an adapter file, or a program: './build/adapter --flag'",
     )
     group.addoption(
         "--posenc-report",
@@ -33,6 +33,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="know the scheme files of this folder too, whose modules stand beside them",
     )
     group.addoption(
+        "--posenc-model",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="judge what the implementation, an engine, makes of this model alone: a name (see "
+        "'posenc model'), or the path of a config.json",
+    )
+    group.addoption(
         "--posenc-precision",
         action="store_true",
         help="show how the error grows with position, for every claim that has positions",
@@ -45,6 +53,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="examples that Hypothesis draws per invariant (default: 3)",
     )
     group.addoption(
+        "--posenc-largest",
+        metavar="MB",
+        type=int,
+        default=512,
+        help="ask no call whose inputs and result take more memory than this in float64; what a "
+        "library makes on the way to them is its own affair (default: 512)",
+    )
+    group.addoption(
         "--posenc-seed",
         metavar="N",
         type=int,
@@ -54,7 +70,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--posenc-robust",
         action="store_true",
-        help="fail where bad input is answered instead of refused (otherwise only shown)",
+        help="fail where bad input is answered instead of refused, and no rows refused instead of "
+        "answered (otherwise only shown)",
+    )
+    group.addoption(
+        "--posenc-timeout",
+        metavar="SECONDS",
+        type=float,
+        help="end a call that takes longer (default: 60); starting may take five times as long",
+    )
+    group.addoption(
+        "--posenc-memory",
+        metavar="AMOUNT",
+        help="end a call that takes more, such as 4GB; 0 for any (default: nine tenths of what the "
+        "machine has left)",
+    )
+    group.addoption(
+        "--posenc-python",
+        metavar="PATH",
+        default="",
+        help="the interpreter, or virtual environment, in which the adapter runs; it needs numpy "
+        "and ml-dtypes",
+    )
+    group.addoption(
+        "--posenc-apart",
+        action="store_true",
+        help="run the adapter in a process of its own, which may crash and hang; so it is anyway "
+        "for registered libraries, for programs, and with a limit or an interpreter",
+    )
+    group.addoption(
+        "--posenc-here",
+        action="store_true",
+        help="run the adapter in pytest's own process: for breakpoint(), print and coverage",
     )
 
 

@@ -1,12 +1,20 @@
 """What the theme leaves without a name for those who hear the page instead of seeing it."""
 
+import re
+
 from mkdocs.exceptions import PluginError
 
+SECTION = re.compile(
+    r'(<nav class="md-nav"[^>]*) aria-labelledby="[^"]*"'
+    r'([^>]*>\s*<label class="md-nav__title"[^>]*>\s*<span[^>]*></span>\s*)([^<]+?)(\s*</label>)'
+)
+"""A part of the navigation: its title stands in it, and where it points to is empty for some."""
+EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
 
 
 def named(page: str, output: str) -> str:
-    """A finished page on which the search dialog has a name.
+    """A finished page on which the search dialog and each part of the navigation have a name.
 
     Raises PluginError when the theme has changed, so that this cannot fail unseen.
     """
@@ -15,4 +23,15 @@ def named(page: str, output: str) -> str:
             f"{page}: the theme's search dialog is no longer {SEARCH}…: see whether it has a name "
             "of its own now, and change or remove docs/_hooks/accessible.py"
         )
-    return output.replace(SEARCH, f'{SEARCH} aria-label="Search"')
+    named_sections, count = SECTION.subn(r'\1 aria-label="\3"\2\3\4', output)
+    if not count:
+        raise PluginError(
+            f"{page}: the parts of the theme's navigation are no longer as they were: see whether "
+            "they have names, and change or remove that part of docs/_hooks/accessible.py"
+        )
+    return named_sections.replace(SEARCH, f'{SEARCH} aria-label="Search"')
+
+
+def headed(content: str) -> str:
+    """Content in which the empty corner of a table is no header."""
+    return EMPTY_HEADER.sub(r"<td\1></td>", content)

@@ -1,6 +1,8 @@
 """What the explorer's page knows of the spec: schemes, conventions, parameters and goldens."""
 
 import json
+import re
+from functools import cache
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,12 @@ ADDRESS = f"{FOLDER}/schemes.json"
 DOCS = Path(__file__).parents[1]
 
 
+IMPORTED = re.compile(r'^(?:import|export)[^"]* from "([^"]+)";$', re.MULTILINE)
+EXPORTED = re.compile(r"^export function (\w+)", re.MULTILINE)
+
+
 def content() -> str:
-    """As JSON, of the schemes that have a module of JavaScript."""
+    """As JSON, of the calls that there is JavaScript for."""
     found = [_scheme(scheme) for scheme in _explored()]
     return json.dumps({"schemes": found}, separators=(",", ":"))
 
@@ -27,12 +33,31 @@ def module_list() -> str:
     return ", ".join(links) + ".\n"
 
 
+def preloads() -> str:
+    """Links to all modules that the page begins with: no browser waits for one to name the next."""
+    found, new = set[Path](), [DOCS / FOLDER / "page.js"]
+    while new:
+        path = new.pop().resolve()
+        if path not in found:
+            found.add(path)
+            new += [path.parent / name for name in IMPORTED.findall(path.read_text("utf-8"))]
+    names = sorted(path.relative_to(DOCS.resolve()).as_posix() for path in found)
+    return "\n".join(f'<link rel="modulepreload" href="../{name}">' for name in names)
+
+
 def _explored() -> list[Scheme]:
-    modules = {path.stem for path in (DOCS / FOLDER / "schemes").glob("*.js")}
-    return [scheme for scheme in load_all() if scheme.id in modules]
+    return [scheme for scheme in load_all() if scheme.id in _exported()]
+
+
+@cache
+def _exported() -> dict[str, set[str]]:
+    """Names of the functions that each scheme's module exports."""
+    modules = (DOCS / FOLDER / "schemes").glob("*.js")
+    return {path.stem: set(EXPORTED.findall(path.read_text("utf-8"))) for path in modules}
 
 
 def _scheme(scheme: Scheme) -> dict[str, Any]:
+    calls = _exported()[scheme.id]
     return {
         "id": scheme.id,
         "title": scheme.title,
@@ -49,8 +74,10 @@ def _scheme(scheme: Scheme) -> dict[str, Any]:
             }
             for name, axis in scheme.conventions.items()
         },
-        "calls": {name: _call(scheme, call) for name, call in scheme.calls.items()},
-        "goldens": [_golden(golden) for golden in scheme.goldens],
+        "calls": {
+            name: _call(scheme, call) for name, call in scheme.calls.items() if name in calls
+        },
+        "goldens": [_golden(golden) for golden in scheme.goldens if golden.call in calls],
     }
 
 

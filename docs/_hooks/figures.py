@@ -1,23 +1,33 @@
 """Figures: drawn while the site is built, by functions beside the pages that show them.
 
 ``<!-- figure:clock-hands -->`` stands for the function ``clock_hands`` in the page's module under
-``docs/figures``. Its docstring is the title; it returns a Picture. What is drawn becomes SVG inside
-the page, whose lines and letters follow the reader's theme.
+``docs/figures``. Its docstring is the title; it returns a Picture, or a Moving, which has sliders.
+What is drawn becomes SVG inside the page, whose lines and letters follow the reader's theme.
 """
 
+import base64
 import html
 import inspect
 import io
+import math
 import re
 from collections.abc import Callable
 
 import matplotlib as mpl
+import numpy as np
 from mkdocs.exceptions import PluginError
+from PIL import Image
 
+from moving import Moving, html_of
 from pages import module_of
-from picture import INK, SETTINGS, Picture
+from picture import INK, SETTINGS, Picture, for_telephone
 
 MARK = re.compile(r'<div class="figure-here" id="(?P<id>[a-z0-9-]+)"></div>')
+TELEPHONE = 358
+"""Pixels that a page has for its content where the window has 390."""
+READABLE = 9
+"""Pixels of letters that can be read; a figure with smaller ones is drawn a second time."""
+EMBEDDED = re.compile(r"(?<=data:image/png;base64,)[A-Za-z0-9+/=\s]+")
 IMAGE_ID = re.compile(r'(<image\b[^>]*?) id="[^"]*"')
 
 
@@ -32,9 +42,9 @@ def rendered(page: str, content: str) -> str:
     return MARK.sub(lambda match: _shown(page, match["id"]), content)
 
 
-def _drawer(page: str, name: str) -> Callable[[], Picture]:
+def _drawer(page: str, name: str) -> Callable[[], Picture | Moving]:
     module = module_of("figures", page)
-    found: Callable[[], Picture] | None = getattr(module, name.replace("-", "_"), None)
+    found: Callable[[], Picture | Moving] | None = getattr(module, name.replace("-", "_"), None)
     if found is None:
         where = f"docs/figures/{page.replace('-', '_').removesuffix('.md')}.py"
         raise PluginError(f"{page}: the figure {name!r} has no function in {where}")
@@ -50,24 +60,72 @@ def _shown(page: str, name: str) -> str:
         )
     with mpl.rc_context(SETTINGS):
         picture = draw()
-        text = io.StringIO()
-        picture.figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        if isinstance(picture, Moving):
+            return html_of(name, title, picture, "../" * (page.count("/") + 1))
+        drawn = [_svg(name, title, picture)]
+        small = READABLE / smallest_letter(drawn[0])
+        if small > 1 and picture.diagram:
+            drawn = [_scrolling(drawn[0], small)]
+        elif small > 1:
+            with for_telephone():
+                narrow = draw()
+            assert isinstance(narrow, Picture)
+            drawn += [_svg(f"narrow-{name}", title, narrow)]
+    kind = "drawn twice" if drawn[1:] else "drawn"
+    return (
+        f'<figure class="{kind}" id="figure-{name}">{"".join(drawn)}'
+        f"<figcaption>{html.escape(picture.caption, quote=False)}</figcaption></figure>"
+    )
+
+
+def _scrolling(svg: str, times: float) -> str:
+    """A figure in a box that scrolls where it would be narrower than so many telephones."""
+    least = f'style="min-width: {math.ceil(TELEPHONE * times)}px; '
+    wider = svg.replace('style="', least, 1)
+    return f'<div class="wide">{wider}</div>'
+
+
+def smallest_letter(svg: str) -> float:
+    """Pixels of the smallest letter where a telephone shows this."""
+    width = float(re.findall(r'viewBox="0 0 ([\d.]+)', svg)[0])
+    shown = max(TELEPHONE, *(float(least) for least in re.findall(r"min-width: (\d+)px", svg)), 0)
+    sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:[a-z]+ )*([\d.]+)px", svg)]
+    return min(sizes, default=READABLE) * min(shown / width, 96 / 72)
+
+
+def _svg(name: str, title: str, picture: Picture) -> str:
+    text = io.StringIO()
+    picture.figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     body = text.getvalue()
     body = body[body.index("<svg") :].strip()
     opening, _, rest = body.partition(">")
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', opening)[0]
     rest = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", rest, flags=re.S)
+    rest = EMBEDDED.sub(lambda match: smaller(match[0]), rest)
     rest = IMAGE_ID.sub(r"\1", rest)  # made from its pixels, so two equal images would share it
     rest = re.sub(r'\bid="', f'id="{name}-', rest)
     rest = re.sub(r'(href="|url\()#', rf"\g<1>#{name}-", rest)
     rest = rest.replace(INK, "currentColor")
     rest = re.sub(r"\n\s*", "\n", rest)
     return (
-        f'<figure class="drawn" id="figure-{name}">'
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="0 0 {width} {height}" style="max-width: {float(width) / 72:.2f}in" role="img" '
         f'aria-labelledby="{name}-title {name}-description">'
         f'<title id="{name}-title">{html.escape(title)}</title>'
         f'<desc id="{name}-description">{html.escape(picture.description)}</desc>'
-        f"{rest}<figcaption>{html.escape(picture.caption, quote=False)}</figcaption></figure>"
+        f"{rest}"
     )
+
+
+def smaller(encoded: str) -> str:
+    """The same pixels as a PNG with a palette, where one has room for all colours."""
+    with Image.open(io.BytesIO(base64.b64decode(encoded))) as image:
+        pixels = np.asarray(image.convert("RGBA"))
+    colours, places = np.unique(pixels.view(np.uint32), return_inverse=True)
+    if len(colours) > 256:
+        return encoded
+    small = Image.fromarray(places.reshape(pixels.shape[:2]).astype(np.uint8), "P")
+    small.putpalette(colours.view(np.uint8).tobytes(), "RGBA")
+    kept = io.BytesIO()
+    small.save(kept, "png", optimize=True)
+    return base64.b64encode(kept.getvalue()).decode("ascii")

@@ -16,6 +16,7 @@ from mkdocs.exceptions import PluginError
 from markup import code, heading, paragraph, prose, thread
 from pages import DOCS
 from posenc_conformance.checks import LEVELS
+from posenc_conformance.checks.model import LEVEL as MODEL
 
 FOLDER = DOCS.parent / "tests" / "known"
 COMMENT = re.compile(r"\A(?:#.*\n)*")
@@ -38,7 +39,7 @@ class Finding:
     def levels(self) -> list[str]:
         """Levels of the checks that fail, in the order of the kit."""
         failed = {check.split("::")[1] for check in self.checks}
-        return [level for level in LEVELS if level in failed]
+        return [level for level in (*LEVELS, MODEL) if level in failed]
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def findings() -> str:
         for each in some:
             mine = [found for found in each.findings if found.reason in reasons]
             text += paragraph(_typed(each.remark)) if each.remark else ""
-            for found in sorted(mine, key=lambda found: LEVELS.index(found.levels[0])):
+            for found in sorted(mine, key=lambda found: (*LEVELS, MODEL).index(found.levels[0])):
                 del reasons[found.reason]
                 text += _shown(found, [a for a in some if found.reason in a.reasons])
     head = f"{count} findings in {len({each.library for each in listed})} libraries."

@@ -24,8 +24,10 @@ import findings
 import length_blocks
 import posenc
 import references
+import vectors
 from markup import code, fenced, paragraph, prose, table
 from posenc_conformance.checks import LEVELS
+from posenc_conformance.commands.export import command
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.report import document
@@ -33,6 +35,18 @@ from posenc_conformance.scheme_file import read
 from scheme_blocks import DESIDERATA, FAMILIES, by_family, check_ids, schemes
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+LANGUAGES = {
+    ".c": "c",
+    ".cpp": "cpp",
+    ".hpp": "cpp",
+    ".go": "go",
+    ".java": "java",
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".py": "python",
+    ".R": "r",
+    ".rs": "rust",
+}
 BFLOAT16_RESOLUTION = 2.0**-8
 
 
@@ -55,6 +69,11 @@ LIBRARY = {"mylib.py": "mylib.py"}
 STORIES = {
     "wrong": Story(LIBRARY | {"mylib_adapter.py": "mylib_adapter.py"}, fails=True),
     "right": Story(LIBRARY | {"mylib_adapter.py": "mylib_adapter_half.py"}),
+    "engine": Story(
+        {"myengine.py": "myengine.py", "myengine_adapter.py": "myengine_adapter.py"},
+        fails=True,
+        options=("--posenc-model=llama-3.2-1b",),
+    ),
     "own": Story({"triangle.py": "triangle.py"}, fails=True, options=("-m", "invariant")),
 }
 
@@ -246,6 +265,17 @@ def schema(path: Path, *, described_only: bool = False) -> str:
     return table(["field", "type", "meaning"], rows)
 
 
+def messages() -> str:
+    """The fields of every object of the protocol."""
+    text = (read.folder() / "protocol.schema.json").read_text(encoding="utf-8")
+    rows = []
+    for name, node in json.loads(text)["definitions"].items():
+        for field, child in node.get("properties", {}).items():
+            words = prose(child.get("description", ""))
+            rows.append([code(f"{name}.{field}"), _kind(child), words])
+    return table(["field", "type", "meaning"], rows)
+
+
 def _fields(
     root: Mapping[str, Any], node: Mapping[str, Any], where: str = ""
 ) -> Iterator[tuple[str, str, str]]:
@@ -275,8 +305,11 @@ def _kind(node: Mapping[str, Any]) -> str:
         return "one of " + ", ".join(code(value) for value in node["enum"])
     if "const" in node:
         return code(node["const"])
-    if "anyOf" in node:
-        return " or ".join(_kind(each) for each in node["anyOf"])
+    if "$ref" in node:
+        return str(node["$ref"].rpartition("/")[2])
+    for several in ("anyOf", "oneOf"):
+        if several in node:
+            return " or ".join(_kind(each) for each in node[several])
     kind = node.get("type", "")
     return " or ".join(kind) if isinstance(kind, list) else str(kind)
 
@@ -284,7 +317,7 @@ def _kind(node: Mapping[str, Any]) -> str:
 def example(name: str, shown: str) -> str:
     """A file of the examples, under the name that a reader would give it."""
     text = (EXAMPLES / name).read_text(encoding="utf-8")
-    return fenced(text, "python", title=shown)
+    return fenced(text, LANGUAGES[Path(name).suffix], title=shown)
 
 
 def excerpt(name: str, first: str, end: str) -> str:
@@ -295,9 +328,9 @@ def excerpt(name: str, first: str, end: str) -> str:
     return fenced("\n".join(lines[start:stop]), "yaml", title=f"spec/{name}")
 
 
-def failure() -> str:
-    """The first failure of the wrong story, as the terminal shows it."""
-    output = _run("wrong")[0]
+def failure(story: str) -> str:
+    """The first failure of a story, as the terminal shows it."""
+    output = _run(story)[0]
     first = output.partition(" FAILURES ")[2].partition("\n")[2]
     lines = first.splitlines()
     rules = [index for index, line in enumerate(lines) if line.startswith(("___", "==="))]
@@ -316,6 +349,37 @@ def scorecard(story: str) -> str:
     story_ = STORIES[story]
     title = " ".join(("pytest", f"--impl={story_.impl}", *story_.options))
     return fenced(body.strip("\n"), title=title, kind="card")
+
+
+def picture() -> str:
+    """What goes in and what comes out, from the two runs that the page tells of."""
+    wrong, right = _run("wrong")[1], _run("right")[1]
+    failed = next(check for check in wrong["checks"] if check["verdict"] == "failed")
+    name, said = failed["explanations"][0]
+    where = (
+        next(line for line in failed["message"].splitlines() if line.startswith("where "))
+        .removeprefix("where")
+        .strip()
+    )
+    holds = max(row["horizon"] for row in right["rows"] if row["horizon"] is not None)
+    return (
+        '\n<figure class="flow" id="what-comes-out">\n'
+        "<div><strong>Your code</strong>"
+        "<code>rotate(x, positions, base)</code></div>\n"
+        '<div class="arrow" aria-hidden="true"></div>\n'
+        f"<div><strong>posenc</strong>compares it with {_known_mistakes()} known mistakes</div>\n"
+        '<div class="arrow" aria-hidden="true"></div>\n'
+        f'<div class="outcome"><strong>The mistake, by name</strong><code>{name}</code>'
+        f"{said[0].upper()}{said[1:]}. First seen at {where}.</div>\n"
+        '<div class="outcome right"><strong>Or how far it holds</strong>'
+        f"<code>float32</code>Precise enough up to position {holds:,}.</div>\n"
+        "<figcaption>Both answers come from real runs, made whenever this site is built."
+        "</figcaption>\n</figure>\n\n"
+    )
+
+
+def _known_mistakes() -> int:
+    return sum(len(scheme.deviations) for scheme in schemes().values())
 
 
 def properties(story: str) -> str:
@@ -370,13 +434,40 @@ def _run(story: str) -> tuple[str, dict[str, Any]]:
 BLOCKS: dict[str, Callable[[], str]] = {
     "api:reference": reference_api,
     "example:adapter": partial(example, "mylib_adapter.py", "mylib_adapter.py"),
+    "example:engine": partial(example, "myengine.py", "myengine.py"),
+    "example:engine-adapter": partial(example, "myengine_adapter.py", "myengine_adapter.py"),
     "example:library": partial(example, "mylib.py", "mylib.py"),
     "example:jax": partial(example, "jax_adapter.py", "jax_adapter.py"),
     "example:torch": partial(example, "torch_adapter.py", "torch_adapter.py"),
     "explorer:modules": explorer_data.module_list,
+    "explorer:preloads": explorer_data.preloads,
     "example:torch-module": partial(example, "torch_module.py", "torch_module.py"),
+    "example:program": partial(example, "rotate.py", "rotate.py"),
     "example:triangle": partial(example, "triangle.py", "triangle.py"),
     "example:triton": partial(example, "triton_adapter.py", "triton_adapter.py"),
+    "example:serving": partial(example, "serving_adapter.py", "serving_adapter.py"),
+    **{
+        f"example:language-{ending}": partial(
+            example, f"../../harness/{place}/adapter.{ending}", f"adapter.{ending}"
+        )
+        for place, ending in (
+            ("c", "c"),
+            ("cpp", "cpp"),
+            ("go", "go"),
+            ("java", "java"),
+            ("js", "mjs"),
+            ("r", "R"),
+            ("rust", "rs"),
+        )
+    },
+    **{
+        f"example:cpp-{Path(name).stem}": partial(example, f"cpp/{name}", name)
+        for name in ("adapter.cpp", "encodings.hpp", "order.cpp")
+    },
+    **{
+        f"example:vectors-{ending}": partial(example, f"vectors/rope.{ending}", f"rope.{ending}")
+        for ending in ("cpp", "go", "js", "rs")
+    },
     "excerpt:integer-call": partial(excerpt, "integer.yaml", "calls:", "accuracy:"),
     "excerpt:integer-golden": partial(excerpt, "integer.yaml", "goldens:", "    expect:"),
     "list:checks": check_count,
@@ -387,12 +478,18 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "list:references": references.bibliography,
     "list:schemes": scheme_list,
     **length_blocks.BLOCKS,
-    "run:failure": failure,
+    **vectors.BLOCKS,
+    "run:failure": partial(failure, "wrong"),
+    "run:failure-engine": partial(failure, "engine"),
+    "run:picture": picture,
     "run:properties-own": partial(properties, "own"),
     "run:report": sample_report,
+    "run:scorecard-engine": partial(scorecard, "engine"),
     "run:scorecard-right": partial(scorecard, "right"),
     "run:scorecard-wrong": partial(scorecard, "wrong"),
+    "schema:protocol": messages,
     "schema:report": lambda: schema(Path(document.__file__).with_name("report.schema.json")),
+    "schema:vectors": lambda: schema(read.folder() / command.SCHEMA),
     "schema:scheme": lambda: schema(read.folder() / read.SCHEMA_NAME, described_only=True),
     "table:accuracy": accuracy,
     "table:kinds": kinds,

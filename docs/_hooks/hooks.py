@@ -16,28 +16,53 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 import accessible
+import cards
 import claims
+import cost_blocks
+import described
 import explorer_data
 import figures
 import formulas
 import general_blocks
 import measured_blocks
+import model_blocks
+import model_data
+import notation
 import references
 import scheme_blocks
+import scoreboard_blocks
+import search_index
 import sections
+import site_blocks
+import symptom_blocks
+import telling_apart  # noqa: F401  # asked by a claim, when this folder is no longer on the path
+import vectors
+import versions
+from posenc_conformance.models import file as models
 from posenc_conformance.report import document
 from posenc_conformance.scheme_file import read
 from posenc_conformance.scheme_file.model import Scheme
 
 COMMENT = re.compile(r"(?P<indent>(?:^ +)?)<!--\s*(?P<name>.*?)\s*-->", re.S | re.M)
-PLAIN = general_blocks.BLOCKS | measured_blocks.BLOCKS
+PLAIN = (
+    general_blocks.BLOCKS
+    | measured_blocks.BLOCKS
+    | model_blocks.BLOCKS
+    | cost_blocks.BLOCKS
+    | site_blocks.BLOCKS
+    | symptom_blocks.BLOCKS
+    | scoreboard_blocks.BLOCKS
+    | notation.BLOCKS
+)
+OBJECTS_STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*_mkdocstrings\.css">')
 ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):(?=<code|<a|`)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages of a folder in place of a pattern in the navigation."""
+    search_index.clear()
     config.nav = [_expanded(Path(config.docs_dir), entry) for entry in config.nav or []]
-    return config
+    return versions.on_config(config)
 
 
 def _expanded(docs: Path, entry: Any) -> Any:
@@ -64,12 +89,15 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish scheme files, schemas and the explorer's data; a scheme without a page gets one."""
+    """Publish the files of the spec and the explorer's data; a scheme without a page gets one."""
     for path in (*read.folder().iterdir(), Path(document.__file__).with_name("report.schema.json")):
         if path.suffix in (".yaml", ".json"):
             files.append(File.generated(config, f"spec/{path.name}", abs_src_path=str(path)))
+    for path in models.paths():
+        files.append(File.generated(config, f"spec/models/{path.name}", abs_src_path=str(path)))
     explored = explorer_data.content()
     files.append(File.generated(config, explorer_data.ADDRESS, content=explored))
+    files.append(File.generated(config, model_data.ADDRESS, content=model_data.content()))
     for scheme in scheme_blocks.schemes().values():
         page = f"schemes/{scheme.id}.md"
         if files.get_file_from_path(page) is None:
@@ -82,6 +110,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     name = page.file.src_uri
     if (scheme := _scheme_of(name)) is not None:
         markdown = sections.completed(markdown, scheme)
+    markdown = notation.checked(name, markdown)
     badges, appendix = claims.on_page(name, markdown)
     filled = COMMENT.sub(
         lambda match: indent(_block(name, match["name"], badges), match["indent"]), markdown
@@ -101,7 +130,7 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
         scheme = _scheme_of(page)
         if scheme is None:
             raise PluginError(f"{page}: <!-- {name} --> belongs on the page of a scheme")
-        return scheme_blocks.BLOCKS[block](scheme)
+        return sections.folded(block, scheme_blocks.BLOCKS[block](scheme))
     known = [*PLAIN, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
     known += ["claim:‹name›", "figure:‹name›"]
     raise PluginError(f"{page}: unknown placeholder <!-- {name} -->; known are {', '.join(known)}")
@@ -116,16 +145,35 @@ def _scheme_of(page: str) -> Scheme | None:
 def on_page_content(html: str, page: Page, **_: Any) -> str:
     """Turn formulas into MathML and draw the figures."""
     name = page.file.src_uri
-    return figures.rendered(name, formulas.rendered(name, ROLE.sub("", html)))
+    found = search_index.sections(html)
+    search_index.add(page, found)
+    described.add(page, found, _scheme_of(name))
+    cards.add(page)
+    return figures.rendered(name, formulas.rendered(name, accessible.headed(ROLE.sub("", html))))
 
 
 def on_post_page(output: str, page: Page, **_: Any) -> str:
-    """Name what the theme leaves without a name."""
-    return accessible.named(page.file.src_uri, output)
+    """Name what the theme leaves without a name, and search as this site does."""
+    name = page.file.src_uri
+    return search_index.named(name, accessible.named(name, _light(output)))
+
+
+def _light(output: str) -> str:
+    """A page without the stylesheet of documented objects, if it documents none."""
+    return output if 'class="doc ' in output else OBJECTS_STYLE.sub("", output)
+
+
+def on_post_build(config: MkDocsConfig, **_: Any) -> None:
+    """Write what stands beside pages: late, so that a build that fails has not waited."""
+    search_index.write(Path(config.site_dir))
+    if config.site_url:
+        cards.write(Path(config.site_dir))
+    vectors.write(Path(config.site_dir))
 
 
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
     """The same for the page that a server shows instead of a missing one."""
     if not template_name.endswith(".html"):
         return output_content
-    return accessible.named(template_name, output_content)
+    page = accessible.named(template_name, _light(output_content))
+    return search_index.named(template_name, page)

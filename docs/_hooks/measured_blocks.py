@@ -55,6 +55,37 @@ def _counts(group: Mapping[str, Any]) -> list[str]:
     return [str(number or "") for number in numbers]
 
 
+TRIES = {"first": "at the first try", "now": "now"}
+FATES = ("bugs", "named rightly", "no name, rightly", "unnamed", "named wrongly", "not rejected")
+FIELD = {"threads": "rebuilt from threads", "own": "made up"}
+
+
+def field() -> str:
+    """What became of bugs that the kit was not made for."""
+    data = measured("field")
+    rows = [
+        [f"{FIELD[name]}, {words}", *(str(data[tried]["counts"][name][each]) for each in FATES)]
+        for name in FIELD
+        for tried, words in TRIES.items()
+    ]
+    return table(["", *FATES], rows)
+
+
+def threads() -> str:
+    """Bugs of public threads, with the names that the kit gave them."""
+    data = measured("field")
+    first = {each["bug"]: each for each in data["first"]["bugs"]}
+    rows = []
+    for each in data["now"]["bugs"]:
+        if each["thread"]:
+            place = each["thread"].removeprefix("https://github.com/").replace("/issues/", "#")
+            names = [each["right"], *([tried["named"]] for tried in (first[each["bug"]], each))]
+            cells = [" or ".join(code(name) for name in some if name) or "none" for some in names]
+            call = code(each["bug"].partition(":")[0])
+            rows.append([call, prose(each["meaning"]), link(each["thread"], place), *cells])
+    return table(["call", "what is wrong", "thread", "right", *TRIES.values()], rows)
+
+
 def practices() -> str:
     """What other ways of checking find among the same miniatures."""
     data = measured("today")
@@ -163,9 +194,11 @@ def _killed() -> tuple[str, ...]:
 BLOCKS: dict[str, Callable[[], str]] = {
     "measured:calibration": calibration,
     "measured:classes": classes,
+    "measured:field": field,
     "measured:matrix": matrix,
     "measured:mutants": mutants,
     "measured:practices": practices,
     "measured:sensitivity": sensitivity,
     "measured:survivors": survivors,
+    "measured:threads": threads,
 }

@@ -1,11 +1,12 @@
 """Python that stands beside a page: modules in folders that mirror the folders of pages."""
 
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 from mkdocs.exceptions import PluginError
+
+from posenc_conformance.files import imported
 
 DOCS = Path(__file__).parents[1]
 
@@ -18,16 +19,7 @@ def module_of(kind: str, page: str) -> ModuleType | None:
         return None
     name = "_".join([kind, *path.relative_to(DOCS / kind).with_suffix("").parts])
     if name not in sys.modules:
-        spec = spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = module_from_spec(spec)
-        sys.modules[name] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
+        imported(path, name)
     return sys.modules[name]
 
 

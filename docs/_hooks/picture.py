@@ -1,13 +1,18 @@
 """What the functions of figures use: one style for all, readable on light and on dark."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.patches import Circle, FancyBboxPatch
 
 INK = "#010203"
@@ -15,6 +20,9 @@ INK = "#010203"
 
 COLOURS = ("#0a8f83", "#d9580d", "#7c6bd0", "#b8860b", "#c2417c", "#4b7fc4", "#5f8f2f", "#8a8a8a")
 """Lines that differ: each at least 3:1 on white and on the dark theme."""
+
+NARROW = 3.7
+"""Inches of a figure on a telephone."""
 
 SEQUENTIAL = "viridis"
 DIVERGING = "RdBu_r"
@@ -47,26 +55,64 @@ class Picture:
     """A drawn figure and its words.
 
     The docstring of the function that draws it is its title. The description says to somebody who
-    does not see it what it shows, and the caption stands below it for everybody.
+    does not see it what it shows, and the caption stands below it for everybody. A diagram, whose
+    boxes stand where they stand, scrolls where it is too wide; anything else is drawn narrower.
     """
 
     figure: Figure
     description: str
     caption: str
+    diagram: bool = False
 
 
 def axes(width: float = 7.0, height: float = 3.2, **kwargs: Any) -> tuple[Figure, Axes]:
     """A figure of some inches with one pair of axes in the style of the site."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = _sheet(width, height)
     return figure, figure.add_subplot(**kwargs)
 
 
 def grid(
     rows: int, columns: int, width: float = 7.0, height: float = 3.2, **kwargs: Any
 ) -> tuple[Figure, Sequence[Sequence[Axes]]]:
-    """A figure with rows and columns of axes."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False, **kwargs)
+    """A figure with rows and columns of axes; on a telephone, lines of two or one."""
+    across = columns
+    if _narrow.get() and columns > 1:
+        across = 2 if columns > 2 else 1
+    lines = rows * math.ceil(columns / across)
+    figure = _sheet(width, height * lines / rows)
+    plots = figure.subplots(lines, across, squeeze=False, **kwargs).reshape(rows, -1)
+    for plot in plots[:, columns:].flat:
+        plot.remove()
+    return figure, plots[:, :columns]
+
+
+@contextmanager
+def for_telephone() -> Iterator[None]:
+    """What is drawn within is so narrow that a telephone shows its letters large enough."""
+    token = _narrow.set(True)
+    try:
+        yield
+    finally:
+        _narrow.reset(token)
+
+
+_narrow = ContextVar("narrow", default=False)
+
+
+def _sheet(width: float, height: float) -> Figure:
+    wide = min(width, NARROW) if _narrow.get() else width
+    return Figure(figsize=(wide, height), layout="constrained")
+
+
+def legend(plot: Axes, **asked: Any) -> None:
+    """A legend as asked for; on a telephone, which has no room beside lines, above the axes."""
+    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "fontsize": 9}
+    plot.legend(**(above if _narrow.get() else asked))
+
+
+def columns(wide: int) -> int:
+    """Columns of a legend below or above a figure; on a telephone there is room for one."""
+    return 1 if _narrow.get() else wide
 
 
 def blank(plot: Axes, right: float, top: float) -> None:
@@ -99,6 +145,17 @@ def shade(plot: Axes, mask: Any, colour: str = COLOURS[0], **kwargs: Any) -> Non
     image = np.zeros((*np.shape(mask), 4))
     image[np.asarray(mask, dtype=bool)] = to_rgba(colour)
     plot.imshow(image, interpolation="none", **kwargs)
+
+
+def fine_map(plot: Axes, values: Any, **kwargs: Any) -> AxesImage:
+    """A map from −1 to 1 with more cells than pixels: few colours, or it weighs as much as a page.
+
+    Values are averaged before they become colours, so none comes between these.
+    """
+    few = colormaps[DIVERGING].resampled(32)
+    return plot.imshow(
+        values, cmap=few, vmin=-1, vmax=1, aspect="auto", interpolation_stage="data", **kwargs
+    )
 
 
 def plain(plot: Axes, title: str = "") -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mkdocs.exceptions import PluginError
 
+import code_blocks
 from markup import code, fenced, heading, link, paragraph, prose, table, thread
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, checks_of
@@ -53,12 +54,22 @@ DESIDERATA: dict[str, str] = {
 """What each desideratum means, as the schema says it."""
 
 
+LEARNED_FIRST = (
+    *("integer", "normalized", "binary", "sinusoidal", "learned", "timestep", "sincos-2d"),
+    *("embedding-sum", "concatenation", "hybrid", "shaw", "transformer-xl", "deberta", "tupe"),
+    *("t5-bias", "alibi", "clipped-bias", "kerple", "fire", "relative-table-2d", "log-cpb"),
+    *("rope", "position-interpolation", "ntk-aware", "dynamic-ntk", "yarn", "llama3", "longrope"),
+    *("p-rope", "xpos", "mla", "rope-2d", "axial-rope", "m-rope", "causal-mask", "sliding-window"),
+    *("dilated-window", "strided", "fixed", "chunked", "bigbird", "attention", "nope"),
+)
+"""The order in which one learns the schemes of a family; any other one comes after these."""
+
+
 def by_family() -> dict[str, list[Scheme]]:
-    """Schemes by family."""
-    return {
-        name: [scheme for scheme in schemes().values() if scheme.family == name]
-        for name in FAMILIES
-    }
+    """Schemes by family, in the order in which one learns them."""
+    place = {id: number for number, id in enumerate(LEARNED_FIRST)}
+    ordered = sorted(schemes().values(), key=lambda scheme: place.get(scheme.id, len(place)))
+    return {name: [scheme for scheme in ordered if scheme.family == name] for name in FAMILIES}
 
 
 @lru_cache(maxsize=1)
@@ -383,6 +394,7 @@ BLOCKS: dict[str, Callable[[Scheme], str]] = {
     "accuracy": accuracy,
     "bad-inputs": bad_inputs,
     "calls": calls,
+    "code": lambda scheme: code_blocks.tabs(scheme.id),
     "combinations": combinations,
     "conventions": conventions,
     "desiderata": desiderata,

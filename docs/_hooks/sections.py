@@ -1,11 +1,13 @@
-"""Sections that the page of every scheme has.
+"""Sections that the page of every scheme has, and their order.
 
-A page that says nothing of its own in one of them leaves it out, and it is put where it belongs:
-behind the one before it in this order. A scheme without a page gets one made of these alone.
+First comes what explains the scheme, as its page tells it, with code behind the definition; then
+the reference, in one order on every page, most of it folded. A page that says nothing of its own in
+one of these sections leaves it out. A scheme without a page gets one made of these alone.
 """
 
 import re
 
+from code_blocks import has_code
 from posenc_conformance.scheme_file.model import Scheme
 
 SECTIONS = {
@@ -23,17 +25,67 @@ SECTIONS = {
 }
 """Heading and first words of each, by placeholder."""
 
+FOLDED = {
+    "calls": "How each call is made",
+    "conventions": "The conventions, value by value",
+    "goldens": "All goldens",
+    "published": "The published values",
+    "invariants": "The invariants, with proofs",
+    "deviations": "The known mistakes",
+    "bad-inputs": "What must be refused",
+}
+"""What is shown only to those who ask for it, and under which words."""
+
+SECTION = re.compile(r"^(?=## )", re.M)
+CODE = "## In code\n\n<!-- spec:code -->\n"
+"""Stands behind the definition."""
+PLACEHOLDER = re.compile(r"<!-- spec:([a-z-]+) -->")
+REFERENCE = '\n<p class="reference-begins">Reference, for those who implement or test:</p>\n\n'
+
 
 def completed(markdown: str, scheme: Scheme) -> str:
     """The page of a scheme with the sections that it leaves out."""
-    before = ""
-    for name in SECTIONS:
-        if _has(scheme, name) and f"<!-- spec:{name} -->" not in markdown:
-            end = _end_of(markdown, before)
-            markdown = f"{markdown[:end].rstrip()}\n\n{_section(name)}\n{markdown[end:]}"
-        if f"<!-- spec:{name} -->" in markdown:
-            before = name
-    return markdown
+    missing = [
+        _section(name)
+        for name in SECTIONS
+        if _has(scheme, name) and f"<!-- spec:{name} -->" not in markdown
+    ]
+    head, *parts = _parts("\n\n".join([markdown.rstrip(), *missing]) + "\n")
+    told = [part for part in parts if _place(part) < 0]
+    if has_code(scheme.id):
+        names = [part.partition("\n")[0] for part in told]
+        behind = names.index("## Definition") + 1 if "## Definition" in names else len(names)
+        told.insert(behind, CODE)
+    reference = sorted((part for part in parts if _place(part) >= 0), key=_place)
+    return "\n\n".join(part.strip() for part in (head, *told, REFERENCE, *reference)) + "\n"
+
+
+def _parts(markdown: str) -> list[str]:
+    """What is before the first section, and each section; lines of code may look like one."""
+    parts = [""]
+    for piece in SECTION.split(markdown):
+        inside_code = parts[-1].count("```") % 2
+        if inside_code or (len(parts) == 1 and not parts[0]):
+            parts[-1] += piece
+        else:
+            parts.append(piece)
+    return parts
+
+
+def _place(part: str) -> int:
+    """Where a section belongs among those of the reference; -1 if it explains."""
+    found = [list(SECTIONS).index(name) for name in PLACEHOLDER.findall(part) if name in SECTIONS]
+    return min(found, default=-1)
+
+
+def folded(name: str, text: str) -> str:
+    """A block of the reference as the page has it."""
+    if name not in FOLDED or not text.strip():
+        return text
+    return (
+        f'\n<details class="golden reference" markdown>\n<summary>{FOLDED[name]}</summary>\n\n'
+        f"{text}\n\n</details>\n\n"
+    )
 
 
 def skeleton(scheme: Scheme) -> str:
@@ -50,12 +102,3 @@ def _has(scheme: Scheme, name: str) -> bool:
 def _section(name: str) -> str:
     heading, words = SECTIONS[name]
     return f"## {heading}\n\n{words}<!-- spec:{name} -->\n"
-
-
-def _end_of(markdown: str, before: str) -> int:
-    """Where the section of a placeholder ends; the first one comes behind the whole text."""
-    if not before:
-        return len(markdown)
-    start = markdown.index(f"<!-- spec:{before} -->")
-    following = re.search(r"^## ", markdown[start:], re.M)
-    return start + following.start() if following else len(markdown)

@@ -6,19 +6,23 @@ const scrolling =
 // What has no role of its own needs one to be announced where the tab key stops.
 const announced = { role: "group", "aria-label": "Scrolls sideways" }
 
-function mark(box) {
-  const wide = box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto"
-  if (wide === box.hasAttribute("tabindex")) return
-  const plain = box instanceof HTMLDivElement
-  for (const [name, value] of Object.entries({ tabindex: "0", ...(plain && announced) })) {
-    if (wide) box.setAttribute(name, value)
-    else box.removeAttribute(name)
-  }
+// Everything is measured before anything is changed, or the page is laid out again for each box.
+function mark(boxes) {
+  const wide = boxes.map(box => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto")
+  boxes.forEach((box, n) => {
+    if (wide[n] === box.hasAttribute("tabindex")) return
+    const plain = box instanceof HTMLDivElement
+    for (const [name, value] of Object.entries({ tabindex: "0", ...(plain && announced) })) {
+      if (wide[n]) box.setAttribute(name, value)
+      else box.removeAttribute(name)
+    }
+  })
 }
 
-const sizes = new ResizeObserver(entries => entries.forEach(({ target }) => mark(target)))
+const targets = entries => [...new Set(entries.map(({ target }) => target))]
+const sizes = new ResizeObserver(entries => mark(targets(entries)))
 // The theme takes the mark away from code where nothing can hover, as on a tablet with a keyboard.
-const marks = new MutationObserver(records => records.forEach(({ target }) => mark(target)))
+const marks = new MutationObserver(records => mark(targets(records)))
 
 // The theme's own signal: by then it has put its boxes around tables.
 document$.subscribe(() => {
@@ -27,3 +31,10 @@ document$.subscribe(() => {
     marks.observe(box, { attributeFilter: ["tabindex"] })
   }
 })
+
+// The theme puts the buttons of code into a landmark for each block, all without a name.
+new MutationObserver(records => {
+  for (const { addedNodes } of records)
+    for (const node of addedNodes)
+      if (node instanceof HTMLElement && node.matches("nav.md-code__nav")) node.setAttribute("role", "none")
+}).observe(document.body, { childList: true, subtree: true })

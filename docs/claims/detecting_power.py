@@ -1,6 +1,14 @@
+import math
+import re
+
+import numpy as np
+
+import posenc
 from measured_blocks import KIT, measured, totals
+from pages import DOCS
 
 LIBRARY = "a library's own tests"
+ADDRESS = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
 
 
 def every_miniature() -> tuple[str, ...]:
@@ -11,6 +19,39 @@ def every_miniature() -> tuple[str, ...]:
     assert found["named_first"] == found["nameable"]
     assert right["rejected"] == 0
     return f"{found['wrong']:,} wrong", f"{found['nameable']:,} of them", f"{right['passed']} right"
+
+
+def first_try() -> tuple[str, ...]:
+    """The recorded bench of bugs that the kit was not made for, as it was at first."""
+    counts = measured("field")["first"]["counts"]
+    threads, own = counts["threads"], counts["own"]
+    assert threads["not rejected"] == own["not rejected"] == 0
+    right = [each["named rightly"] + each["no name, rightly"] for each in (threads, own)]
+    return (
+        f"all {threads['bugs']} bugs",
+        f"{right[0]} of them",
+        f"{threads['unnamed']} unnamed",
+        f"{threads['named wrongly']} wrongly",
+        f"Of {own['bugs']} made up it named {right[1]} rightly",
+        f"{own['named wrongly']} wrongly",
+    )
+
+
+def known_threads() -> str:
+    """How many of the threads a scheme file links to as well."""
+    linked = {
+        _place(address)
+        for path in (DOCS.parent / "spec").rglob("*.yaml")
+        for address in ADDRESS.findall(path.read_text(encoding="utf-8"))
+    }
+    bugs = measured("field")["first"]["bugs"]
+    return f"{sum(_place(each['thread']) in linked for each in bugs if each['thread'])} stand"
+
+
+def _place(address: str) -> tuple[str, ...]:
+    """Owner, repository and number; a number is an issue's or a pull request's, not both."""
+    *place, _, number = address.rsplit("/", 4)[1:]
+    return *place, number
 
 
 def others() -> tuple[str, ...]:
@@ -25,6 +66,29 @@ def others() -> tuple[str, ...]:
         f"`allclose` {_percent('numpy.allclose')} %",
         f"their own tests {_percent(LIBRARY)} %",
         f"{alarms} of {some} right ones",
+    )
+
+
+def near_zero() -> tuple[str, ...]:
+    """Where allclose rejects a rotation in float32 that is right to a rounding of its terms."""
+    x = np.random.default_rng(0).standard_normal((8, 16, 64)).astype(np.float32)
+    omega = np.float32(10000) ** (-np.arange(32, dtype=np.float32) / np.float32(32))
+    angles = np.arange(16, dtype=np.float32)[:, None] * omega
+    a, b = x[..., :32], x[..., 32:]
+    got = np.concatenate(
+        [a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)], axis=-1
+    )
+    expected = posenc.rope(x.astype(np.float64), np.arange(16), layout="half")
+    error = np.abs(got - expected)
+    rejected = ~np.isclose(got, expected)
+    assert got.dtype == np.float32
+    assert rejected.any()
+    assert not np.allclose(got, expected)
+    least = np.abs(expected[rejected]).max()
+    return (
+        f"up to {np.abs(x).max():.1f}",
+        f"off by more than {error.max():.1e}",
+        f"below {math.ceil(100 * least) / 100}",
     )
 
 

@@ -367,10 +367,11 @@ def e56() -> None:
 
 
 def e59() -> None:
-    """Python's own parser on a line that begins with an assignment's right half."""
-    assert _refusal(lambda: compile("= 128", "listing", "exec"))
+    """Python's own parser on lines whose names have slipped to the line after."""
+    listing = ["= 128", "MAX_SEQ_LEN = 512"]
+    assert _refusal(lambda: compile("\n".join(listing), "listing", "exec"))
     space: dict[str, int] = {}
-    exec("MAX_SEQ_LEN = 512", space)
+    exec("\n".join(listing[1:]), space)
     assert space["MAX_SEQ_LEN"] == 512
 
 

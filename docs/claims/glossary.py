@@ -4,18 +4,23 @@ import posenc
 
 
 def equivariance() -> None:
-    """A depthwise mean over a ring of tokens moves with them; a weighted sum by place does not."""
+    """Attention moves with any order of its tokens, a mean over a ring with shifts alone."""
     x = np.arange(12.0).reshape(6, 2) ** 2
+    order = np.array([3, 0, 5, 1, 4, 2])
+
+    def attended(tokens: np.ndarray) -> np.ndarray:
+        return np.asarray(posenc.attention(tokens / 50, tokens / 50, tokens))
+
+    assert np.allclose(attended(x[order]), attended(x)[order], rtol=1e-12)
+    assert not np.allclose(attended(x[order]), attended(x))
 
     def ring(tokens: np.ndarray) -> np.ndarray:
         return (np.roll(tokens, 1, axis=0) + tokens) / 2
 
-    def placed(tokens: np.ndarray) -> np.ndarray:
-        return tokens * np.arange(6)[:, None]
-
     moved = np.roll(x, 2, axis=0)
     assert np.array_equal(ring(moved), np.roll(ring(x), 2, axis=0))
-    assert not np.array_equal(placed(moved), np.roll(placed(x), 2, axis=0))
+    assert not np.array_equal(ring(moved), ring(x))
+    assert not np.array_equal(ring(x[order]), ring(x)[order])
 
 
 def frequency() -> tuple[str, str]:

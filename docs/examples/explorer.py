@@ -20,6 +20,7 @@ from posenc_conformance.scheme_file.read import load_all
 
 HERE = Path(__file__).resolve().parent
 MODULES = HERE.parent / "assets" / "explorer"
+DTYPES: dict[str, type] = {"integer": np.int64, "boolean": np.bool_}
 
 
 class Explorer:
@@ -41,7 +42,7 @@ class Explorer:
 
     def _method(self, scheme: Scheme, call: Call) -> Callable[..., Any]:
         options = {name: list(scheme.conventions[name].values) for name in call.options}
-        dtype = np.int64 if call.dtype == "integer" else np.float64
+        dtype = DTYPES.get(call.dtype, np.float64)
 
         @claims(*call.combinations, dtype="float64", max_position=2**53, **options)
         def method(*arguments: Any, **keywords: Any) -> Any:
@@ -69,7 +70,12 @@ def _empty_shape(call: Call, arguments: tuple[Any, ...]) -> tuple[int, ...]:
     if call.kind == "encode":
         positions, dim = arguments
         return len(positions), dim
-    return np.shape(arguments[0])
+    *before, channels = np.shape(arguments[0])
+    if call.name == "concatenation":
+        channels += arguments[2]
+    elif call.name in ("pope_query", "pope_key"):
+        channels *= 2
+    return *before, channels
 
 
 def _started(folder: Path) -> "subprocess.Popen[str]":

@@ -9,6 +9,8 @@ import pytest
 
 EXAMPLES = Path(__file__).parent
 TUTORIALS = EXAMPLES.parent / "tutorials"
+KERNEL = ("rope-kernel.yaml", "-k")
+"""What Triton's interpreter is asked of a kernel: all of it takes some minutes."""
 MACHINE = re.compile(r"\d+\.[\de+-]+|_{3,} ?| ?_{3,}")
 
 
@@ -53,5 +55,20 @@ def test_the_wrong_backward_pass_fails_as_the_tutorial_shows(
     assert swapped != source
     (tmp_path / "kernel.py").write_text(swapped, encoding="utf-8")
     output = judged(f"{tmp_path / 'kernel.py'}", "--color=no").stdout
-    (diagnosis,) = shown("kernel.md")
-    assert plain(diagnosis) in plain(output), output
+    backward, _strides = shown("kernel.md")
+    assert plain(backward) in plain(output), output
+
+
+def test_a_kernel_of_an_engine_passes() -> None:
+    done = judged("serving_adapter.py", *KERNEL, "smoke or golden or invariant")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ignored_strides_are_named_as_the_tutorial_shows(tmp_path: Path) -> None:
+    source = (EXAMPLES / "serving_adapter.py").read_text(encoding="utf-8")
+    strided = source.replace("x.stride(0)", "heads * head_dim")
+    assert strided != source
+    (tmp_path / "kernel.py").write_text(strided, encoding="utf-8")
+    output = judged(f"{tmp_path / 'kernel.py'}", *KERNEL, "golden", "--color=no").stdout
+    _backward, strides = shown("kernel.md")
+    assert plain(strides) in plain(output), output

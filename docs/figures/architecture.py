@@ -24,6 +24,7 @@ def rooms() -> Picture:
         figure,
         "Boxes in rows, plugin in the first, errors and files in the last. All arrows lead down.",
         "Drawn from the imports of the code. An arrow that follows from two others is left out.",
+        diagram=True,
     )
 
 

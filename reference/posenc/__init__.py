@@ -2,25 +2,41 @@
 
 Every public function of every module in :mod:`posenc.schemes` is available here, so a new
 scheme is a new file in that folder and nothing else. Type checkers read their names in the
-stub beside this file, which ``make records`` writes.
+stub beside this file, which ``make records`` writes. The modules are imported when the first of
+their functions is asked for.
 """
 
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import NoReturn
-
-from posenc import schemes
+from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["__version__"]
 
-for _module_info in iter_modules(schemes.__path__):
-    _module = import_module(f"{schemes.__name__}.{_module_info.name}")
-    for _name in _module.__all__:
-        globals()[_name] = getattr(_module, _name)
-        __all__ += [_name]
+# What schemes share comes first: they ask for it by ``from posenc import``.
+for _found in iter_modules(__path__, f"{__name__}."):
+    import_module(_found.name)
 
 
-def __getattr__(name: str) -> NoReturn:
-    # Only reached for names that no scheme defines.
-    raise AttributeError(f"posenc has no {name!r}; it has {', '.join(sorted(__all__))}")
+def __getattr__(name: str) -> Any:
+    # Only reached for names that are not here, or not yet.
+    here = globals()
+    if "__all__" not in here:
+        _collect()
+        if name in here:
+            return here[name]
+    raise AttributeError(f"posenc has no {name!r}; it has {', '.join(sorted(here['__all__']))}")
+
+
+def __dir__() -> list[str]:
+    _collect()
+    return [*globals()]
+
+
+def _collect() -> None:
+    """Put the functions of all schemes here."""
+    here = globals()
+    names = here["__all__"] = ["__version__"]
+    for found in iter_modules(here["schemes"].__path__, f"{__name__}.schemes."):
+        module = import_module(found.name)
+        here |= {name: getattr(module, name) for name in module.__all__}
+        names += module.__all__

@@ -10,6 +10,12 @@ from posenc.schemes.attention import (
     attention_weights,
     attention_with_bias,
 )
+from posenc.schemes.axial_rope import (
+    axial_rope,
+    axial_rope_position_ids,
+    axial_rope_tiled,
+    axial_rope_widths,
+)
 from posenc.schemes.bigbird import (
     bigbird_mask,
 )
@@ -33,23 +39,37 @@ from posenc.schemes.conv_peg import (
     conv_peg,
 )
 from posenc.schemes.conv_wav2vec2 import (
+    conv_hubert,
     conv_wav2vec2,
 )
 from posenc.schemes.cope import (
     cope_scores,
+)
+from posenc.schemes.data_dependent_alibi import (
+    data_dependent_alibi_bias,
 )
 from posenc.schemes.deberta import (
     deberta_bucket,
     deberta_scores,
     deberta_v2_scores,
 )
+from posenc.schemes.decomposed_relative import (
+    decomposed_relative_bias,
+    resized_relative_table,
+)
 from posenc.schemes.dilated_window import (
     dilated_window,
+)
+from posenc.schemes.dual_chunk import (
+    dual_chunk_scores,
 )
 from posenc.schemes.dynamic_ntk import (
     dynamic_ntk,
     dynamic_ntk_frequencies,
     dynamic_ntk_vjp,
+)
+from posenc.schemes.dynamic_position_bias import (
+    dynamic_position_bias,
 )
 from posenc.schemes.embedding_sum import (
     embedding_sum,
@@ -59,7 +79,11 @@ from posenc.schemes.fire import (
     fire_bias_vjp,
 )
 from posenc.schemes.fixed import (
+    fixed_head_masks,
     fixed_mask,
+)
+from posenc.schemes.fope import (
+    fope,
 )
 from posenc.schemes.fourier_features import (
     gaussian_fourier,
@@ -75,6 +99,13 @@ from posenc.schemes.kerple import (
     kerple_bias,
     kerple_bias_vjp,
 )
+from posenc.schemes.laplacian import (
+    laplacian,
+)
+from posenc.schemes.layout_2d import (
+    layout_bias,
+    layout_embedding,
+)
 from posenc.schemes.learned import (
     learned,
     learned_grid,
@@ -83,6 +114,10 @@ from posenc.schemes.llama3 import (
     llama3,
     llama3_frequencies,
     llama3_vjp,
+)
+from posenc.schemes.log_cpb import (
+    log_cpb,
+    log_cpb_coordinates,
 )
 from posenc.schemes.longrope import (
     longrope,
@@ -93,6 +128,9 @@ from posenc.schemes.m_rope import (
     m_rope,
     m_rope_position_ids,
     m_rope_vjp,
+)
+from posenc.schemes.mla import (
+    mla_scores,
 )
 from posenc.schemes.nope import (
     nope_layer,
@@ -110,6 +148,18 @@ from posenc.schemes.p_rope import (
     p_rope_frequencies,
     p_rope_vjp,
 )
+from posenc.schemes.perceiver_fourier import (
+    perceiver_fourier,
+    perceiver_positions,
+)
+from posenc.schemes.permute_qk import (
+    permute_qk,
+    permute_qk_bias,
+)
+from posenc.schemes.pope import (
+    pope_key,
+    pope_query,
+)
 from posenc.schemes.position_ids import (
     cached_position_ids,
     fairseq_position_ids,
@@ -121,14 +171,53 @@ from posenc.schemes.position_interpolation import (
     position_interpolation_frequencies,
     position_interpolation_vjp,
 )
+from posenc.schemes.query_temperature import (
+    query_log_scale,
+    query_temperature,
+)
+from posenc.schemes.random_walk import (
+    random_walk,
+)
+from posenc.schemes.randomized_positions import (
+    randomized_alibi_bias,
+    randomized_positions,
+)
+from posenc.schemes.relative_table_2d import (
+    relative_table_2d,
+    relative_table_2d_rows,
+)
+from posenc.schemes.rerope import (
+    leaky_rerope_scores,
+    rerope_scores,
+)
 from posenc.schemes.rope import (
     rope,
     rope_vjp,
 )
 from posenc.schemes.rope_2d import (
     rope_2d,
+    rope_2d_image,
     rope_2d_mixed,
     rope_2d_vjp,
+)
+from posenc.schemes.rope_apply import (
+    rope_apply,
+    rope_apply_cache,
+    rope_apply_pairs,
+)
+from posenc.schemes.rope_kernel import (
+    rope_batched,
+    rope_in_place,
+    rope_offsets,
+    rope_packed,
+    rope_qkv,
+    rope_query_key,
+)
+from posenc.schemes.sandwich import (
+    sandwich_bias,
+)
+from posenc.schemes.self_extend import (
+    self_extend_scores,
 )
 from posenc.schemes.shaw import (
     shaw_scores,
@@ -150,6 +239,9 @@ from posenc.schemes.t5_bias import (
     t5_bias,
     t5_bias_vjp,
     t5_bucket,
+)
+from posenc.schemes.time2vec import (
+    time2vec,
 )
 from posenc.schemes.timestep import (
     timestep,
@@ -181,6 +273,10 @@ __all__ = [
     "attention",
     "attention_weights",
     "attention_with_bias",
+    "axial_rope",
+    "axial_rope_position_ids",
+    "axial_rope_tiled",
+    "axial_rope_widths",
     "bigbird_mask",
     "binary",
     "cached_position_ids",
@@ -189,37 +285,51 @@ __all__ = [
     "clipped_bias",
     "clipped_bias_vjp",
     "concatenation",
+    "conv_hubert",
     "conv_peg",
     "conv_wav2vec2",
     "cope_scores",
+    "data_dependent_alibi_bias",
     "deberta_bucket",
     "deberta_scores",
     "deberta_v2_scores",
+    "decomposed_relative_bias",
     "dilated_window",
+    "dual_chunk_scores",
     "dynamic_ntk",
     "dynamic_ntk_frequencies",
     "dynamic_ntk_vjp",
+    "dynamic_position_bias",
     "embedding_sum",
     "fairseq_position_ids",
     "fire_bias",
     "fire_bias_vjp",
+    "fixed_head_masks",
     "fixed_mask",
+    "fope",
     "gaussian_fourier",
     "hybrid_scores",
     "integer",
     "kerple_bias",
     "kerple_bias_vjp",
+    "laplacian",
+    "layout_bias",
+    "layout_embedding",
+    "leaky_rerope_scores",
     "learned",
     "learned_grid",
     "llama3",
     "llama3_frequencies",
     "llama3_vjp",
+    "log_cpb",
+    "log_cpb_coordinates",
     "longrope",
     "longrope_frequencies",
     "longrope_vjp",
     "m_rope",
     "m_rope_position_ids",
     "m_rope_vjp",
+    "mla_scores",
     "nerf",
     "nope_layer",
     "normalized",
@@ -231,15 +341,42 @@ __all__ = [
     "p_rope_vjp",
     "packed_position_ids",
     "padded_position_ids",
+    "perceiver_fourier",
+    "perceiver_positions",
+    "permute_qk",
+    "permute_qk_bias",
+    "pope_key",
+    "pope_query",
     "position_interpolation",
     "position_interpolation_frequencies",
     "position_interpolation_vjp",
+    "query_log_scale",
+    "query_temperature",
+    "random_walk",
+    "randomized_alibi_bias",
+    "randomized_positions",
     "relative_shift",
+    "relative_table_2d",
+    "relative_table_2d_rows",
+    "rerope_scores",
+    "resized_relative_table",
     "rope",
     "rope_2d",
+    "rope_2d_image",
     "rope_2d_mixed",
     "rope_2d_vjp",
+    "rope_apply",
+    "rope_apply_cache",
+    "rope_apply_pairs",
+    "rope_batched",
+    "rope_in_place",
+    "rope_offsets",
+    "rope_packed",
+    "rope_qkv",
+    "rope_query_key",
     "rope_vjp",
+    "sandwich_bias",
+    "self_extend_scores",
     "shaw_scores",
     "shaw_values",
     "sincos_2d",
@@ -249,6 +386,7 @@ __all__ = [
     "t5_bias",
     "t5_bias_vjp",
     "t5_bucket",
+    "time2vec",
     "timestep",
     "transformer_xl_scores",
     "tupe_relative_scores",

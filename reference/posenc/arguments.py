@@ -32,6 +32,25 @@ def base(value: float) -> float:
     return number
 
 
+def floating(name: str, value: npt.ArrayLike, axes: int) -> npt.NDArray[np.floating]:
+    """Floating-point numbers of so many axes."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fV":
+        raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
+    if array.ndim != axes:
+        raise ValueError(f"{name} has shape {array.shape}; it must have {axes} axes")
+    return array
+
+
+def finite(**arrays: npt.NDArray[np.floating]) -> None:
+    """Refuse an array that does not hold finite floating-point numbers."""
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fV":
+            raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
+        if not np.all(np.isfinite(array.astype(np.float64))):
+            raise ValueError(f"{name} must be finite")
+
+
 def positions(value: npt.ArrayLike, *, real: bool = False) -> Array:
     """Positions as float64, exactly; whole numbers only unless ``real``."""
     array = np.asarray(value)

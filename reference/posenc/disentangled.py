@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc.elementary import divide, dot, square_root, total
-from posenc.exact import Array, Pair
+from posenc.elementary import add, divide, dot, negative, square_root, summed, times, total
+from posenc.exact import Array, Pair, SinCos, two_product
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,30 @@ def operands(**given: tuple[npt.ArrayLike, str]) -> Operands:
 def products(rows: Array, columns: Array) -> Pair:
     """Dot product of every row of one array with every row of the other, to twice float64."""
     return dot(rows[..., :, None, :], columns[..., None, :, :])
+
+
+def turned_products(q: Array, k: Array, waves: SinCos, layout: str) -> Pair:
+    """Dot products of queries with keys whose pairs are turned back by a distance.
+
+    q has shape [heads, q_len, channels], k [heads, k_len, channels] or one head for all, waves
+    [q_len, k_len, channels / 2]. The layout is ``"interleaved"`` or ``"half"``.
+    """
+    if layout == "half":
+        half = q.shape[-1] // 2
+        (a, b), (c, d) = (q[..., :half], q[..., half:]), (k[..., :half], k[..., half:])
+    else:
+        (a, b), (c, d) = (q[..., 0::2], q[..., 1::2]), (k[..., 0::2], k[..., 1::2])
+    a, b, c, d = a[:, :, None], b[:, :, None], c[:, None], d[:, None]
+    return summed(_turned_product, a, b, c, d, *waves.cos, *waves.sin)
+
+
+def _turned_product(
+    a: Array, b: Array, c: Array, d: Array, cos: Array, cos_low: Array, sin: Array, sin_low: Array
+) -> Pair:
+    """``(a + ib) * (c - id) * (cos + i sin)``, the real part of it."""
+    along = add(two_product(a, c), two_product(b, d))
+    across = add(two_product(a, d), negative(two_product(b, c)))
+    return add(times(along, Pair(cos, cos_low)), times(across, Pair(sin, sin_low)))
 
 
 def over_root(value: Pair, number: int, dtype: np.dtype[Any]) -> npt.NDArray[np.floating]:

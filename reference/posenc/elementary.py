@@ -10,13 +10,14 @@ Source of the sums and products: Dekker 1971; Ogita, Rump and Oishi 2005, "Accur
 Product".
 """
 
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc.exact import Array, Pair, two_product, two_sum, words
+from posenc.exact import Array, Pair, by_parts, two_product, two_sum, words
 
 _DIGITS = 50
 _LOG_2 = Decimal("0.69314718055994530941723212145817656807550013436025525412")
@@ -80,13 +81,29 @@ def square_root(a: Pair | float) -> Pair:
 
 def dot(a: Array, b: Array) -> Pair:
     """Sum of ``a * b`` over the last axis; the other axes broadcast."""
-    return sum_last(two_product(*np.broadcast_arrays(a, b)))
+    return summed(two_product, a, b)
 
 
 def dots(a: Pair, b: Pair) -> Pair:
     """The same of pairs."""
-    product = two_product(a.high, b.high)
-    return sum_last(Pair(product.high, product.low + (a.high * b.low + a.low * b.high)))
+    return summed(_product, *a, *b)
+
+
+def _product(a: Array, a_low: Array, b: Array, b_low: Array) -> Pair:
+    product = two_product(a, b)
+    return Pair(product.high, product.low + (a * b_low + a_low * b))
+
+
+def summed(product: Callable[..., Pair], *given: Array) -> Pair:
+    """Sums over the last axis of what a function makes of arrays, which broadcast."""
+    shape = np.broadcast_shapes(*(each.shape for each in given))
+    sums = np.empty((2, *shape[:-1], 1))
+
+    def sum_of(*some: Array) -> list[Array]:
+        return [part[..., None] for part in sum_last(product(*some))]
+
+    by_parts(sum_of, tuple(sums), *given)
+    return Pair(*sums[..., 0])
 
 
 def sum_last(a: Pair) -> Pair:

@@ -7,19 +7,24 @@ than a turn, and the sine and cosine come from the nearest of 512 tabulated poin
 theorem. A result is a pair ``(high, low)`` whose sum is the value; ``high`` is its nearest float64.
 """
 
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Values = npt.NDArray[np.floating]
 Number = Array | float
 
 LARGEST_POSITION = 2**53
 """Positions beyond this are not all representable as float64."""
+BLOCK = 2**13
+"""Numbers that are computed at a time: what is made of them on the way stays in the cache."""
 
 _DIGITS = 80
 _TURN = Decimal(
@@ -46,18 +51,32 @@ class SinCos(NamedTuple):
 def two_sum(a: Array, b: Number) -> Pair:
     """``a + b`` and its exact rounding error (Knuth)."""
     total = a + b
-    b_seen = total - a
-    return Pair(total, (a - (total - b_seen)) + (b - b_seen))
+    rest = a - total  # what b seems to be, negative
+    lost = total + rest
+    lost -= a
+    rest += b
+    rest -= lost
+    return Pair(total, rest)
 
 
 def two_product(a: Array, b: Number) -> Pair:
-    """``a * b`` and its exact rounding error (Dekker, Veltkamp); exact below 2**996."""
+    """``a * b`` and its exact rounding error (Dekker); exact below 2**996."""
     product = a * b
-    a_spread, b_spread = a * _SPLIT, b * _SPLIT
-    a_high, b_high = a_spread - (a_spread - a), b_spread - (b_spread - b)
-    a_low, b_low = a - a_high, b - b_high
-    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    (a_high, a_low), (b_high, b_low) = split(a), split(b)
+    error = a_high * b_high
+    error -= product
+    error += a_high * b_low
+    error += a_low * b_high
+    error += a_low * b_low
     return Pair(product, error)
+
+
+def split(value: Number) -> tuple[Any, Any]:
+    """Two numbers of 26 bits that add up to it (Veltkamp); below 2**996."""
+    spread = value * _SPLIT
+    rest = spread - value
+    spread -= rest
+    return spread, value - spread
 
 
 def words(value: Decimal, count: int) -> list[float]:
@@ -107,8 +126,19 @@ def progression(base: float, step: Fraction, count: int) -> list[Decimal]:
 def turns(frequencies: tuple[Decimal, ...]) -> Array:
     """Frequencies in radians per position, in turns: shape [3, count], as three words each."""
     with localcontext(prec=_DIGITS):
-        columns = [words(frequency / _TURN, 3) for frequency in frequencies]
-    return np.array(columns, dtype=np.float64).reshape(len(frequencies), 3).T
+        return in_words([frequency / _TURN for frequency in frequencies])
+
+
+def quotient(value: Decimal, divisor: int) -> Decimal:
+    """To about 80 digits."""
+    with localcontext(prec=_DIGITS):
+        return value / divisor
+
+
+def in_words(turns: Sequence[Decimal]) -> Array:
+    """Turns per position as three words each: shape [3, count]."""
+    columns = [words(each, 3) for each in turns]
+    return np.array(columns, dtype=np.float64).reshape(len(columns), 3).T
 
 
 def sincos(positions: Array, turns: Array, first: int = 0) -> SinCos:
@@ -122,28 +152,63 @@ def sincos(positions: Array, turns: Array, first: int = 0) -> SinCos:
 
 def sincos_each(positions: Array, turns: Array, first: int = 0) -> SinCos:
     """The same with a position of its own for each frequency: shape [..., count], or [..., 1]."""
-    place = two_sum(positions, np.float64(first))
-    return _sincos_of_turns(_dropping_whole_turns(place, turns))
+    leading = positions.shape[:-1]
+    flat = positions.reshape(math.prod(leading), positions.shape[-1])
+    place = two_sum(flat, np.float64(first))
+    rows, count = len(place.high), turns.shape[-1]
+    found = np.empty((4, rows, count))
+    for some in blocks(rows, count):
+        rest = _dropping_whole_turns(Pair(place.high[some], place.low[some]), turns)
+        found[:, some] = _sincos_of_turns(rest)
+    sin, sin_low, cos, cos_low = found.reshape(4, *leading, count)
+    return SinCos(Pair(sin, sin_low), Pair(cos, cos_low))
+
+
+def blocks(rows: int, width: int) -> Iterator[slice]:
+    """Rows to be computed at a time, so few that what is made on the way stays in the cache."""
+    step = max(1, BLOCK // max(1, width))
+    return (slice(start, start + step) for start in range(0, rows, step))
+
+
+def by_parts(
+    function: Callable[..., Iterable[Array]], places: Sequence[Values], *given: Values
+) -> None:
+    """Write what a function makes of arrays to their places, so much at a time as stays in cache.
+
+    Axes but the last are halved until a part is small enough. The arrays broadcast to one shape,
+    and the places have its axes; their last one may have another length.
+    """
+    shape = np.broadcast_shapes(*(each.shape for each in given))
+    axis = next((axis - len(shape) for axis, size in enumerate(shape[:-1]) if size > 1), None)
+    if axis is None or math.prod(shape) <= BLOCK:
+        for place, found in zip(places, function(*given), strict=True):
+            place[...] = found
+        return
+    middle = shape[axis] // 2
+    for part in (slice(None, middle), slice(middle, None)):
+        index: tuple[Any, ...] = (..., part, *[slice(None)] * (-axis - 1))
+        some = [
+            each[index] if each.ndim >= -axis and each.shape[axis] > 1 else each
+            for each in (*places, *given)
+        ]
+        by_parts(function, some[: len(places)], *some[len(places) :])
 
 
 def _dropping_whole_turns(place: Pair, turns: Array) -> Pair:
-    (coarse, fine), (coarse_low, fine_low) = two_product(place.high, _two_words(turns, place.high))
-    parts = [part - np.rint(part) for part in (coarse, coarse_low, fine)]
+    # Not both products at once: NumPy takes much longer to broadcast along three axes.
+    coarse, fine = two_product(place.high, turns[0]), two_product(place.high, turns[1])
+    parts = [part - np.rint(part) for part in (coarse.high, coarse.low, fine.high)]
     first = two_sum(parts[0], parts[1])
     second = two_sum(first.high, parts[2])
-    rest = first.low + second.low + fine_low + place.high * turns[2] + place.low * turns[0]
+    rest = first.low + second.low + fine.low + place.high * turns[2] + place.low * turns[0]
     total = two_sum(second.high, rest)
     return Pair(total.high - np.rint(total.high), total.low)
 
 
-def _two_words(turns: Array, place: Array) -> Array:
-    """The first two words of each frequency, one behind the other on an axis before all others."""
-    return turns[:2].reshape(2, *[1] * (place.ndim - 1), -1)
-
-
-def _sincos_of_turns(turns: Pair) -> SinCos:
+def _sincos_of_turns(turns: Pair) -> tuple[Array, Array, Array, Array]:
+    """Sine and cosine, each as two words, of at most half a turn."""
     nearest = np.rint(turns.high * _TABLE_SIZE)
-    rest = turns.high - nearest / _TABLE_SIZE
+    rest = turns.high - nearest * (1 / _TABLE_SIZE)
     turn_high, turn_low = _TURN_WORDS
     angle, angle_low = two_product(rest, turn_high)  # below 0.0062 radians
     angle_low = angle_low + rest * turn_low + turns.low * turn_high
@@ -152,10 +217,12 @@ def _sincos_of_turns(turns: Pair) -> SinCos:
     sin_rest = angle + (angle_low - angle * square * (1 / 6 - square * (1 / 120 - square / 5040)))
     cos_rest_less_1 = -square * (1 / 2 - square * (1 / 24 - square / 720)) - angle * angle_low
 
-    sin, sin_low, cos, cos_low = _circle()[:, nearest.astype(np.int64) % _TABLE_SIZE]
-    return SinCos(
-        two_sum(sin, sin_low + (sin * cos_rest_less_1 + cos * sin_rest)),
-        two_sum(cos, cos_low + (cos * cos_rest_less_1 - sin * sin_rest)),
+    # From the middle of the table on, an index below 0 counts from its end.
+    index = nearest.astype(np.intp)
+    sin, sin_low, cos, cos_low = (row[index] for row in _circle())
+    return (
+        *two_sum(sin, sin_low + (sin * cos_rest_less_1 + cos * sin_rest)),
+        *two_sum(cos, cos_low + (cos * cos_rest_less_1 - sin * sin_rest)),
     )
 
 

@@ -1,11 +1,17 @@
 """Turning pairs of channels: what every rotary scheme does with its sines and cosines."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
 import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
-from posenc.exact import Array, Pair, two_product, two_sum
+from posenc.exact import Array, Pair, Values, by_parts, split, two_sum
 
+Real = TypeVar("Real", bound=np.floating)
+Turn = TypeVar("Turn", bound=Callable[..., npt.NDArray[np.floating]])
 LAYOUTS = ("interleaved", "half", "interleaved-to-half")
 READ = {"interleaved": "interleaved", "half": "half", "interleaved-to-half": "interleaved"}
 WRITTEN = {"interleaved": "interleaved", "half": "half", "interleaved-to-half": "half"}
@@ -22,20 +28,34 @@ def queries_or_keys(name: str, x: npt.ArrayLike) -> npt.NDArray[np.floating]:
 
 
 def rows(positions: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Positions of the rows of an x of shape [..., n, head_dim], broadcast to them."""
+    """Positions of the rows of an x of shape [..., n, head_dim]: they broadcast to them."""
     where = arguments.positions(positions)
     try:
-        return np.broadcast_to(where, shape[:-1])
+        fitting = np.broadcast_shapes(where.shape, shape[:-1]) == shape[:-1]
     except ValueError:
-        raise ValueError(
-            f"positions have shape {where.shape} but x has rows of shape {shape[:-1]}"
-        ) from None
+        fitting = False
+    if not fitting:
+        raise ValueError(f"positions have shape {where.shape} but x has rows of shape {shape[:-1]}")
+    return where
 
 
-def reversed_positions(positions: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Positions by which pairs turn back: the transpose of a turn is the turn by its negative."""
-    arguments.positions(positions)
-    return -np.asarray(positions, dtype=np.int64)
+def transpose(turn: Turn) -> Turn:
+    """What turns pairs back that a function of x and positions turns, with the same arguments.
+
+    The transpose of a turn is the turn by the negative position. A factor by which pairs are made
+    longer stays: this is no inverse.
+    """
+
+    @wraps(turn)
+    def backward(
+        x: npt.ArrayLike, positions: npt.ArrayLike, *others: Any, **keywords: Any
+    ) -> npt.NDArray[np.floating]:
+        arguments.positions(positions)
+        return turn(x, -np.asarray(positions, dtype=np.int64), *others, **keywords)
+
+    backward.__name__ = backward.__qualname__ = f"{turn.__name__}_vjp"
+    backward.__doc__ = f"Gradient by the x of :func:`{turn.__name__}`, from that by its result."
+    return cast(Turn, backward)
 
 
 def width(rotary_dim: int | None, head_dim: int) -> int:
@@ -59,28 +79,44 @@ def turned(
     if ``"half"``. The result is like values, computed in float64 and rounded once.
     """
     rotated = 2 * cos.high.shape[-1]
-    first, second = _split(values[..., :rotated].astype(np.float64), read)
-    both = _combine(np.stack([first, second]), cos, np.stack([-second, first]), sin)
     out = np.array(values)
-    out[..., :rotated] = _join(both[0], both[1], written)
+    given, places = pairs(values[..., :rotated], read), pairs(out[..., :rotated], written)
+    if values.dtype.itemsize < np.dtype(np.float64).itemsize:
+        by_parts(_product, places, *given, cos.high, sin.high)
+    else:
+        by_parts(_exact_product, places, *given, *_in_two(cos), *_in_two(sin))
     return out
 
 
-def _split(x: Array, layout: str) -> tuple[Array, Array]:
-    if layout == "half":
-        half = x.shape[-1] // 2
-        return x[..., :half], x[..., half:]
-    return x[..., 0::2], x[..., 1::2]
+def pairs(x: npt.NDArray[Real], layout: str) -> tuple[npt.NDArray[Real], npt.NDArray[Real]]:
+    """The first and the second channel of each pair."""
+    half = x.shape[-1] // 2
+    return (x[..., :half], x[..., half:]) if layout == "half" else (x[..., 0::2], x[..., 1::2])
 
 
-def _join(first: Array, second: Array, layout: str) -> Array:
-    if layout == "interleaved":
-        return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], 2 * first.shape[-1])
-    return np.concatenate([first, second], axis=-1)
+def _product(first: Values, second: Values, cos: Array, sin: Array) -> tuple[Array, Array]:
+    """``(first + i second) * (cos + i sin)`` of numbers of few bits: float64 has some to spare."""
+    a, b = first.astype(np.float64), second.astype(np.float64)
+    return a * cos - b * sin, b * cos + a * sin
 
 
-def _combine(a: Array, cos: Pair, b: Array, sin: Pair) -> Array:
-    """``a * cos + b * sin``, rounded once."""
-    left, right = two_product(a, cos.high), two_product(b, sin.high)
-    total = two_sum(left.high, right.high)
-    return total.high + (total.low + left.low + right.low + a * cos.low + b * sin.low)
+def _exact_product(
+    first: Values, second: Values, cos: Array, cos_rest: Array, sin: Array, sin_rest: Array
+) -> tuple[Array, Array]:
+    """The same of any numbers, rounded once.
+
+    Numbers of 26 bits are multiplied exactly; the rests are so small that their errors are nothing.
+    """
+    a, b = first.astype(np.float64), second.astype(np.float64)
+    (a_high, a_rest), (b_high, b_rest) = split(a), split(b)
+    real = two_sum(a_high * cos, b_high * -sin)
+    imaginary = two_sum(b_high * cos, a_high * sin)
+    real_rest = (a_rest * cos + a * cos_rest) - (b_rest * sin + b * sin_rest)
+    imaginary_rest = (b_rest * cos + b * cos_rest) + (a_rest * sin + a * sin_rest)
+    return real.high + (real.low + real_rest), imaginary.high + (imaginary.low + imaginary_rest)
+
+
+def _in_two(wave: Pair) -> tuple[Array, Array]:
+    """A number of 26 bits, and the rest of both words."""
+    high, rest = split(wave.high)
+    return high, rest + wave.low

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.schemes.learned import (
     centres,
@@ -19,19 +19,6 @@ def read_if(when: Callable[[Case], bool], weights: Callable[[int, int], Floats])
     return lambda case: read_with(case, weights) if when(case) else right(case)
 
 
-def keeps_its_size(case: Case) -> bool:
-    """Whether nothing has to be resampled."""
-    return {case.arguments["height"], case.arguments["width"]} == {old_size(case)}
-
-
-def class_token_lost(case: Case) -> Array:
-    """Where the size stays."""
-    out = right(case)
-    if keeps_its_size(case):
-        out[0] = 0
-    return out
-
-
 def grows(case: Case) -> bool:
     """Along both axes."""
     return min(case.arguments["height"], case.arguments["width"]) > old_size(case)
@@ -39,7 +26,5 @@ def grows(case: Case) -> bool:
 
 MISTAKES: dict[str, Mistake] = {
     "vit-2-to-3": read_if(lambda case: old_size(case) < 3, lambda g, n: linear(g, centres(g, n))),
-    "vit-4-to-4": read_if(keeps_its_size, lambda g, n: cubic(g, centres(g, n, 0.1), -0.75)),
-    "dinov2-3-to-3": class_token_lost,
     "timm-2-to-3": read_if(grows, lambda g, n: cubic(g, centres(g, n), -0.5)),
 }

@@ -40,10 +40,10 @@ class Mistake:
     dtype: ClassVar[str | tuple[str, ...]] = "float32"
     limits: ClassVar[Mapping[str, Any]] = {}
 
-    def __init_subclass__(cls, steps: bool = False) -> None:
-        if steps:
+    def __init_subclass__(cls, steps: bool = False, listed: bool = True) -> None:
+        if listed and steps:
             STEPS.append(cls)
-        else:
+        elif listed:
             WRONG.append(declared(cls))
 
     def answer(self, *arguments: Any, **keywords: Any) -> Any:

@@ -1,8 +1,8 @@
 """Adapters: helpers for writing one, what it claims, and how the kit finds it.
 
 The helpers are for libraries of any framework. The framework itself is imported nowhere here:
-:mod:`posenc_conformance.adapters.torch` and
-:mod:`posenc_conformance.adapters.jax` hold what only one of them needs.
+:mod:`posenc_conformance.adapters.torch` and :mod:`posenc_conformance.adapters.jax` hold what only
+one of them needs.
 
 ``x`` is an array of NumPy or JAX or a tensor of PyTorch, of shape ``[..., n, dim]``, and
 ``positions`` are n whole numbers, as the kit passes them to an adapter.
@@ -128,6 +128,7 @@ def in_sequence(function: Function, x: Any, positions: Positions, length: int | 
     ValueError
         If the sequence would have more than 2**30 elements.
     """
+    positions = _indices(positions)
     length = span(positions) if length is None else length
     _demand_room((*x.shape[:-2], length, x.shape[-1]))
     parts, rows = [], []
@@ -153,6 +154,7 @@ def in_stretches(function: Function, x: Any, positions: Positions) -> Any:
     positions : array of shape ``[n]``
         Where they stand, in any order.
     """
+    positions = _indices(positions)
     if not len(positions):
         return function(x, 0)
     breaks = np.flatnonzero(np.diff(positions) != 1) + 1
@@ -173,7 +175,7 @@ def rows_of(table: Callable[[int], Any], positions: Positions, length: int | Non
     length : int, optional
         Of the table, if not as long as the largest position needs.
     """
-    return table(span(positions) if length is None else length)[positions]
+    return table(span(positions) if length is None else length)[_indices(positions)]
 
 
 def span(positions: Positions, power_of_two: bool = False) -> int:
@@ -183,6 +185,11 @@ def span(positions: Positions, power_of_two: bool = False) -> int:
     """
     longest = int(positions.max()) + 1 if positions.size else 0
     return max(64, 1 << (longest - 1).bit_length()) if power_of_two else longest
+
+
+def _indices(positions: Positions) -> Positions:
+    """In 64 bits: in fewer, differences do not fit, and PyTorch takes bytes for a mask."""
+    return positions.astype(np.int64)
 
 
 def _without_repeats(positions: Positions) -> list[npt.NDArray[np.intp]]:

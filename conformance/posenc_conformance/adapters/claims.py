@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, told, where
 
 Method = TypeVar("Method")
 
@@ -24,6 +24,8 @@ class Claim:
     dtypes: tuple[str, ...]
     max_position: int
     restrictions: Mapping[str, tuple[Any, ...]]
+    when: Callable[..., Any] | None = None
+    masked: bool = False
 
 
 _declared: dict[tuple[str, str], str] = {}
@@ -34,6 +36,8 @@ def claims(
     *combinations: str,
     dtype: str | Iterable[str] = "float32",
     max_position: int = DEFAULT_MAX_POSITION,
+    when: Callable[..., Any] | None = None,
+    masked: bool = False,
     **restrictions: Any,
 ) -> Callable[[Method], Method]:
     """Declare on an adapter's method what it implements.
@@ -49,9 +53,21 @@ def claims(
     dtype : str or several
         Of the results, and of x where the scheme has one: float64, float32, bfloat16, float16.
     max_position : int
-        Largest position that may be asked for.
+        Largest position that may be asked for. Where a call takes k_len, keys stand at positions
+        0 to k_len - 1, so that k_len is at most one more.
+    when : callable
+        What works, where values of single parameters cannot say it: a function of some arguments of
+        the call, by their names, such as ``lambda q_len, k_len: q_len == k_len`` or
+        ``lambda rotary_dim: rotary_dim is not None``. Parameters that follow from the shape of an
+        array, such as ``head_dim``, and ``dtype`` may be named as well. What it is false for is not
+        asked.
+    masked : bool
+        The result has its mask in it: what a query must not see is -inf, or so low that it gets no
+        weight, in every head. Else nobody looks at what the mask hides.
     restrictions
-        A convention (``layout="half"``), an optional ability (``rotation="partial"``) or a
+        For an engine's ``rotary``, ``bias`` or ``encoding``, ``models``: ids of those that it can
+        be asked for, or their names on Hugging Face; every model if left out. For other calls a
+        convention (``layout="half"``), an optional ability (``rotation="partial"``) or a
         parameter that cannot be chosen freely (``base=10000.0``), with one value or a list.
         The method must accept, by keyword, whatever is left open.
 
@@ -68,14 +84,23 @@ def claims(
         )
     claim = Claim(
         combinations,
-        _several(dtype),
+        several(dtype),
         max_position,
-        {name: _several(value) for name, value in restrictions.items()},
+        {name: several(value) for name, value in restrictions.items()},
+        when,
+        masked,
     )
 
     def declare(method: Method) -> Method:
         function = _function_of(method)
-        setattr(function, ATTRIBUTE, (claim, *getattr(function, ATTRIBUTE, ())))
+        try:
+            setattr(function, ATTRIBUTE, (claim, *getattr(function, ATTRIBUTE, ())))
+        except (AttributeError, TypeError):
+            raise UserError(
+                f"{where(function)}: @claims stands above something that keeps no attributes, such "
+                "as a function in C",
+                "call it from a method of your own, and put @claims above that",
+            ) from None
         place = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
         _declared[place] = where(function)
         return method
@@ -128,6 +153,20 @@ def claims_on(owner: object) -> dict[str, tuple[Claim, ...]]:
     return found
 
 
+def method_of(adapter: object, name: str) -> Any:
+    """What stands under the name of a call.
+
+    Raises UserError if the adapter does not give it out.
+    """
+    try:
+        return getattr(adapter, name)
+    except Exception as error:
+        raise UserError(
+            f"{type(adapter).__name__} claims {name}(), but does not give it out: {told(error)}",
+            "see its __getattribute__, or the descriptor under that name",
+        ) from error
+
+
 def _bodies(owner: object) -> list[Any]:
     """Where attributes are looked up, the nearest first."""
     if inspect.ismodule(owner):
@@ -159,15 +198,8 @@ def _declared_in(owner: Any) -> Iterator[tuple[str, str]]:
             yield name, place
 
 
-def where(function: Any) -> str:
-    """File and line of a function, or what it is called."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return str(getattr(function, "__qualname__", repr(function)))
-    return f"{code.co_filename}:{code.co_firstlineno}"
-
-
-def _several(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
+def several(value: Any) -> tuple[Any, ...]:
+    """The values of a list, or the one value."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         return (value,)
     return tuple(value)

@@ -1,7 +1,6 @@
 """Finding the implementation that ``--impl`` names."""
 
 import importlib
-import importlib.util
 import inspect
 import re
 import sys
@@ -17,8 +16,11 @@ from typing import Any
 
 from posenc_conformance.adapters.claims import claims_on
 from posenc_conformance.errors import UserError, told
+from posenc_conformance.files import imported
 
 GROUP = "posenc.implementations"
+OURS = tuple(str(Path(__file__).parents[1] / room) for room in ("adapters", "judge"))
+"""Where no line of an implementation stands."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,10 @@ class Implementation:
     name: str
     adapter: object
     versions: dict[str, str]
+    end: Callable[[], None] = lambda: None
+    """Ends the process in which it lives, if it has one of its own."""
+    limits: str = ""
+    """What its process may take, in words; empty if it has none of its own."""
 
 
 def registered() -> dict[str, EntryPoint]:
@@ -35,12 +41,14 @@ def registered() -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(entry_points(group=GROUP))}
 
 
-def load_adapter(name: str) -> Implementation:
+def load_adapter(name: str, point: str = "") -> Implementation:
     """The implementation of a registered name, ``module:attribute`` or a path to a file.
+
+    ``point`` is what the name is registered for, should that not be seen from here.
 
     Raises UserError if there is none, or it cannot be imported or made.
     """
-    found = target(name)
+    found = target(name, point)
     adapter = _made(name, found) if inspect.isclass(found) else found
     return Implementation(name, adapter, versions(found))
 
@@ -74,12 +82,14 @@ def _version(package: str) -> str:
         return ""
 
 
-def target(name: str) -> Any:
+def target(name: str, point: str = "") -> Any:
     """The class, object or module behind a name; its library need not be installed.
 
     Raises UserError if there is none or it cannot be imported.
     """
     known = registered()
+    if point:
+        return _importing(name, EntryPoint(name, point, GROUP).load)
     if name in known:
         return _importing(name, known[name].load)
     if file := re.fullmatch(r"(.+\.py)(?::(\w+))?", name):
@@ -99,14 +109,8 @@ def target(name: str) -> Any:
 def _from_file(name: str, path: Path, attribute: str) -> Any:
     if not path.is_file():
         raise UserError(f"there is no file {path.resolve()}", "--impl takes the path of an adapter")
-    spec = importlib.util.spec_from_file_location(f"posenc_adapter_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise UserError(f"{path} is no Python file", "--impl takes the path of an adapter")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module.__name__] = module
     sys.path.append(str(path.resolve().parent))  # last: an adapter may be called like its library
-    loader = spec.loader
-    _importing(name, lambda: loader.exec_module(module))
+    module = _importing(name, lambda: imported(path, f"posenc_adapter_{path.stem}"))
     return _attribute(name, module, attribute) if attribute else _adapter_of(path, module)
 
 
@@ -159,7 +163,9 @@ def _made(name: str, target: Callable[[], object]) -> object:
             f"--impl={name} judges a library that is not installed: {', '.join(missing)}",
             f"install it, for instance with: pip install {' '.join(missing)}",
         )
-    return _importing(name, target)
+    made: object = _importing(name, target)
+    _importing(name, lambda: made.__class__)  # which an object may refuse, like every attribute
+    return made
 
 
 def _importing(name: str, action: Callable[[], Any]) -> Any:
@@ -170,7 +176,7 @@ def _importing(name: str, action: Callable[[], Any]) -> Any:
         raise
     except BaseException as error:  # sys.exit and pytest.skip too: nothing can be judged then
         frames = traceback.extract_tb(error.__traceback__)
-        own = [f for f in frames if f.filename != __file__ and "importlib" not in f.filename]
+        own = [f for f in frames if not f.filename.startswith((*OURS, "<frozen"))]
         if isinstance(error, SyntaxError):
             place = f"{error.filename}:{error.lineno}"
         else:

@@ -2,14 +2,16 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from posenc_conformance.adapters.claims import Claim, claims_on
-from posenc_conformance.adapters.claims import where as _where
+from posenc_conformance.adapters.claims import Claim, claims_on, method_of
 from posenc_conformance.errors import UserError
+from posenc_conformance.errors import where as _where
 from posenc_conformance.judge.arrays import DTYPES
-from posenc_conformance.judge.subject import Scope, Subject
+from posenc_conformance.judge.kinds import ENGINE, KINDS
+from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Condition, Scope, Subject
 from posenc_conformance.scheme_file.model import (
     Call,
     Combination,
@@ -25,26 +27,33 @@ LONGEST_AXIS = 2**16
 """Of an array that the kit makes because a claim names this length."""
 
 
-def subjects(adapter: object, schemes: Sequence[Scheme]) -> list[Subject]:
-    """Everything that an adapter claims.
+def subjects(
+    adapter: object, schemes: Sequence[Scheme], memory_of_a_call: int = MEMORY_OF_A_CALL
+) -> list[Subject]:
+    """Everything that an adapter claims of schemes.
+
+    ``memory_of_a_call`` is how many bytes the inputs and the result of a call may take in float64.
 
     Raises UserError for a claim that the spec does not know, a method that cannot be called with
     what its claims leave open, and an adapter that claims nothing.
     """
     calls = {call.name: (scheme, call) for scheme in schemes for call in scheme.calls.values()}
     found: list[Subject] = []
-    for name, claims in sorted(claims_on(adapter).items()):
-        method = getattr(adapter, name)
+    claimed = claims_on(adapter)
+    for name, claims in sorted(claimed.items()):
+        method = method_of(adapter, name)
         if not callable(method):  # a subclass withdraws a claim: rope = None
+            continue
+        if name in ENGINE and name not in calls:
             continue
         if name not in calls:
             raise UserError(
                 f"{_where(method)}: {name}() claims something, but no scheme has a call {name!r}",
-                f"calls are {', '.join(sorted(calls))}",
+                f"calls are {', '.join(sorted(calls))}; of models {', '.join(ENGINE)}",
             )
         scheme, call = calls[name]
-        found += _of_method(scheme, call, method, claims)
-    if not found:
+        found += _of_method(scheme, call, method, claims, memory_of_a_call)
+    if not found and not ENGINE.keys() & claimed.keys():
         raise UserError(
             f"{type(adapter).__name__} claims nothing, so there is nothing to judge",
             "put @claims(...) above each method that the kit should call: "
@@ -54,9 +63,9 @@ def subjects(adapter: object, schemes: Sequence[Scheme]) -> list[Subject]:
 
 
 def _of_method(
-    scheme: Scheme, call: Call, method: Callable[..., Any], claims: Sequence[Claim]
+    scheme: Scheme, call: Call, method: Callable[..., Any], claims: Sequence[Claim], memory: int
 ) -> list[Subject]:
-    keywords = _keywords(call, method)
+    keywords = keywords_of(call, method)
     scopes: dict[str, list[Scope]] = {}
     for claim in claims:
         chosen, scope = _meaning(scheme, call, claim, method)
@@ -67,12 +76,19 @@ def _of_method(
                 for name, value in combination.conventions.items()
                 if scheme.conventions[name].optional
             }
-            merged = Scope(
-                {**scope.options, **fixed}, scope.parameters, scope.dtypes, scope.max_position
-            )
+            merged = replace(scope, options={**scope.options, **fixed})
             scopes.setdefault(combination.name, []).append(merged)
     return [
-        Subject(scheme, call, call.combinations[name], tuple(scopes[name]), method, keywords)
+        Subject(
+            scheme,
+            call,
+            call.combinations[name],
+            tuple(scopes[name]),
+            method,
+            keywords,
+            siblings={other: tuple(some) for other, some in scopes.items() if other != name},
+            memory_of_a_call=memory,
+        )
         for name in call.combinations
         if name in scopes
     ]
@@ -84,7 +100,7 @@ def _meaning(
     """The combinations that a claim names, and what it covers of each."""
     where = _where(method)
     dtypes = (call.dtype,) if call.dtype in ("integer", "boolean") else claim.dtypes
-    _check_range(claim, call, where)
+    check_range(claim, call.name, where)
     axes: dict[str, tuple[Value, ...]] = {}
     options: dict[str, tuple[Value, ...]] = {}
     parameters: dict[str, tuple[Any, ...]] = {}
@@ -102,27 +118,66 @@ def _meaning(
                 f"it has {', '.join(allowed) or 'none'}",
             )
     chosen = _combinations(scheme, call, claim.combinations, axes, where)
-    return chosen, Scope(options, parameters, dtypes, claim.max_position)
+    condition = _condition(scheme, call, claim, where)
+    _check_masked(claim, call, where)
+    return chosen, Scope(
+        options, parameters, dtypes, claim.max_position, condition, masked=claim.masked
+    )
 
 
-def _check_range(claim: Claim, call: Call, where: str) -> None:
+def _condition(scheme: Scheme, call: Call, claim: Claim, where: str) -> Condition | None:
+    """The function of a claim's ``when``, if all that it names is known."""
+    if claim.when is None:
+        return None
+    try:
+        names = tuple(inspect.signature(claim.when).parameters)
+    except (TypeError, ValueError):
+        raise UserError(
+            f"{where}: {call.name}() claims when={claim.when!r}, which is no function",
+            "give a function of some arguments: when=lambda q_len, k_len: q_len == k_len",
+        ) from None
+    conventions = (name for each in call.combinations.values() for name in each.conventions)
+    known = dict.fromkeys([*call.arguments, *call.parameters, *call.options, *conventions, "dtype"])
+    for name in names:
+        if name not in known:
+            raise UserError(
+                f"{where}: the condition of {call.name}() names {name!r}, which the call has not",
+                f"it has {', '.join(known)}",
+            )
+    return Condition(claim.when, names)
+
+
+def _check_masked(claim: Claim, call: Call, where: str) -> None:
+    """Refuse a mask in a result in which nothing is ever hidden."""
+    if not isinstance(claim.masked, bool):
+        raise UserError(
+            f"{where}: {call.name}() claims masked={claim.masked!r}", "say masked=True, or leave it"
+        )
+    if claim.masked and not KINDS[call.kind].hides:
+        raise UserError(
+            f"{where}: {call.name}() claims masked=True, but no mask hides anything in its result",
+            f"leave it out: the call gives {KINDS[call.kind].result}",
+        )
+
+
+def check_range(claim: Claim, call: str, where: str) -> None:
     """Refuse dtypes and positions that nothing can have, and restrictions to nothing."""
     empty = [name for name, values in claim.restrictions.items() if not values]
     if empty or not claim.dtypes:
         raise UserError(
-            f"{where}: {call.name}() claims no {empty[0] if empty else 'dtype'}: the list is empty",
+            f"{where}: {call}() claims no {empty[0] if empty else 'dtype'}: the list is empty",
             "leave it out, or say which values work",
         )
     for name in claim.dtypes:
         if not isinstance(name, str) or name not in DTYPES:
             raise UserError(
-                f"{where}: {call.name}() claims dtype {name!r}",
+                f"{where}: {call}() claims dtype {name!r}",
                 f"dtypes are {', '.join(map(repr, DTYPES))}",
             )
     largest: object = claim.max_position
     if not isinstance(largest, int) or isinstance(largest, bool) or not 0 <= largest <= FARTHEST:
         raise UserError(
-            f"{where}: {call.name}() claims max_position={largest!r}",
+            f"{where}: {call}() claims max_position={largest!r}",
             "it is the largest position that may be asked for: a whole number from 0 to 2**53",
         )
 
@@ -223,7 +278,7 @@ def _show(point: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in point.items())
 
 
-def _keywords(call: Call, method: Callable[..., Any]) -> frozenset[str] | None:
+def keywords_of(call: Call, method: Callable[..., Any]) -> frozenset[str] | None:
     """Keywords that the method takes besides the positional arguments; None for any."""
     try:
         parameters = list(inspect.signature(method).parameters.values())

@@ -1,4 +1,4 @@
-"""What adapters of PyTorch's libraries have in common: gradients, and logits that stay inside."""
+"""What adapters of PyTorch's libraries have in common: gradients, logits that stay inside."""
 
 from __future__ import annotations
 
@@ -89,3 +89,20 @@ def at_the_end(queries: Tensor, length: int) -> Tensor:
     import torch
 
     return torch.nn.functional.pad(queries, (0, 0, length - queries.shape[-2], 0))
+
+
+def import_torchvision() -> None:
+    """Imports torchvision, also where its compiled part cannot be loaded.
+
+    PyPI's torchvision is compiled for GPUs. Beside a torch for CPUs its compiled part does not
+    load, and the import fails at the first operator that is missing. A library that computes
+    positions alone uses none of them.
+    """
+    import torch
+
+    try:
+        import torchvision  # noqa: F401  # only to see whether it can be
+    except RuntimeError:
+        boxes = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+        torch.library.define("torchvision::nms", boxes)
+        torch.library.define("torchvision::qnms", boxes)

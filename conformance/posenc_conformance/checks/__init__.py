@@ -30,15 +30,16 @@ class Check:
     subject: Subject
     dtype: str | None
     """None where a check speaks about all claimed dtypes at once."""
-    run: Callable[[Options], Outcome]
-    """Returns if the implementation is right; raises Wrong if it is not."""
+    run: Callable[[Subject, Options], Outcome]
+    """Returns if the implementation is right; raises Wrong if it is not. It is given the subject
+    with those dtypes alone in which it can be called at all."""
     case: Case | None = None
     """The call that it makes; None if there are several, or it is drawn."""
 
 
 def variant(subject: Subject) -> str:
     """The variant part of ids: call and combination."""
-    return f"{subject.call.name}-{subject.label}"
+    return f"{subject.name}-{subject.label}"
 
 
 def checks_of(scheme: Scheme, level: str, subjects: Iterable[Subject]) -> list[Check]:

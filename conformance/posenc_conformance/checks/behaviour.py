@@ -1,58 +1,47 @@
 """Behaviour: what goldens miss, because it shows only between calls or in unusual arrays."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
-from itertools import islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.checks import Check, Options, variant
+from posenc_conformance.checks.axes import reshaped
+from posenc_conformance.checks.bench import Bench, demand_plainly_right
 from posenc_conformance.checks.smoke import first_answer, smallest_case
+from posenc_conformance.checks.variations import (
+    at,
+    batched,
+    has_result,
+    large,
+    large_twins,
+    many_and_equal,
+    many_batches,
+    others,
+    sizes_of,
+    with_leading,
+)
 from posenc_conformance.diagnose.explain import compared
-from posenc_conformance.judge.arrays import Array, fine
-from posenc_conformance.judge.asking import asked, call_line
+from posenc_conformance.diagnose.witnesses import unexplained
+from posenc_conformance.judge.arrays import Array, around, fine
+from posenc_conformance.judge.asking import asked, call_line, held
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import Misbehaviour, Subject
-from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
-
-
-@dataclass
-class Bench:
-    """An implementation under test, and how often a check has asked it something."""
-
-    subject: Subject
-    asked: int = 0
-
-    def run(self, case: Case) -> Array:
-        """The result for a case."""
-        self.asked += 1
-        return asked(self.subject, case)
-
-    def invoke(self, case: Case, inputs: Mapping[str, Any]) -> Array:
-        """The result for inputs of an unusual form."""
-        self.asked += 1
-        return asked(self.subject, case, inputs)
-
-    def right(self, case: Case, what: str, inputs: Mapping[str, Any] | None = None) -> None:
-        """Demand the true result for a case, given in inputs of an unusual form, if it is claimed.
-
-        Raises Blocked if the plain call is wrong already: then this would say nothing new.
-        """
-        _demand_plainly_right(self.subject, case.dtype)
-        if not self.subject.covers(case, {}):
-            return
-        output = self.run(case) if inputs is None else self.invoke(case, inputs)
-        if output.shape != case.shape:
-            raise Misbehaviour(f"{what}: returned shape {output.shape}; expected {case.shape}")
-        compared(case, output.astype(np.float64), what)
-
+from posenc_conformance.judge.subject import (
+    Misbehaviour,
+    Refusal,
+    Subject,
+    remembered,
+)
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Silent, Wrong
 
 Behaviour = Callable[[Bench, Case], None]
+LARGE: Mapping[str, float] = {"float16": 2.0**5}
+"""How many times as large values are, where 2^17 times are too much."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -63,32 +52,26 @@ def checks(subject: Subject) -> Iterator[Check]:
     """
     smallest = smallest_case(subject, subject.dtypes[0])
     for name, behaviour in applicable(smallest).items():
+        if name in _OF_PYTHON and not subject.is_python:
+            continue
 
-        def run(options: Options, name: str = name, behaviour: Behaviour = behaviour) -> Outcome:
+        def run(
+            subject: Subject, options: Options, name: str = name, behaviour: Behaviour = behaviour
+        ) -> Outcome:
             bench = Bench(subject)
             first, *_, last = (*subject.dtypes, subject.dtypes[-1])
-            for dtype in dict.fromkeys((first, last)) if name in _IN_TWO_DTYPES else (first,):
+            two = dict.fromkeys((first, last)) if name in _IN_TWO_DTYPES else (first,)
+            for dtype in subject.dtypes if name in _IN_ALL_DTYPES else two:
                 try:
                     behaviour(bench, smallest_case(subject, dtype))
                 except Misbehaviour as problem:
-                    raise Wrong(f"behaviour {name}: {problem}") from None
+                    text = f"behaviour {name}: {problem}"
+                    raise (Silent if name in _SELDOM_NEEDED else Wrong)(text) from None
             if not bench.asked:
                 raise NotClaimed("nothing of what it asks is claimed")
             return Outcome()
 
         yield Check("behaviour", f"{name}[{variant(subject)}]", subject, None, run)
-
-
-def _demand_plainly_right(subject: Subject, dtype: str) -> None:
-    if not plainly_right(subject, dtype):
-        raise Blocked("the plain call is wrong already")
-
-
-@cache
-def plainly_right(subject: Subject, dtype: str) -> bool:
-    """Whether the smallest call, in plain arrays, gives the truth. Asked once per process."""
-    case = smallest_case(subject, dtype)
-    return compare(case, subject.run(case), case.terms).right
 
 
 def _same(case: Case, first: Array, second: Array, what: str) -> None:
@@ -102,18 +85,33 @@ def _arrays(inputs: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def inputs_untouched(bench: Bench, case: Case) -> None:
-    """The arrays given are as they were."""
-    inputs, before = case.inputs, _arrays(case.inputs)
-    bench.invoke(case, inputs)
-    for name, array in before.items():
-        _same(case, array, inputs[name], f"the call changed its input {name}")
+    """The arrays given are as they were, also large ones."""
+    largest = max((case.changed(**change) for change in sizes_of(case)), key=_amount, default=case)
+    for each in (case, largest):
+        if bench.subject.covers(each):
+            inputs, before = each.inputs, _arrays(each.inputs)
+            with suppress(NotClaimed):
+                bench.invoke(each, inputs)
+            for name, array in before.items():
+                if name != each.changed_argument:
+                    _same(each, array, inputs[name], f"the call changed its input {name}")
+
+
+def _amount(case: Case) -> int:
+    return sum(array.size for array in _arrays(case.arguments).values())
+
+
+def process_untouched(bench: Bench, case: Case) -> None:
+    """What belongs to the whole process is as it was."""
+    if changed := bench.changes(case):
+        raise Wrong(f"the call changed {' and '.join(changed)}\n{call_line(case)}")
 
 
 def read_only_inputs(bench: Bench, case: Case) -> None:
     """Arrays that must not be written are accepted."""
     inputs = case.inputs
-    for array in _arrays(inputs).values():
-        array.flags.writeable = False
+    for name, array in _arrays(inputs).items():
+        array.flags.writeable = name == case.changed_argument
     bench.right(case, "with read-only inputs", inputs)
 
 
@@ -146,6 +144,51 @@ def int32_inputs(bench: Bench, case: Case) -> None:
     bench.right(case, "with int32 for int64", inputs)
 
 
+def small_integers(bench: Bench, case: Case) -> None:
+    """Positions, distances and ids in types in which sums and differences of them do not fit.
+
+    An implementation should refuse such a type or answer rightly. Hardly anybody passes one, so
+    that wrong answers are told as bad input that was not refused.
+    """
+    for kind in ("int8", "uint8", "int16", "uint16", "uint32", "uint64"):
+        other = next((each for each in _up_to(case, np.iinfo(kind)) if has_result(each)), case)
+        inputs = other.inputs
+        whole = {name: value for name, value in inputs.items() if _is_integer(value)}
+        if all(np.array_equal(value.astype(kind), value) for value in whole.values()):
+            narrow = {name: value.astype(kind) for name, value in whole.items()}
+            try:
+                bench.right(other, f"with {kind} for int64", {**inputs, **narrow})
+            except Refusal:
+                continue
+            except Wrong as wrong:
+                words = f"small-integers: {kind} for int64 is answered, and wrongly"
+                raise Silent(f"{words}:\n{wrong.text}", case=wrong.case) from None
+
+
+def _up_to(case: Case, type: "np.iinfo[Any]") -> Iterator[Case]:
+    """The case at positions or distances at both ends of an integer type."""
+    last = min(int(type.max), 2**16 - 1)
+    ends = np.array([last, 0, last // 2 + 1, last - 1])
+    if "positions" in case.arguments:
+        yield at(case, ends)
+    if "relative_position" in case.arguments:
+        yield case.changed(relative_position=np.append(ends, -last if type.min else last))
+
+
+def large_values(bench: Bench, case: Case) -> None:
+    """Arrays of large numbers, one after the other, as nothing is cut to a range."""
+    limits = getattr(knowledge_of(case.scheme), "LARGEST", {}).get(case.call.name, {})
+    for name, array in _arrays(case.arguments).items():
+        if array.dtype.kind != "f" or not array.any():
+            continue
+        many = LARGE.get(case.dtype, 2.0**17)
+        if name in limits:
+            many = min(many, limits[name] / np.abs(array).max())
+        other = case.changed(**{name: many * array})
+        if has_result(other) and np.array_equal(np.isfinite(other.truth), np.isfinite(case.truth)):
+            bench.right(other, f"with {name} {many:.6g} times as large")
+
+
 def second_call(bench: Bench, case: Case) -> None:
     """Asked again, the answer is the same, bit by bit, as the very first one."""
     first = first_answer(bench.subject, case.dtype)
@@ -155,27 +198,34 @@ def second_call(bench: Bench, case: Case) -> None:
 
 
 def no_alias(bench: Bench, case: Case) -> None:
-    """Writing into a result changes neither the inputs nor later results."""
+    """Writing into a result changes neither inputs nor later results, which leave it alone too."""
     at_zero = []
     if "positions" in case.arguments:
         rows = case.arguments["positions"].shape[-1]
-        at_zero = [_at(case, np.zeros(rows, dtype=np.int64))]
+        at_zero = [at(case, np.zeros(rows, dtype=np.int64))]
     for each in [case, *at_zero]:
+        if not bench.subject.covers(each):
+            continue
         inputs = each.inputs
-        first = bench.invoke(each, inputs)
-        kept = first.copy()
+        try:
+            first = bench.held(each, inputs)
+        except NotClaimed:
+            continue
+        kept = first.result.copy()
         # As the call left them: that it changed them is said elsewhere.
         before = {name: array.copy() for name, array in _arrays(inputs).items()}
-        if not first.flags.writeable:
+        if not first.write(0):
             continue
-        first[...] = 0
         try:
             for name, array in before.items():
-                what = f"writing into the result changed the input {name}"
-                _same(each, array, inputs[name], what)
+                if name != each.changed_argument:
+                    what = f"writing into the result changed the input {name}"
+                    _same(each, array, inputs[name], what)
             _same(each, kept, bench.run(each), "writing into a result changed the next one")
+            if first.now().any():
+                raise Wrong(f"the next call wrote into an earlier result\n{call_line(each)}")
         finally:
-            first[...] = kept  # so that a table that is handed out does not spoil other checks
+            first.write(kept)  # so that a table that is handed out does not spoil other checks
 
 
 def results_last(bench: Bench, case: Case) -> None:
@@ -202,34 +252,53 @@ def _demand(bench: Bench, case: Case, name: str) -> None:
 
 @dataclass(frozen=True)
 class Turns:
-    """What the smallest call and others, made in turn, had to do with each other."""
+    """What happened when the smallest call and others were made in turn."""
 
     asked: int
     problems: Mapping[str, Exception]
     """The first problem that each check has with it."""
 
 
-@cache
+@remembered
 def taken_in_turn(subject: Subject, dtype: str) -> Turns:
     """Make the smallest call before, between and after others. Done once, for three checks."""
     case = smallest_case(subject, dtype)
     problems: dict[str, Exception] = {}
-    first = subject.run(case)
-    kept, others = first.copy(), list(_others(subject, case))
-    for other in others:
-        with _noting(problems, "results-last", "no-leak", "after-others"):
-            output = asked(subject, other, other.inputs)
+    first = held(subject, case, case.inputs)
+    kept, some = first.result.copy(), list(others(subject, case))
+    for other in some:
+        with _noting(problems, "results-last", "no-leak", "after-others"), suppress(NotClaimed):
+            output = asked(subject, other, other.inputs).copy()
             with _noting(problems, "results-last"):
-                _same(other, kept, first, "computing another result changed an earlier one")
-            if "after-others" not in problems:  # what it looks like is asked once
-                with _noting(problems, "after-others"):
-                    _demand_plainly_right(subject, other.dtype)
-                    subject.demand_form(other, output)
-                    compared(other, output.astype(np.float64), "after a call with other arguments")
+                _same(other, kept, first.now(), "computing another result changed an earlier one")
+            _note_wrong(problems, subject, other, output, "after a call with other arguments")
             with _noting(problems, "no-leak"):
                 again = asked(subject, case)
                 _same(other, kept, again, "another call in between changed the result")
-    return Turns(len(others), problems)
+    if (wide := large(subject, case)) is not None:
+        with _noting(problems, "no-leak", "after-others"), suppress(NotClaimed):
+            before = asked(subject, wide).copy()
+            for twin in large_twins(subject, wide):
+                output = asked(subject, twin)
+                _note_wrong(problems, subject, twin, output, "after a call of the same size")
+            with _noting(problems, "no-leak"):
+                again = asked(subject, wide)
+                _same(wide, before, again, "other calls of the same size changed the result")
+    return Turns(len(some), problems)
+
+
+def _note_wrong(
+    problems: dict[str, Exception], subject: Subject, case: Case, output: Array, what: str
+) -> None:
+    """Look for the cause of the first wrong answer alone: in large ones that takes long."""
+    if "after-others" in problems:
+        return
+    with _noting(problems, "after-others"):
+        demand_plainly_right(subject, case.dtype)
+        subject.demand_form(case, output)
+        if not compare(case, output).right:
+            known = subject if unexplained(subject, case.dtype) else None
+            compared(known, case, output.astype(np.float64), what)
 
 
 @contextmanager
@@ -241,39 +310,10 @@ def _noting(problems: dict[str, Exception], *names: str) -> Iterator[None]:
             problems.setdefault(name, problem)
 
 
-def _others(subject: Subject, case: Case) -> Iterator[Case]:
-    """Cases that differ in one thing: a parameter, the positions, a size or the dtype."""
-    given = case.arguments
-    changes: list[dict[str, Any]] = []
-    if "base" in given:
-        changes += [{"base": 500000.0}, {"base": 10000.0}]
-    if "positions" in given:
-        longer = _at(case, np.arange(4 * given["positions"].shape[-1]))
-        changes += [dict(longer.arguments), {"positions": given["positions"] + 7}]
-    for name, values in (("heads", (4, 8)), ("k_len", (17,)), ("max_distance", (64,))):
-        changes += [{name: value} for value in values if name in given]
-    sizes = knowledge_of(case.scheme).SIZES[case.call.name](case)
-    changes += islice(sizes, 2)
-    for change in changes:
-        if any(_is_new(value, given.get(name)) for name, value in change.items()):
-            yield from _covered(subject, case.changed(**change))
-    for dtype in subject.dtypes:
-        if dtype != case.dtype:
-            yield from _covered(subject, subject.case(given, dtype))
-
-
-def _is_new(value: Any, given: Any) -> bool:
-    return given is None or not np.array_equal(value, given)
-
-
-def _covered(subject: Subject, case: Case) -> Iterator[Case]:
-    if subject.covers(case, {}):
-        yield case
-
-
 def sizes(bench: Bench, case: Case) -> None:
     """Sizes at which implementations branch."""
-    for change in knowledge_of(case.scheme).SIZES[case.call.name](case):
+    # One at a time, while the truth by which a large one was chosen is still there.
+    for change in chain(sizes_of(case), many_and_equal(case), reshaped(bench.subject, case)):
         other = case.changed(**change)
         shown = ", ".join(
             f"{name} of shape {value.shape}" if isinstance(value, np.ndarray) else f"{name} {value}"
@@ -282,66 +322,64 @@ def sizes(bench: Bench, case: Case) -> None:
         bench.right(other, f"with {shown}")
 
 
+def neighbours_untouched(bench: Bench, case: Case) -> None:
+    """What is changed in place is the heads of a larger tensor, which stays as it was elsewhere."""
+    name = case.changed_argument
+    inputs = case.inputs
+    *leading, rows, dim = inputs[name].shape
+    wide = fine((*leading, rows + 2, 3 * dim)).astype(inputs[name].dtype)
+    view = wide[..., 1:-1, dim : 2 * dim]
+    view[...] = inputs[name]
+    before = around(view)
+    bench.right(case, "with x in the middle of a larger array", inputs | {name: view})
+    if around(view) != before:
+        raise Wrong(f"the call wrote outside of its input {name}\n{call_line(case)}")
+
+
 def zeros(bench: Bench, case: Case) -> None:
     """An x of zeros."""
     bench.right(case.changed(x=0 * case.arguments["x"]), "with x of zeros")
 
 
-def _at(case: Case, positions: Array) -> Case:
-    """The case at other positions, with as many rows; where there are axes, others on each."""
-    arguments: dict[str, Any] = {"positions": positions}
-    axes = case.arguments["positions"].shape[:-1]
-    if axes:
-        arguments["positions"] = np.stack([np.roll(positions, axis) for axis in range(*axes)])
-    if "x" in case.arguments:
-        x = case.arguments["x"]
-        arguments["x"] = fine((*x.shape[:-2], len(positions), x.shape[-1]))
-    return case.changed(**arguments)
-
-
 def unsorted_positions(bench: Bench, case: Case) -> None:
     """Positions in any order."""
     order = np.array([5, 0, 3, 1, 4, 2])
-    bench.right(_at(case, order), "with unsorted positions")
+    bench.right(at(case, order), "with unsorted positions")
 
 
 def repeated_positions(bench: Bench, case: Case) -> None:
     """The same position in several rows."""
-    bench.right(_at(case, np.array([3, 3, 0, 3, 0])), "with repeated positions")
+    bench.right(at(case, np.array([3, 3, 0, 3, 0])), "with repeated positions")
 
 
 def offset_positions(bench: Bench, case: Case) -> None:
     """Positions that start late, as in decoding with a cache."""
     for start in (1, 37, 1000):
-        bench.right(_at(case, start + np.arange(4)), f"with positions from {start} on")
+        bench.right(at(case, start + np.arange(4)), f"with positions from {start} on")
 
 
 def single_position(bench: Bench, case: Case) -> None:
     """One row, as in decoding step by step."""
     for position in (0, 11):
-        bench.right(_at(case, np.array([position])), f"with the single position {position}")
+        bench.right(at(case, np.array([position])), f"with the single position {position}")
 
 
 def no_positions(bench: Bench, case: Case) -> None:
     """No rows give no rows."""
-    bench.right(_at(case, np.array([], dtype=np.int64)), "with no positions")
+    bench.right(at(case, np.array([], dtype=np.int64)), "with no positions")
 
 
 def batch_axes(bench: Bench, case: Case) -> None:
-    """No, one, two and three leading axes, many heads; every element as it would be alone."""
-    for leading in ((), (1,), (2, 33), (5, 3), (2, 1, 3)):
-        arrays = {
-            name: fine((*leading, *case.arguments[name].shape[-2:]), start)
-            for start, name in enumerate(_batched(case))
-        }
-        bench.right(case.changed(**arrays), f"with leading axes {leading}")
+    """No, one, two and three leading axes, many heads, as many as rows or channels.
 
-
-def _batched(case: Case) -> tuple[str, ...]:
-    """Names of the arrays that take any leading axes."""
-    usual = ("x",) if "x" in case.arguments else ()
-    own = getattr(knowledge_of(case.scheme), "BATCHED", {})
-    return tuple(own.get(case.call.name, usual))
+    Every element is as it would be alone.
+    """
+    last = {length for name in batched(case) for length in case.arguments[name].shape[-2:]}
+    equal = ((n, n) for n in sorted(last) if 1 < n < 33)
+    few = (with_leading(case, axes) for axes in ((), (1,), (2, 33), (5, 3), (2, 1, 3), *equal))
+    for change in (*few, *many_batches(case)):
+        shape = change[batched(case)[0]].shape
+        bench.right(case.changed(**change), f"with leading axes {shape[:-2]}")
 
 
 def single_query(bench: Bench, case: Case) -> None:
@@ -367,9 +405,11 @@ def applicable(case: Case) -> dict[str, Behaviour]:
         (_ARRAYS, arrays),
         (_MATRICES, any(array.ndim > 1 for array in arrays)),
         (_INTEGERS, any(map(_is_integer, arrays))),
+        (_FLOATS, any(array.dtype.kind == "f" for array in arrays)),
         (_POSITIONS, "positions" in given),
         (_X, "x" in given),
-        (_BATCH, _batched(case)),
+        (_IN_PLACE, case.changed_argument),
+        (_BATCH, batched(case)),
         (_QUERIES, {"q_len", "k_len"} <= set(given)),
         (_DISTANCES, "relative_position" in given),
     ]
@@ -387,6 +427,7 @@ _CALLS: dict[str, Behaviour] = {
     "sizes": sizes,
     "no-leak": no_leak,
     "after-others": after_others,
+    "process-untouched": process_untouched,
 }
 _ARRAYS: dict[str, Behaviour] = {
     "inputs-untouched": inputs_untouched,
@@ -394,7 +435,11 @@ _ARRAYS: dict[str, Behaviour] = {
     "strided-inputs": strided_inputs,
 }
 _MATRICES: dict[str, Behaviour] = {"column-major-inputs": column_major_inputs}
-_INTEGERS: dict[str, Behaviour] = {"int32-inputs": int32_inputs}
+_INTEGERS: dict[str, Behaviour] = {
+    "int32-inputs": int32_inputs,
+    "small-integers": small_integers,
+}
+_FLOATS: dict[str, Behaviour] = {"large-values": large_values}
 _POSITIONS: dict[str, Behaviour] = {
     "unsorted-positions": unsorted_positions,
     "repeated-positions": repeated_positions,
@@ -403,7 +448,16 @@ _POSITIONS: dict[str, Behaviour] = {
     "no-positions": no_positions,
 }
 _X: dict[str, Behaviour] = {"zeros": zeros}
+_IN_PLACE: dict[str, Behaviour] = {"neighbours-untouched": neighbours_untouched}
 _BATCH: dict[str, Behaviour] = {"batch-axes": batch_axes}
 _QUERIES: dict[str, Behaviour] = {"single-query": single_query}
 _DISTANCES: dict[str, Behaviour] = {"any-shape": any_shape}
+_SELDOM_NEEDED = ("no-positions",)
+"""Many libraries refuse no rows at all, and nobody has missed them; wrong numbers are wrong."""
+_IN_ALL_DTYPES = ("inputs-untouched",)
+_OF_PYTHON = (
+    *("no-alias", "results-last", "process-untouched"),
+    *(name for group in (_IN_PLACE, _ARRAYS, _MATRICES, _INTEGERS) for name in group),
+)
+"""What a program in another language cannot be asked: it has copies of the arrays, of one form."""
 _IN_TWO_DTYPES = ("second-call", "no-alias", *_ARRAYS, *_MATRICES, *_INTEGERS)

@@ -7,22 +7,26 @@ from typing import Any
 from zlib import crc32
 
 from posenc_conformance.checks import Check, Options, variant
-from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.diagnose.explain import (
     check_line,
     comparison_lines,
     diagnosis_lines,
     page_line,
 )
+from posenc_conformance.diagnose.witnesses import diagnosed
 from posenc_conformance.judge.asking import call_text
 from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject
+from posenc_conformance.judge.subject import Escape, Misbehaviour, Scope, Subject
 from posenc_conformance.judge.trial import Failure, First, InvariantCheck, Pick, Seeded, Trial
-from posenc_conformance.judge.verdict import Outcome, Wrong
+from posenc_conformance.judge.verdict import Blocked, Declined, NotClaimed, Outcome, Wrong
 from posenc_conformance.scheme_file.model import Invariant
 
 SEARCHED = 20
 """Examples among which a smallest failing one is looked for."""
+ATTEMPTS = 8
+"""So often an example is drawn anew that no claim covers."""
+SPREAD = 7919
+"""Between the seeds of attempts, so that they are not those of other examples."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -45,7 +49,7 @@ def _applies(subject: Subject, invariant: Invariant) -> bool:
 
 
 def _check(subject: Subject, id: str, check: InvariantCheck, wanted: Any) -> Check:
-    def run(options: Options) -> Outcome:
+    def run(subject: Subject, options: Options) -> Outcome:
         return drawn(subject, check, wanted, options, id)
 
     return Check("invariant", id, subject, None, run)
@@ -70,18 +74,35 @@ def drawn(
     Raises Wrong for the smallest that fails, as Hypothesis finds it.
     """
     scopes = subject.offers(wanted)
+    if not scopes:
+        raise Blocked("the smoke check fails in all dtypes in which this is claimed")
     seed = options.seed + crc32(name.encode())
-    worst = 0.0
+    worst: list[float] = []
+    left_out: list[NotClaimed] = []
     for number in range(options.examples):
-        pick = Seeded(seed + number) if number else First()
-        try:
-            worst = max(worst, _tried(subject, scopes, check, pick))
-        except (Misbehaviour, Failure) as failure:
-            found = (_smallest(subject, scopes, check, Random(seed)) if number else None) or failure
-            if isinstance(found, Misbehaviour):
-                raise Wrong(f"invariant {name}: {found}") from None
-            raise _wrong(name, found) from None
-    return Outcome(worst=worst)
+        for attempt in range(ATTEMPTS):
+            pick = Seeded(seed + number + attempt * SPREAD) if number or attempt else First()
+            try:
+                worst.append(_tried(subject, scopes, check, pick))
+                break
+            except NotClaimed as reason:
+                left_out.append(reason)
+            except (Misbehaviour, Failure) as failure:
+                search = number and not isinstance(failure, Escape)  # which may take long again
+                smallest = _smallest(subject, scopes, check, Random(seed)) if search else None
+                found = smallest or failure
+                if isinstance(found, Misbehaviour):
+                    raise Wrong(f"invariant {name}: {found}") from None
+                raise _wrong(subject, name, found) from None
+    if not worst:
+        raise left_out[-1]
+    return Outcome(worst=max(worst), left_out=_declined(left_out))
+
+
+def _declined(reasons: Sequence[NotClaimed]) -> str:
+    """What to say of drawn calls that the implementation declined to answer."""
+    found = [reason for reason in reasons if isinstance(reason, Declined)]
+    return f"{len(found)} drawn calls: {found[-1]}" if found else ""
 
 
 def _tried(subject: Subject, scopes: Sequence[Scope], check: InvariantCheck, pick: Pick) -> float:
@@ -104,6 +125,8 @@ def _smallest(
     def fails(data: Any) -> bool:
         try:
             _tried(subject, scopes, check, _Drawn(data))
+        except NotClaimed:
+            return False
         except (Misbehaviour, Failure) as failure:
             found.append(failure)
             return True
@@ -121,8 +144,8 @@ def _smallest(
     return found[-1] if found else None
 
 
-def _wrong(name: str, failure: Failure) -> Wrong:
-    diagnosis = diagnose(failure.case, failure.output)
+def _wrong(subject: Subject, name: str, failure: Failure) -> Wrong:
+    diagnosis = diagnosed(subject, failure.case, failure.output)
     lines = [
         *diagnosis_lines(failure.case, failure.output, diagnosis),
         check_line(failure.case, f"invariant {name}"),
@@ -130,7 +153,11 @@ def _wrong(name: str, failure: Failure) -> Wrong:
         *failure.message.splitlines(),
         page_line(failure.case, diagnosis),
     ]
-    outcome = Outcome(worst=failure.worst, explanations=diagnosis.explanations)
+    outcome = Outcome(
+        worst=failure.worst,
+        explanations=diagnosis.explanations,
+        recovered=diagnosis.recovered,
+    )
     return Wrong("\n".join(lines), outcome, failure.case)
 
 

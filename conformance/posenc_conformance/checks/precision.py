@@ -11,7 +11,7 @@ from posenc_conformance.diagnose.explain import compared
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.asking import asked
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import bounds, exact_angles
+from posenc_conformance.judge.error_model import exact_angles
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
@@ -21,15 +21,12 @@ BFLOAT16_RESOLUTION = 2.0**-8
 
 def checks(subject: Subject) -> Iterator[Check]:
     """One sweep per dtype, as far as the claim reaches."""
-    first: Case | None = None
     for dtype in subject.dtypes:
         case = sweep_case(subject, dtype)
-        if case is not None:
-            first = first or case
-            case = case.sharing_truth_of(first)
+        if case is not None and subject.covers(case):
 
-            def run(options: Options, case: Case = case) -> Outcome:
-                return sweep(subject, case)
+            def run(subject: Subject, options: Options, case: Case = case) -> Outcome:
+                return sweep(subject, replace(case))  # what is found out on the way is not kept
 
             yield Check(
                 "precision", f"sweep[{variant(subject)}-{dtype}]", subject, dtype, run, case
@@ -61,12 +58,16 @@ def sweep(subject: Subject, case: Case) -> Outcome:
     reach, at_end = horizon(case, output) if angles else (None, None)
     found = Outcome(horizon=reach, horizon_is_claim=at_end, curve=curve(case, output))
     try:
-        right = compared(case, output, "precision")
+        right = compared(subject, case, output, "precision")
     except Wrong as wrong:
-        worst, explanations = wrong.outcome.worst, wrong.outcome.explanations
-        outcome = replace(found, worst=worst, explanations=explanations)
+        outcome = replace(
+            found,
+            worst=wrong.outcome.worst,
+            explanations=wrong.outcome.explanations,
+            recovered=wrong.outcome.recovered,
+        )
         raise Wrong(wrong.text, outcome, case) from None
-    exact = exact_angles(case, output, case.terms) if reach is not None else None
+    exact = exact_angles(case, output) if reach is not None else None
     return replace(found, worst=right.worst, exact_angles=exact)
 
 
@@ -74,12 +75,11 @@ def curve(case: Case, output: Floats) -> tuple[tuple[int, float, float], ...]:
     """Position, error and bound in units of the scale, the worst between two powers of two."""
     if "positions" not in case.arguments or output.ndim < 2:
         return ()
-    terms = case.terms
-    scale = np.broadcast_to(terms.scale, case.shape)
+    scale = np.broadcast_to(case.terms.scale, case.shape)
     error = np.abs(output - case.truth)
     shares = [
         np.divide(part, scale, out=np.zeros(case.shape), where=scale > 0).max(axis=_but_rows(case))
-        for part in (error, bounds(case, terms))
+        for part in (error, case.bound)
     ]
     positions = _magnitudes(case)
     steps = np.frexp(positions.astype(np.float64))[1]  # 0 for 0, then one for each power of two
@@ -110,8 +110,7 @@ def horizon(case: Case, output: Floats) -> tuple[int, bool]:
     What rounding the result itself may cost is not held against the angles. 0 if position 1 is
     beyond it already. Also says whether all positions asked for are within.
     """
-    terms = case.terms
-    scale = np.broadcast_to(terms.scale, case.shape)
+    scale = np.broadcast_to(case.terms.scale, case.shape)
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
     error = np.abs(output - case.truth)
     beyond = (error > scale * (rounding + BFLOAT16_RESOLUTION)).any(axis=_but_rows(case))

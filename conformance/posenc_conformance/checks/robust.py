@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from posenc_conformance.checks import Check, Options, variant
-from posenc_conformance.judge.case import Case, materialise
+from posenc_conformance.judge.asking import call_line
+from posenc_conformance.judge.case import materialise
 from posenc_conformance.judge.subject import Escape, Misbehaviour, Refusal, Subject
 from posenc_conformance.judge.verdict import Outcome, Silent, Wrong
 from posenc_conformance.scheme_file.model import BadInput
@@ -17,15 +18,15 @@ def checks(subject: Subject) -> Iterator[Check]:
             continue
         if not subject.offers(bad.options):
             continue
-        case = subject.case(materialise(bad.arguments), subject.dtypes[0], bad.options)
 
-        def run(options: Options, case: Case = case, bad: BadInput = bad) -> Outcome:
+        def run(subject: Subject, options: Options, bad: BadInput = bad) -> Outcome:
+            case = subject.case(materialise(bad.arguments), subject.dtypes[0], bad.options)
             try:
                 output = subject.invoke(case, case.inputs)
             except Refusal:
                 return Outcome()
             except Escape as problem:
-                raise Wrong(f"{bad.id}: {bad.why}; {problem}") from None
+                raise Wrong(f"{bad.id}: {bad.why}; {problem}\n{call_line(case)}") from None
             except Misbehaviour as problem:
                 raise Silent(f"{bad.id}: {bad.why}; instead of an exception: {problem}") from None
             raise Silent(f"{bad.id}: {bad.why}; the answer has shape {output.shape}")

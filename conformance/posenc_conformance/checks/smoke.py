@@ -2,20 +2,25 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from math import prod
 
-from posenc_conformance.adapters.claims import where
-from posenc_conformance.checks import Check, Options, variant
-from posenc_conformance.errors import UserError, told
-from posenc_conformance.judge.arrays import Array
+import numpy as np
+
+from posenc_conformance.checks import Check, Options, golden, variant
+from posenc_conformance.diagnose.explain import compared
+from posenc_conformance.errors import UserError, told, where
+from posenc_conformance.judge.arrays import DTYPES, UNIT_ROUNDOFF, Array, dtype_name
 from posenc_conformance.judge.asking import asked
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject
-from posenc_conformance.judge.trial import First, Trial
-from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
+from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject, remembered
+from posenc_conformance.judge.trial import First, Seeded, Trial
+from posenc_conformance.judge.verdict import Blocked, Declined, Outcome, Wrong
 
+TRIED = 24
+"""Calls that are tried until one is not declined."""
+DRAWN = 200
+"""Calls among which one is looked for that meets a claim's condition."""
 LARGEST = 2**27
 """Values of a result; a smallest call that has more is not meant."""
 
@@ -24,24 +29,41 @@ def checks(subject: Subject) -> Iterator[Check]:
     """One check per dtype."""
     for dtype in subject.dtypes:
 
-        def run(options: Options, dtype: str = dtype) -> Outcome:
+        def run(subject: Subject, options: Options, dtype: str = dtype) -> Outcome:
             if problem := smoke_problem(subject, dtype):
-                raise Wrong(problem)
+                raise Wrong(problem + _apart_from_dtype(subject, dtype))
             return Outcome()
 
         yield Check("smoke", f"callable[{variant(subject)}-{dtype}]", subject, dtype, run)
 
 
-@cache
 def smallest_case(subject: Subject, dtype: str) -> Case:
-    """The simplest call that the claims allow."""
+    """The simplest call that the claims allow and the implementation does not decline."""
+    return _covered(subject, dtype, subject.memory.get(("declined", dtype), -1) + 1)
+
+
+@remembered
+def _covered(subject: Subject, dtype: str, start: int) -> Case:
     scope = next(scope for scope in subject.scopes if dtype in scope.dtypes)
-    return _smallest(subject, scope, dtype)
+    return _smallest(subject, scope, dtype, start)
 
 
-def _smallest(subject: Subject, scope: Scope, dtype: str) -> Case:
-    trial = Trial(subject, scope, dtype, {}, First())
-    return trial.case(**knowledge_of(subject.scheme).ARGUMENTS[subject.call.name](trial))
+def _smallest(subject: Subject, scope: Scope, dtype: str, start: int = 0) -> Case:
+    """The simplest call of a scope; where it has a condition, a drawn one that meets it.
+
+    Raises UserError if none does.
+    """
+    draw = knowledge_of(subject.scheme).ARGUMENTS[subject.call.name]
+    for number in range(start, start + DRAWN):
+        trial = Trial(subject, scope, dtype, {}, Seeded(number) if number else First())
+        case = trial.case(**draw(trial))
+        if scope.when is None or scope.when.holds(case):
+            return case
+    raise UserError(
+        f"{where(subject.method)}: of {DRAWN} calls of {subject.call.name}() that the kit draws, "
+        "none meets the condition of the claim",
+        "loosen when=, or name the parameters that work as well, such as head_dim=[64, 128]",
+    )
 
 
 def demand_sense(subject: Subject) -> None:
@@ -67,18 +89,50 @@ def _senseless(subject: Subject, scope: Scope) -> str:
         if size > LARGEST:
             return f"its smallest result would have {size:,} values"
         case.truth  # noqa: B018  # computed here, so that a refusal comes before any check
+    except UserError:
+        raise
     except Exception as error:
         return told(error)
     return ""
 
 
-def require_smoke(check: Check) -> None:
-    """Raise Blocked for a check of a claim whose smoke check fails."""
-    if check.level == "smoke":
-        return
-    for dtype in [check.dtype] if check.dtype else check.subject.dtypes:
-        if problem := smoke_problem(check.subject, dtype):
-            raise Blocked(f"the smoke check fails: {problem.splitlines()[0]}")
+def _apart_from_dtype(subject: Subject, dtype: str) -> str:
+    """What is to be said of the values of a result that has another dtype; empty if it has not."""
+    case = next(_goldens(subject, dtype), None) or smallest_case(subject, dtype)
+    try:
+        output = subject.invoke(case, case.inputs)
+    except Misbehaviour:
+        return ""
+    had = dtype_name(output)
+    if had == dtype or output.shape != case.shape or not {had, dtype} <= DTYPES.keys():
+        return ""
+    coarser = max(had, dtype, key=UNIT_ROUNDOFF.__getitem__)
+    try:
+        compared(
+            None, replace(case, dtype=coarser), output.astype(np.float64), f"values as {coarser}"
+        )
+    except Wrong as wrong:
+        return f"\nIts values are wrong as well, even as {coarser}:\n{wrong.text}"
+    return f"\nIts values are right, as {coarser}."
+
+
+def _goldens(subject: Subject, dtype: str) -> Iterator[Case]:
+    return (check.case for check in golden.checks(subject) if check.dtype == dtype and check.case)
+
+
+def callable_part(check: Check) -> Subject:
+    """What is judged, with those dtypes alone in which its smoke check passes.
+
+    Raises Blocked if it passes in none of those that the check speaks about.
+    """
+    subject = check.subject
+    if check.level == "smoke" or subject.engine:  # of models there is none
+        return subject
+    asked_for = [check.dtype] if check.dtype else subject.dtypes
+    problems = {dtype: smoke_problem(subject, dtype) for dtype in asked_for}
+    if all(problems.values()):
+        raise Blocked(f"the smoke check fails: {problems[asked_for[0]].splitlines()[0]}")
+    return subject.without({dtype for dtype, problem in problems.items() if problem})
 
 
 def smoke_problem(subject: Subject, dtype: str) -> str:
@@ -87,10 +141,19 @@ def smoke_problem(subject: Subject, dtype: str) -> str:
     return answer if isinstance(answer, str) else ""
 
 
-@cache
+@remembered
 def first_answer(subject: Subject, dtype: str) -> Array | str:
-    """A copy of the very first result for the smallest call, or what was wrong with it."""
-    try:
-        return asked(subject, smallest_case(subject, dtype)).copy()
-    except Misbehaviour as problem:
-        return str(problem)
+    """A copy of the very first result for the smallest call, or what was wrong with it.
+
+    An implementation may decline some calls with NotImplementedError, but not all.
+    """
+    reasons = []
+    for number in range(TRIED):
+        try:
+            return asked(subject, smallest_case(subject, dtype)).copy()
+        except Misbehaviour as problem:
+            return str(problem)
+        except Declined as reason:
+            reasons.append(reason)
+            subject.memory["declined", dtype] = number
+    return f"all of {TRIED} calls were {reasons[0]}"

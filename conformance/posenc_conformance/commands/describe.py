@@ -25,7 +25,7 @@ def scheme_named(name: str, schemes: Sequence[Scheme]) -> Scheme:
     known = {scheme.id: scheme for scheme in schemes}
     id = name.removesuffix(".yaml").replace("_", "-")
     if id not in known:
-        raise UserError(f"there is no scheme {name!r}", _guess(id, [*known], "schemes"))
+        raise UserError(f"there is no scheme {name!r}", guess(id, [*known], "schemes"))
     return known[id]
 
 
@@ -103,7 +103,7 @@ def explained(scheme: Scheme, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         if name not in known:
             raise UserError(
-                f"{scheme.id} has no known mistake {name!r}", _guess(name, [*known], "they")
+                f"{scheme.id} has no known mistake {name!r}", guess(name, [*known], "they")
             )
     yield f"{scheme.id}: {scheme.title}"
     yield from _wrapped(scheme.summary, "  ", "")
@@ -117,7 +117,8 @@ def explained(scheme: Scheme, names: Sequence[str]) -> Iterator[str]:
         yield f"\nmore in {page}"
 
 
-def _guess(name: str, known: Sequence[str], what: str) -> str:
+def guess(name: str, known: Sequence[str], what: str) -> str:
+    """A hint at the name that was meant, or at all that there are."""
     near = get_close_matches(name, known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"{what} are {', '.join(known)}"
 

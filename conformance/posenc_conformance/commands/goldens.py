@@ -21,6 +21,9 @@ from posenc_conformance.files import write_whole
 from posenc_conformance.judge.case import Case, described, materialise
 from posenc_conformance.judge.knowledge import ORACLE, missing, module_of
 from posenc_conformance.judge.subject import EXACT
+from posenc_conformance.models.file import Model, load_model
+from posenc_conformance.models.file import paths as model_paths
+from posenc_conformance.models.meaning import scheme_of
 from posenc_conformance.scheme_file.model import Golden, Published, Scheme, Witness
 from posenc_conformance.scheme_file.read import load_scheme, paths
 
@@ -57,6 +60,16 @@ def check(scheme: Scheme) -> list[Drift]:
     return found
 
 
+def check_model(model: Model) -> list[Drift]:
+    """Every golden of a model that does not hold."""
+    found: list[Drift] = []
+    for group, golden in model.goldens:
+        where = f"{model.path.name}::golden::{golden.id}"
+        with _refusing(where):
+            found += [Drift(where, what) for what in _golden_drift(scheme_of(group), golden)]
+    return found
+
+
 def witnessed(scheme: Scheme, witness: Witness) -> bool:
     """Whether the reference's results of two calls show what a witness says."""
     call = scheme.calls[witness.call]
@@ -74,18 +87,18 @@ def witnessed(scheme: Scheme, witness: Witness) -> bool:
 
 
 def write(path: Path) -> list[str]:
-    """Write a scheme's goldens anew, as the reference has them; ids of those that changed.
+    """Write the goldens of a scheme or model anew, as the reference has them; ids of those changed.
 
     Only ``expect`` and ``sha256`` of goldens and the file's ``provenance`` are touched; comments
     stay. The file is replaced whole or not at all.
 
     Raises UserError if the oracle does not certify a value.
     """
-    scheme = load_scheme(path)
+    owner = load_model(path) if is_model(path) else load_scheme(path)
     text = path.read_text(encoding="utf-8")
     nodes = _golden_nodes(text)
     changed, pieces = [], []
-    for golden, node in zip(scheme.goldens, nodes, strict=True):
+    for (scheme, golden), node in zip(_goldens_of(owner), nodes, strict=True):
         where = f"{path.name}::golden::{golden.id}"
         with _refusing(where):
             expect = _regenerated(scheme, golden)
@@ -99,12 +112,23 @@ def write(path: Path) -> list[str]:
         if _expectation(golden) != expect or golden.sha256 != digest:
             changed.append(golden.id)
             pieces.append((node, _rendered(expect, digest)))
-    if changed or scheme.provenance != PROVENANCE:
+    if changed or owner.provenance != PROVENANCE:
         try:
             write_whole(path, _with_provenance(_replaced(text, pieces)))
         except OSError as error:
             raise UserError(f"{path} cannot be written: {error}", "write a copy of it") from None
     return changed
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is one of those that say what a model does."""
+    return path.parent.name == "models"
+
+
+def _goldens_of(owner: Scheme | Model) -> list[tuple[Scheme, Golden]]:
+    if isinstance(owner, Model):
+        return [(scheme_of(group), golden) for group, golden in owner.goldens]
+    return [(owner, golden) for golden in owner.goldens]
 
 
 @contextmanager
@@ -123,14 +147,20 @@ def _refusing(where: str) -> Iterator[None]:
 
 
 def main(arguments: Sequence[str], writing: bool) -> int:
-    """Check or write scheme files; 1 if anything drifted."""
-    files = [Path(name).resolve() for name in arguments] or paths()
+    """Check or write files of schemes and models; 1 if anything drifted."""
+    files = [Path(name).resolve() for name in arguments] or [*paths(), *model_paths()]
     drifts: list[Drift] = []
     for path in files:
         if writing:
             changed = write(path)
             print(f"{path.name}: {len(changed)} goldens written{_listed(changed)}")
             load_scheme.cache_clear()
+            load_model.cache_clear()
+        if is_model(path):
+            model = load_model(path)
+            drifts += check_model(model)
+            print(f"{path.name}: {len(model.goldens)} goldens of the model {model.id}")
+            continue
         scheme = load_scheme(path)
         found = check(scheme)
         drifts += found

@@ -53,6 +53,10 @@ def _parser() -> argparse.ArgumentParser:
     init.add_argument(
         "schemes", nargs="*", help="look for these alone; write what was not found as comments"
     )
+    init.add_argument(
+        "--language",
+        help="write a harness and a first adapter in c, cpp, go, java, javascript, r or rust",
+    )
     init.set_defaults(run=_init)
     new = commands.add_parser("new", help="write the files of a new scheme, ready to be filled")
     new.add_argument("name", help="its id, such as log-bias")
@@ -71,6 +75,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     mode.add_argument("--write", action="store_true", help="write what the reference says now")
     goldens.set_defaults(run=_goldens)
+    export = commands.add_parser(
+        "export", help="write test vectors that need neither Python nor posenc, or keep them fresh"
+    )
+    for name, what in (
+        ("scheme", "its id, such as rope (default: all schemes)"),
+        ("dtype", "float32, float64, bfloat16 or float16 (default: float32)"),
+        ("form", "json, npz, safetensors or text (default: all of them)"),
+    ):
+        export.add_argument(
+            f"--{name}",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help=f"{what}; may be given again, or with commas",
+        )
+    mode = export.add_mutually_exclusive_group(required=True)
+    mode.add_argument("--out", metavar="DIR", help="the folder to write: new, or of an export")
+    mode.add_argument("--check", metavar="DIR", help="tell what is not as it would be now; exit 1")
+    export.set_defaults(run=_export)
     known = commands.add_parser("known", help="write the failures of a report as known failures")
     known.add_argument("report", help="what --posenc-report wrote")
     known.add_argument("file", help="the file to write, for --posenc-known")
@@ -78,17 +101,30 @@ def _parser() -> argparse.ArgumentParser:
     repro = commands.add_parser("repro", help="print a snippet that reproduces one failure")
     repro.add_argument("id", help="of a failed check, as a run shows it")
     repro.add_argument("--impl", required=True, metavar="NAME", help="as given to pytest")
+    repro.add_argument("--posenc-model", action="append", default=[], metavar="NAME")
     repro.add_argument("--posenc-examples", type=int, default=3, metavar="N")
     repro.add_argument("--posenc-seed", type=int, default=0, metavar="N")
     repro.set_defaults(run=_repro)
     identify = commands.add_parser("identify", help="tell what a saved table is")
-    identify.add_argument("file", help=".npy, .npz or text")
+    identify.add_argument("file", help=".npy, .npz, .safetensors, .pt or text")
+    identify.add_argument("arrays", nargs="*", metavar="ARRAY", help="of a file that has several")
     identify.set_defaults(run=_identify)
+    model = commands.add_parser("model", help="what a model computes, and what mistakes cost")
+    model.add_argument(
+        "name", nargs="?", help="a model of the spec, or the path of a config.json or GGUF file"
+    )
+    model.set_defaults(run=_model)
+    badge = commands.add_parser("badge", help="write what a report says in a line, for a README")
+    badge.add_argument("report", help="what --posenc-report wrote")
+    badge.add_argument(
+        "--to", metavar="FOLDER", default="badges", help="where to write (default: badges)"
+    )
+    badge.set_defaults(run=_badge)
     diff = commands.add_parser("diff", help="what got better and worse between two reports")
     diff.add_argument("before", help="what --posenc-report wrote")
     diff.add_argument("after", help="what it wrote later")
     diff.set_defaults(run=_diff)
-    for command in (listing, schemes, explain, repro, identify):
+    for command in (listing, schemes, explain, repro, identify, export):
         command.add_argument(
             "--posenc-schemes",
             metavar="FOLDER",
@@ -102,21 +138,28 @@ def _parser() -> argparse.ArgumentParser:
 def _repro(options: argparse.Namespace) -> int:
     from posenc_conformance.checks import Options
     from posenc_conformance.commands.repro.snippet import snippet
+    from posenc_conformance.models.file import model_file
     from posenc_conformance.scheme_file.read import load_all
 
     how = Options(options.posenc_examples, options.posenc_seed)
-    print(snippet(options.id, options.impl, how, load_all(options.posenc_schemes)))
+    models = [model_file(name) for name in options.posenc_model]
+    print(snippet(options.id, options.impl, how, load_all(options.posenc_schemes), models))
     return 0
 
 
 def _identify(options: argparse.Namespace) -> int:
-    from posenc_conformance.commands.identify.answers import answers
-    from posenc_conformance.commands.identify.tables import read_table
-    from posenc_conformance.scheme_file.read import load_all
+    from posenc_conformance.commands.identify.answers import told_of_file
 
-    found, otherwise = answers(read_table(Path(options.file)), load_all(options.posenc_schemes))
-    print("\n".join(found) or otherwise)
-    return 0 if found else 1
+    lines, known = told_of_file(Path(options.file), options.arrays, options.posenc_schemes)
+    print("\n".join(lines))
+    return 0 if known else 1
+
+
+def _model(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands import model
+
+    print("\n".join(model.shown(options.name) if options.name else model.overview()))
+    return 0
 
 
 def _diff(options: argparse.Namespace) -> int:
@@ -127,10 +170,37 @@ def _diff(options: argparse.Namespace) -> int:
     return 1 if found.worse else 0
 
 
+def _badge(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands import badge
+
+    for line in badge.write(Path(options.report), Path(options.to)):
+        print(line)
+    return 0
+
+
 def _goldens(options: argparse.Namespace) -> int:
     from posenc_conformance.commands import goldens
 
     return goldens.main(options.files, options.write)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.export.command import check, export, ordered
+    from posenc_conformance.scheme_file.read import load_all
+
+    schemes = load_all(options.posenc_schemes)
+    if options.check is not None:
+        if options.scheme or options.dtype or options.form:
+            raise UserError(
+                "--check takes no --scheme, --dtype or --form", "the folder says what it holds"
+            )
+        found = check(options.check, schemes)
+        print("\n".join(found) or f"{options.check}: as it would be exported now")
+        return 1 if found else 0
+    order = ordered(options.scheme, options.dtype, options.form, schemes)
+    for line in export(order, options.out, schemes):
+        print(line)
+    return 0
 
 
 def _known(options: argparse.Namespace) -> int:
@@ -156,11 +226,13 @@ def _described(name: str, point: EntryPoint, schemes: "Sequence[Scheme]") -> Ite
     """Whether an implementation is installed, and what it claims."""
     from posenc_conformance.adapters.find import blank, target, versions
     from posenc_conformance.adapters.resolve import subjects
+    from posenc_conformance.checks.model import engines
 
     try:
         adapter = target(name)
         found = versions(adapter)
         claimed = subjects(blank(adapter), schemes)
+        of_models = engines(blank(adapter))
     except UserError as error:
         yield f"{name}: cannot be used: {error.cause}"
         return
@@ -172,6 +244,10 @@ def _described(name: str, point: EntryPoint, schemes: "Sequence[Scheme]") -> Ite
         yield f"{name}: installed{f' ({shown})' if shown else ''}"
     for subject in claimed:
         yield f"  {subject.call.name}  {subject.label}  ({', '.join(subject.dtypes)})"
+    for call, claims in of_models.items():
+        for claim in claims:
+            models = ", ".join(claim.restrictions.get("models", ["every model"]))
+            yield f"  {call}  {models}  ({', '.join(claim.dtypes)})"
 
 
 def _schemes(options: argparse.Namespace) -> int:
@@ -212,5 +288,5 @@ def _new(options: argparse.Namespace) -> int:
 def _init(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.init.command import init
 
-    print("\n".join(init(options.name, options.schemes)))
+    print("\n".join(init(options.name, options.schemes, options.language)))
     return 0

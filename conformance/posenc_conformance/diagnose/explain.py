@@ -1,33 +1,56 @@
 """Words for a wrong result: where, expected, got, by how much, and what it looks like."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from posenc_conformance.diagnose.diagnosis import Diagnosis, diagnose
+from posenc_conformance.diagnose.diagnosis import NO_OTHERS, Diagnosis, diagnose
+from posenc_conformance.diagnose.mistakes import DeviationModel
 from posenc_conformance.diagnose.pattern import pattern
+from posenc_conformance.diagnose.witnesses import diagnosed
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import Comparison, compare
 from posenc_conformance.judge.kinds import KINDS
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
 
 
-def compared(case: Case, output: Floats, title: str) -> Outcome:
-    """The outcome of a right result; raises Wrong for another."""
-    comparison = compare(case, output, case.terms)
+def compared(
+    subject: Subject | None,
+    case: Case,
+    output: Floats,
+    title: str,
+    special: Mapping[str, DeviationModel] = NO_OTHERS,
+    page: str = "",
+) -> Outcome:
+    """The outcome of a right result; raises Wrong for another.
+
+    Without a subject it is explained by itself alone, as what comes of earlier calls must be.
+    ``special`` mistakes are looked for then beside those of the scheme; ``page`` is the command
+    that explains, if that is not the scheme's.
+    """
+    comparison = compare(case, output)
     if comparison.right:
         return Outcome(worst=comparison.worst)
-    diagnosis = diagnose(case, output)
+    if subject is None:
+        diagnosis = diagnose(case, output, special)
+    else:
+        diagnosis = diagnosed(subject, case, output)
     text = "\n".join(
         [
             *diagnosis_lines(case, output, diagnosis),
             check_line(case, title),
             call_line(case),
             *comparison_lines(case, comparison),
-            page_line(case, diagnosis),
+            f"see        {page}" if page else page_line(case, diagnosis),
         ]
     )
-    outcome = Outcome(worst=comparison.worst, explanations=diagnosis.explanations)
+    outcome = Outcome(
+        worst=comparison.worst,
+        explanations=diagnosis.explanations,
+        recovered=diagnosis.recovered,
+    )
     raise Wrong(text, outcome, case)
 
 
@@ -44,7 +67,10 @@ def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[st
     """
     if not diagnosis.explanations:
         looks = pattern(case, output, KINDS[case.call.kind].axes)
-        return [diagnosis.otherwise, *([f"pattern    {looks}"] if looks else [])]
+        said = diagnosis.otherwise
+        if diagnosis.recovered:
+            said = f"no known deviation: {diagnosis.recovered}"
+        return [said, *([f"pattern    {looks}"] if looks else [])]
     deviation, words = diagnosis.explanations[0]
     return [f"{words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"]
 

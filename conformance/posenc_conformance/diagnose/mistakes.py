@@ -1,7 +1,7 @@
 """Pieces from which deviations are modelled: what a wrong implementation would have returned."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,10 @@ LARGEST_SHIFT = 10_000
 """Shifts beyond this are no off-by-something mistakes."""
 
 
+Constant = tuple[str, float]
+"""A number that was estimated, and what it is."""
+
+
 @dataclass(frozen=True)
 class Model:
     """One explanation and the result that it predicts."""
@@ -24,6 +28,8 @@ class Model:
     output: Floats
     of: Case | None = None
     """The case whose truth this is, or None; another mistake may come on top of it."""
+    constant: Constant | None = None
+    """What the mistake has in every call, such as a base; None if there is nothing."""
 
 
 DeviationModel = Callable[[Case, Floats], Iterator[Model]]
@@ -52,6 +58,7 @@ def shifted_positions(case: Case, estimate: float) -> Iterator[Model]:
         yield from attempt(
             case.changed(positions=case.arguments["positions"] + shift),
             f"matches positions shifted by {shift:+d}",
+            ("shift", shift),
         )
 
 
@@ -69,9 +76,41 @@ def bases(case: Case, estimate: float | None) -> Iterator[Model]:
     claimed = case.arguments.get("base", 10000.0)
     for base in (*([estimate] if estimate else []), *BASES):
         if base != claimed:
-            yield from attempt(
-                case.changed(base=base), f"matches base {base:.6g}; {claimed:.6g} was asked for"
-            )
+            words = f"matches base {base:.6g}; {claimed:.6g} was asked for"
+            for model in attempt(case.changed(base=base), words, ("base", base)):
+                yield model
+                yield replace(model, constant=("share", base / claimed))
+
+
+def other_base(case: Case, got: Floats) -> Iterator[Model]:
+    """Another base in common use."""
+    yield from bases(case, None)
+
+
+def several(*models: DeviationModel) -> DeviationModel:
+    """All of these."""
+
+    def each(case: Case, got: Floats) -> Iterator[Model]:
+        for model in models:
+            yield from model(case, got)
+
+    return each
+
+
+def applied(case: Case, constant: Constant) -> Case | None:
+    """The call that an estimated number makes of another one; None if there is none."""
+    what, number = constant
+    given = case.arguments
+    if what == "shift" and "positions" in given:
+        return _defined(case.changed(positions=given["positions"] + round(number)))
+    if what in ("base", "share") and "base" in given:
+        return _defined(case.changed(base=number * (given["base"] if what == "share" else 1)))
+    return None
+
+
+def _defined(case: Case) -> Case | None:
+    """A case, unless its call has no result."""
+    return case if any(attempt(case, "")) else None
 
 
 def rounded_angles(
@@ -96,17 +135,41 @@ def rounded_angles(
             yield Model(f"matches {what} in {dtype}", result(angles))
 
 
-def attempt(case: Case, explanation: str) -> Iterator[Model]:
+def iterated(
+    positions: Floats, frequencies: Floats, result: Callable[[Floats], Floats]
+) -> Iterator[Model]:
+    """Angles, or frequencies, each of which is the one before times a ratio, in float32.
+
+    Positions are of shape [n, 1], frequencies a geometric progression; ``result`` takes angles to
+    what they give.
+    """
+    if len(frequencies) < 2:
+        return
+    single = np.float32
+    places, first = positions.astype(single), single(frequencies[0])
+    ratios = np.full(len(frequencies), single(frequencies[1] / frequencies[0]))
+    ratios[0] = first
+    each = np.concatenate([places * first, np.tile(ratios[1:], (len(places), 1))], axis=1)
+    found = {
+        "angles": np.multiply.accumulate(each, axis=1),
+        "frequencies": places * np.multiply.accumulate(ratios),
+    }
+    for what, angles in found.items():
+        words = f"matches {what} of which each is the one before times a ratio, in float32"
+        yield Model(words, result(angles.astype(np.float64)))
+
+
+def attempt(case: Case, explanation: str, constant: Constant | None = None) -> Iterator[Model]:
     """The truth of another case, if it has one."""
     try:
-        yield Model(explanation, case.truth, case)
+        yield Model(explanation, case.truth, case, constant)
     except ValueError:
         return
 
 
 def rounded_base(estimate: float) -> float | None:
     """A base as somebody would have written it, if the estimate is near such a number."""
-    if not np.isfinite(estimate) or estimate <= 1:
+    if not np.isfinite(estimate) or estimate < 1.01:
         return None
     digits = float(f"{estimate:.2g}")
     return digits if abs(digits / estimate - 1) < 1e-3 else float(f"{estimate:.5g}")

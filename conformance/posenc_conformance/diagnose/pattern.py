@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import bounds, error_ratio, informative
-
-Flags = npt.NDArray[np.bool_]
+from posenc_conformance.judge.error_model import error_ratio
 
 FEW = 4
 """So many indices are listed."""
@@ -22,12 +20,10 @@ STEADY = 0.15
 
 def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
     """Where a wrong result is wrong, and how, in words; names are those of the last axes."""
-    terms = case.terms
-    bound = bounds(case, terms)
-    judged = informative(case, terms, bound)
+    judged = case.judged
     truth = np.broadcast_to(np.where(judged, case.truth, 0.0), case.shape)
     error = np.where(judged, output - truth, 0.0)
-    wrong = error_ratio(np.abs(error), bound) > 1
+    wrong = error_ratio(np.abs(error), case.bound) > 1
     if not wrong.any():
         return ""
     parts = [
@@ -39,7 +35,7 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
     ]
     parts += _sameness(truth[wrong], error[wrong])
     if "position" in names and wrong.ndim > 1:
-        scale = np.broadcast_to(terms.scale, case.shape)
+        scale = np.broadcast_to(case.terms.scale, case.shape)
         # A call without positions has a row for each from 0 on.
         positions = case.arguments.get("positions", np.arange(wrong.shape[-2]))
         parts += _growth(positions, np.abs(error), scale)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, bases
+from posenc_conformance.diagnose.mistakes import Model, attempt, bases
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case
@@ -68,3 +68,14 @@ def channels_alike(trial: Trial, answer: Answer) -> None:
 def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
     """Another base."""
     yield from bases(case, None)
+
+
+def one_row_for_all(case: Case, got: Floats) -> Iterator[Model]:
+    """One row at every position: that of their number, or of the last or first one."""
+    positions = case.arguments["positions"]
+    if len(positions) < 2:
+        return
+    last = int(positions[-1])
+    for row in dict.fromkeys((len(positions), last + 1, last, int(positions[0]))):
+        alike = case.changed(positions=np.full_like(positions, row))
+        yield from attempt(alike, f"matches the row of position {row} at every position")

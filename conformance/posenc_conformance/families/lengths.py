@@ -6,14 +6,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, Flags, Floats
+from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 
+MANY = 2**13
+"""Numbers of a saved array that are looked at."""
+NEAR = 1e-9
+"""More than float64 can err in a quotient of logarithms, and less than it differs from a whole
+number where it is none."""
 Integers = npt.NDArray[np.int64]
 
 
 def lengths(
-    trial: Trial, k_lens: Sequence[int] = (6, 1, 2, 9, 33), **others: Sequence[Any]
+    trial: Trial, k_lens: Sequence[int] = (6, 2, 9, 33, 4), **others: Sequence[Any]
 ) -> dict[str, Any]:
     """A few queries and keys, as many queries as keys or fewer, and sizes of other names."""
     k_len = trial.choose("k_len", k_lens)
@@ -32,6 +38,30 @@ def lags(case: Case, query: Any = None) -> Integers:
     """Query minus key, the queries in their own places or in others: [q_len, k_len]."""
     keys = np.arange(int(case.parameter("k_len")))
     return np.asarray((queries(case) if query is None else query) - keys)
+
+
+def distances(case: Case, query: Any = None) -> Floats:
+    """Query minus key, 0 where the key comes after the query: [q_len, k_len]."""
+    return np.asarray(np.maximum(lags(case, query), 0), dtype=np.float64)
+
+
+def one_step(case: Case, where: Flags) -> ErrorTerms:
+    """Terms whose bound is 1 at some of the whole numbers of a result, and 0 at the others."""
+    unit = case.scheme.accuracy.angle * UNIT_ROUNDOFF["float32"]
+    return ErrorTerms(np.where(where, 2.0, 0.0), np.full((), 0.5 / unit))
+
+
+def saved_lags(array: Array) -> tuple[Integers, Array] | None:
+    """For ``posenc identify``: query minus key of an integer for each of them, and the integers.
+
+    Of many queries, some; None if the array is of another form.
+    """
+    if array.ndim != 2 or array.dtype.kind not in "iu" or not 1 < array.shape[1] >= len(array):
+        return None
+    q_len, k_len = array.shape
+    few = min(q_len, max(2, MANY // k_len))
+    rows = np.unique(np.linspace(0, q_len - 1, few).astype(np.int64))
+    return (k_len - q_len + rows)[:, None] - np.arange(k_len), array[rows]
 
 
 def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:

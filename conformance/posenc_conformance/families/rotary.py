@@ -4,7 +4,7 @@ A scheme says how fast its pairs turn; how a head's channels make pairs, and wha
 turning them, is the same for all.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,13 +20,19 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_angles,
     shifted_positions,
 )
-from posenc_conformance.judge.arrays import Floats, fine, lattice
+from posenc_conformance.diagnose.recover import NEAR, Turns, turns_of
+from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.positions import reaching
 from posenc_conformance.judge.trial import Trial
 
 ROWS = 6
+POLAR = 3 * np.pi + 1
+"""What turning a pair as a length and an angle may cost more than products with sine and cosine, in
+units of u. The angle of the pair is at most π and, like every function of a library, off by less
+than 2 u of itself; adding the position's angle rounds it by π u more. Length, cosine and their
+product cost 5 u, of which the model grants 4 v."""
 Index = npt.NDArray[np.int64]
 Pair = tuple[Index, Index]
 """Channels of the first and of the second member of each pair."""
@@ -44,25 +50,35 @@ def rotary_dim(case: Case) -> int:
     return int(case.arguments.get("rotary_dim") or case.arguments["x"].shape[-1])
 
 
-def channels(rotated: int, layout: str) -> Pair:
-    """Channels of the first and of the second member of each pair."""
+def channels(rotated: int, layout: str, widths: Sequence[int] = ()) -> Pair:
+    """Channels of the first and of the second member of each pair.
+
+    Widths are those of the axes, whose channels lie apart under half-per-axis; two equal ones if
+    none are given.
+    """
     pairs = np.arange(rotated // 2)
     if layout == "interleaved":
         return 2 * pairs, 2 * pairs + 1
     if layout == "half-per-axis":
-        first = pairs + pairs // (rotated // 4) * (rotated // 4)
-        return first, first + rotated // 4
+        halves = np.array(widths or (rotated // 2, rotated // 2)) // 2
+        first = pairs + np.repeat(np.cumsum(halves) - halves, halves)
+        return first, first + np.repeat(halves, halves)
     return pairs, pairs + rotated // 2
 
 
 def read_channels(case: Case) -> Pair:
     """Where pairs are read from; in a backward pass, where the forward one writes them to."""
-    return channels(rotary_dim(case), _layouts(case)[0])
+    return channels(rotary_dim(case), _layouts(case)[0], _widths(case))
 
 
 def written_channels(case: Case) -> Pair:
     """Where pairs are written to."""
-    return channels(rotary_dim(case), _layouts(case)[1])
+    return channels(rotary_dim(case), _layouts(case)[1], _widths(case))
+
+
+def _widths(case: Case) -> list[int]:
+    """Channels of each axis, if the axes have widths of their own."""
+    return [int(width) for width in case.arguments.get("widths", ())]
 
 
 def _layouts(case: Case) -> tuple[str, str]:
@@ -167,15 +183,18 @@ class Rotation:
 
     def error_terms(self, case: Case) -> ErrorTerms:
         """The scale is the length of the turned pair; channels that pass through must be equal."""
-        x, omega = case.arguments["x"], self.frequencies(case)
-        first, second = read_channels(case)
-        length = np.hypot(x[..., first], x[..., second]) * self.amplitude(case)
+        omega = self.frequencies(case)
         growth = np.where(omega > 0, 1 + np.abs(np.log(np.where(omega > 0, omega, 1))), 0)
-        angle = np.abs(self.angles(case)) * growth
-        scale, angles = np.zeros(x.shape), np.zeros(x.shape)
+        return self.terms(case, np.abs(self.angles(case)) * growth)
+
+    def terms(self, case: Case, angle: Floats) -> ErrorTerms:
+        """Those of pairs whose angles lose so much, in units of u times ``accuracy.angle``."""
+        x, (first, second) = case.arguments["x"], read_channels(case)
+        length = np.hypot(x[..., first], x[..., second]) * self.amplitude(case)
+        scale, angles = np.zeros(case.shape), np.zeros(case.shape)
         for written in written_channels(case):
             scale[..., written] = length
-            angles[..., written] = angle
+            angles[..., written] = angle + POLAR / case.scheme.accuracy.angle
         return ErrorTerms(scale, angles)
 
     def turned(self, case: Case, angles: Floats) -> Floats:
@@ -218,7 +237,7 @@ class Rotation:
         trial.zero(answer - Exact(expected), "position 0 is not the identity")
 
     def relative_scores(self, trial: Trial) -> None:
-        """Moving query and key by the same distance, on each axis its own, leaves their score."""
+        """Moving query and key by the same distance, one for each axis, keeps their score."""
         chosen = self.arguments(trial)
         query, key = chosen["x"], chosen["x"][..., ::-1, :].copy()
         positions = chosen["positions"]
@@ -283,15 +302,6 @@ class Rotation:
             "rotating twice by p is not rotating once by 2p",
         )
 
-    def linearity(self, trial: Trial) -> None:
-        """R(a x + b y) = a R x + b R y."""
-        chosen = self.arguments(trial)
-        x = lattice(chosen["x"].shape)  # of few bits, so that the sum below is exact
-        y = np.roll(x, 3)
-        both = trial.answer(**(chosen | {"x": x / 2 - y / 4}))
-        one, other = trial.answer(**(chosen | {"x": x})), trial.answer(**(chosen | {"x": y}))
-        trial.zero(both - (one / 2 - other / 4), "the result is not linear in x")
-
     def pair_locality(self, trial: Trial) -> None:
         """Changing one pair of channels changes only the channels of that pair."""
         chosen = self.arguments(trial)
@@ -355,6 +365,31 @@ class Rotation:
             "<vjp(g), x> is not <g, f(x)>, f being the forward pass",
         )
 
+    # What a result says.
+
+    def turns(self, case: Case, output: Floats) -> Iterator[Turns | None]:
+        """Frequencies read from a result in the layout that is claimed, then in the others."""
+        base = float(case.arguments.get("base", 10000.0))
+        for layout in (case.conventions["layout"], *case.scheme.conventions["layout"].values):
+            other = case.under(layout=layout)
+            before, after = (
+                source[..., first] + 1j * source[..., second]
+                for source, (first, second) in (
+                    (case.arguments["x"], read_channels(other)),
+                    (output, written_channels(other)),
+                )
+            )
+            lead = tuple(range(before.ndim - 2))
+            square = (np.abs(before) ** 2 * self.amplitude(case)).sum(axis=lead)
+            waves = (after * np.conj(before)).sum(axis=lead) / np.where(square > 0, square, 1)
+            rest = np.abs(after - waves * self.amplitude(case) * before)
+            if np.all(rest <= NEAR * np.abs(before).max()) and np.all(square > 0):
+                where = f", in the {layout} layout" * (layout != case.conventions["layout"])
+                positions = np.asarray(case.arguments["positions"], np.float64)
+                yield turns_of(
+                    positions, waves, self.frequencies(case), base, rotary_dim(case), where
+                )
+
     # Models of mistakes.
 
     def turned_forward(self, case: Case, got: Floats) -> Iterator[Model]:
@@ -399,9 +434,11 @@ class Rotation:
         yield Model("matches x without any rotation", case.arguments["x"])
 
     def degrees(self, case: Case, got: Floats) -> Iterator[Model]:
-        """Angles taken for degrees."""
-        turned = self.turned(case, np.deg2rad(self.angles(case)))
-        yield Model("matches angles taken for degrees", turned)
+        """Angles taken for degrees, or turned into degrees."""
+        angles = self.angles(case)
+        yield Model("matches angles taken for degrees", self.turned(case, np.deg2rad(angles)))
+        into = self.turned(case, np.rad2deg(angles))
+        yield Model("matches angles turned into degrees, of which sines are taken", into)
 
     def exponent_halved(self, case: Case, got: Floats) -> Iterator[Model]:
         """Exponent t/d instead of 2t/d."""

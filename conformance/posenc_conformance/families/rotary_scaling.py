@@ -21,6 +21,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_base,
     shifted_positions,
 )
+from posenc_conformance.diagnose.recover import Turns
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
@@ -61,6 +62,11 @@ def unscaled(given: Arguments, size: int) -> Floats:
     return progression(given["base"], size)
 
 
+def no_options(trial: Trial) -> dict[str, Any]:
+    """The scheme has no optional conventions."""
+    return {}
+
+
 def nothing(given: Arguments, size: int) -> Floats:
     """No cost beyond that of rotary embedding's own frequencies."""
     return np.zeros(size // 2)
@@ -82,6 +88,8 @@ class Scaling:
     """Relative error of a frequency in float32 beyond ``1 + |ln w|``, in the same units."""
     least_dim: int = 2
     """Channels that it needs."""
+    optional: Callable[[Trial], dict[str, Any]] = no_options
+    """Drawn optional conventions with their parameters, of those that are claimed."""
 
     def frequencies(self, case: Case) -> Floats:
         """Radians per position of each pair."""
@@ -111,11 +119,8 @@ class Scaling:
 
     def rotary_terms(self, case: Case) -> ErrorTerms:
         """The scale is the length of the pair, the angle that of the pair times the growth."""
-        terms, angles = self.rotation.error_terms(case), np.zeros(case.shape)
         angle = np.abs(self.rotation.angles(case)) * self.growth(case, self.frequencies(case))
-        for channels in written_channels(case):
-            angles[..., channels] = angle
-        return ErrorTerms(terms.scale, angles)
+        return self.rotation.terms(case, angle)
 
     # What the checks ask.
 
@@ -124,7 +129,7 @@ class Scaling:
 
     def _own(self, trial: Trial) -> dict[str, Any]:
         own = {name: trial.choose(name, values) for name, values in self.choices.items()}
-        return {"base": trial.choose("base", BASES), **own}
+        return {"base": trial.choose("base", BASES), **own, **self.optional(trial)}
 
     def frequency_arguments(self, trial: Trial) -> dict[str, Any]:
         """A number of channels and the parameters."""
@@ -173,8 +178,22 @@ class Scaling:
     @property
     def sizes(self) -> dict[str, Callable[[Case], Iterator[dict[str, Any]]]]:
         """Of each call."""
-        backward = few_heads((self.least_dim, 6, 80, 128))
-        return three_calls(self.name, self.frequency_sizes, self.rotary_sizes, backward)
+        return three_calls(self.name, self.frequency_sizes, self.rotary_sizes, self.backward_sizes)
+
+    def backward_sizes(self, case: Case) -> Iterator[dict[str, Any]]:
+        """Other parameters, then a few heads."""
+        yield from map(dict, self.changes)
+        yield from few_heads((self.least_dim, 6, 80, 128))(case)
+
+    # What a result says.
+
+    @property
+    def turns(self) -> dict[str, Callable[[Case, Floats], Iterator[Turns | None]]]:
+        """Of the calls that turn forward and of the one that gives frequencies."""
+        return {f"{self.name}_frequencies": self._given, self.name: self.rotation.turns}
+
+    def _given(self, case: Case, output: Floats) -> Iterator[Turns | None]:
+        yield Turns(output, self.frequencies(case), float(case.arguments["base"]), rotary_dim(case))
 
     # Invariants.
 
@@ -204,8 +223,6 @@ class Scaling:
         """With these values of its parameters it is rotary embedding itself."""
 
         def check(trial: Trial) -> None:
-            if not all(trial.allows(name, value) for name, value in values.items()):
-                return
             answer = trial.answer(**(self.rotary_arguments(trial) | values))
             trial.zero(answer - Exact(plain_rope(answer.case)), "it is not plain RoPE")
 

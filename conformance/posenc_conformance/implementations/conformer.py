@@ -16,8 +16,8 @@ class ConformerAdapter:
     """conformer (seen: 0.3.2) by lucidrains: Shaw's scores in its ``Attention``.
 
     It is an encoder, whose queries are all of the sequence: where fewer are asked for, those before
-    them are zeros, and their scores are not looked at. The hidden states that it projects are
-    queries and keys side by side.
+    them are zeros, and their scores are not looked at. The hidden states are one-hot, so that their
+    projections are queries and keys.
     """
 
     requires = ("torch", "conformer")
@@ -34,13 +34,17 @@ class ConformerAdapter:
         """What the softmax of ``Attention`` is given."""
         torch, keys, rows = self.torch, to_torch(k), to_torch(table)
         queries = at_the_end(to_torch(q), keys.shape[1])
-        heads, _k_len, head_dim = k.shape
-        width = heads * head_dim
-        layer = self._attention(2 * width, heads, head_dim, max_pos_emb=len(rows) // 2)
+        heads, k_len, head_dim = k.shape
+        layer = self._attention(k_len, heads, head_dim, max_pos_emb=len(rows) // 2)
         layer.to(rows.dtype).eval()
-        both = torch.eye(2 * width, dtype=rows.dtype)
-        layer.to_q.weight.data, layer.to_kv.weight.data = both[:width], both.roll(width, 0)
+        layer.to_q.weight.data = _side_by_side(queries)
+        layer.to_kv.weight.data = _side_by_side(torch.cat([keys, torch.zeros_like(keys)]))
         layer.rel_pos_emb.weight.data = rows
-        hidden = torch.cat([queries, keys]).transpose(0, 1).flatten(1)
+        hidden = torch.eye(k_len, dtype=rows.dtype)
         scores = logits(lambda: layer(hidden[None]))
         return scores[0, :, -q.shape[1] :].to(rows.dtype)
+
+
+def _side_by_side(heads: Tensor) -> Tensor:
+    """Channels of all heads, one row each: [heads * head_dim, n]."""
+    return heads.transpose(1, 2).flatten(0, 1)

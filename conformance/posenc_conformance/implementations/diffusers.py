@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance import claims, to_torch
@@ -52,6 +53,9 @@ class DiffusersAdapter:
     unscaled
     fourier-features       ``GaussianFourierProjection`` of noise levels, without its logarithm
     gaussian
+    axial-rope-widths wan  ``WanRotaryPosEmbed``, the numbers that it keeps
+    axial-rope-            ``Flux2Pipeline``'s ids of text, of the new image and of references
+    position-ids flux-2
     =====================  =====================================================================
     """
 
@@ -59,11 +63,15 @@ class DiffusersAdapter:
 
     def __init__(self) -> None:
         import torch
+        from diffusers import Flux2Pipeline
         from diffusers.models import embeddings
         from diffusers.models.attention_processor import StableAudioAttnProcessor2_0
+        from diffusers.models.transformers.transformer_wan import WanRotaryPosEmbed
 
         self.torch = torch
         self.code = embeddings
+        self._flux_2 = Flux2Pipeline
+        self._wan = WanRotaryPosEmbed
         self._stable_audio = StableAudioAttnProcessor2_0()
         new = embeddings.SinusoidalPositionalEmbedding
         self._animate = once(lambda dim, dtype: new(dim, CONTEXT).to(dtype), size=4)
@@ -125,6 +133,20 @@ class DiffusersAdapter:
 
     rope_vjp = backward(rope)
 
+    @claims("half-doubled", "interleaved-doubled", dtype=FLOATS)
+    def rope_apply(self, x: Array, cos: Array, sin: Array, *, layout: str) -> Any:
+        """``apply_rotary_emb``, which computes in float32."""
+        tables, last = (to_torch(cos), to_torch(sin)), -2 if layout == "half" else -1
+        turn = self.code.apply_rotary_emb
+        return by_heads(lambda heads: turn(heads, tables, use_real_unbind_dim=last), to_torch(x))
+
+    @claims("pairs-interleaved", dtype=FLOATS)
+    def rope_apply_pairs(self, x: Array, cis: Array) -> Any:
+        """The same with complex numbers, as in Lumina."""
+        numbers = self.torch.view_as_complex(to_torch(cis).float().contiguous())[None]
+        turn = self.code.apply_rotary_emb
+        return by_heads(lambda heads: turn(heads, numbers, False), to_torch(x), form="bnhd")
+
     @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
     def position_interpolation(
         self, x: Array, positions: Positions, *, base: float, factor: float, layout: str
@@ -171,6 +193,25 @@ class DiffusersAdapter:
         module.weight.data = weights[:, 0]
         return module(values.flatten()).reshape(*values.shape[:-1], -1)
 
+    @claims("wan")
+    def axial_rope_widths(self, head_dim: int) -> list[int]:
+        """``WanRotaryPosEmbed``."""
+        made = self._wan(head_dim, (1, 2, 2), 1)
+        return [made.t_dim, made.h_dim, made.w_dim]
+
+    @claims("flux-2")
+    def axial_rope_position_ids(self, images: npt.NDArray[np.int64], *, tokens: int) -> Tensor:
+        """``Flux2Pipeline``: the text, the image that is made, and those that it refers to."""
+        if (images[:, 0] != 1).any():
+            raise ValueError("the pipeline takes latents of images, which have no frames")
+        latents = [self.torch.zeros(1, 1, int(h), int(w)) for _, h, w in images]
+        ids = [self._flux_2._prepare_text_ids(self.torch.zeros(1, tokens, 1))]
+        if latents:
+            ids.append(self._flux_2._prepare_latent_ids(latents[0]))
+        if latents[1:]:
+            ids.append(self._flux_2._prepare_image_ids(latents[1:]))
+        return self.torch.cat(ids, dim=1)[0].T
+
 
 class DiffusersFluxAdapter:
     """FLUX's rotary embedding in diffusers (seen: 0.42.1), whose frequencies are float64."""
@@ -188,6 +229,16 @@ class DiffusersFluxAdapter:
     def rope(self, x: Array, positions: Positions, *, base: float) -> Any:
         """``FluxPosEmbed`` of ids on a single axis, heads after positions as FLUX has them."""
         waves = self._module(base, [x.shape[-1]])(to_torch(positions)[:, None])
+        return by_heads(
+            lambda heads: self._apply(heads, waves, sequence_dim=1), to_torch(x), form="bnhd"
+        )
+
+    @claims("interleaved", dtype=FLOATS, domain="negative", max_position=EXACT)
+    def axial_rope(
+        self, x: Array, positions: Positions, widths: npt.NDArray[np.int64], *, base: float
+    ) -> Any:
+        """``FluxPosEmbed`` of ids on several axes."""
+        waves = self._module(base, widths.tolist())(to_torch(positions.T.copy()))
         return by_heads(
             lambda heads: self._apply(heads, waves, sequence_dim=1), to_torch(x), form="bnhd"
         )

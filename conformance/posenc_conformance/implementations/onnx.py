@@ -44,15 +44,29 @@ class OnnxAdapter:
         rotary_dim: int | None = None,
     ) -> Any:
         """A model of this one operator, on x of shape [1, heads, n, head_dim]."""
+
+        def turned(heads: Array) -> Any:
+            return self._run(heads, positions[None], base, layout, rotary_dim)
+
+        return by_heads(turned, x)
+
+    @claims("batched-half", "batched-interleaved", dtype=FLOATS, max_position=2**31)
+    def rope_batched(self, x: Array, positions: Array, *, base: float, layout: str) -> Any:
+        """The same with ``position_ids`` of each sequence."""
+        return self._run(x, positions, base, layout)
+
+    def _run(
+        self, x: Array, positions: Array, base: float, layout: str, rotary_dim: int | None = None
+    ) -> Any:
         places, ids = np.unique(positions, return_inverse=True)
         angles = _angles(places, x.shape[-1] if rotary_dim is None else rotary_dim, base)
         session = self._session(layout == "interleaved", rotary_dim or 0, x.dtype)
         feed = {
             "cos_cache": np.cos(angles).astype(x.dtype),
             "sin_cache": np.sin(angles).astype(x.dtype),
-            "position_ids": ids[None],
+            "position_ids": ids.reshape(positions.shape),
         }
-        return by_heads(lambda heads: session.run(None, {"X": heads, **feed})[0], x)
+        return session.run(None, {"X": x, **feed})[0]
 
     def _make_session(self, interleaved: bool, rotary_dim: int, dtype: np.dtype[Any]) -> Any:
         make = self._helper

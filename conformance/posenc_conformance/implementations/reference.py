@@ -1,6 +1,8 @@
 """The reference implementation, judged like any other. It claims everything in the spec."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from posenc_conformance import claims
@@ -8,10 +10,16 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import DTYPES
 from posenc_conformance.judge.knowledge import reference_of
 from posenc_conformance.scheme_file.model import Call, Scheme
-from posenc_conformance.scheme_file.read import readable
+from posenc_conformance.scheme_file.read import load_scheme, readable
 
 
-def reference_for(schemes: Sequence[Scheme]) -> type:
+class FromReference:
+    """What every adapter of the reference is, whatever schemes it has."""
+
+    requires = ("numpy",)
+
+
+def reference_for(schemes: Sequence[Scheme]) -> type[FromReference]:
     """An adapter of every call of some schemes that has a reference."""
     methods = {
         call.name: _claiming_everything(scheme, call, function)
@@ -19,7 +27,12 @@ def reference_for(schemes: Sequence[Scheme]) -> type:
         for call in scheme.calls.values()
         if (function := _function(scheme, call)) is not None
     }
-    return type("Reference", (), {"requires": ("numpy",), "__doc__": __doc__, **methods})
+    return type("Reference", (FromReference,), {"__doc__": __doc__, **methods})
+
+
+def reference_in(files: Sequence[str]) -> type:
+    """An adapter of the calls in some scheme files, for a process that is told of them by name."""
+    return reference_for([load_scheme(Path(file)) for file in files])
 
 
 def _function(scheme: Scheme, call: Call) -> Callable[..., Any] | None:
@@ -33,7 +46,7 @@ def _function(scheme: Scheme, call: Call) -> Callable[..., Any] | None:
 def _claiming_everything(
     scheme: Scheme, call: Call, reference: Callable[..., Any]
 ) -> Callable[..., Any]:
-    options = {name: list(scheme.conventions[name].values) for name in call.options}
+    options: dict[str, Any] = {name: list(scheme.conventions[name].values) for name in call.options}
 
     @claims(*call.combinations, dtype=list(DTYPES), max_position=2**53, **options)
     def method(self: object, *arguments: Any, **keywords: Any) -> Any:
@@ -42,4 +55,13 @@ def _claiming_everything(
     return method
 
 
-Reference = reference_for(readable())
+def __getattr__(name: str) -> type[FromReference]:
+    """``Reference``, the adapter of all schemes that can be read, once it is asked for."""
+    if name != "Reference":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _of_all()
+
+
+@cache
+def _of_all() -> type[FromReference]:
+    return reference_for(readable())

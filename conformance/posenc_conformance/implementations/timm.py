@@ -13,6 +13,7 @@ from posenc_conformance.adapters import (
     by_heads,
     span,
 )
+from posenc_conformance.adapters.torch import import_torchvision
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,6 +28,8 @@ class TimmAdapter:
     learned-grid timm     ``resample_abs_pos_embed``, by which Vision Transformers change their size
     sincos-2d row-first   ``build_sincos2d_pos_embed`` with interleave_sin_cos, which has all sines
                           of an axis before its cosines; without, those of both axes come first
+    log-cpb               ``RelPosMlp`` with mode swin, and with mode cr (paper), whose second layer
+                          has biases, of zeros here; ``gen_relative_log_coords``
     rope-2d               ``RotaryEmbeddingCat`` with grid_indexing ij (eva) and xy (rope-vit), and
                           ``RotaryEmbeddingMixed``; rows of a grid that holds all positions
     ====================  ======================================================================
@@ -40,7 +43,7 @@ class TimmAdapter:
     def __init__(self) -> None:
         import torch
 
-        _import_torchvision()
+        import_torchvision()
         from timm import layers
         from timm.models import coat, twins
 
@@ -87,6 +90,56 @@ class TimmAdapter:
         shape, rows = _grid(positions)
         return self.layers.apply_rot_embed_cat(to_torch(x), module.get_embed(shape)[0][:, rows])
 
+    @claims("swin", "paper", dtype=FLOATS)
+    def log_cpb(
+        self,
+        w1: Array,
+        b1: Array,
+        w2: Array,
+        *,
+        height: int,
+        width: int,
+        pretrained_height: int,
+        pretrained_width: int,
+        coordinates: str,
+        **rest: Any,
+    ) -> Tensor:
+        """``RelPosMlp``."""
+        first, bias, second = map(to_torch, (w1, b1, w2))
+        module = self.layers.RelPosMlp(
+            (height, width),
+            num_heads=len(second),
+            hidden_dim=len(bias),
+            mode="swin" if coordinates == "normalized" else "cr",
+            pretrained_window_size=(pretrained_height, pretrained_width),
+            dtype=second.dtype,
+        ).eval()
+        module.mlp.fc1.weight.data, module.mlp.fc1.bias.data = first, bias
+        module.mlp.fc2.weight.data = second
+        if module.mlp.fc2.bias is not None:
+            module.mlp.fc2.bias.data.zero_()
+        return module.get_bias()[0]
+
+    @claims("swin", "paper", dtype=FLOATS)
+    def log_cpb_coordinates(
+        self,
+        height: int,
+        width: int,
+        *,
+        pretrained_height: int,
+        pretrained_width: int,
+        coordinates: str,
+        dtype: str,
+    ) -> Tensor:
+        """``gen_relative_log_coords``."""
+        table = self.layers.gen_relative_log_coords(
+            (height, width),
+            (pretrained_height, pretrained_width),
+            mode="swin" if coordinates == "normalized" else "cr",
+            dtype=getattr(self.torch, dtype),
+        )
+        return table.view(-1, 2)
+
     @claims("timm", dtype=FLOATS)
     def learned_grid(self, table: Array, height: int, width: int) -> Tensor:
         """``resample_abs_pos_embed``."""
@@ -102,22 +155,6 @@ class TimmAdapter:
             interleave_sin_cos=True,
             dtype=getattr(self.torch, dtype),
         )
-
-
-def _import_torchvision() -> None:
-    """Imports torchvision, also where its compiled part cannot be loaded.
-
-    PyPI's torchvision is compiled for GPUs. Beside a torch for CPUs its compiled part does not
-    load, and the import fails at the first operator that is missing. timm's encodings use none.
-    """
-    import torch
-
-    try:
-        import torchvision  # noqa: F401  # only to see whether it can be
-    except RuntimeError:
-        boxes = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-        torch.library.define("torchvision::nms", boxes)
-        torch.library.define("torchvision::qnms", boxes)
 
 
 def _grid(positions: Positions) -> tuple[list[int], Tensor]:

@@ -43,6 +43,7 @@ class XTransformersAdapter:
         self._attend = Attend
         self._rotary = once(x_transformers.RotaryEmbedding)
         self._alibi = once(x_transformers.AlibiPositionalBias)
+        self._polar = once(x_transformers.PolarEmbedding)
 
     @claims("interleaved", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
     @claims("interleaved", dtype=FLOATS, rotation="partial", head_dim=HEAD_DIMS, rotary_dim=4)
@@ -149,6 +150,47 @@ class XTransformersAdapter:
         module.relative_attention_bias.weight.data = weights
         return module(q_len, k_len)
 
+    @claims("half", dtype=FLOATS, max_position=EXACT)
+    def pope_query(self, x: Array, positions: Positions, *, base: float) -> Any:
+        """``PolarEmbedding``, then ``apply_polar_pos_emb`` as queries are given to it."""
+        angles, _ = self._polar(x.shape[-1], 1, base=base)(to_torch(positions))
+        turn = self.code.apply_polar_pos_emb
+        return by_heads(lambda heads: turn(heads, angles), to_torch(x))
+
+    @claims("half", dtype=FLOATS, max_position=EXACT)
+    def pope_key(self, x: Array, positions: Positions, bias: Array, *, base: float) -> Any:
+        """The same as keys are given to it, with the module's bias set."""
+        module = self._polar(x.shape[-1], 1, base=base)
+        module.learned_bias.data = to_torch(bias).float()[None, None]
+        angles, phases = module(to_torch(positions))
+        turn = self.code.apply_polar_pos_emb
+        return by_heads(lambda heads: turn(heads, angles + phases), to_torch(x))
+
+    @claims("linear", "log", dtype="float32")
+    def dynamic_position_bias(
+        self,
+        w_in: Array,
+        b_in: Array,
+        w_mid: Array,
+        b_mid: Array,
+        w_out: Array,
+        b_out: Array,
+        q_len: int,
+        k_len: int,
+        *,
+        distance: str,
+    ) -> Tensor:
+        """``DynamicPositionBias``, its layers given these weights."""
+        heads, hidden = w_out.shape
+        module = self.code.DynamicPositionBias(
+            hidden, heads=heads, depth=len(w_mid) + 1, log_distance=distance == "log"
+        )
+        layers = [*zip([w_in[:, None], *w_mid], [b_in, *b_mid], strict=True), (w_out, b_out)]
+        linear = [each for each in module.modules() if isinstance(each, self.torch.nn.Linear)]
+        for layer, (weight, bias) in zip(linear, layers, strict=True):
+            layer.load_state_dict({"weight": to_torch(weight), "bias": to_torch(bias)})
+        return module(q_len, k_len)
+
     @claims("full", "causal", dtype=FLOATS)
     def attention_weights(self, q: Array, k: Array, *, mask: str) -> Any:
         """The weights of ``Attend``."""
@@ -173,6 +215,17 @@ class XTransformersAdapter:
             *map(to_torch, (q, k, v)),
             every,
         )
+
+    @claims("causal", dtype=FLOATS)
+    def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Tensor:
+        """``DataDependentAlibi`` of hidden states that its projection hands on as gates."""
+        heads, k_len = gates.shape
+        hidden = to_torch(gates).T[None]
+        module = self.code.DataDependentAlibi(dim=heads, heads=heads).to(hidden.dtype)
+        linear = module.to_forget_gates[0]
+        linear.weight.data = self.torch.eye(heads, dtype=hidden.dtype)
+        linear.bias.data = self.torch.zeros(heads, dtype=hidden.dtype)
+        return module(hidden)[0].narrow(1, k_len - q_len, q_len)
 
     @claims("listing", dtype=FLOATS)
     def cope_scores(self, q: Array, k: Array, table: Array) -> Tensor:

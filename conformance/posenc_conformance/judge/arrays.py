@@ -1,8 +1,7 @@
 """Arrays on their way to an implementation and back."""
 
-import math
 import sys
-from functools import lru_cache
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "float64": np.dtype(np.float64),
@@ -27,6 +27,9 @@ UNIT_ROUNDOFF = {
     "boolean": 0.0,
 }
 """Largest relative error of rounding to a dtype; ``integer`` stands for any integer dtype."""
+UNDERFLOW = {"float16": 2.0**-25}
+"""Largest error of rounding where numbers are too small for a relative one. The other floating
+dtypes reach down to 1e-38, below anything that is judged."""
 
 
 def to_torch(array: Any) -> Any:
@@ -63,19 +66,21 @@ def to_numpy(value: Any) -> Array:
     return array
 
 
+_PERIOD = ((37 * np.arange(63) + 11) % 63 - 31) / 32
+_PERIODS = np.tile(_PERIOD, 2**10)
+"""Enough for most arrays, so that they are a slice."""
+
+
 def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
     """Input values that any language can rebuild, exact in every dtype of the kit.
 
     Element i in row-major order is ``((37 * (start + i) + 11) mod 63 - 31) / 32``.
     """
-    return _lattice(math.prod(shape), start).reshape(shape).copy()
-
-
-@lru_cache(maxsize=256)
-def _lattice(count: int, start: int) -> npt.NDArray[np.float64]:
-    index = np.arange(start, start + count, dtype=np.int64)
-    values: npt.NDArray[np.float64] = ((37 * index + 11) % 63 - 31) / 32
-    return values
+    first, count = start % len(_PERIOD), prod(shape)
+    # A slice with a negative end would be an array of another shape; NumPy refuses the shape below.
+    if 0 <= count <= len(_PERIODS) - first:
+        return _PERIODS[first : first + count].reshape(shape).copy()
+    return np.resize(np.roll(_PERIOD, -first), shape)
 
 
 def narrowed(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.float64]:
@@ -86,6 +91,23 @@ def narrowed(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.floa
 def fine(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
     """Values of full precision, which no narrower dtype holds; for the drawn checks."""
     return np.asarray(lattice(shape, start) * (np.sqrt(3) - 1))
+
+
+def around(array: Array) -> bytes:
+    """What lies between the elements of a view, and around them, in the array that it looks into.
+
+    Nothing for an array that is no view.
+    """
+    whole = array
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    if whole is array or not whole.flags.c_contiguous:
+        return b""
+    copy = whole.copy().reshape(-1).view(np.uint8)
+    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    view: Array = np.ndarray(array.shape, array.dtype, copy, start, array.strides)
+    view[...] = 0
+    return copy.tobytes()
 
 
 def dtype_name(array: Array) -> str:

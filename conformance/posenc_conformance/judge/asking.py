@@ -1,23 +1,53 @@
 """Putting a question to an implementation."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from posenc_conformance.errors import told
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.subject import Misbehaviour, Subject
+from posenc_conformance.judge.subject import Held, Misbehaviour, Subject
+from posenc_conformance.judge.verdict import Declined
 
 
 def asked(subject: Subject, case: Case, inputs: Mapping[str, Any] | None = None) -> Array:
     """The implementation's result; for inputs of an unusual form whatever array it returns.
 
+    Raises Misbehaviour that tells the call as well, and Declined if the implementation says that
+    it does not do this, by NotImplementedError.
+    """
+    with _told(case):
+        return subject.run(case) if inputs is None else subject.invoke(case, inputs)
+
+
+def held(subject: Subject, case: Case, inputs: Mapping[str, Any]) -> Held:
+    """The implementation's result in the memory where it has it.
+
     Raises Misbehaviour that tells the call as well.
     """
+    with _told(case):
+        return subject.held(case, inputs)
+
+
+def changes(subject: Subject, case: Case) -> list[str]:
+    """What a call changes that belongs to the whole process in which the implementation lives.
+
+    Raises Misbehaviour that tells the call as well.
+    """
+    with _told(case):
+        return subject.changes(case)
+
+
+@contextmanager
+def _told(case: Case) -> Iterator[None]:
     try:
-        return subject.run(case) if inputs is None else subject.invoke(case, inputs)
+        yield
     except Misbehaviour as problem:
+        if isinstance(problem.__cause__, NotImplementedError):
+            raise Declined(f"declined with {told(problem.__cause__)}") from problem
         raise type(problem)(f"{problem}\n{call_line(case)}") from problem.__cause__
 
 

@@ -15,8 +15,7 @@ from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case
 
 ARITHMETIC = 2.0**-50
-"""Relative error granted to the kit's own float64 arithmetic on answers: sums of up to 512 terms,
-added pairwise, lose at most about 8 units in the last place (Higham, section 4.2)."""
+"""Relative error granted to a float that the kit has computed: four units in the last place."""
 
 ROUNDING = UNIT_ROUNDOFF["float64"]
 """Relative error of one float64 operation."""
@@ -148,19 +147,19 @@ def _operand(other: Any) -> tuple[Any, Any]:
 
 
 def _size(values: Any) -> Any:
-    """Magnitudes; 0 for what is no number, so that it never widens a bound."""
+    """Magnitudes; 0 for NaN, so that it never widens a bound."""
     return np.where(np.isfinite(values), np.abs(values), 0.0)
 
 
 def _lost(total: Any, first: Any, second: Any) -> Any:
-    """Bound of what rounding took from a sum: nothing where both terms can be got back from it."""
+    """Bound on the rounding error of a sum: 0 where each term can be got back from it."""
     with np.errstate(invalid="ignore"):
         exact = (total - first == second) & (total - second == first)
     return np.where(exact, 0.0, ROUNDING * _size(total))
 
 
 def _times(size: Any, bound: Any) -> Any:
-    """Product with a bound that may be infinite; nothing of it is nothing."""
+    """Product with a bound that may be infinite; 0 times infinity is 0."""
     size, bound = np.broadcast_arrays(size, bound)
     return np.multiply(size, bound, out=np.zeros(size.shape), where=(size != 0) & (bound != 0))
 

@@ -7,9 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.judge.arrays import DTYPES, Array, Floats, lattice, narrowed
+from posenc_conformance.judge.arrays import (
+    DTYPES,
+    UNDERFLOW,
+    UNIT_ROUNDOFF,
+    Array,
+    Flags,
+    Floats,
+    lattice,
+    narrowed,
+)
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import KIT, knowledge_of, missing, reference_of
+from posenc_conformance.judge.truths import TRUTHS
 from posenc_conformance.scheme_file.model import (
     Call,
     Golden,
@@ -29,6 +39,11 @@ class ErrorTerms:
 
     scale: Floats
     angle: Floats
+
+
+def exact_terms(case: "Case") -> ErrorTerms:
+    """Nothing is rounded, so nothing is granted."""
+    return ErrorTerms(np.zeros(()), np.zeros(()))
 
 
 @dataclass(frozen=True)
@@ -62,13 +77,42 @@ class Case:
         keywords: dict[str, Any] = dict(self.conventions_passed)
         if self.call.dtype == "keyword":
             keywords["dtype"] = np.float64
-        return np.asarray(reference(**self.arguments, **keywords))
+        given = dict(self.arguments)
+        if changed := self.changed_argument:
+            given[changed] = given[changed].copy()
+        return TRUTHS.of(reference, {**given, **keywords})
 
     @cached_property
     def terms(self) -> ErrorTerms:
         """Scale and angle of each element, for the error model."""
         terms: ErrorTerms = knowledge_of(self.scheme).ERROR_TERMS[self.call.name](self)
         return terms
+
+    @cached_property
+    def bound(self) -> Floats:
+        """Largest error that an honest implementation makes, element by element."""
+        return self.bounds()
+
+    def bounds(self, *, angles: bool = True) -> Floats:
+        """``s * (A * v + B * u * |theta| * (1 + |ln w|))``, or without what angles lose.
+
+        v is the unit roundoff of the result's dtype, u that of the angles, float32 unless the
+        result is float64. Printing adds the case's grain, underflow its own.
+        """
+        accuracy, terms = self.scheme.accuracy, self.terms
+        v = UNIT_ROUNDOFF[self.dtype]
+        u = UNIT_ROUNDOFF["float64" if self.dtype == "float64" else "float32"]
+        allowed = terms.scale * accuracy.rounding * v + self.grain
+        if self.dtype in UNDERFLOW:
+            allowed = allowed + (terms.scale > 0) * accuracy.rounding * UNDERFLOW[self.dtype]
+        if angles:
+            allowed = allowed + terms.scale * accuracy.angle * u * terms.angle
+        return allowed if allowed.shape == self.shape else np.broadcast_to(allowed, self.shape)
+
+    @cached_property
+    def judged(self) -> Flags:
+        """Elements that a wrong result could fail: they are shown, and the bound is below s."""
+        return np.asarray(self.shown & ((self.bound < self.terms.scale) | (self.bound == 0)))
 
     @cached_property
     def shown(self) -> Array:
@@ -106,8 +150,16 @@ class Case:
         return tuple(shape(self))
 
     @property
+    def changed_argument(self) -> str:
+        """The argument that the call writes into; empty if it gives back an array."""
+        return KINDS[self.call.kind].changes
+
+    @property
     def largest_position(self) -> int:
         """Largest magnitude of a position or distance in the arguments."""
+        places = getattr(knowledge_of(self.scheme), "PLACES", {}).get(self.call.name)
+        if places is not None:
+            return int(np.max(places(self), initial=0))
         if "k_len" in self.call.parameters:
             return max(int(self.parameter("k_len")) - 1, 0)
         for name in ("positions", "relative_position"):

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, Floats
-from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.arrays import Array, Flags, Floats
+from posenc_conformance.judge.case import Case
 
 
 @dataclass(frozen=True)
@@ -29,32 +28,10 @@ class Comparison:
         return self.wrong == 0
 
 
-def bounds(case: Case, terms: ErrorTerms, *, angles: bool = True) -> Floats:
-    """Largest error that an honest implementation makes, element by element.
-
-    ``s * (A * v + B * u * |theta| * (1 + |ln w|))``: v is the unit roundoff of the result's dtype,
-    u that of the angles, float32 unless the result is float64. Printing adds the case's grain.
-    """
-    accuracy = case.scheme.accuracy
-    v = UNIT_ROUNDOFF[case.dtype]
-    u = UNIT_ROUNDOFF["float64" if case.dtype == "float64" else "float32"]
-    allowed = terms.scale * accuracy.rounding * v + case.grain
-    if angles:
-        allowed = allowed + terms.scale * accuracy.angle * u * terms.angle
-    return allowed if allowed.shape == case.shape else np.broadcast_to(allowed, case.shape)
-
-
-def informative(case: Case, terms: ErrorTerms, bound: Floats) -> npt.NDArray[np.bool_]:
-    """Elements that a wrong result could fail: they are shown, and the bound is below s."""
-    return np.asarray(case.shown & ((bound < terms.scale) | (bound == 0)))
-
-
-def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:
+def compare(case: Case, output: Array) -> Comparison:
     """Judge a result of the right shape, element by element, where it is informative."""
     got = output.astype(np.float64)
-    bound = bounds(case, terms)
-    judged = informative(case, terms, bound)
-    ratio = error_ratio(_errors(case, got, judged), bound)
+    ratio = error_ratio(_errors(case, got), case.bound)
     if ratio.size == 0:
         return Comparison(0.0, (), np.nan, np.nan, np.nan, 0, 0)
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
@@ -63,35 +40,34 @@ def compare(case: Case, output: Array, terms: ErrorTerms) -> Comparison:
         index=index,
         got=float(got[index]),
         expected=float(case.truth[index]),
-        bound=float(bound[index]),
+        bound=float(case.bound[index]),
         wrong=int(np.count_nonzero(ratio > 1)),
-        judged=ratio.size if judged.all() else _count(judged, ratio.shape),
+        judged=ratio.size if case.judged.all() else _count(case.judged, ratio.shape),
     )
 
 
-def _count(judged: npt.NDArray[np.bool_], shape: tuple[int, ...]) -> int:
+def _count(judged: Flags, shape: tuple[int, ...]) -> int:
     return int(np.count_nonzero(np.broadcast_to(judged, shape)))
 
 
-def exact_angles(case: Case, output: Array, terms: ErrorTerms) -> bool:
+def exact_angles(case: Case, output: Array) -> bool:
     """Whether every error of a right result is within what rounding the result alone explains."""
-    judged = informative(case, terms, bounds(case, terms))
-    error = _errors(case, output.astype(np.float64), judged)
-    ratio = error_ratio(error, bounds(case, terms, angles=False))
+    error = _errors(case, output.astype(np.float64))
+    ratio = error_ratio(error, case.bounds(angles=False))
     return bool(ratio.max(initial=0) <= 1)
 
 
-def _errors(case: Case, got: Floats, judged: npt.NDArray[np.bool_]) -> Floats:
-    if judged.all():
+def _errors(case: Case, got: Floats) -> Floats:
+    if case.judged.all():
         return np.abs(got - case.truth)
-    truth = np.where(judged, case.truth, 0.0)
-    return np.where(judged, np.abs(got - truth), 0.0)
+    truth = np.where(case.judged, case.truth, 0.0)
+    return np.where(case.judged, np.abs(got - truth), 0.0)
 
 
 def error_ratio(error: Floats, bound: Floats) -> Floats:
     """Error in units of its bound; where nothing is allowed, any error is infinitely large.
 
-    So is one that is no number.
+    So is an error that is NaN.
     """
     if bound.min(initial=1) > 0:
         ratio: Any = error / bound

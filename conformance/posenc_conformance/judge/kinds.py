@@ -37,6 +37,8 @@ class Kind:
     say."""
     hides: bool = False
     """Whether a mask may hide elements, which are infinite then and do not count."""
+    changes: str = ""
+    """The argument that the call writes into: what it holds then is the result."""
 
 
 def _like_x(case: Asked) -> Shape:
@@ -80,6 +82,13 @@ KINDS: Mapping[str, Kind] = {
         "like x",
         ("position", "channel"),
         _like_x,
+    ),
+    "in-place": Kind(
+        "f(x, positions, …), which writes into x",
+        "nothing: what x holds afterwards is judged",
+        ("position", "channel"),
+        _like_x,
+        changes="x",
     ),
     "sum": Kind(
         "f(x, positions, …), x of shape [..., n, dim]", "like x", ("position", "channel"), _like_x
@@ -125,6 +134,12 @@ KINDS: Mapping[str, Kind] = {
         _attended,
     ),
     "position-ids": Kind("f(…), lengths or masks", "integers", ("sequence", "token"), None),
+    "weights": Kind(
+        "f(q_weight, k_weight, …), rows of projections",
+        "the rows of q, then those of k",
+        ("row", "column"),
+        None,
+    ),
     "gradient": Kind(
         "f(gradient of a result, …)",
         "that of an argument, the vector–Jacobian product",
@@ -133,3 +148,11 @@ KINDS: Mapping[str, Kind] = {
     ),
 }
 """Every kind of call, by the name that scheme files give it."""
+
+ENGINE: Mapping[str, tuple[str, ...]] = {
+    "rotary": ("x", "positions"),
+    "bias": ("q_len", "k_len"),
+    "encoding": ("positions",),
+}
+"""Calls by which an engine says what it makes of a model's configuration, with what is passed by
+position. ``config`` and, but for ``encoding``, ``layer`` are passed by keyword."""

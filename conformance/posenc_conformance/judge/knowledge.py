@@ -5,19 +5,17 @@ of a scheme file elsewhere stand beside it, as ``NAME_kit.py``, ``NAME_reference
 ``NAME_oracle.py``.
 """
 
-import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import posenc
 from posenc_conformance.errors import UserError, told
+from posenc_conformance.files import imported
 from posenc_conformance.scheme_file.model import Call, Scheme
 from posenc_conformance.scheme_file.read import folder
 
@@ -84,8 +82,8 @@ def reference_of(scheme: Scheme, call: Call) -> Callable[..., Any]:
 
     Raises UserError if there is none.
     """
-    of: Any = module_of(scheme, REFERENCE) if own_file(scheme, REFERENCE).is_file() else posenc
-    function: Callable[..., Any] | None = getattr(of, call.name, None)
+    module = module_of(scheme, REFERENCE)
+    function: Callable[..., Any] | None = getattr(module, call.name, None)
     if function is None:
         raise missing(scheme, REFERENCE, f"the reference has no {call.name}()")
     return function
@@ -97,8 +95,8 @@ def demand_whole(scheme: Scheme) -> None:
     for golden in scheme.goldens:
         if not golden.sha256:
             raise UserError(
-                f"{scheme.path}: golden {golden.id!r} has no values yet",
-                f"run: posenc goldens --write {scheme.path}",
+                f"{scheme.path}: golden {golden.id!r} is not certified: no hash stands with it",
+                f"let the oracle confirm it: posenc goldens --write {scheme.path}",
             )
     for name, call in scheme.calls.items():
         reference_of(scheme, call)
@@ -114,16 +112,10 @@ def demand_whole(scheme: Scheme) -> None:
 
 
 def _from_file(path: Path) -> ModuleType:
-    spec = spec_from_file_location(f"posenc_own_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise UserError(f"{path} cannot be imported", "it must be a Python file")
-    module = module_from_spec(spec)
-    sys.modules[module.__name__] = module  # dataclasses look their module up
     try:
-        spec.loader.exec_module(module)
+        return imported(path, f"posenc_own_{path.stem}")
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         own = [each for each in frames if each.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else own[-1].lineno if own else 1
         raise UserError(f"{path}:{line}: {told(error)}", "see that line") from error
-    return module

@@ -17,10 +17,8 @@ from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import (
     Comparison,
-    bounds,
     compare,
     error_ratio,
-    informative,
 )
 from posenc_conformance.judge.subject import Scope, Subject
 
@@ -91,10 +89,6 @@ class Trial:
         allowed: Sequence[T] = self.scope.parameters.get(name, tuple(values))
         return self.pick.one_of(allowed)
 
-    def allows(self, name: str, *values: Any) -> bool:
-        """Whether the claim lets a parameter have all of these values."""
-        return set(values) <= set(self.scope.parameters.get(name, values))
-
     def position(self, spread: int, high: int = 4095) -> int:
         """A first position, with room for ``spread`` more below what is claimed."""
         return self.pick.integer(0, max(0, min(high, self.scope.max_position - spread)))
@@ -112,18 +106,20 @@ class Trial:
         return self.subject.case(arguments, self.dtype, options)
 
     def answer(self, **arguments: Any) -> Answer:
-        """The implementation's answer to these arguments."""
+        """The implementation's answer to these arguments.
+
+        Raises NotClaimed if no claim covers them: then the invariant is tried with others.
+        """
         case = self.case(**arguments)
+        self.subject.demand_claimed(case)
         output = asked(self.subject, case).astype(np.float64)
-        terms = case.terms
         # Where the bound says nothing, any value is possible within the model.
-        bound = bounds(case, terms)
-        bound = np.where(informative(case, terms, bound), bound, np.inf)
+        bound = np.where(case.judged, case.bound, np.inf)
         return Answer(case, output, np.where(case.shown, output, 0.0), bound)
 
     def compare(self, answer: Answer) -> Comparison:
         """An answer against the truth."""
-        return compare(answer.case, answer.values, answer.case.terms)
+        return compare(answer.case, answer.values)
 
     def zero(self, residual: Answer, what: str) -> None:
         """Demand that what was computed from answers vanishes, within its bound.
@@ -161,3 +157,5 @@ class Trial:
 
 
 InvariantCheck = Callable[[Trial], None]
+Arguments = Callable[[Trial], dict[str, Any]]
+"""Draws the arguments of a call."""

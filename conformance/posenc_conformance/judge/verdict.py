@@ -19,8 +19,12 @@ class Outcome:
     """Whether the horizon lies where the claim ends, not where the precision does."""
     curve: tuple[tuple[int, float, float], ...] = ()
     """Of a sweep: positions, and the largest error and bound there in units of the scale."""
+    left_out: str = ""
+    """What was not asked of it, and why; empty if nothing."""
     explanations: tuple[tuple[str, str], ...] = ()
     """Known deviations that explain a failure, the most special first: id, and words."""
+    recovered: str = ""
+    """What the implementation does, read from its results, where no known deviation explains it."""
 
 
 class Verdict(StrEnum):
@@ -33,7 +37,7 @@ class Verdict(StrEnum):
     BLOCKED = "blocked"
     """Not asked, because what it builds on failed already."""
     SILENT = "silent"
-    """Bad input was answered instead of refused."""
+    """Bad input was answered instead of refused, or an empty input refused instead of answered."""
     NOT_CLAIMED = "not_claimed"
 
 
@@ -49,11 +53,15 @@ class Wrong(Exception):
 
 
 class Silent(Wrong):
-    """Bad input was not refused."""
+    """Bad input was not refused, or an empty one not answered: a failure if that is asked for."""
 
 
 class NotClaimed(Exception):
     """Nothing of what a check asks is covered by the claims; seen only when it runs."""
+
+
+class Declined(NotClaimed):
+    """The implementation says of a call that it does not do this, by NotImplementedError."""
 
 
 class Blocked(Exception):

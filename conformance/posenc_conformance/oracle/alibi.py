@@ -44,6 +44,7 @@ def distance(row: int, key: int, q_len: int, k_len: int, form: str) -> int | Non
         "symmetric": min(key - query, query - key),
         "first-key": key,
         "last-key": key + 1 - k_len,
+        "key-from-1": key + 1,
     }[form]
     return None if form == "causal" and steps > 0 else steps
 

@@ -44,4 +44,33 @@ def conv_wav2vec2(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) 
     return value
 
 
-VALUES = {"conv_wav2vec2": conv_wav2vec2}
+def conv_hubert(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (…, frame, channel): the norm of evaluation, the padding, the convolution."""
+    x, weight = arguments["x"], arguments["weight"]
+    _outputs, width, kernel = weight.shape
+
+    def number(name: str, channel: int) -> mpmath.mpf:
+        return mpmath.mpf(float(arguments[name][channel]))
+
+    def normalised(value: float, channel: int) -> mpmath.mpf:
+        spread = mpmath.sqrt(number("variance", channel) + mpmath.mpf(1e-5))
+        distance = (mpmath.mpf(float(value)) - number("mean", channel)) / spread
+        return number("gain", channel) * distance + number("shift", channel)
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        *leading, frame, channel = index
+        sequence = x[tuple(leading)]
+        z = number("bias", channel)
+        for tap in range(kernel):
+            neighbour = frame + tap - kernel // 2
+            if 0 <= neighbour < len(sequence):
+                for member in range(width):
+                    read = channel // width * width + member
+                    tapped = float(weight[channel, member, tap])
+                    z += tapped * normalised(sequence[neighbour][read], read)
+        return mpmath.mpf(float(sequence[frame][channel])) + z * mpmath.ncdf(z)
+
+    return value
+
+
+VALUES = {"conv_wav2vec2": conv_wav2vec2, "conv_hubert": conv_hubert}

@@ -30,4 +30,20 @@ def fixed_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> 
     return value
 
 
-VALUES = {"fixed_mask": fixed_mask}
+def fixed_head_masks(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (head, query, key): the first set of columns ends a block, the next before it."""
+    late = int(arguments["k_len"]) - int(arguments["q_len"])
+    length, summary = int(arguments["block_size"]), int(arguments["summary"])
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        head, query, key = index
+        end = length - head % int(arguments["sets"]) * summary
+        place = late + query
+        block = range(place - place % length, place + 1)
+        seen = key in block or key % length in range(end - summary, end)
+        return mpmath.mpf(int(seen and key <= place))
+
+    return value
+
+
+VALUES = {"fixed_mask": fixed_mask, "fixed_head_masks": fixed_head_masks}

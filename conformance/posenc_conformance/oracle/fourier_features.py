@@ -12,7 +12,7 @@ def nerf(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Elemen
     """Element (…, feature)."""
     x, count = arguments["x"], int(arguments["num_frequencies"])
     coords = x.shape[-1]
-    factor = mpmath.pi if conventions["factor"] == "pi" else mpmath.mpf(1)
+    factor = {"pi": mpmath.pi, "two-pi": 2 * mpmath.pi, "1": mpmath.mpf(1)}[conventions["factor"]]
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         *place, feature = index
@@ -23,6 +23,12 @@ def nerf(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Elemen
         if conventions["order"] == "by-frequency":
             k, rest = divmod(feature, 2 * coords)
             odd, coord = divmod(rest, coords)
+        elif conventions["order"] == "sines-by-frequency":
+            odd, rest = divmod(feature, count * coords)
+            k, coord = divmod(rest, coords)
+        elif conventions["order"] == "sines-by-coordinate":
+            odd, rest = divmod(feature, count * coords)
+            coord, k = divmod(rest, count)
         else:
             coord, rest = divmod(feature, 2 * count)
             k, odd = divmod(rest, 2)

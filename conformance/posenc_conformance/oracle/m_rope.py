@@ -14,6 +14,8 @@ def axis_of(pair: int, sections: list[int], allocation: str) -> int:
     if allocation == "interleaved":
         turn, axis = divmod(pair, 3)
         return axis if turn < sections[axis] else 0
+    if allocation == "alternating":
+        return 0 if pair >= sections[1] + sections[2] else 1 + pair % 2
     return 0 if pair < sections[0] else 1 if pair < sections[0] + sections[1] else 2
 
 
@@ -47,6 +49,11 @@ def m_rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Elem
 def m_rope_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
     """Element (axis, token)."""
     merge = int(arguments.get("merge_size", 1))
+    pace = mpmath.mpf(float(arguments.get("tokens_per_second") or 1))
+    pace *= mpmath.mpf(float(arguments.get("second_per_grid") or 1))
+
+    def time(frame: int) -> int:
+        return int(mpmath.floor(frame * pace))
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         axis, token = index
@@ -59,11 +66,14 @@ def m_rope_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, 
             if token < tokens and text:
                 return mpmath.mpf(start + token)
             if token < tokens:
-                place = token // (rows * columns), token // columns % rows, token % columns
+                place = time(token // (rows * columns)), token // columns % rows, token % columns
                 return mpmath.mpf(start + place[axis])
             token -= tokens
-            counted = text or conventions["next_position"] == "largest"
-            start += max(rows, columns, frames if counted else 0)
+            if text:
+                start += frames
+                continue
+            longest = time(frames - 1) + 1 if conventions["next_position"] == "largest" else 0
+            start += max(rows, columns, longest)
         raise IndexError(index)
 
     return value

@@ -7,13 +7,16 @@ from typing import Any
 import mpmath
 
 from posenc_conformance.oracle.backward import transposed
-from posenc_conformance.oracle.scaling import frequencies, rotation, unscaled
+from posenc_conformance.oracle.scaling import frequencies, number, rotation, unscaled
 
 
 def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
     """Of a pair, which turns if as many pairs as it takes to reach it fit into the share."""
     share = Decimal(str(float(arguments["proportion"]))) * size / 2
-    return unscaled(arguments, size, pair) if pair + 1 <= share else mpmath.mpf(0)
+    if pair + 1 > share:
+        return mpmath.mpf(0)
+    stretch = mpmath.mpf(1) if arguments.get("factor") is None else number(arguments, "factor")
+    return unscaled(arguments, size, pair) / stretch
 
 
 VALUES = {

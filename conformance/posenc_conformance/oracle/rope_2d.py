@@ -76,4 +76,31 @@ def rope_2d_mixed(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) 
     return turned(arguments["x"], conventions["layout"], angle)
 
 
-VALUES = {"rope_2d": rope_2d, "rope_2d_vjp": transposed(rope_2d), "rope_2d_mixed": rope_2d_mixed}
+def rope_2d_image(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (..., patch, channel)."""
+    x, height, width = arguments["x"], int(arguments["height"]), int(arguments["width"])
+    base = mpmath.mpf(float(arguments.get("base", 100)))
+    quarter = x.shape[-1] // 4
+    longer = max(height, width)
+
+    def angle(row: tuple[int, ...], pair: int) -> mpmath.mpf:
+        down, along = divmod(row[-1], width)
+        if conventions["order"] == "alternating":
+            by_row, member = pair % 2 == 1, pair // 2
+        else:
+            by_row = (pair < quarter) == (conventions["order"] == "row-first")
+            member = pair % quarter
+        place, side = (down, height) if by_row else (along, width)
+        side = longer if conventions["extent"] == "longer-side" else side
+        coordinate = 2 * ((place + mpmath.mpf(1) / 2) / side) - 1
+        return 2 * mpmath.pi * coordinate / base ** (mpmath.mpf(member) / quarter)
+
+    return turned(x, conventions["layout"], angle)
+
+
+VALUES = {
+    "rope_2d": rope_2d,
+    "rope_2d_vjp": transposed(rope_2d),
+    "rope_2d_mixed": rope_2d_mixed,
+    "rope_2d_image": rope_2d_image,
+}

@@ -21,8 +21,9 @@ def sincos_2d(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> E
             place, count = mpmath.mpf(cell % width), width
         else:
             place, count = mpmath.mpf(cell // width), height
-        if conventions["coordinates"] == "normalized":
-            place = 2 * mpmath.pi * (place + 1) / (count + mpmath.mpf("1e-6"))
+        if conventions["coordinates"] != "index":
+            place += 1 if conventions["coordinates"] == "normalized" else mpmath.mpf("0.5")
+            place = 2 * mpmath.pi * place / (count + mpmath.mpf("1e-6"))
         if conventions["layout"] == "interleaved":
             pair, odd = divmod(within, 2)
         else:

@@ -54,6 +54,8 @@ def longer(arguments: Mapping[str, Any], temperature: str) -> mpmath.mpf:
         return number(arguments["attention_factor"])
     if temperature == "none":
         return mpmath.mpf(1)
+    if temperature == "seven-hundredths":
+        return 1 + 7 * mpmath.log(number(arguments["factor"])) / 100
     grown = mpmath.log(number(arguments["factor"])) / 10
     if arguments.get("mscale") is None:
         return 1 + grown

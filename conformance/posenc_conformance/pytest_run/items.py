@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cached_property
 from io import TextIOBase
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,12 +13,35 @@ import pytest
 
 from posenc_conformance.checks import LEVELS, Check
 from posenc_conformance.checks.execution import Execution, execute
+from posenc_conformance.checks.model import LEVEL
 from posenc_conformance.errors import UserError, told
 from posenc_conformance.judge.verdict import Verdict, Wrong
 from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report.result import Place, Result
 
 PROPERTY = "posenc"
+
+
+class SpecFolder(pytest.Directory):
+    """A folder of the spec. Pytest asks for one file of it after the other; it is listed once."""
+
+    def collect(self) -> list[pytest.Item | pytest.Collector]:
+        """The files that are judged, and the folders in which they are."""
+        return self._nodes
+
+    @cached_property
+    def _nodes(self) -> list[pytest.Item | pytest.Collector]:
+        judged = (Path(each) for each in self.config.args)
+        inside = (each.relative_to(self.path) for each in judged if self.path in each.parents)
+        nodes: list[pytest.Item | pytest.Collector] = []
+        for path in dict.fromkeys(self.path / each.parts[0] for each in inside):
+            if self.ihook.pytest_ignore_collect(collection_path=path, config=self.config):
+                continue
+            if path.is_dir():
+                nodes.append(self.ihook.pytest_collect_directory(path=path, parent=self))
+            else:
+                nodes += self.ihook.pytest_collect_file(file_path=path, parent=self)
+        return nodes
 
 
 class SpecFile(pytest.File):
@@ -34,10 +58,25 @@ class SpecFile(pytest.File):
         except UserError as error:  # not raised: an error in collecting stops the whole run
             yield Unfinished.from_parent(self, name="unfinished", problem=error)
             return
+        self.add_marker(scheme.module_name)
         for level in LEVELS:
             checks = self.plan.checks(scheme, level)
             if checks:
                 yield Level.from_parent(self, name=level, plan=self.plan, checks=checks)
+
+
+class ModelFile(pytest.File):
+    """One model."""
+
+    def __init__(self, plan: Plan, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.plan = plan
+
+    def collect(self) -> Iterator["Level"]:
+        """The one level, if anything of the model is claimed."""
+        checks = self.plan.checks_of_model(self.plan.models[self.path.resolve()])
+        if checks:
+            yield Level.from_parent(self, name=LEVEL, plan=self.plan, checks=checks)
 
 
 class Unfinished(pytest.Item):
@@ -62,12 +101,13 @@ class Unfinished(pytest.Item):
 
 
 class Level(pytest.Collector):
-    """One level of a scheme."""
+    """One level of a scheme or model."""
 
     def __init__(self, plan: Plan, checks: list[Check], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.plan = plan
         self.checks = checks
+        self.add_marker(self.name)
 
     def collect(self) -> Iterator["CheckItem"]:
         """One item per check."""
@@ -86,8 +126,8 @@ class CheckItem(pytest.Item):
         super().__init__(**kwargs)
         self.plan = plan
         self.check = check
-        self.add_marker(check.level)
-        self.add_marker(check.subject.scheme.module_name)
+        if check.subject.engine:  # else its file says of which scheme it is
+            self.add_marker(check.subject.scheme.module_name)
 
     def runtest(self) -> None:
         """Run the check; what comes of it is kept whatever happens."""
@@ -122,14 +162,16 @@ class CheckItem(pytest.Item):
             if self.nodeid in self.plan.known:  # it passes, or did not run
                 return excinfo.value.text
             given = [("impl", self.config.getoption("impl"))]
-            given += [("posenc-schemes", each) for each in self.config.getoption("posenc_schemes")]
+            for option in ("posenc-schemes", "posenc-model"):
+                values = self.config.getoption(option.replace("-", "_"))
+                given += [(option, each) for each in values]
             said = " ".join(f"--{option}={shlex.quote(value)}" for option, value in given)
             return f"{excinfo.value.text}\nalone      posenc repro '{self.nodeid}' {said}"
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Heading of a failure. Not the id alone, in which pytest would replace dots by colons."""
-        return self.path, None, f"{self.nodeid} of {self.check.subject.call.name}()"
+        return self.path, None, f"{self.nodeid} of {self.check.subject.name}()"
 
 
 class _Kept(TextIOBase):

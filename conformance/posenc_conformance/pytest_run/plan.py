@@ -7,15 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from posenc_conformance.adapters.find import Implementation, load_adapter
+from posenc_conformance.adapters.find import Implementation
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import Execution
+from posenc_conformance.checks.model import LEVEL, demand_engine, engines, ids_of, subjects_of
+from posenc_conformance.checks.model import checks as checks_of_model
 from posenc_conformance.checks.smoke import demand_sense
 from posenc_conformance.errors import UserError
-from posenc_conformance.implementations.reference import Reference, reference_for
+from posenc_conformance.implementations.reference import FromReference, reference_for
+from posenc_conformance.judge.kinds import ENGINE
 from posenc_conformance.judge.knowledge import demand_whole
 from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.models.file import (
+    Model,
+    is_model_file,
+    load_model,
+    model_file,
+    with_configuration,
+)
+from posenc_conformance.models.file import paths as model_paths
+from posenc_conformance.remote.command import amount_of, seconds_of
+from posenc_conformance.remote.load import How, Place, load
 from posenc_conformance.report import document, known
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import in_folders, is_scheme_file, load_scheme, paths
@@ -30,6 +43,8 @@ class Request:
     precision: bool
     report_file: Path | None
     known_file: Path | None
+    memory_of_a_call: int
+    """Bytes."""
     worker: bool
     """Whether this is a process of pytest-xdist, which does not report."""
 
@@ -39,6 +54,9 @@ class Request:
         examples = config.getoption("posenc_examples")
         if examples < 1:
             raise UserError(f"--posenc-examples={examples} draws nothing", "give at least 1")
+        largest = config.getoption("posenc_largest")
+        if largest < 1:
+            raise UserError(f"--posenc-largest={largest} leaves no call to ask", "give at least 1")
         worker = hasattr(config, "workerinput")
         name, file = config.getoption("posenc_report"), config.getoption("posenc_known")
         return cls(
@@ -47,6 +65,7 @@ class Request:
             config.getoption("posenc_precision"),
             None if name is None or worker else document.place(name),
             None if file is None else Path(file),
+            largest * 2**20,
             worker,
         )
 
@@ -61,18 +80,30 @@ class Plan:
         chosen: Sequence[Scheme],
         unreadable: Mapping[Path, UserError],
         request: Request,
+        models: Mapping[Path, Model],
+        chosen_models: Sequence[Model],
     ) -> None:
         self.implementation = implementation
         self.schemes = schemes
         self.chosen = chosen
         self.unreadable = unreadable
         self.request = request
-        self.subjects = subjects(implementation.adapter, schemes)
+        self.models = models
+        self.chosen_models = chosen_models
+        self.subjects = subjects(implementation.adapter, schemes, request.memory_of_a_call)
+        shipped = [each for path, each in models.items() if path.suffix == ".yaml"]
+        self.engines = subjects_of(
+            implementation.adapter,
+            shipped,
+            request.memory_of_a_call,
+            own=[each for path, each in models.items() if path.suffix != ".yaml"],
+        )
         self._problems: dict[Path, UserError | None] = {}
         for subject in self.subjects:
             if self.problem(subject.scheme) is None:
                 demand_sense(subject)
         self._checks: dict[tuple[Path, str], list[Check]] = {}
+        self._of_models: dict[str, list[Check]] = {}
         file = request.known_file
         self.known = known.read_known(file, self._ids_of_file) if file else {}
 
@@ -84,12 +115,17 @@ class Plan:
         """
         given = config.args_source is pytest.Config.ArgsSource.ARGS
         known = [*paths(), *in_folders(config.getoption("posenc_schemes"))]
+        asked = [model_file(name) for name in config.getoption("posenc_model")]
         if given:
-            config.args = [_where_known(argument, known) for argument in config.args]
+            places = [*known, *asked, *model_paths()]
+            config.args = [_where_known(argument, places) for argument in config.args]
+            parts = {argument.partition("::")[0] for argument in config.args}
+            config.args += [str(path) for path in asked if str(path) not in parts]
         else:
-            config.args = [str(path) for path in known]
-        named = _scheme_files(config.args)
-        if given and not named:
+            config.args = [str(path) for path in asked or known]
+        named = _files_named_by(config.args, is_scheme_file)
+        named_models = [*_files_named_by(config.args, is_model_file), *asked]
+        if given and not named and not named_models:
             raise UserError(
                 f"no scheme file is in {', '.join(config.args)}, so --impl would judge nothing",
                 "leave the paths out to check everything, or name schemes, such as rope.yaml; "
@@ -113,11 +149,29 @@ class Plan:
         for level in LEVELS:
             config.addinivalue_line("markers", f"{level}: checks of this level")
         request = Request.of(config)
-        implementation = load_adapter(config.getoption("impl"))
-        if isinstance(implementation.adapter, Reference):  # of the schemes of this run, all of them
+        implementation = load(config.getoption("impl"), _how(config), list(schemes.values()))
+        if isinstance(implementation.adapter, FromReference):
+            # All schemes of this run, not only those that are installed.
             adapter = reference_for(list(schemes.values()))()
             implementation = replace(implementation, adapter=adapter)
-        return cls(implementation, list(schemes.values()), chosen, unreadable, request)
+        models: dict[Path, Model] = {}
+        if named_models:
+            demand_engine(implementation.adapter)
+        if engines(implementation.adapter):
+            models = {path: _model(path) for path in (*model_paths(), *named_models)}
+            if not given and not asked:
+                config.args += [str(path) for path in models]
+                named_models = list(models)
+            config.addinivalue_line("markers", f"{LEVEL}: checks of what is made of models")
+        return cls(
+            implementation,
+            list(schemes.values()),
+            chosen,
+            unreadable,
+            request,
+            models,
+            [models[path] for path in dict.fromkeys(named_models)],
+        )
 
     def scheme(self, path: Path) -> Scheme:
         """The scheme of a collected file.
@@ -150,23 +204,50 @@ class Plan:
             self._checks[place] = checks_of(scheme, level, self.subjects)
         return self._checks[place]
 
+    def checks_of_model(self, model: Model) -> list[Check]:
+        """The checks of a model that the implementation's claims call for."""
+        if model.id not in self._of_models:
+            self._of_models[model.id] = [*checks_of_model(model, self.engines.get(model.id, []))]
+        return self._of_models[model.id]
+
     def _ids_of_file(self, name: str) -> list[str]:
-        """Ids of the claimed checks of a scheme file, whether it is chosen or not."""
-        return list(_by_id([each for each in self.schemes if each.path.name == name], self.checks))
+        """Ids of the claimed checks of a file, whether it is chosen or not."""
+        models = [each for each in self.models.values() if each.path.name == name]
+        schemes = [each for each in self.schemes if each.path.name == name]
+        return [*_by_id(schemes, self.checks), *self._by_id_of_models(models)]
+
+    def _by_id_of_models(self, models: Sequence[Model]) -> dict[str, Check]:
+        return {
+            f"{model.path.name}::{LEVEL}::{check.id}": check
+            for model in models
+            for check in self.checks_of_model(model)
+        }
 
     @cached_property
     def claimed(self) -> dict[str, Check]:
-        """The checks that the claims call for in the schemes chosen, by id."""
-        return _by_id(self.chosen, self.checks)
+        """The checks that the claims call for in the schemes and models chosen, by id."""
+        return _by_id(self.chosen, self.checks) | self._by_id_of_models(self.chosen_models)
 
     @cached_property
     def everything(self) -> list[str]:
-        """Ids of all checks of the schemes chosen: the reference claims all there is."""
-        if self.implementation.name == "reference":
+        """Ids of all checks of what is chosen: of schemes the reference claims all there is."""
+        if isinstance(self.implementation.adapter, FromReference):
             return list(self.claimed)
-        every = subjects(reference_for(self.schemes)(), self.schemes)
+        dtypes = {
+            call: [*dict.fromkeys(d for claim in claims for d in claim.dtypes)]
+            for call, claims in engines(self.implementation.adapter).items()
+        }
+        models = [
+            f"{model.path.name}::{LEVEL}::{id}"
+            for model in self.chosen_models
+            for id in ids_of(model, {call: dtypes.get(call, ["float32"]) for call in ENGINE})
+        ]
+        if not self.chosen:
+            return models
         whole = [scheme for scheme in self.chosen if self.problem(scheme) is None]
-        return list(_by_id(whole, lambda scheme, level: checks_of(scheme, level, every)))
+        every = subjects(reference_for(whole)(), whole) if whole else []
+        ids = list(_by_id(whole, lambda scheme, level: checks_of(scheme, level, every)))
+        return [*ids, *models]
 
     def judged(self, id: str, found: Execution) -> Execution:
         """What a check says in the light of the file of known failures and of --posenc-robust."""
@@ -183,6 +264,31 @@ class Plan:
             text=f"this {says.get(found.verdict, 'is not claimed')}, but is known to fail: {entry}"
             f"\ndrop it from {self.request.known_file}",
         )
+
+
+def _how(config: pytest.Config) -> How:
+    """Where the implementation runs, and within which limits.
+
+    Raises UserError.
+    """
+    seconds, memory, python = (
+        config.getoption(f"posenc_{name}") for name in ("timeout", "memory", "python")
+    )
+    here, apart = config.getoption("posenc_here"), config.getoption("posenc_apart")
+    apart = apart or bool(python) or memory is not None or seconds is not None
+    if here and apart:
+        raise UserError(
+            "--posenc-here runs the adapter in pytest's own process, which has no limits and its "
+            "own interpreter",
+            "leave it out, or else --posenc-apart, --posenc-timeout, --posenc-memory and "
+            "--posenc-python",
+        )
+    return How(
+        Place.HERE if here else Place.APART if apart else Place.USUAL,
+        None if seconds is None else seconds_of(seconds, "--posenc-timeout"),
+        None if memory is None else amount_of(memory, "--posenc-memory"),
+        python,
+    )
 
 
 def _by_id(
@@ -218,11 +324,15 @@ def _where_known(argument: str, known: Sequence[Path]) -> str:
     # Pytest shows an id as seen from the folder one is in, such as ../../rope.yaml::golden.
     meant = next((each for each in known if each.name == Path(name).name), None)
     here = Path(name)
-    own = here.is_dir() or (here.is_file() and is_scheme_file(here))
+    own = here.is_dir() or (here.is_file() and (is_scheme_file(here) or is_model_file(here)))
     return argument if own or meant is None else f"{meant}{colons}{rest}"
 
 
-def _scheme_files(arguments: Sequence[str]) -> list[Path]:
+def _model(path: Path) -> Model:
+    return load_model(path) if path.suffix == ".yaml" else with_configuration(path)
+
+
+def _files_named_by(arguments: Sequence[str], meant: Callable[[Path], bool]) -> list[Path]:
     files: list[Path] = []
     for argument in arguments:
         path = Path(argument.partition("::")[0])
@@ -230,6 +340,6 @@ def _scheme_files(arguments: Sequence[str]) -> list[Path]:
         files += [
             each.resolve()
             for each in candidates
-            if each.suffix == ".yaml" and each.is_file() and is_scheme_file(each)
+            if each.suffix == ".yaml" and each.is_file() and meant(each)
         ]
     return list(dict.fromkeys(files))

@@ -1,6 +1,9 @@
 """One run of the kit: the hooks in which it collects, keeps what came out, and tells it."""
 
 import gc
+import signal
+import sys
+import threading
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from functools import cached_property
@@ -10,12 +13,13 @@ from typing import Any
 import pytest
 
 from posenc_conformance.checks.execution import Execution
+from posenc_conformance.errors import told
 from posenc_conformance.judge.verdict import Verdict
-from posenc_conformance.pytest_run.items import PROPERTY, CheckItem, SpecFile
+from posenc_conformance.pytest_run.items import PROPERTY, CheckItem, ModelFile, SpecFile, SpecFolder
 from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report import announcement, causes, document, scorecard
 from posenc_conformance.report.result import Place, Result
-from posenc_conformance.scheme_file.read import is_scheme_file
+from posenc_conformance.scheme_file.read import folder, is_scheme_file
 
 STATUS = {
     "blocked": ("B", "BLOCKED"),
@@ -34,7 +38,10 @@ class Run:
         self.results: dict[str, Result] = {}
         self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
         self._collecting = False
+        self._folders = (folder(), folder() / "models")
+        self._scheme_files: dict[Path, bool] = {}
         self._report_problem = ""
+        self._interrupted = ""
         self._failed: list[pytest.TestReport] | None = None
         self._watch = announcement.Watch()
 
@@ -45,14 +52,32 @@ class Run:
             self.plan.implementation,
             self.plan.subjects,
             self.plan.chosen,
+            self.plan.chosen_models,
             list(self.results.values()),
             everything=self.plan.everything,
             claimed=self.plan.claimed.keys(),
+            interrupted=self._interrupted,
         )
 
-    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SpecFile | None:
-        """Collect a scheme file; its ids begin with its name, wherever it lies."""
-        if file_path.suffix != ".yaml" or not is_scheme_file(file_path):
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> SpecFolder | None:
+        """Collect a folder of the spec, when everything is asked for."""
+        if self.config.args_source is pytest.Config.ArgsSource.ARGS or path not in self._folders:
+            return None
+        return SpecFolder.from_parent(parent, path=path)
+
+    def pytest_collect_file(
+        self, file_path: Path, parent: pytest.Collector
+    ) -> SpecFile | ModelFile | None:
+        """Collect a scheme or model file; its ids begin with its name, wherever it lies."""
+        if file_path.resolve() in self.plan.models:
+            name = file_path.name
+            return ModelFile.from_parent(parent, path=file_path, nodeid=name, plan=self.plan)
+        if file_path.suffix != ".yaml":
+            return None
+        # Pytest asks again for every file of a folder when it comes to the next one.
+        if file_path not in self._scheme_files:
+            self._scheme_files[file_path] = is_scheme_file(file_path)
+        if not self._scheme_files[file_path]:
             return None
         return SpecFile.from_parent(parent, path=file_path, nodeid=file_path.name, plan=self.plan)
 
@@ -67,9 +92,25 @@ class Run:
             gc.freeze()
             gc.enable()
 
-    def pytest_report_header(self) -> str:
-        """What is judged."""
-        return f"posenc: judging {document.title(self.plan.implementation)}"
+    def pytest_report_header(self) -> list[str]:
+        """What is judged, and where."""
+        implementation = self.plan.implementation
+        limits = [f"posenc: {implementation.limits}"] if implementation.limits else []
+        return [f"posenc: judging {document.title(implementation)}", *limits]
+
+    def pytest_sessionstart(self) -> None:
+        """Let the signal that ends a run from outside interrupt it, so that it still reports."""
+        ours = threading.current_thread() is threading.main_thread()
+        if ours and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _interrupt)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Remember that the run was not through."""
+        self._interrupted = told(excinfo.value)
+
+    def pytest_unconfigure(self) -> None:
+        """End the process in which the implementation lives."""
+        self.plan.implementation.end()
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
         """How much there is to do."""
@@ -110,16 +151,43 @@ class Run:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the report; a run that judged nothing is not green."""
+        self._leave_out_hypothesis()
         if self.plan.request.worker or not self._collecting or session.config.option.collectonly:
             return
         self._show_causes_once()
         if self.plan.request.report_file:
             self._report_problem = document.write(self.report, self.plan.request.report_file)
+        if self._interrupted and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.INTERRUPTED
         if session.exitstatus == pytest.ExitCode.OK:
-            if self._report_problem:
+            if self._report_problem or self._blocked_unseen():
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
             elif not self.results:
                 session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+    def _blocked_unseen(self) -> bool:
+        """Whether checks were blocked by a smoke check that was not among those selected.
+
+        One that is known to fail blocks the rest without a word.
+        """
+        if any("::smoke::" in id for id in self.plan.known):
+            return False
+        smoke = [each.place for each in self.results.values() if each.place.level == "smoke"]
+        seen = {(place.scheme, place.call, place.combination) for place in smoke}
+        return any(
+            (each.place.scheme, each.place.call, each.place.combination) not in seen
+            for each in self.results.values()
+            if each.verdict == Verdict.BLOCKED
+        )
+
+    def _leave_out_hypothesis(self) -> None:
+        """Its summary would import all of it, which takes longer than a small run, to say nothing.
+
+        Unless it is there, because a test has used it, or may be in another process.
+        """
+        plugins = self.config.pluginmanager
+        if "hypothesis" not in sys.modules and not plugins.hasplugin("dsession"):
+            plugins.unregister(name="hypothesispytest")
 
     def _show_causes_once(self) -> None:
         """Until the scorecard, pytest is given the first failure of each cause alone."""
@@ -145,6 +213,10 @@ class Run:
             terminalreporter.section("precision")
             for line in scorecard.curves(self.report):
                 terminalreporter.write_line(line)
+        if self._interrupted and self._collecting:
+            missing = len(self.plan.claimed) - len(self.results)
+            why = f"the run was interrupted ({self._interrupted}), so {missing} checks did not run"
+            terminalreporter.write_line(f"posenc: no verdict: {why}", red=True)
         if self._report_problem:
             terminalreporter.write_line(self._report_problem, red=True)
         elif self.plan.request.report_file:
@@ -153,10 +225,16 @@ class Run:
     def _nothing_judged(self) -> str:
         if self.plan.claimed:
             why = f"the selection left none of its {len(self.plan.claimed)} checks"
-        elif all(self.plan.problem(scheme) for scheme in self.plan.chosen):
+        elif self.plan.chosen and all(self.plan.problem(scheme) for scheme in self.plan.chosen):
             why = "what was chosen is not finished"
         else:
-            chosen = ", ".join(scheme.id for scheme in self.plan.chosen)
-            claimed = dict.fromkeys(subject.scheme.id for subject in self.plan.subjects)
-            why = f"it claims nothing of {chosen}, only of {', '.join(claimed)}"
+            ids = [scheme.id for scheme in self.plan.chosen]
+            ids += [model.id for model in self.plan.chosen_models]
+            claimed = dict.fromkeys([subject.home for subject in self.plan.subjects])
+            only = ", ".join([*claimed, *self.plan.engines])
+            why = f"it claims nothing of {', '.join(ids)}, only of {only}"
         return f"posenc: nothing was judged of {self.plan.implementation.name}: {why}"
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt(signal.Signals(number).name)

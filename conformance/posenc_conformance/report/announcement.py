@@ -20,12 +20,12 @@ def lines(checks: Sequence[Check]) -> list[str]:
     """How many checks there are, roughly how long they take, and the largest call."""
     if not checks:
         return []
-    schemes = len({check.subject.scheme.id for check in checks})
+    schemes = len({check.subject.home for check in checks if not check.subject.engine})
+    models = len({check.subject.home for check in checks if check.subject.engine})
+    counted = [f"{n} {what}{'s' * (n > 1)}" for n, what in ((schemes, "scheme"), (models, "model"))]
+    what = " and ".join(each for each in counted if not each.startswith("0 "))
     about = _time(max(1, len(checks) * SECONDS_A_CHECK))
-    found = [
-        f"posenc: {len(checks):,} checks of {schemes} scheme{'s' * (schemes > 1)}; about {about} "
-        "with code as fast as NumPy"
-    ]
+    found = [f"posenc: {len(checks):,} checks of {what}; about {about} with code as fast as NumPy"]
     if cases := [check.case for check in checks if check.case is not None]:
         largest = max(cases, key=lambda case: prod(case.shape))
         shape = " x ".join(map(str, largest.shape))

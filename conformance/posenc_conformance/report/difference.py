@@ -1,6 +1,8 @@
 """What got better and what got worse between two reports."""
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +14,9 @@ import fastjsonschema
 from posenc_conformance.errors import UserError
 from posenc_conformance.report.document import FORMAT
 
+HINT = "write one with --posenc-report"
 BAD = ("failed", "blocked", "silent")
+GZIP = b"\x1f\x8b"
 MUCH = 2.0
 """A change of the worst error by less than this factor is noise of sizes drawn and libraries."""
 
@@ -42,26 +46,35 @@ class Difference:
 
 
 def read_report(path: Path) -> Mapping[str, Any]:
-    """A report.
+    """A report, compressed or not; of one that a scoreboard keeps, what the run wrote.
 
     Raises UserError if the file is not a report.
     """
-    hint = "write one with --posenc-report"
     try:
-        report: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        packed = path.read_bytes()
+        text = gzip.decompress(packed) if packed[:2] == GZIP else packed
+        report = json.loads(text.decode("utf-8"))
     except RecursionError:
-        raise UserError(f"{path} is no report: it is nested too deeply", hint) from None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} is no report: {error}", hint) from None
+        raise UserError(f"{path} is no report: it is nested too deeply", HINT) from None
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise UserError(f"{path} is no report: {error}", HINT) from None
+    if isinstance(report, dict) and "posenc-scoreboard" in report:
+        report = report.get("report")
+    demand_whole(report, str(path))
+    found: Mapping[str, Any] = report
+    return found
+
+
+def demand_whole(report: object, where: str) -> None:
+    """Raises UserError for what is no report of this format, or only a part of one."""
     if not isinstance(report, dict) or report.get("posenc-report") != FORMAT:
-        raise UserError(f"{path} is no report of format {FORMAT}", hint)
+        raise UserError(f"{where} is no report of format {FORMAT}", HINT)
     try:
         _validator()(report)
     except fastjsonschema.JsonSchemaValueException as error:
-        where = ".".join(map(str, error.path[1:])) or "the whole"
+        field = ".".join(map(str, error.path[1:])) or "the whole"
         words = error.message.partition(" ")[2].partition("\n")[0]
-        raise UserError(f"{path} is no whole report: {where} {words[:200]}", hint) from None
-    return report
+        raise UserError(f"{where} is no whole report: {field} {words[:200]}", HINT) from None
 
 
 @lru_cache(maxsize=1)

@@ -12,6 +12,7 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.models.file import Model
 from posenc_conformance.report.result import Result
 from posenc_conformance.scheme_file.model import Scheme
 
@@ -29,17 +30,19 @@ def build(
     implementation: Implementation,
     subjects: Sequence[Subject],
     schemes: Sequence[Scheme],
+    models: Sequence[Model],
     results: Sequence[Result],
     *,
     everything: Sequence[str],
     claimed: Set[str],
+    interrupted: str = "",
 ) -> dict[str, Any]:
     """The report of a run; ``report.schema.json`` describes it.
 
     ``everything`` are the ids of all checks of the schemes, ``claimed`` of those that the
-    implementation's claims call for.
+    implementation's claims call for; ``interrupted`` says what ended the run early, if anything.
     """
-    uncovered = {result.id for result in results if result.verdict == "not_claimed"}
+    uncovered = {each.id: each.message for each in results if each.verdict == "not_claimed"}
     not_claimed = [id for id in everything if id not in claimed or id in uncovered]
     not_selected = len(claimed) - len(results)
     results = [result for result in results if result.id not in uncovered]
@@ -47,7 +50,9 @@ def build(
         "posenc-report": FORMAT,
         "kit": __version__,
         "implementation": {"name": implementation.name, "versions": implementation.versions},
+        **({"interrupted": interrupted} if interrupted else {}),
         "schemes": [scheme.id for scheme in schemes],
+        **({"models": [model.id for model in models]} if models else {}),
         "summary": {
             "checks": len(everything),
             **_counts(results),
@@ -58,10 +63,18 @@ def build(
         "diagnoses": _diagnoses(results),
         "checks": [_finite(result.sent) for result in results],
         "not_claimed": not_claimed,
+        "not_asked": uncovered,
         "combinations_not_claimed": {
             scheme.id: missing for scheme in schemes if (missing := _missing(scheme, subjects))
         },
+        **({"models_not_claimed": _unasked(models, results)} if models else {}),
     }
+
+
+def _unasked(models: Sequence[Model], results: Sequence[Result]) -> list[str]:
+    """Models of which nothing was asked, because no claim names them or all was declined."""
+    asked = {result.place.scheme for result in results}
+    return [model.id for model in models if model.id not in asked]
 
 
 def _missing(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
@@ -164,6 +177,7 @@ def _diagnoses(results: Sequence[Result]) -> list[dict[str, Any]]:
                 {"deviation": deviation, "explanation": words, "failures": count}
                 for deviation, words, count in _explained(some)
             ],
+            "recovered": next((e for each in some if (e := each.outcome.recovered)), ""),
         }
         for (scheme, call, combination), some in grouped.items()
     ]

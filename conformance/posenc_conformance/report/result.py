@@ -1,7 +1,7 @@
 """What one check found, and where it stands."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from posenc_conformance.checks import Check
@@ -15,8 +15,10 @@ class Place:
 
     level: str
     scheme: str
+    """Or the model."""
     call: str
     combination: str
+    """Or the group of a model's layers."""
     dtype: str | None
     """None where a check speaks about all claimed dtypes at once."""
 
@@ -24,9 +26,7 @@ class Place:
     def of(cls, check: Check) -> "Place":
         """That of a check."""
         subject = check.subject
-        return cls(
-            check.level, subject.scheme.id, subject.call.name, subject.combination.name, check.dtype
-        )
+        return cls(check.level, subject.home, subject.name, subject.label, check.dtype)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Result:
         return {
             "id": self.id,
             "verdict": self.verdict,
-            **asdict(self.place),
+            **vars(self.place),
             **outcome,
             "message": self.message,
         }

@@ -41,7 +41,8 @@ def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Ite
         ("diagnosis", list(_diagnoses(report))),
         ("known failures", _reasons(report, "known", "scheme")),
         ("blocked", _reasons(report, "blocked", "call", "combination")),
-        ("answered instead of refused", _silent(report)),
+        ("robustness", _silent(report)),
+        ("not asked", _not_asked(report)),
     ):
         if found and (detailed or heading == "diagnosis"):
             yield from ("", heading, *(f"  {line}" for line in found))
@@ -52,6 +53,15 @@ def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Ite
                 yield f"  and {len(found) - FEW} more: -v shows them"
     if not brief and report["combinations_not_claimed"]:
         yield from ("", *_not_claimed(report, detailed=detailed))
+    if not brief and report.get("models_not_claimed"):
+        missing = report["models_not_claimed"]
+        listed = ", ".join(missing) if detailed else "-v lists them"
+        yield from wrap(
+            f"models not claimed: {len(missing)} of {len(report['models'])}; {listed}",
+            width=WIDTH,
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+        )
     yield from ("", _count(report["summary"]))
 
 
@@ -61,7 +71,7 @@ def _count(summary: dict[str, int]) -> str:
         "failed": "failed",
         "known": "known to fail",
         "blocked": "blocked",
-        "silent": "silent on bad input",
+        "silent": "not robust",
         "not_selected": "not selected",
         "not_claimed": "not claimed",
     }
@@ -209,12 +219,23 @@ def _reasons(report: Report, verdict: str, *place: str) -> list[str]:
     return [f"{_checks(reasons.count(each))} of {each}" for each in dict.fromkeys(reasons)]
 
 
+def _not_asked(report: Report) -> list[str]:
+    """What no claim covers although its check is listed, and what checks that passed left out."""
+    found = [f"{id.partition('::')[0]}: {why}" for id, why in report["not_asked"].items()]
+    found += [
+        f"{check['call']} {check['combination']}: {check['left_out']}"
+        for check in report["checks"]
+        if check["left_out"]
+    ]
+    return [f"{_checks(found.count(each))} of {each}" for each in dict.fromkeys(found)]
+
+
 def _checks(count: int) -> str:
     return f"{count} check{'s' * (count > 1)}"
 
 
 def _silent(report: Report) -> list[str]:
-    """Bad inputs that were answered, each with the combinations that did."""
+    """Bad inputs that were answered and empty ones that were not, each with the combinations."""
     found: dict[tuple[str, str], list[str]] = {}
     for check in report["checks"]:
         if check["verdict"] == "silent":
@@ -232,6 +253,7 @@ def _diagnoses(report: Report) -> Iterator[str]:
         ]
         left = failed - sum(each["failures"] for each in found["explained_by"])
         if left:
-            explained.append(f"no known deviation, {left} of {failed} failures")
+            said = f"no known deviation: {found['recovered']}" * bool(found["recovered"])
+            explained.append(f"{said or 'no known deviation'}, {left} of {failed} failures")
         for line in explained:
             yield f"{found['scheme']} {found['combination']}: {line}"

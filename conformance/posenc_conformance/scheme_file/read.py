@@ -87,10 +87,15 @@ def _homes() -> tuple[Path, ...]:
 
 def is_scheme_file(path: Path) -> bool:
     """Whether a YAML file says of itself that it is a scheme."""
+    return begins_with(path, MARK)
+
+
+def begins_with(path: Path, mark: str) -> bool:
+    """Whether the first line of a file that is no comment begins with a mark."""
     with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if line.strip() and not line.startswith("#"):
-                return line.startswith(MARK)
+                return line.startswith(mark)
     return False
 
 
@@ -107,16 +112,19 @@ def load_scheme(path: Path) -> Scheme:
     name = cache.key(text, _schema())
     raw = cache.recall(name)
     if raw is None:
-        raw = _valid(path, text)
+        raw = valid(path, text)
         cache.keep(name, raw)
     scheme = scheme_of(path, raw)
     for place, problem in inconsistencies(scheme):
-        raise _located(path, text, place, problem)
+        raise located(path, text, place, problem)
     return scheme
 
 
-def _valid(path: Path, text: str) -> Any:
-    """The content of a file, as the schema wants it."""
+def valid(path: Path, text: str, schema: str = SCHEMA_NAME) -> Any:
+    """The content of a file, as a schema of the spec wants it.
+
+    Raises UserError naming file, line and field.
+    """
     try:
         raw = yaml.load(text, Loader=StrictLoader)
         size = _size(raw)
@@ -135,10 +143,11 @@ def _valid(path: Path, text: str) -> Any:
             "the site's page on stability says how to bring a file up to date",
         )
     try:
-        _validator()(raw)
+        _validator(schema)(raw)
     except fastjsonschema.JsonSchemaValueException as error:
         where: list[str | int] = list(error.path[1:])
-        raise _located(path, text, where, error.message.replace("data.", "", 1)) from None
+        problem = error.message.replace("data.", "", 1)
+        raise located(path, text, where, problem, schema) from None
     return raw
 
 
@@ -211,24 +220,25 @@ def _unreadable(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorEr
     return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
-@lru_cache(maxsize=1)
-def _schema() -> str:
-    return (folder() / SCHEMA_NAME).read_text(encoding="utf-8")
+@lru_cache(maxsize=2)
+def _schema(name: str = SCHEMA_NAME) -> str:
+    return (folder() / name).read_text(encoding="utf-8")
 
 
-@lru_cache(maxsize=1)
-def _validator() -> Callable[[Any], Any]:
-    schema = json.loads(_schema())
+@lru_cache(maxsize=2)
+def _validator(name: str = SCHEMA_NAME) -> Callable[[Any], Any]:
+    schema = json.loads(_schema(name))
     validate: Callable[[Any], Any] = fastjsonschema.compile(schema)
     return validate
 
 
-def _located(path: Path, text: str, where: Sequence[str | int], problem: str) -> UserError:
+def located(
+    path: Path, text: str, where: Sequence[str | int], problem: str, schema: str = SCHEMA_NAME
+) -> UserError:
+    """The error for a field of a file, with its line."""
     field = ".".join(map(str, where)) or "the file"
     line = _line(text, where)
-    return UserError(
-        f"{path}:{line}: {field}: {problem}", f"the format is described in {SCHEMA_NAME}"
-    )
+    return UserError(f"{path}:{line}: {field}: {problem}", f"the format is described in {schema}")
 
 
 def _line(text: str, where: Sequence[str | int]) -> int:

@@ -20,5 +20,13 @@ each named as in the spec. Where a call is not as its kind usually is, also
     arguments of calls that would give an array of this shape, each with the part of the array that
     they give, for ``posenc identify``;
 ``BATCHED[call]``
-    names of the arrays that take any leading axes, all the same ones.
+    names of the arrays that take any leading axes, all the same ones;
+``TIED[call]``
+    arrays with an axis, counted from the last, whose length follows from values of other arguments,
+    or must stay small;
+``MANY[call](case)``
+    changes after which the result has more numbers than a grid has blocks, where lengths alone do
+    not tell how to come by them;
+``LARGEST[call]``
+    how large the values of an array may be, by its name, where plain code bears no large ones.
 """

@@ -14,10 +14,10 @@ from posenc_conformance.families.biases import (
     pairs,
     queries_from_zero,
     toeplitz,
-    vjp_linearity,
     with_gradient,
 )
 from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep
+from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.judge.arrays import Array, Floats, fine, narrowed
 from posenc_conformance.judge.bounded import ARITHMETIC, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -50,6 +50,7 @@ def distances(case: Case, form: str | None = None) -> Floats:
             "symmetric": -np.abs(lag),
             "first-key": key,
             "last-key": key - (case.parameter("k_len") - 1),
+            "key-from-1": key + 1,
         }[form or str(case.conventions["form"])],
         dtype=np.float64,
     )
@@ -149,8 +150,6 @@ def interpolation(trial: Trial) -> None:
     """Slopes beyond a power of two P are every second one of 2P, the first of them first."""
     heads = slopes_arguments(trial)["heads"]
     few, twice = below_power(heads), 2 * below_power(heads)
-    if not trial.allows("heads", few, twice):
-        return
     y, small, large = (trial.answer(heads=number) for number in (heads, few, twice))
     text = f"the slopes of {heads} heads are not those of {few}, then every second of {twice}"
     trial.zero(y[:few] - small, text)
@@ -301,7 +300,9 @@ def lists_of_slopes(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
 
 
 def biases(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
-    """A number for each head, query and key."""
+    """A number for each head, query and key; of a single query perhaps without its axis."""
+    if array.ndim == 2:
+        array = array[:, None]
     if array.ndim == 3 and array.shape[1] <= array.shape[2]:
         heads, q_len, k_len = array.shape
         few = min(q_len, max(1, 2**20 // (heads * k_len)))  # the last queries of a large array
@@ -337,7 +338,7 @@ INVARIANTS = {
         "symmetric": symmetric,
     },
     "alibi_bias_vjp": {
-        "vjp-linearity": vjp_linearity(vjp_arguments),
+        "vjp-linearity": linear_in("gradient", vjp_arguments),
         "vjp-of-slopes": vjp_of_slopes,
     },
 }

@@ -98,7 +98,7 @@ def output_terms(case: Case) -> ErrorTerms:
 
 def lengths(trial: Trial) -> tuple[int, int]:
     """Numbers of queries and keys: under a causal mask the queries are the last of the keys."""
-    k_len = trial.choose("k_len", (5, 1, 2, 3, 9, 17))
+    k_len = trial.choose("k_len", (5, 2, 3, 9, 17))
     if trial.subject.combination.conventions["mask"] == "causal":
         some = k_len - trial.pick.integer(0, min(3, k_len - 1))
         return trial.choose("q_len", (some,)), k_len
@@ -131,7 +131,10 @@ def bias_arguments(trial: Trial) -> dict[str, Any]:
 
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """A single key, a single query of many keys, many queries, small heads and large ones."""
+    """A single key, a single query of many keys, many queries, small heads and large ones.
+
+    A bias for each head, for each text, for both and for all.
+    """
     for q_len, k_len, head_dim, v_dim in (
         (1, 1, 1, 1),
         (1, 300, 2, 3),
@@ -139,6 +142,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
         (2, 3, 64, 2),
         (2, 3, 80, 1),
         (3, 3, 2, 130),
+        (300, 300, 1, 1),
     ):
         arrays = {"q": (q_len, head_dim), "k": (k_len, head_dim), "v": (k_len, v_dim)}
         arrays |= {"bias": (q_len, k_len)}
@@ -153,6 +157,12 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
             **{name: fine(shape) for name, shape in (("q", (3, 2)), ("k", (5, 2)), ("v", (5, 2)))},
             "bias": np.where(hidden, -np.inf, fine((3, 5), 4)),
         }
+        # As many texts as heads, so that the one can be taken for the other.
+        for leading in ((2,), (2, 1), (1, 2), (2, 2)):
+            yield {
+                **{name: fine((2, 2, 3, 2), start) for start, name in enumerate(("q", "k", "v"))},
+                "bias": fine((*leading, 3, 3), 4),
+            }
 
 
 def rows_sum_to_1(trial: Trial) -> None:

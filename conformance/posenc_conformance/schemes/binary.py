@@ -12,10 +12,9 @@ from posenc_conformance.diagnose.mistakes import (
     other_conventions,
     shifted_positions,
 )
-from posenc_conformance.families.masks import exact_terms
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Answer
-from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.positions import reaching
 from posenc_conformance.judge.trial import Trial
 

@@ -8,7 +8,6 @@ import numpy as np
 from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.families.masks import (
     after_hops,
-    exact_terms,
     inverted,
     keys_per_row,
     last_queries,
@@ -21,7 +20,7 @@ from posenc_conformance.families.masks import (
     toeplitz,
 )
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.trial import Trial
 
 
@@ -51,9 +50,7 @@ def one_more_each(trial: Trial) -> None:
 
 def transitive(trial: Trial) -> None:
     """Two layers let nothing through that one does not."""
-    chosen = square(trial, lengths(trial))
-    if chosen is None:
-        return
+    chosen = square(lengths(trial))
     answer = trial.answer(**chosen)
     wrong = after_hops(answer.values, answer.values) != (answer.values > 0)
     trial.never(answer, wrong, "through two layers a query reaches other keys than through one")
@@ -62,9 +59,7 @@ def transitive(trial: Trial) -> None:
 def first_queries(trial: Trial) -> None:
     """Aligned to the start, fewer queries are the first rows of as many queries as keys."""
     chosen = lengths(trial)
-    all_queries = square(trial, chosen)
-    if all_queries is None:
-        return
+    all_queries = square(chosen)
     few, every = trial.answer(**chosen), trial.answer(**all_queries)
     trial.zero(
         few - every[: chosen["q_len"]], "with fewer queries than keys they are not the first ones"

@@ -9,7 +9,6 @@ from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.families.masks import (
     LONG,
     after_hops,
-    exact_terms,
     future_visible,
     inverted,
     keys_per_row,
@@ -28,7 +27,7 @@ from posenc_conformance.families.masks import (
     square,
 )
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.trial import Trial
 
 MOST_SHIFTS = 64
@@ -59,9 +58,7 @@ def number_of_keys(case: Case, query: Any) -> Any:
 
 def closed(trial: Trial) -> None:
     """No number of layers carries anything from one chunk to the next."""
-    chosen = square(trial, arguments(trial))
-    if chosen is None:
-        return
+    chosen = square(arguments(trial))
     answer = trial.answer(**chosen)
     wrong = after_hops(answer.values, answer.values) != (answer.values > 0)
     trial.never(answer, wrong, "through two layers a query reaches other keys than through one")

@@ -34,7 +34,7 @@ def convolved(rows: Floats, weight: Floats, height: int, width: int, padding: st
     reach = weight.shape[-1] // 2
     picture = rows.reshape(*leading, height, width, dim)
     around = [(0, 0)] * len(leading) + [(reach, reach), (reach, reach), (0, 0)]
-    padded = np.pad(picture, around, mode=padding)  # type: ignore[call-overload]
+    padded = np.pad(picture, around, mode=padding)  # type: ignore[call-overload]  # a name of a mode
     windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[1:], axis=(-3, -2))
     return np.asarray((windows * weight).sum(axis=(-1, -2)).reshape(rows.shape))
 

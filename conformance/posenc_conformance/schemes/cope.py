@@ -14,6 +14,7 @@ from posenc_conformance.families.scores import (
     content_alone,
     dots,
     last_queries,
+    root,
     sizes,
     sweep,
     zeros,
@@ -70,11 +71,6 @@ def parts(case: Case, size: bool = False) -> Parts:
     return Parts(content, q @ table.T / divisor, seen, np.where(seen, sigmoid(content), 0.0))
 
 
-def root(case: Case) -> float:
-    """The square root of head_dim."""
-    return float(np.sqrt(case.parameter("head_dim")))
-
-
 def seen_keys(case: Case) -> npt.NDArray[np.bool_]:
     """Keys up to each query: shape [q_len, k_len]."""
     return lags(case) >= 0
@@ -113,21 +109,25 @@ def error_terms(case: Case) -> ErrorTerms:
     angle = float(case.parameter("head_dim") + case.parameter("k_len"))
     counts = np.where(found.seen, found.gates + sizes.content / 4, 0.0)
     position, weight = found.positions, counted(counts)
-    error = weight * roundings(case, angle)
+    whole = counts.sum(axis=-1, keepdims=True)  # of which a position may be what is left
+    exact, single = roundings(case)
+    error = exact * weight + single * angle * whole
     piece = np.arange(found.by_row.shape[-1] - 1)
     reached = (position - error)[..., None] < piece + 1
     reached &= (position + error)[..., None] > piece
     slopes = np.abs(np.diff(found.by_row))[:, :, None, :]
     slope = np.max(np.where(reached, slopes, 0.0), axis=-1, initial=0.0)
-    scale = sizes.content + interpolated(sizes.by_row, position) + slope * weight
-    return ErrorTerms(np.where(found.seen, scale, 0.0), np.asarray(angle))
+    sums = sizes.content + interpolated(sizes.by_row, position)
+    scale = np.where(found.seen, sums + slope * weight, 0.0)
+    added = np.divide(sums + slope * whole, scale, out=np.ones(scale.shape), where=scale > 0)
+    return ErrorTerms(scale, angle * added)
 
 
-def roundings(case: Case, angle: float) -> float:
-    """Relative error that the model grants."""
+def roundings(case: Case) -> tuple[float, float]:
+    """Relative errors that the model grants: of the result's dtype, and of each term of a sum."""
     accuracy, v = case.scheme.accuracy, UNIT_ROUNDOFF[case.dtype]
     u = UNIT_ROUNDOFF["float64" if case.dtype == "float64" else "float32"]
-    return accuracy.rounding * v + accuracy.angle * u * angle
+    return accuracy.rounding * v, accuracy.angle * u
 
 
 def arguments(trial: Trial) -> dict[str, Any]:

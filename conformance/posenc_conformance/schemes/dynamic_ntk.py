@@ -1,14 +1,17 @@
 """Dynamic NTK scaling: bounds, invariants and deviations."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model
-from posenc_conformance.families.rotary import progression, rotary_dim
+from posenc_conformance.families.rotary import ROWS, progression, rotary_dim
 from posenc_conformance.families.rotary_scaling import Arguments, Scaling, unscaled
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.trial import Trial
 
 
 def grown(given: Arguments) -> float:
@@ -40,7 +43,23 @@ def cancellation(given: Arguments, size: int) -> Floats:
 LONGEST = 2**40
 """A length beyond this is no length."""
 
-SCALING = Scaling(
+
+class OfLength(Scaling):
+    """Rows stand within the sequence, so that its length can also be read from them."""
+
+    def rotary_arguments(self, trial: Trial) -> dict[str, Any]:
+        """Two heads and a few positions in a row, now and then the last ones."""
+        chosen = super().rotary_arguments(trial)
+        last = chosen["length"] - ROWS + np.arange(ROWS)
+        return chosen | {"positions": last} if trial.pick.integer(0, 1) else chosen
+
+    def sweep(self, parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+        """All powers of two up to the largest position, in a sequence that ends there."""
+        length = parameters.get("length", largest + 1)
+        return super().sweep({**parameters, "length": length}, min(largest, length - 1))
+
+
+SCALING = OfLength(
     "dynamic_ntk",
     frequencies,
     choices={
@@ -99,7 +118,7 @@ def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
     yield "matches positions multiplied by 2, and no scaling", 2 * unscaled(case.arguments, size)
 
 
-def other_length(case: Case, seen: float) -> Iterator[tuple[str, Floats]]:
+def other_length(case: Case, seen: float) -> Iterator[tuple[int, Floats]]:
     """The base of another length, estimated from the slowest frequency."""
     given, size = case.arguments, rotary_dim(case)
     trained, factor = given["original_max_position_embeddings"], given["factor"]
@@ -110,23 +129,25 @@ def other_length(case: Case, seen: float) -> Iterator[tuple[str, Floats]]:
     for step in (4096, 1000, 1):
         candidate = round(length / step) * step
         if candidate not in (given["length"], 0):
-            omega = frequencies({**given, "length": candidate}, size)
-            yield f"matches the base of length {candidate}, as left by another call", omega
+            yield candidate, frequencies({**given, "length": candidate}, size)
 
 
 def kept_length(rotating: bool) -> DeviationModel:
     """Models of a base that was kept from a call with another length."""
 
     def models(case: Case, got: Floats) -> Iterator[Model]:
-        for words, omega in other_length(case, SCALING.seen_frequency(case, got)):
+        for length, omega in other_length(case, SCALING.seen_frequency(case, got)):
+            words = f"matches the base of length {length}, as left by another call"
+            model = Model(words, omega, constant=("length", length))
             if rotating:
-                yield SCALING.rotation.with_frequencies(case, omega, words)
-            else:
-                yield Model(words, omega)
+                turned = SCALING.rotation.with_frequencies(case, omega, words)
+                model = replace(turned, constant=model.constant)
+            yield model
 
     return models
 
 
+TURNS = SCALING.turns
 ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
 SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
 INVARIANTS = SCALING.invariants(

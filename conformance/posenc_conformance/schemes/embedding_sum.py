@@ -18,6 +18,7 @@ from posenc_conformance.families.encodings import (
     along_diagonals,
     dot_products,
     on_circles,
+    one_row_for_all,
 )
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -253,6 +254,7 @@ DEVIATIONS = {
         "encoding-missing": encoding_missing,
         "encoding-scaled": encoding_scaled,
         "batch-for-sequence": batch_for_sequence,
+        "one-row-for-all": one_row_for_all,
         "layout-swapped": layout_swapped,
         "positions-shifted": positions_shifted,
         "wrong-base": wrong_base,

@@ -14,9 +14,17 @@ from posenc_conformance.families.biases import (
     negated,
     pairs,
     queries_from_zero,
+    seen_gradient,
     with_gradient,
 )
-from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep, queries
+from posenc_conformance.families.lengths import (
+    Integers,
+    distances,
+    lags,
+    lengths,
+    no_sweep,
+    queries,
+)
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -35,11 +43,6 @@ def threshold_of(case: Case) -> float:
     return float(case.arguments.get("threshold", 512.0))
 
 
-def distances(case: Case, query: Any = None) -> Floats:
-    """Query minus key, 0 where the key comes after the query: [q_len, k_len]."""
-    return np.asarray(np.maximum(lags(case, query), 0), dtype=np.float64)
-
-
 def psi(case: Case, x: Any) -> Floats:
     """The logarithm of a distance."""
     return np.asarray(np.log1p(c_of(case) * np.asarray(x)))
@@ -47,8 +50,12 @@ def psi(case: Case, x: Any) -> Floats:
 
 def divisor(case: Case, query: Any) -> Floats:
     """What distances of each query are divided by."""
-    small = EPSILON if case.conventions["normalizer"] == "epsilon" else 0.0
-    return psi(case, np.maximum(query, threshold_of(case))) + small
+    return psi(case, np.maximum(query, threshold_of(case))) + smallest(case)[0]
+
+
+def smallest(case: Case) -> tuple[float, ...]:
+    """What is added to the normalizer, and what a mistaken one may have instead."""
+    return (EPSILON, 0.0) if case.conventions["normalizer"] == "epsilon" else (0.0,)
 
 
 def network(case: Case, a: Floats, *, relu: bool = True) -> Floats:
@@ -76,11 +83,6 @@ def network_input(case: Case) -> tuple[Floats, Floats]:
     lag, whole = distances(case), divisor(case, queries(case))
     a = psi(case, lag) / whole
     return a, (3 * (lag > 0) + 4 * a) / whole + 6 * a
-
-
-def seen_gradient(case: Case) -> Floats:
-    """The gradient, 0 where the mask hides the bias."""
-    return np.where(lags(case) < 0, 0.0, case.arguments["gradient"])
 
 
 def seen_pairs(case: Case) -> int:
@@ -199,8 +201,6 @@ def threshold_passed(trial: Trial) -> None:
     """From the threshold on, a smaller one gives the same bias."""
     chosen = arguments(trial)
     smaller = chosen["threshold"] / 2
-    if not trial.allows("threshold", smaller):
-        return
     y, other = trial.answer(**chosen), trial.answer(**(chosen | {"threshold": smaller}))
     beyond = queries(y.case) >= threshold_of(y.case)
     trial.zero((y - other).where(beyond), "beyond the threshold the bias still depends on it")
@@ -284,17 +284,19 @@ def from_one(case: Case, got: Floats) -> Iterator[Model]:
 def without_threshold(case: Case, got: Floats) -> Iterator[Model]:
     """Distances divided by the query's own position."""
     query = queries(case)
-    whole = np.where(query > 0, psi(case, query), 1.0)
-    bias = network(case, psi(case, distances(case)) / whole)
-    yield Model("matches a normalizer without threshold", bias)
+    for small in smallest(case):
+        whole = np.where(query > 0, psi(case, query) + small, 1.0)
+        bias = network(case, psi(case, distances(case)) / whole)
+        yield Model("matches a normalizer without threshold", bias)
 
 
 def one_normalizer(case: Case, got: Floats) -> Iterator[Model]:
     """The same divisor for all queries."""
     last = np.full((1, 1), case.arguments["k_len"] - 1.0)
     lag = psi(case, distances(case))
+    alone = [psi(case, threshold_of(case)) + small for small in smallest(case)]
     for words, whole in (
-        ("the threshold alone as normalizer", psi(case, threshold_of(case))),
+        *(("the threshold alone as normalizer", each) for each in alone),
         ("the last position as normalizer of all queries", divisor(case, last)),
         ("the number of keys as normalizer of all queries", divisor(case, last + 1)),
     ):

@@ -1,6 +1,6 @@
 """Fourier features: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from posenc_conformance.families.encodings import (
 from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import InvariantCheck, Trial
+from posenc_conformance.judge.trial import Arguments, InvariantCheck, Trial
 
 Integers = npt.NDArray[np.int64]
 ROWS = 4
@@ -29,8 +29,13 @@ so is the sum."""
 def features(case: Case) -> tuple[Integers, Integers, Integers]:
     """Of each feature the coordinate, the number of its frequency, and the wave."""
     coords, count = case.arguments["x"].shape[-1], case.arguments["num_frequencies"]
-    if case.conventions["order"] == "by-frequency":
+    order = case.conventions["order"]
+    if order == "by-frequency":
         k, wave, coord = np.indices((count, 2, coords)).reshape(3, -1)
+    elif order == "sines-by-frequency":
+        wave, k, coord = np.indices((2, count, coords)).reshape(3, -1)
+    elif order == "sines-by-coordinate":
+        wave, coord, k = np.indices((2, coords, count)).reshape(3, -1)
     else:
         coord, k, wave = np.indices((coords, count, 2)).reshape(3, -1)
     if case.conventions["include_input"] == "first":
@@ -42,7 +47,7 @@ def features(case: Case) -> tuple[Integers, Integers, Integers]:
 
 def factor(case: Case) -> float:
     """What coordinates are multiplied by."""
-    return np.pi if case.conventions["factor"] == "pi" else 1.0
+    return {"pi": np.pi, "two-pi": 2 * np.pi, "1": 1.0}[str(case.conventions["factor"])]
 
 
 def nerf_shape(case: Case) -> tuple[int, ...]:
@@ -156,9 +161,6 @@ def waves_of(answer: Answer) -> Waves:
     return Waves(answer[..., sin], answer[..., cos])
 
 
-Arguments = Callable[[Trial], dict[str, Any]]
-
-
 def norm_of(arguments: Arguments) -> InvariantCheck:
     """Each pair lies on the unit circle."""
 
@@ -215,13 +217,17 @@ def octave(trial: Trial) -> None:
     )
 
 
-def period(trial: Trial) -> None:
-    """With the factor π, points 2 apart have the same features."""
-    chosen = nerf_arguments(trial)
-    points = lattice(chosen["x"].shape)
-    answer = trial.answer(**(chosen | {"x": points}))
-    moved = trial.answer(**(chosen | {"x": points + 2}))
-    trial.zero(answer - moved, "points 2 apart in every coordinate differ")
+def period_of(apart: int) -> InvariantCheck:
+    """With the factor π, points 2 apart have the same features; with 2π, points 1 apart."""
+
+    def period(trial: Trial) -> None:
+        chosen = nerf_arguments(trial)
+        points = lattice(chosen["x"].shape)
+        answer = trial.answer(**(chosen | {"x": points}))
+        moved = trial.answer(**(chosen | {"x": points + apart}))
+        trial.zero(answer - moved, f"points {apart} apart in every coordinate differ")
+
+    return period
 
 
 def coordinates_apart(trial: Trial) -> None:
@@ -255,8 +261,6 @@ def fewer_frequencies(trial: Trial) -> None:
     """The features of fewer frequencies are among those of more."""
     chosen = nerf_arguments(trial)
     more = chosen["num_frequencies"] + 1
-    if not trial.allows("num_frequencies", more):
-        return
     answer = trial.answer(**chosen)
     larger = trial.answer(**(chosen | {"num_frequencies": more}))
     kept = features(larger.case)[1] < more - 1
@@ -339,9 +343,8 @@ def misplaced(case: Case, got: Floats) -> Iterator[Model]:
     right = case.changed().truth
     inputs = wave == INPUT
     orders = {
-        "the other order": (
-            (coord, wave, k) if case.conventions["order"] == "by-coordinate" else (wave, k, coord)
-        ),
+        "sine and cosine in turns, by coordinate": (wave, k, coord),
+        "sines and then cosines of each frequency": (coord, wave, k),
         "all sines before all cosines, by frequency": (coord, k, wave),
         "all sines before all cosines, by coordinate": (k, coord, wave),
         "pairs by frequency": (wave, coord, k),
@@ -437,7 +440,8 @@ INVARIANTS = {
         "octave": octave,
         "dot-by-offset": dot_by_offset_of(nerf_arguments),
         "reflection": reflection_of(nerf_arguments),
-        "period": period,
+        "period": period_of(2),
+        "period-one": period_of(1),
         "coordinates-apart": coordinates_apart,
         "coordinates-exchanged": coordinates_exchanged,
         "fewer-frequencies": fewer_frequencies,

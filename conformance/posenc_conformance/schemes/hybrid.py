@@ -8,6 +8,7 @@ import numpy as np
 import posenc
 from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.scores import root
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import ARITHMETIC, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -34,11 +35,6 @@ def logits(case: Case, placed: Floats) -> Floats:
 def absolute(case: Case) -> Floats:
     """The logits without the bias."""
     return logits(case, case.arguments["x"] + encoding(case))
-
-
-def root(case: Case) -> float:
-    """What dot products are divided by."""
-    return float(np.sqrt(case.parameter("head_dim")))
 
 
 def places(case: Case) -> Places:
@@ -116,6 +112,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
         (3, 64, 2, 16, 5),
         (40, 10, 1, 1, 33),
         (130, 2, 1, 1, 301),
+        (300, 2, 1, 1, 5),
     ):
         yield arrays(*chosen)
 

@@ -119,7 +119,7 @@ def narrow_positions(case: Case, got: Floats) -> Iterator[Model]:
 
 def positions_wrapped(case: Case, got: Floats) -> Iterator[Model]:
     """Cut to a few bits."""
-    for kind in (np.int8, np.uint8, np.int16, np.uint16):
+    for kind in (np.int8, np.uint8, np.int16, np.uint16, np.int32):
         yield from attempt(
             case.changed(positions=case.arguments["positions"].astype(kind).astype(np.int64)),
             f"matches positions held in {np.dtype(kind).name}",

@@ -7,25 +7,20 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
 from posenc_conformance.families.biases import (
-    distance_shifted,
+    DistanceBias,
     heads_apart,
     last_queries,
     negated,
-    queries_from_zero,
+    seen_gradient,
     toeplitz,
-    vjp_linearity,
     with_gradient,
 )
-from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep, queries
+from posenc_conformance.families.lengths import distances, lags, lengths, no_sweep
+from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.judge.arrays import Floats, fine, narrowed
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
-
-
-def distances(case: Case, query: Any = None) -> Floats:
-    """Query minus key, 0 where the key comes after the query: shape [q_len, k_len]."""
-    return np.asarray(np.maximum(lags(case, query), 0), dtype=np.float64)
 
 
 def per_head(case: Case, name: str) -> Floats:
@@ -49,11 +44,6 @@ def derivatives(case: Case, distance: Floats) -> tuple[Floats, Floats]:
         return -np.log1p(r2 * distance), -r1 * distance / (1 + r2 * distance)
     power = distance**r2
     return -power, -r1 * power * np.log(np.maximum(distance, 1))
-
-
-def seen_gradient(case: Case) -> Floats:
-    """The gradient, 0 where the mask hides the bias."""
-    return np.where(lags(case) < 0, 0.0, case.arguments["gradient"])
 
 
 def gathered(gradient: Floats, by_number: tuple[Floats, Floats]) -> Floats:
@@ -207,16 +197,6 @@ def letters_swapped(case: Case, got: Floats) -> Iterator[Model]:
     yield Model("matches r1 and r2 exchanged", np.asarray(swapped))
 
 
-def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """The bias if the queries stood at these positions."""
-    yield kernel(case, distances(case, query))
-
-
-def shifted(case: Case, shift: int) -> Floats:
-    """The bias with so much added to all distances."""
-    return kernel(case, distances(case, queries(case) + shift))
-
-
 def logarithm_wrong(case: Case, got: Floats) -> Iterator[Model]:
     """Another base, or r2 in another place, or nothing added."""
     if case.conventions["form"] != "log":
@@ -310,7 +290,7 @@ INVARIANTS = {
     },
     "kerple_bias_vjp": {
         "vjp-of-r1": vjp_of_r1,
-        "vjp-linearity": vjp_linearity(vjp_arguments),
+        "vjp-linearity": linear_in("gradient", vjp_arguments),
     },
 }
 DEVIATIONS = {
@@ -319,9 +299,7 @@ DEVIATIONS = {
         "form-swapped": other_conventions(
             "form", "matches the {value} form; {claimed} was claimed"
         ),
-        "sign-flipped": negated("matches the bias with the sign flipped"),
-        "queries-from-zero": queries_from_zero(from_queries),
-        "distance-shifted": distance_shifted(shifted),
+        **DistanceBias(kernel, {"r1": 1.05, "r2": 0.9}).deviations,
         "logarithm-wrong": logarithm_wrong,
         "numbers-clamped": clamped,
         "narrow-bias": narrow_bias,

@@ -25,6 +25,8 @@ def turns(given: Arguments, omega: Floats) -> Floats:
 def kept(given: Arguments, whole_turns: Floats) -> Floats:
     """How much of a frequency is kept as it is, from 0 to 1."""
     low, high = given["low_freq_factor"], given["high_freq_factor"]
+    if low == high:
+        return np.asarray(whole_turns >= high, dtype=np.float64)
     return np.asarray(np.clip((whole_turns - low) / (high - low), 0, 1))
 
 
@@ -47,6 +49,8 @@ def ramp(given: Arguments, size: int) -> Floats:
     """Between the bounds the multiplier too depends on the frequency, with its rounding error."""
     omega = unscaled(given, size)
     low, high = given["low_freq_factor"], given["high_freq_factor"]
+    if low == high:
+        return np.zeros_like(omega)
     whole_turns = turns(given, omega)
     result = frequencies(given, size)
     slope = whole_turns / (high - low) * (1 - 1 / given["factor"]) * omega / result
@@ -128,6 +132,8 @@ def ramp_in_wavelength(case: Case) -> Iterator[tuple[str, Floats]]:
     omega = unscaled(given, rotary_dim(case))
     length = 1 / turns(given, omega)  # in units of the original context
     longest, shortest = 1 / given["low_freq_factor"], 1 / given["high_freq_factor"]
+    if longest == shortest:  # as in Llama 4: no ramp
+        return
     share = np.clip((longest - length) / (longest - shortest), 0, 1)
     yield "matches a smooth factor linear in the wavelength", blended(given, omega, share)
     inside, factor = (share > 0) & (share < 1), given["factor"]
@@ -159,6 +165,7 @@ IDENTIFY = {
         *({"base": 500000.0, "factor": factor, **RELEASED} for factor in (8.0, 32.0))
     )
 }
+TURNS = SCALING.turns
 ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
 SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
 INVARIANTS = SCALING.invariants(

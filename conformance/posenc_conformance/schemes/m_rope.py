@@ -16,7 +16,6 @@ from posenc_conformance.diagnose.mistakes import (
 )
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
-from posenc_conformance.families.masks import exact_terms
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
     ROWS,
@@ -31,7 +30,7 @@ from posenc_conformance.families.rotary import (
 )
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
-from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.positions import reaching
 from posenc_conformance.judge.trial import Trial
 
@@ -39,15 +38,18 @@ AXES = ("time", "height", "width")
 Index = npt.NDArray[np.int64]
 
 
-ALLOCATIONS = ("contiguous", "interleaved")
+ALLOCATIONS = ("contiguous", "interleaved", "alternating")
 
 
 def axes(case: Case, allocation: str = "") -> Index:
     """Which position each pair looks at; of another allocation too, cut where the pairs end."""
     sections = case.arguments["sections"]
-    if (allocation or case.conventions["allocation"]) == "contiguous":
+    allocation = allocation or str(case.conventions["allocation"])
+    if allocation == "contiguous":
         return np.repeat(np.arange(3), sections)
     pairs = np.arange(sections.sum())
+    if allocation == "alternating":
+        return np.where(pairs < sections[1] + sections[2], 1 + pairs % 2, 0)
     return np.where(pairs // 3 < sections[pairs % 3], pairs % 3, 0)
 
 
@@ -62,18 +64,30 @@ def places(case: Case) -> Floats:
 
 
 def thirds(pairs: int) -> Index:
-    """Sections as equal as can be, which can be interleaved."""
-    height, width = (pairs + 1) // 3, pairs // 3
-    return np.array([pairs - height - width, height, width])
+    """Height and width a third each, the rest for the time: fit for every allocation."""
+    third = pairs // 3
+    return np.array([pairs - 2 * third, third, third])
 
 
 def sections_of(trial: Trial, pairs: int) -> Index:
-    """Thirds, or sections as Qwen2-VL or Qwen3-VL has them for 64 pairs."""
-    if trial.subject.combination.conventions["allocation"] == "contiguous":
+    """Thirds, or sections as Qwen2-VL, Qwen3-VL or ERNIE 4.5 VL has them for 64 pairs.
+
+    Never all pairs for one axis: axes and pairs could be exchanged then, and nothing would show.
+    """
+    allocation = trial.subject.combination.conventions["allocation"]
+    if pairs == 2:
+        return np.array([0, 1, 1] if allocation == "alternating" else [1, 1, 0])
+    if allocation == "contiguous":
         released = [pairs // 4, pairs - pairs // 4 - 3 * pairs // 8, 3 * pairs // 8]
     else:
-        released = [pairs - 2 * (5 * pairs // 16), 5 * pairs // 16, 5 * pairs // 16]
-    return np.array(trial.pick.one_of([released, thirds(pairs).tolist()]))
+        each = (
+            (5 if allocation == "interleaved" else 11)
+            * pairs
+            // (16 if allocation == "interleaved" else 32)
+        )
+        released = [pairs - 2 * each, each, each]
+    some = [released, thirds(pairs).tolist()] if np.count_nonzero(released) > 1 else []
+    return np.array(trial.pick.one_of(some or [thirds(pairs).tolist()]))
 
 
 TOKENS = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0]])
@@ -145,7 +159,8 @@ def text_is_rope(trial: Trial) -> None:
 def pass_through(trial: Trial) -> None:
     """Channels beyond the sections are returned bit by bit."""
     chosen = arguments(trial)
-    pairs = max(1, chosen["x"].shape[-1] // 4)
+    size = chosen["x"].shape[-1]
+    pairs = size // 4 if size >= 8 else max(1, size // 2 - 1)
     partial = {"rotation": "partial", "sections": sections_of(trial, pairs)}
     rest_passes(trial, chosen | partial, "the sections")
 
@@ -258,7 +273,12 @@ def id_arguments(trial: Trial) -> dict[str, Any]:
     """A few segments of text, images and videos."""
     merge_size = trial.choose("merge_size", (2, 1, 3))
     listed = trial.pick.one_of(SEGMENTS)
-    return {"segments": in_patches(listed, merge_size), "merge_size": merge_size}
+    extra: dict[str, Any] = {}
+    if trial.can("spacing") and trial.pick.integer(0, 1):
+        extra["spacing"] = "seconds"
+        extra["tokens_per_second"] = trial.choose("tokens_per_second", (2.0, 25.0, 4.0))
+        extra["second_per_grid"] = trial.choose("second_per_grid", (0.75, 1.5, 0.125, 3.0))
+    return extra | {"segments": in_patches(listed, merge_size), "merge_size": merge_size}
 
 
 def id_sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -280,18 +300,38 @@ def id_shape(case: Case) -> tuple[int, int]:
 
 
 Grid = tuple[int, int, int]
-After = Callable[[int, Grid], int]
-"""Where the next segment starts, from where an image or video starts and its size in tokens."""
+After = Callable[[int, Grid, int], int]
+"""Where the next segment starts: from where an image or video starts, its size in tokens, and the
+time of its last frame plus one."""
+Times = Callable[[Case, int, int], Index]
+"""Times of the frames of an image or video, from its start and their number."""
 
 
-def after_largest(start: int, size: Grid) -> int:
+def after_largest(start: int, size: Grid, longest: int) -> int:
     """After the largest id."""
-    return start + max(size)
+    return start + max(longest, *size[1:])
 
 
-def after_spatial(start: int, size: Grid) -> int:
+def after_spatial(start: int, size: Grid, longest: int) -> int:
     """After the larger one of height and width."""
     return start + max(size[1:])
+
+
+def every(step: float) -> Times:
+    """Each frame's number times what lies between two, cut to a whole number."""
+
+    def times(case: Case, start: int, frames: int) -> Index:
+        seen: Index = np.floor(np.arange(frames) * step).astype(np.int64)
+        return seen
+
+    return times
+
+
+def pace(case: Case) -> float:
+    """By how much the time grows from frame to frame."""
+    given = case.arguments
+    seconds = given.get("second_per_grid")
+    return 1.0 if seconds is None else float(given["tokens_per_second"] * seconds)
 
 
 def laid_out(
@@ -299,6 +339,7 @@ def laid_out(
     after: After | None = None,
     place: Callable[[int, Index], Index] = lambda start, grid: start + grid,
     as_text: Callable[[int], bool] = lambda number: False,
+    times: Times | None = None,
 ) -> list[Index]:
     """Ids of each segment: [3, tokens].
 
@@ -319,8 +360,11 @@ def laid_out(
             parts.append(np.tile(start + np.arange(tokens), (3, 1)))
             start += tokens
         else:
-            parts.append(place(start, np.indices(size).reshape(3, -1)))
-            start = after(start, size)
+            grid = np.indices(size).reshape(3, -1)
+            seen = (times or every(pace(case)))(case, start, frames)
+            grid[0] = seen[grid[0]]
+            parts.append(place(start, grid))
+            start = after(start, size, int(seen[-1]) + 1)
     return parts
 
 
@@ -390,17 +434,65 @@ def start_off_by_one(case: Case, got: Floats) -> Iterator[Model]:
     right = after_largest if largest else after_spatial
     for shift, word in ((-1, "early"), (1, "late")):
 
-        def after(start: int, size: Grid, shift: int = shift) -> int:
-            return right(start, size) + shift
+        def after(start: int, size: Grid, longest: int, shift: int = shift) -> int:
+            return right(start, size, longest) + shift
 
         yield Model(
             f"matches segments after images that start one {word}", joined(laid_out(case, after))
         )
 
 
-def after_tokens(start: int, size: Grid) -> int:
+def after_tokens(start: int, size: Grid, longest: int) -> int:
     """After as many ids as there are tokens."""
     return start + int(np.prod(size))
+
+
+def height_zeroed(case: Case, got: Floats) -> Iterator[Model]:
+    """Rows that all have one height."""
+    for words, first in (("0", 0), ("that of the first row", 1)):
+
+        def place(start: int, grid: Index, first: int = first) -> Index:
+            ids = start + grid
+            ids[1] = first * start
+            return ids
+
+        yield Model(
+            f"matches heights of images set to {words}", joined(laid_out(case, place=place))
+        )
+
+
+def seconds_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """Frames counted, or taken for seconds."""
+    if case.arguments.get("second_per_grid") is not None:
+        for words, step in (
+            ("frames counted one by one", 1.0),
+            ("second_per_grid taken for 1", case.arguments["tokens_per_second"]),
+        ):
+            yield Model(f"matches {words}", joined(laid_out(case, times=every(step))))
+
+
+def seconds_cut_early(case: Case, got: Floats) -> Iterator[Model]:
+    """A product of whole numbers."""
+    seconds = case.arguments.get("second_per_grid")
+    if seconds is not None:
+        for words, step in (
+            ("second_per_grid", np.floor(seconds) * case.arguments["tokens_per_second"]),
+            ("the interval of two frames", np.floor(pace(case))),
+        ):
+            output = joined(laid_out(case, times=every(step)))
+            yield Model(f"matches {words} cut to a whole number first", output)
+
+
+def start_spaced(case: Case, got: Floats) -> Iterator[Model]:
+    """The start multiplied with the frames' numbers; an image by tokens_per_second alone."""
+    if case.arguments.get("second_per_grid") is not None:
+
+        def times(case: Case, start: int, frames: int) -> Index:
+            by = pace(case) if frames > 1 else case.arguments["tokens_per_second"]
+            return np.floor((start + np.arange(frames)) * by).astype(np.int64) - start
+
+        words = "matches the segment's start multiplied like the frames' numbers"
+        yield Model(words, joined(laid_out(case, times=times)))
 
 
 def time_from_zero(start: int, grid: Index) -> Index:
@@ -430,6 +522,7 @@ SWEEPS = {
     "m_rope_position_ids": no_sweep,
     "m_rope_vjp": small_head(sweep),
 }
+TIED = dict.fromkeys(("m_rope", "m_rope_vjp"), (("x", -1),))
 SIZES = {
     "m_rope": sizes,
     "m_rope_position_ids": id_sizes,
@@ -492,6 +585,10 @@ DEVIATIONS = {
         "later-images-as-text": models_of_ids(
             "matches images after the first counted like text", as_text=lambda number: number > 0
         ),
+        "height-zeroed": height_zeroed,
+        "seconds-ignored": seconds_ignored,
+        "seconds-cut-early": seconds_cut_early,
+        "start-spaced": start_spaced,
     },
     "m_rope_vjp": BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},
 }

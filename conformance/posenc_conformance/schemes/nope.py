@@ -60,7 +60,7 @@ def arguments(trial: Trial) -> dict[str, Any]:
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
     """One row and many, small heads and large ones."""
-    for n, dim, head_dim in ((1, 1, 1), (130, 1, 1), (2, 3, 64), (2, 33, 2)):
+    for n, dim, head_dim in ((1, 1, 1), (130, 1, 1), (300, 1, 1), (2, 3, 64), (2, 33, 2)):
         yield {
             "x": fine((n, dim)),
             "w_q": fine((dim, head_dim), 1),

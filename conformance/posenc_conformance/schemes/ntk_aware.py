@@ -18,7 +18,7 @@ def frequencies(given: Arguments, size: int) -> Floats:
 SCALING = Scaling(
     "ntk_aware",
     frequencies,
-    choices={"factor": (4.0, 1.0, 2.0, 8.0, 1.5, 3.0)},
+    choices={"factor": (4.0, 2.0, 8.0, 1.5, 3.0)},
     changes=({"factor": 2.0}, {"factor": 8.0}),
     least_dim=4,
 )
@@ -57,6 +57,7 @@ def interpolated(case: Case) -> Iterator[tuple[str, Floats]]:
     yield "matches frequencies divided by factor on top of the larger base", both
 
 
+TURNS = SCALING.turns
 ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
 SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
 INVARIANTS = SCALING.invariants(

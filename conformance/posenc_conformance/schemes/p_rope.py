@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -25,21 +26,46 @@ def count(given: Arguments, size: int) -> int:
     return int(Fraction(str(given["proportion"])) * size / 2)
 
 
+def stretch(given: Arguments) -> float:
+    """What frequencies are divided by."""
+    return float(given.get("factor", 1.0))
+
+
+def divided(given: Arguments, size: int) -> Floats:
+    """RoPE's frequencies of all pairs, over the factor."""
+    return np.asarray(unscaled(given, size) / stretch(given))
+
+
 def leading(given: Arguments, size: int, number: int) -> Floats:
-    """RoPE's frequencies of the first pairs, and 0."""
-    return np.where(np.arange(size // 2) < number, unscaled(given, size), 0.0)
+    """Frequencies of the first pairs, and 0."""
+    return np.where(np.arange(size // 2) < number, divided(given, size), 0.0)
 
 
 def frequencies(given: Arguments, size: int) -> Floats:
-    """RoPE's frequencies of the pairs that turn."""
+    """Of the pairs that turn, and 0 of the others."""
     return leading(given, size, count(given, size))
+
+
+def division(given: Arguments, size: int) -> Floats:
+    """One rounding more where there is a factor, of the four that RoPE's angles are granted."""
+    return np.full(size // 2, 0.25 if "factor" in given else 0.0)
+
+
+def stretched(trial: Trial) -> dict[str, Any]:
+    """Longer contexts, where they are claimed."""
+    if trial.can("scaling") and trial.pick.integer(0, 1):
+        return {"scaling": "linear", "factor": trial.choose("factor", (4.0, 8.0, 1.5, 3.0))}
+    return {}
 
 
 SCALING = Scaling(
     "p_rope",
     frequencies,
-    choices={"proportion": (0.5, 0.25, 0.75, 1.0, 0.0, 0.3, 0.7)},
-    changes=({"proportion": 1.0}, {"proportion": 0.25}),
+    # At 1 and at 0 most mistakes are right; those that are not are asked for in changes alone.
+    choices={"proportion": (0.5, 0.25, 0.75, 0.3, 0.7)},
+    changes=({"proportion": 1.0}, {"proportion": 0.25}, {"proportion": 0.0}),
+    cost=division,
+    optional=stretched,
 )
 
 
@@ -63,23 +89,53 @@ def slow_pairs_pass(trial: Trial) -> None:
         trial.zero(change[..., channel[still]], "a pair beyond the share is changed")
 
 
+def times_factor(trial: Trial) -> None:
+    """Multiplied by the factor, the frequencies are those without one."""
+    if not trial.can("scaling"):
+        return
+    chosen = SCALING.frequency_arguments(trial)
+    plain = {name: value for name, value in chosen.items() if name not in ("scaling", "factor")}
+    factor = trial.choose("factor", (4.0, 8.0, 1.5, 3.0))
+    scaled = trial.answer(**plain, scaling="linear", factor=factor)
+    what = f"{factor:g} times the frequencies are not those without a factor"
+    trial.zero(scaled * Exact(factor) - trial.answer(**plain), what)
+
+
+def all_turned(case: Case, x: Floats) -> Floats:
+    """Position interpolation of these channels, which without a factor is rotary embedding."""
+    given = case.arguments
+    turned = posenc.position_interpolation(
+        x,
+        given["positions"],
+        base=given["base"],
+        layout=str(case.conventions["layout"]),
+        factor=stretch(given),
+    )
+    return np.asarray(turned, np.float64)
+
+
+def proportion_one(trial: Trial) -> None:
+    """With proportion 1 all pairs turn."""
+    answer = trial.answer(**(SCALING.rotary_arguments(trial) | {"proportion": 1.0}))
+    expected = all_turned(answer.case, np.asarray(answer.case.arguments["x"], np.float64))
+    trial.zero(answer - Exact(expected), "with proportion 1 it is not RoPE of all pairs")
+
+
 def no_rotation(trial: Trial) -> None:
     """With proportion 0 nothing turns, at any position."""
-    if not trial.allows("proportion", 0.0):
-        return
     answer = trial.answer(**(SCALING.rotary_arguments(trial) | {"proportion": 0.0}))
     trial.zero(answer - Exact(answer.case.arguments["x"]), "with proportion 0 something turns")
 
 
 def all_turn(case: Case) -> Iterator[tuple[str, Floats]]:
     """The proportion ignored."""
-    yield "matches plain RoPE; proportion was ignored", unscaled(case.arguments, rotary_dim(case))
+    yield "matches plain RoPE; proportion was ignored", divided(case.arguments, rotary_dim(case))
 
 
 def fast_dropped(case: Case) -> Iterator[tuple[str, Floats]]:
     """The slow frequencies kept, or the kept ones put last."""
     given, size = case.arguments, rotary_dim(case)
-    number, omega = count(given, size), unscaled(given, size)
+    number, omega = count(given, size), divided(given, size)
     last = np.arange(size // 2) >= size // 2 - number
     yield "matches the slowest frequencies kept, not the fastest", np.where(last, omega, 0.0)
     moved = np.concatenate([np.zeros(size // 2 - number), omega[:number]])
@@ -92,7 +148,7 @@ def partial_frequencies(case: Case) -> Iterator[tuple[str, Floats]]:
     number = count(given, size)
     if number:
         omega = np.zeros(size // 2)
-        omega[:number] = progression(given["base"], 2 * number)
+        omega[:number] = progression(given["base"], 2 * number) / stretch(given)
         yield "matches exponents over the channels that turn, not over all", omega
 
 
@@ -109,16 +165,9 @@ def taken_for_partial(case: Case, got: Floats) -> Iterator[Model]:
     """Partial rotary embedding: a smaller head within the head."""
     given, number = case.arguments, count(case.arguments, rotary_dim(case))
     if number:
-        turned = posenc.rope(
-            given["x"],
-            given["positions"],
-            base=given["base"],
-            layout=str(case.conventions["layout"]),
-            rotary_dim=2 * number,
-        )
-        yield Model(
-            f"matches partial rotation of {2 * number} channels", np.asarray(turned, np.float64)
-        )
+        turned = np.array(given["x"], np.float64)
+        turned[..., : 2 * number] = all_turned(case, turned[..., : 2 * number])
+        yield Model(f"matches partial rotation of {2 * number} channels", turned)
     yield from SCALING.in_rotation(partial_frequencies)(case, got)
 
 
@@ -135,18 +184,43 @@ def paired_within(case: Case, got: Floats) -> Iterator[Model]:
     yield Model(words, out)
 
 
+def factor_ignored(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Frequencies as if there were no factor."""
+    by = stretch(case.arguments)
+    if by != 1:
+        yield "matches frequencies without the factor", SCALING.frequencies(case) * by
+
+
+def factor_multiplied(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Frequencies times the factor."""
+    by = stretch(case.arguments)
+    if by != 1:
+        yield "matches frequencies times the factor", SCALING.frequencies(case) * by**2
+
+
+TURNS = SCALING.turns
 ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
 SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
 INVARIANTS = SCALING.invariants(
-    {"pairs-that-turn": pairs_that_turn, "falling": SCALING.falling},
+    {
+        "pairs-that-turn": pairs_that_turn,
+        "falling": SCALING.falling,
+        "times-factor": times_factor,
+    },
     {
         "slow-pairs-pass": slow_pairs_pass,
-        "proportion-one": SCALING.is_rope(proportion=1.0),
+        "proportion-one": proportion_one,
         "proportion-zero": no_rotation,
     },
 )
 DEVIATIONS = SCALING.deviations(
-    {"all-turn": all_turn, "fast-dropped": fast_dropped, "count-wrong": other_count},
+    {
+        "count-wrong": other_count,
+        "all-turn": all_turn,
+        "fast-dropped": fast_dropped,
+        "factor-ignored": factor_ignored,
+        "factor-multiplied": factor_multiplied,
+    },
     frequencies={
         "taken-for-partial": SCALING.in_frequencies(partial_frequencies),
     },

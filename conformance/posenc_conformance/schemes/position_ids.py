@@ -1,16 +1,15 @@
 """Position ids: invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
-from posenc_conformance.families.masks import Arguments, exact_terms
-from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.trial import InvariantCheck, Trial
+from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.trial import Arguments, InvariantCheck, Trial
 
 Ids = npt.NDArray[np.int64]
 LONG = 300
@@ -129,8 +128,6 @@ def padding_without_effect(arguments: Arguments) -> InvariantCheck:
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
         mask = chosen["attention_mask"]
-        if not (trial.allows("batch", 1) and trial.allows("n", *set(mask.sum(axis=1)) - {0})):
-            return
         answer = trial.answer(**chosen)
         expected = answer.values.copy()
         for row, count in enumerate(mask.sum(axis=1)):
@@ -168,8 +165,6 @@ def behind_the_index(trial: Trial) -> None:
 def concatenated(trial: Trial) -> None:
     """Packing the sequences of two lists is packing each list."""
     first, second = (packed_arguments(trial)["lengths"] for _ in range(2))
-    if not trial.allows("sequences", len(first) + len(second)):
-        return
     answer = trial.answer(lengths=np.concatenate([first, second]))
     parts = [trial.answer(lengths=lengths).values for lengths in (first, second)]
     wrong = answer.values != np.concatenate(parts)
@@ -192,8 +187,6 @@ def as_without_cache(trial: Trial) -> None:
     """New tokens have the numbers that they have when everything is computed at once."""
     q_len = trial.choose("q_len", (3, 1, 2, 8))
     past = trial.choose("past_length", (trial.pick.integer(0, 40),))
-    if not (trial.allows("past_length", 0) and trial.allows("q_len", past + q_len)):
-        return
     answer = trial.answer(past_length=past, q_len=q_len)
     whole = trial.answer(past_length=0, q_len=past + q_len)
     wrong = answer.values != whole.values[past:]
@@ -205,8 +198,6 @@ def one_by_one(trial: Trial) -> None:
     chosen = cached_arguments(trial)
     past, q_len = chosen["past_length"], chosen["q_len"]
     singles = [(past + i, 1) for i in range(q_len)]
-    if not (trial.allows("past_length", *(p for p, _ in singles)) and trial.allows("q_len", 1)):
-        return
     answer = trial.answer(**chosen)
     alone = [trial.answer(past_length=p, q_len=n).values for p, n in singles]
     wrong = answer.values != np.concatenate(alone)
@@ -329,6 +320,13 @@ def all_alike(case: Case, got: Floats) -> Iterator[Model]:
     yield ids("matches the last new position for all", np.full(q_len, past + q_len - 1))
 
 
+def saved_ids(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
+    """Positions one after the other."""
+    if array.ndim == 1 and array.dtype.kind in "iu" and array[0] >= 0 and len(array) <= 2**22:
+        yield {"past_length": int(array[0]), "q_len": len(array)}, array
+
+
+IDENTIFY = {"cached_position_ids": saved_ids}
 ERROR_TERMS = {
     "padded_position_ids": exact_terms,
     "fairseq_position_ids": exact_terms,
@@ -352,6 +350,12 @@ SWEEPS = {
     "fairseq_position_ids": fairseq_sweep,
     "packed_position_ids": packed_sweep,
     "cached_position_ids": cached_sweep,
+}
+MANY: dict[str, Callable[[Case], Iterator[dict[str, Any]]]] = {
+    "padded_position_ids": lambda case: iter(
+        [{"attention_mask": 1 * (np.arange(240) >= np.arange(300)[:, None] % 7)}]
+    ),
+    "cached_position_ids": lambda case: iter([{"q_len": 2**16 + 1}]),
 }
 SIZES = {
     "padded_position_ids": padded_sizes,

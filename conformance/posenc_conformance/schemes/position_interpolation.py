@@ -27,15 +27,13 @@ def frequencies(given: Arguments, size: int) -> Floats:
 SCALING = Scaling(
     "position_interpolation",
     frequencies,
-    choices={"factor": (4.0, 1.0, 2.0, 8.0, 1.5, 3.0)},
+    choices={"factor": (4.0, 2.0, 8.0, 1.5, 3.0)},
     changes=({"factor": 2.0}, {"factor": 8.0}),
 )
 
 
 def times_factor(trial: Trial) -> None:
     """Multiplied by the factor, the frequencies are those of factor 1."""
-    if not trial.allows("factor", 1.0):
-        return
     chosen = SCALING.frequency_arguments(trial)
     scaled, plain = trial.answer(**chosen), trial.answer(**(chosen | {"factor": 1.0}))
     factor = chosen["factor"]
@@ -101,6 +99,7 @@ IDENTIFY = {
         *({"base": 10000.0, "factor": factor} for factor in (1.0, 2.0, 4.0, 8.0, 16.0))
     )
 }
+TURNS = SCALING.turns
 ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
 SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
 INVARIANTS = SCALING.invariants(

@@ -9,10 +9,12 @@ from posenc_conformance.diagnose.mistakes import (
     Model,
     attempt,
     bases,
+    iterated,
     negated_positions,
     rounded_base,
     shifted_positions,
 )
+from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
     ROWS,
@@ -43,7 +45,7 @@ def frequencies(case: Case) -> Floats:
 
 def arguments(trial: Trial) -> dict[str, Any]:
     """Two heads and a few positions in a row."""
-    head_dim = trial.choose("head_dim", (8, 2, 4, 6, 16, 64, 80, 128))
+    head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     extra = some_channels(trial, head_dim)
     rows = few_rows(head_dim, trial.position(ROWS))
     return extra | rows | {"base": trial.choose("base", (10000.0, 500000.0, 1e6, 100.0))}
@@ -130,6 +132,36 @@ def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Model]:
         )
 
 
+def iterated_frequencies(case: Case, got: Floats) -> Iterator[Model]:
+    """Each angle made of the one before."""
+    places, omega = ROTATION.places(case), ROTATION.frequencies(case)
+    yield from iterated(places, omega, lambda angles: ROTATION.turned(case, angles))
+
+
+def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Model]:
+    """Evenly spaced exponents that reach 1, which of one pair alone is no mistake."""
+    pairs = rotary_dim(case) // 2
+    if pairs > 1:
+        omega = np.asarray(case.arguments.get("base", 10000.0) ** -np.linspace(0, 1, pairs))
+        yield ROTATION.with_frequencies(case, omega, "matches exponents t/(d/2-1), not 2t/d")
+
+
+def tables_mixed(case: Case, got: Floats) -> Iterator[Model]:
+    """An angle for each channel as one layout has it, and pairs as the other."""
+    layout, rotated = case.conventions["layout"], rotary_dim(case)
+    if layout not in ("half", "interleaved") or rotated < 4:
+        return
+    angles, x, out = ROTATION.angles(case), case.arguments["x"], case.arguments["x"].copy()
+    tiled = layout == "interleaved"
+    every = np.tile(angles, 2) if tiled else np.repeat(angles, 2, axis=-1)
+    first, second = read_channels(case)
+    for here, there, sign in ((first, second, -1), (second, first, 1)):
+        wave = every[:, here]
+        out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., there] * np.sin(wave)
+    how = "tiled in halves" if tiled else "repeated for neighbours"
+    yield Model(f"matches angles {how}, with pairs of the {layout} layout", out)
+
+
 def layout_not_reversed(case: Case, got: Floats) -> Iterator[Model]:
     """Channels read and written as in the forward pass, or those of another layout."""
     forward = forward_of(case)
@@ -139,6 +171,7 @@ def layout_not_reversed(case: Case, got: Floats) -> Iterator[Model]:
     yield from LAYOUT_SWAPPED(case, got)
 
 
+TURNS = {"rope": ROTATION.turns}
 ERROR_TERMS = {"rope": ROTATION.error_terms, "rope_vjp": BACKWARD.error_terms}
 ARGUMENTS = {"rope": arguments, "rope_vjp": arguments}
 SWEEPS = {"rope": sweep, "rope_vjp": sweep}
@@ -150,7 +183,7 @@ INVARIANTS = {
         "relative-scores": ROTATION.relative_scores,
         "scores-of-ones": ROTATION.scores_of_ones,
         "composition": ROTATION.composition,
-        "linearity": ROTATION.linearity,
+        "linearity": linear_in("x", ROTATION.arguments),
         "pair-locality": ROTATION.pair_locality,
         "pass-through": pass_through,
         "layout-permutation": ROTATION.layout_permutation,
@@ -159,7 +192,7 @@ INVARIANTS = {
     "rope_vjp": {
         "vjp-inverse": vjp_inverse,
         "vjp-isometry": BACKWARD.isometry,
-        "vjp-linearity": BACKWARD.linearity,
+        "vjp-linearity": linear_in("x", BACKWARD.arguments),
     },
 }
 DEVIATIONS = {
@@ -172,8 +205,14 @@ DEVIATIONS = {
         "unrotated": ROTATION.unrotated,
         "degrees": ROTATION.degrees,
         "exponent-halved": ROTATION.exponent_halved,
+        "exponent-doubled": ROTATION.at_frequencies(
+            lambda case: frequencies(case) ** 2, "matches exponents 4t/d instead of 2t/d"
+        ),
+        "exponent-to-the-end": exponent_to_the_end,
+        "tables-mixed": tables_mixed,
         "wrong-base": wrong_base,
         "low-precision-angles": ROTATION.low_precision_angles,
+        "iterated-frequencies": iterated_frequencies,
     },
     "rope_vjp": {
         "backward-is-forward": BACKWARD.turned_forward,

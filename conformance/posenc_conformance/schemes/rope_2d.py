@@ -13,6 +13,7 @@ from posenc_conformance.diagnose.mistakes import (
     other_conventions,
 )
 from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
     ROWS,
@@ -25,6 +26,7 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.positions import reaching
 from posenc_conformance.judge.trial import Trial
@@ -46,7 +48,7 @@ def members(case: Case) -> tuple[Index, Index]:
 def frequencies(case: Case) -> Floats:
     """Radians per position of each pair."""
     second, number = members(case)
-    exponent = 4 * number + 2 * second * (case.conventions["progression"] == "split")
+    exponent = 4 * number + 2 * second * (case.conventions.get("progression") == "split")
     base = case.arguments.get("base", 10000.0)
     return np.asarray(base ** (-exponent / case.arguments["x"].shape[-1]))
 
@@ -177,10 +179,81 @@ def magnitudes(case: Case) -> Floats:
     return np.asarray(np.abs(first) + np.abs(second), dtype=np.float64)
 
 
+def sides(case: Case) -> tuple[int, int]:
+    """How many patches each axis of an image is divided by: those of rows, then of columns."""
+    height, width = case.arguments["height"], case.arguments["width"]
+    if case.conventions["extent"] == "longer-side":
+        return max(height, width), max(height, width)
+    return height, width
+
+
+def patches(case: Case) -> Index:
+    """Row and column of each patch: [2, height * width]."""
+    shape = case.arguments["height"], case.arguments["width"]
+    return np.indices(shape).reshape(2, -1)
+
+
+def spread(case: Case, coordinates: Floats) -> Floats:
+    """Turns of each patch, in radians, for pairs that turn once for each 1: [n, pairs].
+
+    Coordinates are those of rows and columns: [2, n].
+    """
+    axis = np.array(axes(case))[members(case)[0]]
+    return np.asarray(2 * np.pi * coordinates[axis].T)
+
+
+def coordinates(case: Case) -> Floats:
+    """From -1 to 1, of rows and columns: [2, height * width]."""
+    return np.asarray((2 * patches(case) + 1) / np.array(sides(case))[:, None] - 1)
+
+
+def in_image(case: Case) -> Floats:
+    """Where each patch is, for each pair."""
+    return spread(case, coordinates(case))
+
+
+def cancelled(case: Case) -> Floats:
+    """What rounding a coordinate grows with: 2 u of 1, and of the coordinate what rope grants."""
+    return spread(case, (1 + 3 * np.abs(coordinates(case))) / 2)
+
+
+def image(height: int, width: int, head_dim: int, *leading: int) -> dict[str, Any]:
+    """All patches of an image."""
+    return {"x": fine((*leading, height * width, head_dim)), "height": height, "width": width}
+
+
+def image_arguments(trial: Trial) -> dict[str, Any]:
+    """Two heads and a small image."""
+    chosen = image(
+        trial.choose("height", (3, 2, 1, 5)),
+        trial.choose("width", (5, 1, 3, 4)),
+        trial.choose("head_dim", HEAD_DIMS),
+        2,
+    )
+    return chosen | {"base": trial.choose("base", (100.0, 1000.0, 10000.0))}
+
+
+def image_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """One patch and many, rows and columns, small and large heads."""
+    for height, width, head_dim in (
+        (1, 1, 4),
+        (1, 300, 4),
+        (300, 1, 4),
+        (14, 14, 8),
+        (16, 31, 4),
+        (2, 3, 12),
+        (3, 2, 80),
+        (2, 2, 256),
+    ):
+        yield image(height, width, head_dim)
+
+
 AXIAL = Rotation(arguments, frequencies, places)
 BACKWARD = AXIAL.backward
 MIXED = Rotation(mixed_arguments, unit, mixed_angles)
 MIXED_BOUNDS = Rotation(mixed_arguments, unit, magnitudes)
+IMAGE = Rotation(image_arguments, frequencies, in_image)
+IMAGE_BOUNDS = Rotation(image_arguments, frequencies, cancelled)
 
 
 def transposition(trial: Trial) -> None:
@@ -215,6 +288,134 @@ def axes_compose(trial: Trial) -> None:
         both - second.allowing(carried),
         "turning by the row and then by the column is not turning by both",
     )
+
+
+def mirrored(trial: Trial) -> None:
+    """Turned by half a turn, the image turns its pairs back."""
+    chosen = image_arguments(trial)
+    answer = trial.answer(**chosen)
+    back = np.ones(chosen["x"].shape[-1])
+    back[read_channels(answer.case)[1]] = -1
+    other = trial.answer(**(chosen | {"x": (back * chosen["x"])[:, ::-1].copy()}))
+    trial.zero(
+        answer - other[:, ::-1] * back,
+        "in the image turned by half a turn the pairs do not turn back",
+    )
+
+
+def middle(trial: Trial) -> None:
+    """The middle of sides of an odd number of patches."""
+    chosen = image_arguments(trial)
+    height, width = chosen["height"], chosen["width"]
+    if height % 2 and width % 2:
+        answer = trial.answer(**chosen)
+        row = height * width // 2
+        trial.zero(
+            answer[:, row] - Exact(answer.case.arguments["x"][:, row]), "the middle patch is turned"
+        )
+
+
+def image_relative_scores(trial: Trial) -> None:
+    """One query and one key everywhere, one patch apart on each axis that has two."""
+    chosen = image_arguments(trial)
+    height, width = chosen["height"], chosen["width"]
+    x = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
+    answer = trial.answer(**(chosen | {"x": x}))
+    rows = np.arange(height * width).reshape(height, width)
+    down, along = int(height > 1), int(width > 1)
+    queries = rows[down:, along:].ravel()
+    keys = rows[: height - down, : width - along].ravel()
+    scores = (answer[0, queries] * answer[1, keys]).sum(axis=-1)
+    trial.zero(scores - scores[:1], "scores of patches equally far apart differ within an image")
+
+
+def refined(trial: Trial) -> None:
+    """The same image of three times as many patches on each side."""
+    chosen = image_arguments(trial)
+    height, width = chosen["height"], chosen["width"]
+    coarse = trial.answer(**chosen)
+    rows = np.arange(9 * height * width).reshape(3 * height, 3 * width)
+    x = fine((2, rows.size, chosen["x"].shape[-1]), 7)
+    x[:, rows[1::3, 1::3].ravel()] = chosen["x"]
+    answer = trial.answer(**(chosen | {"x": x, "height": 3 * height, "width": 3 * width}))
+    trial.zero(
+        answer[:, rows[1::3, 1::3].ravel()] - coarse,
+        "the middle patch of nine is not turned as the one was",
+    )
+
+
+def elsewhere(case: Case, coordinates: Floats, words: str) -> Model:
+    """Patches turned by other coordinates than theirs: [2, n]."""
+    return Model(words, IMAGE.turned(case, spread(case, coordinates) * frequencies(case)))
+
+
+def image_counted(case: Case, got: Floats) -> Iterator[Model]:
+    """Patches counted, from 0 or from 1."""
+    for first in (0, 1):
+        counted = (patches(case) + first) / (2 * np.pi)
+        words = f"matches rows and columns counted from {first}, in radians"
+        yield elsewhere(case, counted, words)
+
+
+def image_corners(case: Case, got: Floats) -> Iterator[Model]:
+    """First corners of patches; or a row of numbers that includes both ends."""
+    number = np.array(sides(case))[:, None]
+    corners = 2 * patches(case) / number - 1
+    yield elsewhere(case, corners, "matches the first corners of patches instead of their middles")
+    ends = 2 * patches(case) / np.maximum(number - 1, 1) - 1
+    yield elsewhere(case, ends, "matches coordinates evenly spaced from -1 to 1 with both ends")
+
+
+def image_unit_range(case: Case, got: Floats) -> Iterator[Model]:
+    """Coordinates from 0 to 1."""
+    yield elsewhere(case, (coordinates(case) + 1) / 2, "matches coordinates from 0 to 1")
+
+
+def image_radians(case: Case, got: Floats) -> Iterator[Model]:
+    """No 2π."""
+    yield elsewhere(
+        case,
+        coordinates(case) / (2 * np.pi),
+        "matches coordinates taken for radians; 2π is missing",
+    )
+
+
+def image_extents(case: Case, got: Floats) -> Iterator[Model]:
+    """Sides divided by others."""
+    yield from other_extents(case, got)
+    height, width = case.arguments["height"], case.arguments["width"]
+    shorter = (2 * patches(case) + 1) / min(height, width) - 1
+    yield elsewhere(case, shorter, "matches both sides divided by the shorter one")
+    if case.conventions["extent"] == "longer-side":
+        both = (2 * patches(case) + 1) / width - 1
+        yield elsewhere(case, both, "matches both sides divided by the width")
+
+
+def image_axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """The coordinate of the column for the row, or the pairs of the axes in another order."""
+    words = "matches rows and columns exchanged"
+    yield elsewhere(case, coordinates(case)[::-1], words)
+    yield from other_orders(case, got)
+
+
+def image_low_precision(case: Case, got: Floats) -> Iterator[Model]:
+    """Coordinates, frequencies or angles in a narrow dtype."""
+    omega, exact = frequencies(case), coordinates(case)
+    for dtype in ("bfloat16", "float16"):
+        held = narrowed((patches(case) + 0.5) / np.array(sides(case))[:, None], dtype)
+        near, slow = narrowed(2 * held - 1, dtype), narrowed(omega, dtype)
+        periods = 1 / narrowed(1 / omega, dtype)
+        for what, where, each in (
+            ("coordinates", near, omega),
+            ("coordinates", narrowed(exact, dtype), omega),
+            ("frequencies", exact, slow),
+            ("periods, 1 / frequency,", exact, periods),
+            ("coordinates and frequencies", near, slow),
+        ):
+            angles = spread(case, where) * each
+            yield Model(f"matches {what} in {dtype}", IMAGE.turned(case, angles))
+        angles = narrowed(in_image(case) * omega, dtype)
+        yield Model(f"matches angles in {dtype}", IMAGE.turned(case, angles))
 
 
 def axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
@@ -297,27 +498,33 @@ other_progressions = other_conventions(
     "progression", "matches the {value} progression; {claimed} was claimed"
 )
 
+other_extents = other_conventions("extent", "matches coordinates of {value}; {claimed} was claimed")
+
 Check = Callable[[Trial], None]
 
 ERROR_TERMS = {
     "rope_2d": AXIAL.error_terms,
     "rope_2d_mixed": MIXED_BOUNDS.error_terms,
     "rope_2d_vjp": BACKWARD.error_terms,
+    "rope_2d_image": IMAGE_BOUNDS.error_terms,
 }
 ARGUMENTS = {
     "rope_2d": arguments,
     "rope_2d_mixed": mixed_arguments,
     "rope_2d_vjp": arguments,
+    "rope_2d_image": image_arguments,
 }
 SWEEPS = {
     "rope_2d": sweep,
     "rope_2d_mixed": mixed_sweep,
     "rope_2d_vjp": small_head(sweep),
+    "rope_2d_image": no_sweep,
 }
 SIZES = {
     "rope_2d": sizes,
     "rope_2d_mixed": mixed_sizes,
     "rope_2d_vjp": backward_sizes,
+    "rope_2d_image": image_sizes,
 }
 BATCHED: dict[str, tuple[str, ...]] = {"rope_2d_mixed": ()}  # x has a fixed axis of heads
 INVARIANTS: dict[str, dict[str, Check]] = {
@@ -337,6 +544,13 @@ INVARIANTS: dict[str, dict[str, Check]] = {
         "mixed-axes-compose": axes_compose,
     },
     "rope_2d_vjp": BACKWARD.backward_invariants,
+    "rope_2d_image": {
+        "image-isometry": IMAGE.isometry,
+        "image-mirrored": mirrored,
+        "image-middle": middle,
+        "image-relative-scores": image_relative_scores,
+        "image-refined": refined,
+    },
 }
 DEVIATIONS = {
     "rope_2d": {
@@ -360,4 +574,19 @@ DEVIATIONS = {
         "mixed-low-precision-angles": mixed_low_precision,
     },
     "rope_2d_vjp": BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},
+    "rope_2d_image": {
+        "image-counted": image_counted,
+        "image-corners": image_corners,
+        "image-unit-range": image_unit_range,
+        "image-radians": image_radians,
+        "image-extent-swapped": image_extents,
+        "image-layout-swapped": LAYOUT_SWAPPED,
+        "image-axes-swapped": image_axes_swapped,
+        "image-head-dim-frequencies": IMAGE.at_frequencies(
+            lambda case: frequencies(case) ** 0.5,
+            "matches frequencies computed from head_dim, not from half of it",
+        ),
+        "image-wrong-base": wrong_base,
+        "image-low-precision-angles": image_low_precision,
+    },
 }

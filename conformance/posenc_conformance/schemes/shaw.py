@@ -12,6 +12,7 @@ from posenc_conformance.families.scores import (
     content_alone,
     dots,
     last_queries,
+    root,
     sizes,
     sweep,
     zeros,
@@ -29,6 +30,7 @@ SIZES_OF = (
     (1, 4, 4, 64, 5),
     (2, 1, 40, 6, 33),
     (1, 65, 65, 2, 9),
+    (1, 300, 300, 2, 5),
 )
 """Odd and even heads, powers of two and not; tables that end within the keys and beyond."""
 
@@ -49,11 +51,6 @@ def scores(case: Case, rows: Index) -> Floats:
     """The logits if these rows of the table were looked up."""
     content, by_row = dot_products(case)
     return (content + of_rows(by_row, rows)) / root(case)
-
-
-def root(case: Case) -> float:
-    """What logits are divided by."""
-    return float(np.sqrt(case.parameter("head_dim")))
 
 
 def right_rows(case: Case) -> Index:

@@ -1,5 +1,6 @@
 """Sinusoidal encoding of grid cells: bounds, invariants and deviations."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_angles,
 )
 from posenc_conformance.families.encodings import Waves, all_different, on_circles, wrong_base
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
@@ -50,7 +51,8 @@ def places(case: Case, shift: int = 0, epsilon: float = 1e-6) -> list[Floats]:
     counts = case.arguments["height"], case.arguments["width"]
     if case.conventions["coordinates"] == "index":
         return [np.arange(count) + float(shift) for count in counts]
-    return [2 * np.pi * (np.arange(count) + 1.0 + shift) / (count + epsilon) for count in counts]
+    first = shift + (1.0 if case.conventions["coordinates"] == "normalized" else 0.5)
+    return [2 * np.pi * (np.arange(count) + first) / (count + epsilon) for count in counts]
 
 
 def by_cell(case: Case, rows: Floats, columns: Floats) -> Floats:
@@ -74,7 +76,7 @@ def error_terms(case: Case) -> ErrorTerms:
     """The scale is 1."""
     omega = frequencies(case)
     roundings = 1 + np.abs(np.log(omega))
-    if case.conventions["coordinates"] == "normalized":
+    if case.conventions["coordinates"] != "index":
         roundings = roundings + NORMALIZING
     _, pair, _ = channels(case)
     return ErrorTerms(np.ones(()), by_cell(case, *places(case)) * (omega * roundings)[pair])
@@ -146,8 +148,6 @@ def transpose(trial: Trial) -> None:
     """The transposed grid has the same cells with their halves exchanged."""
     chosen = arguments(trial)
     height, width = chosen["height"], chosen["width"]
-    if not (trial.allows("height", width) and trial.allows("width", height)):
-        return
     answer = trial.answer(**chosen)
     other = grid_of(trial.answer(**(chosen | {"height": width, "width": height})))
     halves_exchanged = np.roll(np.arange(chosen["dim"]), chosen["dim"] // 2)
@@ -168,8 +168,6 @@ def same_in_larger_grid(trial: Trial) -> None:
     """A cell has the same encoding in a larger grid."""
     chosen = arguments(trial)
     larger = {"height": chosen["height"] + 1, "width": chosen["width"] + 2}
-    if not all(trial.allows(name, size) for name, size in larger.items()):
-        return
     answer = trial.answer(**chosen)
     other = grid_of(trial.answer(**(chosen | larger)))
     trial.zero(
@@ -229,6 +227,15 @@ def whole_dim(case: Case, got: Floats) -> Iterator[Model]:
     yield Model("matches exponents of the whole dim, not of half of it", from_angles(case, *angles))
 
 
+def step_rounded_down(case: Case, got: Floats) -> Iterator[Model]:
+    """The step of the exponent rounded down to a whole number."""
+    dim = case.arguments["dim"]
+    step = np.floor(-np.log(case.arguments.get("base", 10000.0)) / dim / 2)
+    angles = [np.outer(place, np.exp(2 * np.arange(dim // 4) * step)) for place in places(case)]
+    words = f"matches frequencies exp({2 * step:.0f} t): the step of the exponent rounded down"
+    yield Model(words, from_angles(case, *angles))
+
+
 def low_precision(case: Case, got: Floats) -> Iterator[Model]:
     """Coordinates, frequencies or angles in a narrow dtype."""
     rows, columns = places(case)
@@ -240,6 +247,17 @@ def low_precision(case: Case, got: Floats) -> Iterator[Model]:
     yield from rounded_angles(both, frequencies(case), result)
 
 
+def saved_tables(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
+    """A row for each cell of a square, perhaps after a row of zeros for a class token."""
+    if array.ndim != 2 or array.shape[1] % 4 or array.dtype.kind not in "fV":
+        return
+    table = array[1:] if not array[0].any() else array
+    side = math.isqrt(len(table))
+    if side > 1 and side * side == len(table):
+        yield {"height": side, "width": side, "dim": table.shape[1], "base": 10000.0}, table
+
+
+IDENTIFY = {"sincos_2d": saved_tables}
 ERROR_TERMS = {"sincos_2d": error_terms}
 ARGUMENTS = {"sincos_2d": arguments}
 SWEEPS = {"sincos_2d": sweep}
@@ -275,6 +293,7 @@ DEVIATIONS = {
             "denominator", "matches the exponent denominator {value}; {claimed} was claimed"
         ),
         "whole-dim-exponent": whole_dim,
+        "step-rounded-down": step_rounded_down,
         "wrong-base": wrong_base,
         "low-precision-angles": low_precision,
     }

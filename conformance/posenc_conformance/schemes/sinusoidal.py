@@ -9,12 +9,14 @@ import numpy.typing as npt
 from posenc_conformance.diagnose.mistakes import (
     Model,
     bases,
+    iterated,
     negated_positions,
     other_conventions,
     rounded_angles,
     rounded_base,
     shifted_positions,
 )
+from posenc_conformance.diagnose.recover import Turns, turns_of
 from posenc_conformance.families.encodings import (
     Waves,
     all_different,
@@ -22,6 +24,7 @@ from posenc_conformance.families.encodings import (
     at_twice_the_angle,
     dot_products,
     on_circles,
+    one_row_for_all,
 )
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.bounded import Answer, Exact
@@ -327,9 +330,11 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Model]:
 
 
 def degrees(case: Case, got: Floats) -> Iterator[Model]:
-    """Angles taken for degrees."""
-    angles = np.deg2rad(np.outer(places(case), frequencies(case)))
-    yield Model("matches angles taken for degrees", from_angles(case, angles))
+    """Angles taken for degrees, or turned into degrees."""
+    angles = np.outer(places(case), frequencies(case))
+    yield Model("matches angles taken for degrees", from_angles(case, np.deg2rad(angles)))
+    into = from_angles(case, np.rad2deg(angles))
+    yield Model("matches angles turned into degrees, of which sines are taken", into)
 
 
 def swapped_waves(case: Case, got: Floats) -> Iterator[Model]:
@@ -359,10 +364,25 @@ def _channel_by_channel(case: Case, times: int) -> Floats:
     return np.where(kind == ZERO, 0.0, factor(case) * waves)
 
 
+def step_rounded_down(case: Case, got: Floats) -> Iterator[Model]:
+    """The step of the exponent rounded down to a whole number."""
+    steps = -np.log(case.arguments.get("base", 10000.0)) / case.arguments["dim"] / np.array([1, 2])
+    for step in dict.fromkeys(np.floor(steps).tolist()):
+        omega = np.exp(2 * np.arange(len(exponents(case))) * step)
+        words = f"matches frequencies exp({2 * step:.0f} t): the step of the exponent rounded down"
+        yield Model(words, from_angles(case, np.outer(places(case), omega)))
+
+
 def exponent_doubled(case: Case, got: Floats) -> Iterator[Model]:
     """Exponent 4t/d, from stepping over even numbers and doubling them again."""
     angles = np.outer(places(case), frequencies(case) ** 2)
     yield Model("matches exponents twice as large", from_angles(case, angles))
+
+
+def exponent_halved(case: Case, got: Floats) -> Iterator[Model]:
+    """Exponent t/d."""
+    angles = np.outer(places(case), frequencies(case) ** 0.5)
+    yield Model("matches exponents half as large", from_angles(case, angles))
 
 
 def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
@@ -370,6 +390,22 @@ def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
     yield from rounded_angles(
         places(case)[:, None], frequencies(case), lambda angles: from_angles(case, angles)
     )
+
+
+def iterated_frequencies(case: Case, got: Floats) -> Iterator[Model]:
+    """Each angle made of the one before."""
+    yield from iterated(
+        places(case)[:, None], frequencies(case), lambda angles: from_angles(case, angles)
+    )
+
+
+def cancelling_logarithms(case: Case, got: Floats) -> Iterator[Model]:
+    """Frequencies exp((1 - e) L - L), L being the base's logarithm, in float32."""
+    whole = np.float32(np.log(case.arguments.get("base", 10000.0)))
+    share = np.float32(1) - exponents(case).astype(np.float32)
+    angles = places(case)[:, None].astype(np.float32) * np.exp(share * whole - whole)
+    words = "matches frequencies exp((1 - e) ln(base) - ln(base)), in float32"
+    yield Model(words, from_angles(case, angles.astype(np.float64)))
 
 
 def tables(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
@@ -385,7 +421,24 @@ def tables(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
         yield {**arguments, "odd_dim": rule}, array[rows]
 
 
+def turns(case: Case, output: Floats) -> Iterator[Turns | None]:
+    """Frequencies read from a table in the layout that is claimed, then in the others."""
+    base = float(case.arguments.get("base", 10000.0))
+    claimed = case.conventions["layout"]
+    if case.arguments["dim"] % 2:
+        return
+    for layout in (claimed, *case.scheme.conventions["layout"].values):
+        pair, kind = channels(case.under(layout=layout))
+        sin, cos = (
+            output[:, kind == wave][:, np.argsort(pair[kind == wave])] for wave in (SIN, COS)
+        )
+        where = f", in the {layout} layout" * (layout != claimed)
+        waves = np.asarray((cos + 1j * sin) / factor(case), dtype=np.complex128)
+        yield turns_of(places(case), waves, frequencies(case), base, case.arguments["dim"], where)
+
+
 IDENTIFY = {"sinusoidal": tables}
+TURNS = {"sinusoidal": turns}
 ERROR_TERMS = {"sinusoidal": error_terms}
 ARGUMENTS = {"sinusoidal": arguments}
 SWEEPS = {"sinusoidal": sweep}
@@ -420,8 +473,13 @@ DEVIATIONS = {
         "degrees": degrees,
         "odd-channel-exponent": odd_channel_exponent,
         "exponent-doubled": exponent_doubled,
+        "exponent-halved": exponent_halved,
         "channel-for-pair": channel_for_pair,
+        "step-rounded-down": step_rounded_down,
+        "one-row-for-all": one_row_for_all,
         "wrong-base": wrong_base,
         "low-precision-angles": low_precision_angles,
+        "iterated-frequencies": iterated_frequencies,
+        "cancelling-logarithms": cancelling_logarithms,
     }
 }

@@ -9,7 +9,6 @@ from posenc_conformance.diagnose.mistakes import Model, other_conventions
 from posenc_conformance.families.masks import (
     LONG,
     after_hops,
-    exact_terms,
     future_visible,
     inverted,
     keys_per_row,
@@ -27,7 +26,7 @@ from posenc_conformance.families.masks import (
     toeplitz,
 )
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.case import Case, exact_terms
 from posenc_conformance.judge.trial import Trial
 
 
@@ -62,9 +61,7 @@ def number_of_keys(case: Case, query: Any) -> Any:
 
 def two_hops(trial: Trial) -> None:
     """A step through each part reaches every earlier key, and no other."""
-    chosen = square(trial, arguments(trial))
-    if chosen is None:
-        return
+    chosen = square(arguments(trial))
     answer = trial.answer(**chosen)
     part = str(answer.case.conventions["part"])
     partner = {"union": "union", "column": "local"}.get(part, "column")

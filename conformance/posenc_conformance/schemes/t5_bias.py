@@ -20,17 +20,37 @@ from posenc_conformance.families.biases import (
     table_sweep,
     table_vjp_terms,
     toeplitz,
-    vjp_linearity,
     vjp_total,
     with_gradient,
 )
-from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep
-from posenc_conformance.families.masks import exact_terms
-from posenc_conformance.judge.arrays import Floats, fine, narrowed
-from posenc_conformance.judge.case import Case
+from posenc_conformance.families.lengths import (
+    NEAR,
+    Integers,
+    lags,
+    lengths,
+    no_sweep,
+    one_step,
+    saved_lags,
+)
+from posenc_conformance.families.linearity import linear_in
+from posenc_conformance.judge.arrays import Array, Floats, fine, narrowed
+from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
 from posenc_conformance.judge.trial import Trial
 
 REACH = 200
+SAVED = (
+    (32, 128),
+    (32, 64),
+    (32, 256),
+    (32, 1024),
+    (64, 128),
+    (64, 256),
+    (320, 800),
+    (16, 64),
+)
+"""Sizes met in models, for what is saved of them."""
+LOOSE = ((64, 512),)
+"""Sizes at which honest logarithms lose a whole number; at those below none does."""
 CONFIGURATIONS = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
 
 
@@ -88,7 +108,7 @@ def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
 
 def bucket_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Every configuration, and buckets for hardly any distance, over distances beyond the last."""
-    for buckets, distance in (*CONFIGURATIONS, (16, 9)):
+    for buckets, distance in (*CONFIGURATIONS, (16, 9), *LOOSE):
         relative = np.arange(-distance - 72, distance + 73)
         yield {"relative_position": relative, "num_buckets": buckets, "max_distance": distance}
 
@@ -109,6 +129,22 @@ def one_side(case: Case) -> int:
     """Buckets that serve one direction."""
     buckets = int(case.arguments["num_buckets"])
     return buckets // 2 if case.conventions["direction"] == "bidirectional" else buckets
+
+
+def bucket_terms(case: Case) -> ErrorTerms:
+    """Nothing is granted, but one bucket where a logarithm is a whole number, at other sizes.
+
+    The bound is A s v + B s u times what stands for the angle, and v is 0.
+    """
+    buckets, distance = case.arguments["num_buckets"], case.arguments["max_distance"]
+    if case.printed is not None or (buckets, distance) in (*CONFIGURATIONS, (16, 9)):
+        return exact_terms(case)
+    side, relative = one_side(case), case.arguments["relative_position"]
+    half = side // 2
+    n = np.maximum(np.abs(relative), 1).astype(np.float64)
+    steps = np.log(n / half) / np.log(distance / half) * (side - half)
+    whole = (np.abs(steps - np.rint(steps)) < NEAR) & (steps > 0.5) & (steps < side - half - 0.5)
+    return one_step(case, whole)
 
 
 def bucket_range(trial: Trial) -> None:
@@ -277,7 +313,7 @@ SHAPES = {
     "t5_bias_vjp": lambda case: (case.parameter("num_buckets"), case.parameter("heads")),
 }
 ERROR_TERMS = {
-    "t5_bucket": exact_terms,
+    "t5_bucket": bucket_terms,
     "t5_bias": exact_terms,
     "t5_bias_vjp": table_vjp_terms(rows_of),
 }
@@ -308,9 +344,25 @@ INVARIANTS = {
     },
     "t5_bias_vjp": {
         "vjp-total": vjp_total(vjp_arguments),
-        "vjp-linearity": vjp_linearity(vjp_arguments),
+        "vjp-linearity": linear_in("gradient", vjp_arguments),
     },
 }
+
+
+def saved_buckets(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
+    """A bucket for each query and key, of tables as large as its numbers ask."""
+    saved = saved_lags(array)
+    if saved is None:
+        return
+    lag, part = saved
+    largest = int(part.max())
+    for buckets, farthest in dict.fromkeys((*SAVED, *CONFIGURATIONS)):
+        if largest < buckets <= 4 * largest:
+            given = {"num_buckets": buckets, "max_distance": farthest}
+            yield {"relative_position": -lag, **given}, part
+
+
+IDENTIFY = {"t5_bucket": saved_buckets}
 DEVIATIONS = {
     "t5_bucket": {
         "sign-flipped": sign_flipped,

@@ -155,7 +155,14 @@ def relative_arguments(trial: Trial) -> dict[str, Any]:
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
     """One token and many, many heads and channels; powers of two and not."""
     extra = case.arguments["p_q"].shape[1] - case.arguments["q"].shape[1]
-    for heads, length, head_dim in ((1, 1, 1), (3, 7, 5), (12, 2, 2), (2, 4, 64), (1, 80, 2)):
+    for heads, length, head_dim in (
+        (1, 1, 1),
+        (3, 7, 5),
+        (12, 2, 2),
+        (2, 4, 64),
+        (1, 300, 1),
+        (1, 80, 2),
+    ):
         changed = arrays(heads, length, head_dim, extra)
         if has_table(case):
             changed["table"] = fine((len(case.arguments["table"]), heads), 31)

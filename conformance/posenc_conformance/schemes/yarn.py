@@ -16,6 +16,7 @@ from posenc_conformance.diagnose.mistakes import (
 )
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
+from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
     ROWS,
@@ -58,15 +59,21 @@ class Recipe:
     last: int
     """The end of the ramp lies here at most."""
     inverted: bool = False
+    rounded_early: bool = False
+    """Whether it is the numerators of the bounds that are rounded."""
 
     @property
     def bounds(self) -> tuple[float, float]:
         """Where the ramp begins and ends."""
         low, high = (
-            self.bounds_size * np.log(self.length / (2 * np.pi * beta)) / (2 * np.log(self.base))
+            self.bounds_size * np.log(self.length / (2 * np.pi * beta))
             for beta in (self.fast, self.slow)
         )
-        if self.ramp == "index":
+        divisor = 2 * np.log(self.base)
+        if self.rounded_early:
+            low, high = np.floor(low), np.ceil(high)
+        low, high = low / divisor, high / divisor
+        if self.ramp == "index" and not self.rounded_early:
             low, high = np.floor(low), np.ceil(high)
         low, high = max(low, 0.0), min(high, float(self.last))
         return low, high if low != high else high + 0.001
@@ -140,6 +147,8 @@ def longer(case: Case) -> Floats:
         return np.asarray([given["attention_factor"]], dtype=np.float64)
     if case.conventions["temperature"] == "none":
         return np.ones(1)
+    if case.conventions["temperature"] == "seven-hundredths":
+        return np.asarray([0.07 * np.log(given["factor"]) + 1])
     grown = 0.1 * np.log(given["factor"])
     if given.get("mscale") is None:
         return np.asarray([grown + 1])
@@ -174,7 +183,7 @@ def chosen_recipe(trial: Trial) -> dict[str, Any]:
     """Parameters of the frequencies."""
     return {
         "base": trial.choose("base", (10000.0, 500000.0, 1000.0, 1e6)),
-        "factor": trial.choose("factor", (4.0, 16.0, 1.0, 40.0, 1.5)),
+        "factor": trial.choose("factor", (4.0, 16.0, 40.0, 1.5)),
         "original_max_position_embeddings": trial.choose(
             "original_max_position_embeddings", (4096, 256, 8192, 32768)
         ),
@@ -183,17 +192,23 @@ def chosen_recipe(trial: Trial) -> dict[str, Any]:
     }
 
 
+def weighed(trial: Trial) -> bool:
+    """Whether the logarithm has the weight that mscale belongs to."""
+    return trial.subject.combination.conventions["temperature"] == "scaled"
+
+
 def chosen_amplitude(trial: Trial) -> dict[str, Any]:
     """Nothing, or one of the ways to say by what pairs are made longer."""
     if trial.subject.combination.conventions["temperature"] == "none":
         return {}
-    way = trial.pick.one_of((None, *trial.can("attention")))
+    ways = [way for way in trial.can("attention") if way == "explicit" or weighed(trial)]
+    way = trial.pick.one_of((None, *ways))
     if way == "explicit":
-        factor = trial.choose("attention_factor", (1.0, 1.25, 0.75))
+        factor = trial.choose("attention_factor", (1.25, 0.75))
         return {"attention": way, "attention_factor": factor}
     if way == "mscale":
-        above = trial.choose("mscale", (1.0, 0.707))
-        below = trial.choose("mscale_all_dim", (0.707, 1.0))
+        above = trial.choose("mscale", (0.875, 0.707))
+        below = trial.choose("mscale_all_dim", (0.5, 1.25, 0.707))
         return {"attention": way, "mscale": above, "mscale_all_dim": below}
     return {}
 
@@ -201,14 +216,14 @@ def chosen_amplitude(trial: Trial) -> dict[str, Any]:
 def frequencies_arguments(trial: Trial) -> dict[str, Any]:
     """A few sizes, and any recipe."""
     return {
-        "rotary_dim": trial.choose("rotary_dim", (8, 2, 4, 6, 16, 64, 80, 128)),
+        "rotary_dim": trial.choose("rotary_dim", (8, 4, 6, 16, 64, 80, 128)),
         **chosen_recipe(trial),
     }
 
 
 def arguments(trial: Trial) -> dict[str, Any]:
     """Two heads and a few positions in a row."""
-    head_dim = trial.choose("head_dim", (8, 2, 4, 6, 16, 64, 80, 128))
+    head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     extra = some_channels(trial, head_dim)
     return {
         **few_rows(head_dim, trial.position(ROWS)),
@@ -245,18 +260,9 @@ ROTATION = Ramped(arguments, frequencies, amplitude=longer)
 BACKWARD = ROTATION.backward
 
 
-def without_scaling(trial: Trial, chosen: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments with factor 1, if that is claimed."""
-    if not trial.allows("factor", 1.0):
-        return None
-    return chosen | {"factor": 1.0}
-
-
 def frequencies_factor_one(trial: Trial) -> None:
     """Factor 1 leaves the frequencies of RoPE."""
-    chosen = without_scaling(trial, frequencies_arguments(trial))
-    if chosen is None:
-        return
+    chosen = frequencies_arguments(trial) | {"factor": 1.0}
     answer = trial.answer(**chosen)
     plain = progression(chosen["base"], chosen["rotary_dim"])
     trial.zero(
@@ -276,8 +282,6 @@ def frequencies_affine(trial: Trial) -> None:
     """Frequencies are a straight line in 1 / factor: w(1) - 3 w(2) + 2 w(4) = 0."""
     chosen = frequencies_arguments(trial)
     factors = (1.0, 2.0, 4.0)
-    if not trial.allows("factor", *factors):
-        return
     one, two, four = (trial.answer(**(chosen | {"factor": factor})) for factor in factors)
     trial.zero(
         3 * two - one - 2 * four,
@@ -287,8 +291,8 @@ def frequencies_affine(trial: Trial) -> None:
 
 def factor_one(trial: Trial) -> None:
     """Factor 1 leaves RoPE."""
-    chosen = without_scaling(trial, arguments(trial))
-    if chosen is None or "attention_factor" in chosen:
+    chosen = arguments(trial) | {"factor": 1.0}
+    if "attention_factor" in chosen:
         return
     answer = trial.answer(**chosen)
     trial.zero(answer - Exact(plain_rope(answer.case)), "with factor 1 the result is not RoPE")
@@ -405,8 +409,38 @@ def attention_ignored(case: Case, got: Floats) -> Iterator[Model]:
         yield from attempt(without, f"matches {' and '.join(given)} ignored")
 
 
+def grown(case: Case, weight: float = 1.0) -> Floats:
+    """What a weight makes of the logarithm of the factor."""
+    return np.asarray([0.1 * weight * np.log(case.arguments["factor"]) + 1])
+
+
+def attention_on_top(case: Case, got: Floats) -> Iterator[Model]:
+    """A given factor times the one that it stands in place of."""
+    given = case.arguments.get("attention_factor")
+    if given is not None:
+        words = "matches attention_factor times 0.1 ln(factor) + 1, not in its place"
+        yield amplified(case, given * grown(case), words)
+
+
+def attention_in_logarithm(case: Case, got: Floats) -> Iterator[Model]:
+    """A given factor taken for a weight of the logarithm."""
+    given = case.arguments.get("attention_factor")
+    if given is not None:
+        words = "matches 0.1 attention_factor ln(factor) + 1, not attention_factor itself"
+        yield amplified(case, grown(case, given), words)
+
+
+def mscale_all_dim_alone(case: Case, got: Floats) -> Iterator[Model]:
+    """The lower part of the fraction alone."""
+    below = case.arguments.get("mscale_all_dim")
+    if below is not None:
+        words = "matches 0.1 mscale_all_dim ln(factor) + 1, not the quotient with mscale's"
+        yield amplified(case, grown(case, below), words)
+
+
 RAMP_SWAPPED = other_conventions("ramp", "matches the {value} ramp; {claimed} was claimed")
 
+TURNS = {"yarn": ROTATION.turns}
 ERROR_TERMS = three_calls("yarn", frequency_terms, ROTATION.error_terms, BACKWARD.error_terms)
 ARGUMENTS = three_calls("yarn", frequencies_arguments, arguments, arguments)
 SWEEPS: dict[str, Any] = three_calls("yarn", no_sweep, sweep, small_head(sweep))
@@ -423,7 +457,7 @@ INVARIANTS = {
         "relative-scores": ROTATION.relative_scores,
         "scores-of-ones": ROTATION.scores_of_ones,
         "composition": ROTATION.composition,
-        "linearity": ROTATION.linearity,
+        "linearity": linear_in("x", ROTATION.arguments),
         "pair-locality": ROTATION.pair_locality,
         "pass-through": pass_through,
         "layout-permutation": ROTATION.layout_permutation,
@@ -442,6 +476,10 @@ SHARED: Mapping[str, Mistaken] = {
     "end-clamped-to-pairs": recipes(
         "a ramp that ends at the last pair at most",
         lambda asked: replace(asked, last=asked.size // 2 - 1),
+    ),
+    "bounds-rounded-early": recipes(
+        "bounds rounded before they are divided by 2 ln base, not after",
+        lambda asked: replace(asked, rounded_early=asked.ramp == "index"),
     ),
     "extended-length": recipes(
         "turns counted within the extended length",
@@ -471,6 +509,9 @@ DEVIATIONS = {
         "layout-swapped": LAYOUT_SWAPPED,
         "ramp-swapped": RAMP_SWAPPED,
         "attention-ignored": attention_ignored,
+        "attention-on-top": attention_on_top,
+        "attention-in-logarithm": attention_in_logarithm,
+        "mscale-all-dim-alone": mscale_all_dim_alone,
         "temperature-swapped": other_conventions(
             "temperature", "matches temperature {value}; {claimed} was claimed"
         ),

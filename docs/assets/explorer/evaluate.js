@@ -4,6 +4,9 @@ import { axesOf } from "./settings.js";
 /** What is more is slow to compute or to draw, and of no use to look at. */
 const MOST = { numbers: 1_000_000, side: 16_384, num_buckets: 1024 };
 
+/** Axes of calls whose kind has other words for them. */
+const AXES = { relative_table_2d_rows: ["query", "key"] };
+
 /**
  * @typedef {{rows: number[][], rowAxis: string, columnAxis: string, rowNames: string[],
  *   columnNames: string[]}} View
@@ -19,8 +22,8 @@ export function range(from, count) {
  * @param {import("./settings.js").Setting} setting
  */
 export function argumentsOf({ scheme, call, values }) {
-  const { arguments: taken, parameters } = scheme.calls[call];
-  limited(values);
+  const { arguments: taken, parameters, kind } = scheme.calls[call];
+  limited(values, taken, kind);
   const options = {};
   for (const axis of axesOf(scheme, call)) {
     const chosen = scheme.conventions[axis].values.find(
@@ -38,22 +41,39 @@ export function argumentsOf({ scheme, call, values }) {
   const build = {
     positions: () => range(number("from", values), count("rows", values)),
     relative_position: () => range(number("from", values), count("rows", values)),
-    x: () =>
-      Array(count("rows", values)).fill(filled(list("x", values), count("head_dim", values))),
+    x: () => Array(count("rows", values)).fill(filled(list("x", values), channels(values))),
+    "nerf.x": () => between(number("first", values), number("last", values), count("rows", values)),
     table: () => range(0, count("num_buckets", values)).map((bucket) => [bucket]),
+    "clipped_bias.table": () => {
+      const rows = count("rows", values);
+      return range(-Math.floor(rows / 2), rows).map((offset) => [offset]);
+    },
     factors: () => list("factors", values),
+    bias: () => filled(list("bias", values), channels(values)),
+    r1: () => [number("r1", values)],
+    r2: () => [number("r2", values)],
   };
-  const positional = Object.keys(taken).map((name) => build[name]?.() ?? number(name, values));
+  const positional = Object.keys(taken).map((name) => {
+    const make = build[`${call}.${name}`] ?? build[name];
+    return make?.() ?? number(name, values);
+  });
   return { positional, options };
 }
 
+/** Channels of a row of x. */
+const channels = (values) => count("head_dim" in values ? "head_dim" : "dim", values);
+
+/** Points at equal distances, each with one coordinate. */
+const between = (first, last, points) =>
+  range(0, points).map((i) => [first + ((last - first) * i) / Math.max(points - 1, 1)]);
+
 /** Refuse what is too large to be shown, before it is computed. */
-function limited(values) {
+function limited(values, taken, kind) {
   const size = (/** @type {string[]} */ ...names) =>
     names.reduce((product, name) => product * Math.max(Number(values[name] ?? 1), 1), 1);
-  const length = "rotary_dim" in values ? 1 : size("length"); // there it is that of a sequence
-  const down = length * size("rows", "height", "width", "q_len");
-  const across = size("dim", "head_dim", "k_len");
+  const down = size("rows", "height", "width", "q_len", ...("length" in taken ? ["length"] : []));
+  const across =
+    kind === "position-ids" ? down : size("dim", "head_dim", "k_len") + Number(values.encoding_dim ?? 0);
   const heads = size("heads");
   for (const side of [down, across, heads, size("rotary_dim")]) {
     if (side > MOST.side) {
@@ -111,7 +131,8 @@ function filled(numbers, length) {
 export function evaluate(setting, calls) {
   const { positional, options } = argumentsOf(setting);
   const result = calls[setting.call](...positional, options);
-  const { kind, axes, arguments: taken } = setting.scheme.calls[setting.call];
+  const { kind, axes: usual, arguments: taken } = setting.scheme.calls[setting.call];
+  const axes = AXES[setting.call] ?? usual;
   const [columnAxis] = axes.slice(-1);
   if (kind === "bias") {
     const head = "heads" in taken ? number("head", setting.values) : 0;
@@ -124,7 +145,8 @@ export function evaluate(setting, calls) {
     const names = kind === "bucket" ? positional[0].map(String) : undefined;
     return named([result], "", columnAxis, [""], names);
   }
-  return named(result, axes[0], columnAxis, rowNames(kind, positional));
+  const rows = kind === "mask" ? result.map((row) => row.map(Number)) : result;
+  return named(rows, axes[0], columnAxis, rowNames(kind, positional));
 }
 
 function named(rows, rowAxis, columnAxis, names, columns) {
@@ -143,6 +165,9 @@ function rowNames(kind, positional) {
     return range(0, height * width).map(
       (cell) => `${cell} (row ${Math.floor(cell / width)}, column ${cell % width})`,
     );
+  }
+  if (kind === "layer") {
+    return positional[0].map(([point]) => String(Number(point.toPrecision(4))));
   }
   const positions = positional.find(
     (argument, index) => Array.isArray(argument) && (index > 0 || !Array.isArray(argument[0])),

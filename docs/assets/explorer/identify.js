@@ -2,7 +2,7 @@
  * What pasted numbers are: which call of which scheme gives them. As `posenc identify` does it, but
  * for numbers as they are printed, and for rows of any position.
  */
-import { SEARCHES, SHIFTED } from "./searches.js";
+import { MISTAKES, SEARCHES } from "./searches.js";
 
 /** Numbers may have been computed in float32. */
 const ROUNDOFF = 2 ** -24;
@@ -21,15 +21,19 @@ const WAVES = ["sinusoidal", "timestep", "sincos_2d"];
  * @param {import("./paste.js").Pasted} pasted
  * @param {any[]} schemes
  * @param {Record<string, Function>} calls
+ * @param {{near?: boolean}} [wanted] whether mistakes and what is nearest are looked for, too
  * @returns {{matches: Found[], nearest: Found | null}} the best first; nearest if there is no match
  */
-export function identify(pasted, schemes, calls) {
+export function identify(pasted, schemes, calls, { near = true } = {}) {
   const context = { ...pasted, calls, seen: new Map() };
-  for (const mistake of [null, ...Object.keys(SHIFTED)]) {
+  for (const mistake of near ? [null, ...MISTAKES] : [null]) {
     const matches = [...found({ ...context, mistake, near: false }, schemes)];
     if (matches.length) {
       return { matches: simplest(matches), nearest: null };
     }
+  }
+  if (!near) {
+    return { matches: [], nearest: null };
   }
   const all = [...found({ ...context, mistake: null, near: true }, schemes)];
   const nearest = all.reduce((a, b) => (a && a.residual <= b.residual ? a : b), null);
@@ -72,7 +76,7 @@ function compared({ place, result }, { rows, units, scheme, call, near }) {
       const scale = wave ? 1 : Math.abs(expected[i][j]);
       const lost = scale * ROUNDOFF * (rounding + angle * (wave ? place + i : LOGARITHM));
       // A whole unit: some cut numbers off instead of rounding them, as 0.8414 for sin 1.
-      if (!near && !(apart <= 1.0001 * units[i][j] + lost)) {
+      if (!near && apart && !(apart <= 1.0001 * units[i][j] + lost)) {
         return null;
       }
       worst = Math.max(worst, apart);

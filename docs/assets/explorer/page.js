@@ -4,10 +4,8 @@ import { brief, element } from "./elements.js";
 import { difference, evaluate } from "./evaluate.js";
 import { fillForm } from "./form.js";
 import { check } from "./goldens.js";
-import { identify } from "./identify.js";
-import { parse } from "./paste.js";
 import * as calls from "./schemes/index.js";
-import { combinationsOf, fromAddress, toAddress } from "./settings.js";
+import { combinationsOf, fromAddress, notUnderstood, toAddress } from "./settings.js";
 
 /** Rows and columns of the table of numbers. */
 const TABLE = { rows: 8, columns: 8 };
@@ -16,9 +14,10 @@ const PREFIX = { a: "", b: "b." };
 const at = (/** @type {string} */ id) =>
   /** @type {any} */ (document.getElementById(`explorer-${id}`));
 
-const answer = await fetch(new URL("schemes.json", import.meta.url));
+const fetched = async (/** @type {string} */ name) =>
+  (await fetch(new URL(name, import.meta.url))).json();
 /** @type {{schemes: any[]}} */
-const { schemes } = await answer.json();
+const { schemes } = await fetched("schemes.json");
 
 /** What the reader looks at; `settings.b` is shown if `comparing`. */
 const state = readAddress();
@@ -26,18 +25,18 @@ const state = readAddress();
 start();
 
 function readAddress() {
-  const address = new URLSearchParams(location.hash.slice(1));
+  // Without "=" it is the anchor of a heading.
+  const address = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
   const whole = (/** @type {string} */ name) =>
     Math.max(Math.trunc(Number(address.get(name))) || 0, 0);
-  return {
-    settings: {
-      a: fromAddress(address, PREFIX.a, schemes, calls),
-      b: fromAddress(address, address.has("b.scheme") ? PREFIX.b : PREFIX.a, schemes, calls),
-    },
-    comparing: address.has("b.scheme"),
-    row: whole("row"),
-    column: whole("column"),
-  };
+  const a = fromAddress(address, PREFIX.a, schemes, calls);
+  const comparing = address.has("b.scheme");
+  const b = fromAddress(address, comparing ? PREFIX.b : PREFIX.a, schemes, calls);
+  const unknown = notUnderstood(address, {
+    [PREFIX.a]: a,
+    ...(comparing && { [PREFIX.b]: b }),
+  });
+  return { settings: { a, b }, comparing, unknown, row: whole("row"), column: whole("column") };
 }
 
 function writeAddress() {
@@ -71,11 +70,11 @@ function start() {
   at("copy").addEventListener("click", copy);
   at("paste").addEventListener("input", tellPasted);
   window.addEventListener("hashchange", () => {
-    if (location.hash.includes("scheme=")) {
-      // otherwise it is the anchor of a heading
+    if (location.hash.includes("=")) {
       Object.assign(state, readAddress());
       fillForms();
       show();
+      tellUnknown();
     }
   });
   new MutationObserver(show).observe(document.body, {
@@ -83,8 +82,10 @@ function start() {
     attributeFilter: ["data-md-color-scheme"],
   });
   show();
+  tellUnknown();
   at("tool").hidden = false;
-  setTimeout(tellGoldens);
+  at("tool").ariaBusy = "false";
+  whenNear(at("goldens"), tellGoldens);
 }
 
 function fillForms() {
@@ -101,6 +102,18 @@ function fillForms() {
 function changed() {
   show();
   writeAddress();
+  tell("unknown", "");
+}
+
+/** What of the address is not shown, so that nobody takes another picture for the linked one. */
+function tellUnknown() {
+  tell(
+    "unknown",
+    state.unknown.length
+      ? `This page does not know what the address says with ${state.unknown.join(", ")}; ` +
+          "what it begins with is shown instead."
+      : "",
+  );
 }
 
 /** Names of the settings that are shown. */
@@ -157,6 +170,15 @@ function show() {
         make(view, within(view)),
       );
     });
+  tell(
+    "selected-value",
+    views
+      .map((view) => {
+        const { row, column } = within(view);
+        return `${placeOf(view, row, column)}: ${brief(view.rows[row][column])}`;
+      })
+      .join("; "),
+  );
   at("maps").replaceChildren(...each((view, selected) => heatMap(view, selected, select)));
   at("tables").replaceChildren(...each(table));
   at("curve").replaceChildren(curveOf(views, within));
@@ -277,50 +299,20 @@ function tellDifference(views) {
   }
 }
 
-function tellPasted() {
+/** What identification needs is fetched when something is pasted. */
+const identification = { needed: null };
+
+async function tellPasted() {
   const text = at("paste").value;
-  const pasted = parse(text);
-  if (!pasted || pasted.rows[0].length < 2) {
-    const asked = text.trim() ? "These are not two numbers or more, in rows of one length." : "";
-    at("found").replaceChildren(asked);
-    return;
+  identification.needed ??= Promise.all([import("./answer.js"), fetched("models.json")]);
+  const [{ answer }, models] = await identification.needed;
+  if (text === at("paste").value) {
+    at("found").replaceChildren(...answer(text, { schemes, models }, calls));
   }
-  const { matches, nearest } = identify(pasted, schemes, calls);
-  const size = `${pasted.rows.length} × ${pasted.rows[0].length} numbers. `;
-  if (matches.length) {
-    const alike = matches.length > 1 ? "These calls all give them:" : "One call gives them:";
-    at("found").replaceChildren(
-      element("p", {}, size + alike),
-      element("ul", {}, ...matches.map((match) => element("li", {}, ...described(match)))),
-    );
-    return;
-  }
-  const off = nearest
-    ? ["The nearest is ", ...described(nearest), "."]
-    : ["No call that is looked at gives rows of this shape."];
-  at("found").replaceChildren(
-    element("p", {}, `${size}Nothing that this page knows gives them. `, ...off),
-  );
 }
 
-/** A match in words, with a link to the page of its scheme. */
-function described({ scheme, call, combination, where, mistake, residual, others }) {
-  const link = element(
-    "a",
-    { href: new URL(`../../schemes/${scheme.id}/`, import.meta.url).href },
-    scheme.title,
-  );
-  return [
-    link,
-    `: ${call}, ${combination}, ${where}`,
-    mistake ? `, but with ${mistake}` : "",
-    `; off by at most ${brief(residual, 2)}`,
-    others ? ` (and ${others} more of other bases, positions or sizes)` : "",
-  ];
-}
-
-function tellGoldens() {
-  const { checked, wrong } = check(schemes, calls);
+async function tellGoldens() {
+  const { checked, wrong } = await check(schemes, calls);
   tell(
     "goldens",
     wrong.length
@@ -329,7 +321,20 @@ function tellGoldens() {
       : `Your browser has just reproduced all ${checked} goldens that the specification has for the ` +
           "calls on this page.",
   );
-  at("tool").ariaBusy = "false";
+}
+
+/** What takes long and stands below waits until a reader comes near. */
+function whenNear(place, act) {
+  const near = new IntersectionObserver(
+    (entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) {
+        near.disconnect();
+        act();
+      }
+    },
+    { rootMargin: "200px" },
+  );
+  near.observe(place);
 }
 
 function tell(id, text) {

@@ -1,23 +1,36 @@
 /** Numbers out of pasted text. */
-
-/** A number that is no part of a word, so that float32 is none; or minus infinity, for masks. */
-const NUMBER = /(?<![\w.])(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|-inf(?:inity)?)(?![\w.])/gi;
+import { range } from "./evaluate.js";
 
 /**
- * @typedef {{rows: number[][], units: number[][]}} Pasted
+ * A number that is no part of a word, so that float32 is none; or minus infinity or a truth value,
+ * for masks.
+ */
+const NUMBER =
+  /(?<![\w.])(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|-inf(?:inity)?|true|false)(?![\w.])/gi;
+
+/** A complex number as Python and PyTorch print it. */
+const COMPLEX =
+  /([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([-+])\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[ij]\b/g;
+
+/**
+ * @typedef {{rows: number[][], units: number[][], complex: boolean}} Pasted
  *   units are those of the last printed place, and so the most that printing can have changed
  */
 
 /**
  * The rows of a text: what innermost brackets hold, or else its lines. Lines of one number each, or
  * of different lengths, make a single row.
- * @param {string} text
+ * @param {string} pasted
  * @returns {Pasted | null} null if there are no numbers, or rows of different lengths
  */
-export function parse(text) {
+export function parse(pasted) {
+  const complex = pasted.search(COMPLEX) >= 0;
+  const parts = (/** @type {string} */ _, re, sign, im) => ` ${re}, ${sign === "-" ? "-" : ""}${im} `;
+  const separate = complex ? pasted.replace(COMPLEX, parts) : pasted;
+  const text = complex ? separate.replace(/\(([^()]*)\)/g, "$1") : separate;
   const bracketed = [...text.matchAll(/[[({]([^[\](){}]*)[\])}]/g)].map((match) => match[1]);
   const pieces = (bracketed.length ? bracketed : text.split("\n"))
-    .map((piece) => piece.match(NUMBER) ?? [])
+    .map((piece) => (piece.match(NUMBER) ?? []).map(digits))
     .filter((numbers) => numbers.length);
   if (!pieces.length) {
     return null;
@@ -27,21 +40,46 @@ export function parse(text) {
   if (!even && bracketed.length) {
     return null;
   }
-  const printed = even && width > 1 ? pieces : [pieces.flat()];
+  const rows = even && width > 1 ? pieces : [pieces.flat()];
+  const printed = width === 2 ? joined(text, rows) : rows;
   // Printers drop zeros at the end: 0.5 among numbers of eight decimals has eight, too.
   const most = Math.max(...printed.flat().filter(isPlain).map(decimals), 0);
-  const unit = most === 0 ? 0 : 10 ** -most; // whole numbers are exact
+  const longest = Math.max(...printed.flat().map(significant), 0);
+  // Whole numbers are exact. Others are printed with so many decimals, or with so many digits.
+  const unit = (/** @type {string} */ text) =>
+    most === 0 ? 0 : Math.max(10 ** -most, 10 ** (1 + magnitude(value(text)) - longest));
   return {
+    complex,
     rows: printed.map((row) => row.map(value)),
-    units: printed.map((row) => row.map((each) => (isPlain(each) ? unit : ownUnit(each)))),
+    units: printed.map((row) => row.map((each) => (isPlain(each) ? unit(each) : ownUnit(each)))),
   };
+}
+
+/** Pairs of numbers that are the last axis of three: a row for each of the first. */
+function joined(text, rows) {
+  const groups = text.split(/\][\s,]*\]/).length - 1;
+  const size = rows.length / groups;
+  return groups > 1 && Number.isInteger(size) && size > 1
+    ? range(0, groups).map((group) => rows.slice(group * size, (group + 1) * size).flat())
+    : rows;
 }
 
 const ownUnit = (/** @type {string} */ text) =>
   10 ** (Number(text.split(/e/i)[1]) - decimals(text));
+
+const significant = (/** @type {string} */ text) =>
+  text.replace(/e.*|[-+.]/gi, "").replace(/^0+/, "").length;
+
+/** The place of the first digit; of 0 so far behind that it does not count. */
+const magnitude = (/** @type {number} */ number) =>
+  number ? Math.floor(Math.log10(Math.abs(number))) : -99;
 
 const isPlain = (/** @type {string} */ text) => !/e/i.test(text);
 
 const decimals = (/** @type {string} */ text) => /\.(\d*)/.exec(text)?.[1].length ?? 0;
 
 const value = (/** @type {string} */ text) => (/inf/i.test(text) ? -Infinity : Number(text));
+
+/** Truth values as numbers. */
+const digits = (/** @type {string} */ text) =>
+  text.replace(/^true$/i, "1").replace(/^false$/i, "0");

@@ -7,6 +7,11 @@ const POSITIONS = 131_072;
 const NEAR_POSITIONS = 128;
 /** More positions than this fit only where numbers say too little. */
 const MOST = 300;
+/** Numbers beyond which fewer positions are looked at, so that nobody waits, but so many at least. */
+const LONG = 512;
+const LEAST = 24;
+/** Channels of a cell beyond which nobody has one. */
+const WIDEST = 2048;
 /** Side of the grid in which a single cell is looked for. */
 const GRID = 32;
 /** Numbers of heads that a bias may belong to: powers of two first, as they share slopes. */
@@ -28,6 +33,12 @@ export const SHIFTED = {
   "angles of the opposite sign": (/** @type {number} */ place) => -place,
 };
 
+const INVERTED = "true and false exchanged";
+const BACKWARDS = "the heads in the opposite order";
+
+/** Mistakes that are looked for where no call gives the numbers as they are. */
+export const MISTAKES = [...Object.keys(SHIFTED), INVERTED, BACKWARDS];
+
 /** @type {Record<string, (context: Context) => Iterable<Candidate>>} */
 export const SEARCHES = {
   sinusoidal: (context) => waves(context, "base"),
@@ -36,9 +47,14 @@ export const SEARCHES = {
   integer: straight(integers),
   normalized: straight(lengths),
   binary: straight(digits),
-  alibi_slopes: straight(slopes),
+  alibi_slopes: slopes,
   alibi_bias: straight(biases),
-  t5_bucket: straight(buckets),
+  t5_bucket: straight((context) => buckets(context, "max_distance", -1)),
+  deberta_bucket: straight((context) => buckets(context, "max_relative_positions", 1)),
+  relative_table_2d_rows: straight(rowsOfTables),
+  causal_mask: (context) => masks(context, ""),
+  sliding_window: (context) => masks(context, "window"),
+  chunked_mask: (context) => masks(context, "chunk_size"),
   position_interpolation_frequencies: straight(frequencies),
   ntk_aware_frequencies: straight(frequencies),
   dynamic_ntk_frequencies: straight(frequencies),
@@ -97,10 +113,11 @@ function atToken(token, count, first) {
  * @param {Context} context
  */
 function places({ rows, units, conventions, mistake, near, seen }) {
-  if (near) {
-    return range(0, NEAR_POSITIONS);
-  }
   const dim = rows[0].length;
+  const share = Math.min(LONG / (rows.length * dim), 1);
+  if (near) {
+    return range(0, Math.ceil(share * share * NEAR_POSITIONS));
+  }
   const { scale = "1", layout, order } = conventions;
   const factor = typeof scale === "string" ? SCALES[scale](dim) : 1;
   const arranged = layout ?? order;
@@ -120,7 +137,13 @@ function places({ rows, units, conventions, mistake, near, seen }) {
           1.0001 * units[0][channel] + lost,
       );
     };
-    seen.set(name, range(0, POSITIONS).filter(fits).slice(0, MOST));
+    const found = [];
+    for (let place = 0; place < POSITIONS && found.length < Math.max(share * MOST, LEAST); place++) {
+      if (fits(place)) {
+        found.push(place);
+      }
+    }
+    seen.set(name, found);
   }
   return seen.get(name);
 }
@@ -142,6 +165,7 @@ function* grids({ rows, calls, scheme, call, conventions, near }) {
       }
     } else if (
       conventions.coordinates === "index" &&
+      dim <= WIDEST &&
       (dim > 4 || conventions.denominator === "d/4")
     ) {
       const grid = make(GRID, GRID);
@@ -179,17 +203,52 @@ function* digits({ rows, calls, call, conventions }) {
 }
 
 /** A slope for each head. */
-function* slopes({ rows, calls, call, conventions }) {
+function* slopes({ rows, calls, call, conventions, mistake }) {
   const heads = rows[0].length;
-  if (rows.length === 1) {
-    yield candidate(`heads ${heads}`, () => [calls[call](heads, conventions)]);
+  if (rows.length === 1 && (mistake === null || mistake === BACKWARDS)) {
+    yield candidate(`heads ${heads}`, () => {
+      const found = calls[call](heads, conventions);
+      return [mistake ? found.reverse() : found];
+    });
+  }
+}
+
+/** Which keys each query may attend to, as truth values, ones and zeros, or what is added. */
+function* masks({ rows, calls, call, conventions, mistake, near }, size) {
+  if (near || new Set(rows[0]).size > 2) {
+    return;
+  }
+  const values = [...new Set(rows.flat())].sort((a, b) => a - b);
+  const [hidden, allowed] = values;
+  const added = allowed === 0 && hidden <= -1e4;
+  const stored = hidden === 0 && allowed === 1;
+  if (values.length !== 2 || !(added || stored) || (mistake && mistake !== INVERTED)) {
+    return;
+  }
+  const [q_len, k_len] = [rows.length, rows[0].length];
+  const [open, shut] = mistake ? [hidden, allowed] : [allowed, hidden];
+  const seen = rows.map((row) => row.filter((value) => value === open).length);
+  const most = Math.max(...seen);
+  if (size && seen[q_len - 1] === k_len) {
+    return; // the last query sees everything: nothing is cut off
+  }
+  const sizes = size ? new Set([most, most - 1, 2 * (seen[q_len - 1] - 1)]) : [null];
+  for (const n of sizes) {
+    const given = n === null ? [] : [n];
+    const where = [`q_len ${q_len}`, `k_len ${k_len}`, ...(n === null ? [] : [`${size} ${n}`])];
+    yield candidate(where.join(", "), () =>
+      calls[call](q_len, k_len, ...given, conventions).map((row) =>
+        row.map((each) => (each ? open : shut)),
+      ),
+    );
   }
 }
 
 /** The bias of one head, or some last rows of it. */
-function* biases({ rows, calls, call, conventions }) {
+function* biases({ rows, units, calls, call, conventions, near }) {
   const [q_len, k_len] = [rows.length, rows[0].length];
-  if (q_len > k_len || k_len < 3) {
+  const finite = new Set(rows[q_len - 1].filter(Number.isFinite));
+  if (q_len > k_len || k_len < 3 || finite.size < 2 || (near && q_len * k_len > LONG)) {
     return;
   }
   // One head of slope 1, times each slope there is: biases of many heads would be large.
@@ -197,6 +256,11 @@ function* biases({ rows, calls, call, conventions }) {
   const unit = calls.alibi_slopes(1, conventions)[0];
   for (const heads of HEADS) {
     for (const [head, slope] of calls.alibi_slopes(heads, conventions).entries()) {
+      const first = (plain[0][0] / unit) * slope;
+      const apart = Math.abs(first - rows[0][0]);
+      if (!near && apart > 1.0001 * units[0][0] + 2 ** -16 * Math.abs(first)) {
+        continue;
+      }
       yield candidate(`head ${head} of ${heads}, q_len ${q_len}, k_len ${k_len}`, () =>
         plain.map((row) => row.map((value) => (value / unit) * slope)),
       );
@@ -204,26 +268,39 @@ function* biases({ rows, calls, call, conventions }) {
   }
 }
 
-/** Buckets of distances that follow one another; a few different ones, or they say nothing. */
-function* buckets({ rows, calls, scheme, call, combination, conventions }) {
-  if (rows.length > 1 || new Set(rows[0]).size < 3 || !rows[0].every(Number.isInteger)) {
-    return;
+/** Buckets of distances that follow one another, in a row or for queries and keys. */
+function* buckets({ rows, calls, scheme, call, combination, conventions }, longest, sign) {
+  if (new Set(rows.flat()).size < 3 || !rows.flat().every(Number.isInteger)) {
+    return; // a few different ones, or they say nothing
   }
-  for (const { num_buckets, max_distance } of settings(
-    scheme,
-    call,
-    combination,
-    "relative_position",
-  )) {
-    const options = { ...conventions, num_buckets, max_distance };
-    const all = calls[call](range(-DISTANCES, 2 * DISTANCES), options);
-    for (const start of range(0, 2 * DISTANCES - rows[0].length)) {
-      yield candidate(
-        `relative_position from ${start - DISTANCES}, num_buckets ${num_buckets}, ` +
-          `max_distance ${max_distance}`,
-        () => [all.slice(start, start + rows[0].length)],
+  const [q_len, k_len] = [rows.length, rows[0].length];
+  for (const given of settings(scheme, call, combination, "relative_position")) {
+    const words = `num_buckets ${given.num_buckets}, ${longest} ${given[longest]}`;
+    const options = { ...conventions, ...given };
+    if (q_len > 1) {
+      const distances = rows.map((_, i) => range(0, k_len).map((j) => sign * (k_len - q_len + i - j)));
+      yield candidate(`q_len ${q_len}, k_len ${k_len}, ${words}`, () =>
+        calls[call](distances, options),
       );
+      continue;
     }
+    const all = calls[call](range(-DISTANCES, 2 * DISTANCES), options);
+    for (const start of range(0, 2 * DISTANCES - k_len)) {
+      yield candidate(`relative_position from ${start - DISTANCES}, ${words}`, () => [
+        all.slice(start, start + k_len),
+      ]);
+    }
+  }
+}
+
+/** Rows of a table of offsets, for the patches of a window, with or without a class token. */
+function* rowsOfTables({ rows, calls, call, conventions }) {
+  const patches = rows.length - (conventions.class_token === "first" ? 1 : 0);
+  for (const height of range(1, patches).filter((each) => patches % each === 0)) {
+    const width = patches / height;
+    yield candidate(`height ${height}, width ${width}`, () =>
+      calls[call](height, width, conventions),
+    );
   }
 }
 

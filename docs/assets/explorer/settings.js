@@ -22,15 +22,38 @@ const INITIAL = {
   "t5_bucket.rows": 301,
   "t5_bias.num_buckets": 32,
   "dynamic_ntk_frequencies.length": 16384,
+  "deberta_bucket.from": -600,
+  "deberta_bucket.rows": 1201,
+  "clipped_bias.rows": 17,
+  "concatenation.dim": 16,
+  encoding_dim: 48,
+  "embedding_sum.x": "0.1 -0.1",
+  "query_temperature.length": 8,
+  "query_log_scale.length": 8,
+  "relative_table_2d_rows.height": 5,
+  "relative_table_2d_rows.width": 5,
+  num_frequencies: 6,
+  window: 8,
+  dilation: 2,
+  chunk_size: 8,
+  block_size: 4,
+  summary: 1,
+  stride: 6,
 };
 
 /** Parameters that follow from other fields. */
-const DERIVED = ["longrope_frequencies.pairs", "t5_bias.heads"];
+const DERIVED = [
+  "longrope_frequencies.pairs",
+  "t5_bias.heads",
+  "clipped_bias.heads",
+  "kerple_bias.heads",
+  "nerf.coords",
+];
 
 const FROM = { name: "from", kind: "real", description: "The first of the rows shown." };
 const ROWS = { name: "rows", kind: "whole", description: "How many rows, one apart." };
 
-/** Fields that make up arguments which are lists. */
+/** Fields that make up arguments which are lists, by name or by call and name. */
 const LISTS = {
   positions: [FROM, ROWS],
   relative_position: [FROM, ROWS],
@@ -43,7 +66,22 @@ const LISTS = {
         "The row that is turned, the same at each position; numbers are repeated to fill it.",
     },
   ],
+  "nerf.x": [
+    { name: "first", kind: "real", initial: -1, description: "The first of the points shown." },
+    { name: "last", kind: "real", initial: 1, description: "The last of the points shown." },
+    { ...ROWS, description: "How many points, at equal distances." },
+  ],
   table: [], // row b holds b: what is shown is the bucket of each pair
+  r1: [{ name: "r1", kind: "real", initial: 1, description: "A learned number above 0." }],
+  r2: [{ name: "r2", kind: "real", initial: 0.5, description: "A learned number above 0." }],
+  bias: [
+    {
+      name: "bias",
+      kind: "list",
+      initial: "0",
+      description: "Learned phases of the channels; numbers are repeated to be enough.",
+    },
+  ],
   factors: [
     {
       name: "factors",
@@ -84,7 +122,7 @@ export function axesOf(scheme, call) {
 export function fieldsOf(scheme, call) {
   const { kind, arguments: taken, parameters } = scheme.calls[call];
   const conventions = axesOf(scheme, call).map((axis) => conventionField(scheme, axis));
-  const lists = Object.keys(taken).flatMap((name) => LISTS[name] ?? []);
+  const lists = Object.keys(taken).flatMap((name) => listed(call, name) ?? []);
   const numbers = Object.entries(parameters)
     .filter(([name]) => !DERIVED.includes(`${call}.${name}`))
     .map(([name, { type, description, optional, initial }]) => ({
@@ -109,6 +147,9 @@ export function fieldsOf(scheme, call) {
     initial: String(initialOf(call, field)),
   }));
 }
+
+const listed = (/** @type {string} */ call, /** @type {string} */ name) =>
+  LISTS[`${call}.${name}`] ?? LISTS[name];
 
 function initialOf(call, { name, initial }) {
   return initial === "" ? "" : (INITIAL[`${call}.${name}`] ?? INITIAL[name] ?? initial);
@@ -174,6 +215,29 @@ export function combinationsOf({ scheme, call, values }) {
 export function toAddress({ scheme, call, values }, prefix) {
   const named = Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value]);
   return [[`${prefix}scheme`, scheme.id], [`${prefix}call`, call], ...named];
+}
+
+/**
+ * Parts of an address that this page does not understand, as name=value.
+ * @param {URLSearchParams} address
+ * @param {Record<string, Setting>} settings what was made of the address, by prefix
+ */
+export function notUnderstood(address, settings) {
+  const understood = (/** @type {string} */ whole, /** @type {string} */ value) => {
+    const prefix = Object.keys(settings).find((each) => each && whole.startsWith(each)) ?? "";
+    const name = whole.slice(prefix.length);
+    const { scheme, call } = settings[prefix];
+    if (!prefix && (name === "row" || name === "column")) {
+      return /^\d+$/.test(value);
+    }
+    const known = { scheme: scheme.id, call };
+    const field = fieldsOf(scheme, call).find((each) => each.name === name);
+    const choices = field?.choices?.map((choice) => String(choice.value));
+    return name in known ? known[name] === value : field && (choices?.includes(value) ?? true);
+  };
+  return [...address]
+    .filter(([name, value]) => !understood(name, value))
+    .map(([name, value]) => `${name}=${value}`);
 }
 
 /**

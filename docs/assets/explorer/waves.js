@@ -11,6 +11,12 @@ export function progression(base, step, count) {
   return Array.from({ length: count }, (_, t) => base ** (-t * step));
 }
 
+/** Channels (first, second) of pair t of r rotated ones. */
+export const PAIR = {
+  interleaved: (/** @type {number} */ t) => [2 * t, 2 * t + 1],
+  half: (/** @type {number} */ t, /** @type {number} */ r) => [t, t + r / 2],
+};
+
 /** The sinusoid's factor on every value, for d channels. */
 export const SCALES = {
   1: () => 1,

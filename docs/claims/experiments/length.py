@@ -44,6 +44,7 @@ def settings() -> tuple[str, ...]:
         f"batches of {found['batch']} sequences of length {found['trained_length']}",
         f"learning rate {found['learning_rate']}",
         f"{found['warmup']} steps",
+        f"gradients clipped to norm {found['clipped_norm']:.0f}",
         f"{found['tested_sequences']} sequences of length {found['tested_length']}",
     )
 
@@ -108,9 +109,12 @@ def rescaling() -> tuple[str, ...]:
 
 
 def interpolation_breaks() -> tuple[str, ...]:
-    """Within the trained length position interpolation lowers every model that it is tried on."""
+    """No model keeps half of what it could, and the second task is guessed, by its interval."""
     for task in ("recall", "back"):
         assert max(_all_seeds(task, "position-interpolation", "alone")) < 0.5
+        assert min(_all_seeds(task, "rope", "alone")) > 0.9
+    spread = length.schemes("back")["position-interpolation"]["accuracy"]["alone"]
+    assert abs(spread["mean"] - 1 / length.measured()["settings"]["symbols"]) < spread["half"]
     return tuple(_interval(task, "position-interpolation", "alone") for task in ("recall", "back"))
 
 
@@ -132,6 +136,8 @@ def kept_frequencies() -> tuple[str, ...]:
     rope = 10000.0 ** (-np.arange(8) / 8)
     yarn = posenc.yarn_frequencies(16, factor=2.0, original_max_position_embeddings=100) / rope
     assert np.allclose(yarn[3:], 0.5)
+    slow = 100 * rope < 2 * np.pi
+    assert (200 * (yarn * rope)[slow] <= 100 * rope[slow] * (1 + 1e-12)).all()
     ntk = posenc.ntk_aware_frequencies(16, factor=2.0) / rope
     dynamic = rope / posenc.dynamic_ntk_frequencies(
         16, factor=2.0, original_max_position_embeddings=100, length=200

@@ -3,6 +3,23 @@ import numpy as np
 import posenc
 
 
+def counted_again() -> str:
+    """Keys listed once more for each random block have that many times the weight more."""
+    random = np.random.default_rng(0)
+    q, k, v = random.normal(size=(3, 1, 28, 4))
+    row, random_blocks = 13, 3
+    seen = np.flatnonzero(posenc.bigbird_mask(28, 28, 4)[row])
+    listed = np.concatenate([seen, *[np.arange(4)] * random_blocks])
+    again = posenc.attention(q[:, row : row + 1], k[:, listed], v[:, listed])
+    bias = np.zeros((1, 1, len(seen)))
+    bias[..., seen < 4] = np.log(1 + random_blocks)
+    weighed = posenc.attention_with_bias(q[:, row : row + 1], k[:, seen], v[:, seen], bias)
+    once = posenc.attention(q[:, row : row + 1], k[:, seen], v[:, seen])
+    assert np.allclose(again, weighed, rtol=1e-12)
+    assert np.abs(again - once).max() > 0.01
+    return {4: "four"}[1 + random_blocks] + " times the weight"
+
+
 def two_steps() -> None:
     """The first row and column are full, and the boolean square is full, for several sizes."""
     for n in (1, 7, 30, 45):

@@ -110,3 +110,20 @@ def border_rows() -> tuple[str, str]:
     assert differ[start - 1] == start - 1
     assert differ[-1] == n - 1
     return f"first {start} rows", f"last {end}."
+
+
+def folded() -> str:
+    """Rows in which weights and bias that have the norm in them give something else."""
+    n, dim, taps = 300, 2, 128
+    x, w = RANDOM.standard_normal((n, dim)), RANDOM.standard_normal((dim, dim, taps)) / 30
+    b, mean, gain, shift = RANDOM.standard_normal((4, dim))
+    variance = RANDOM.uniform(0.5, 2, dim)
+    right = posenc.conv_hubert(x, w, b, mean, variance, gain, shift, groups=1)
+    ratio = gain / np.sqrt(variance + 1e-5)
+    weights, bias = w * ratio[:, None], b + (w.sum(axis=-1) @ (shift - mean * ratio))
+    plain = (np.zeros(dim), np.full(dim, 1 - 1e-5), np.ones(dim), np.zeros(dim))
+    other = posenc.conv_hubert(x, weights, bias, *plain, groups=1)
+    rows = np.flatnonzero(np.abs(other - right).max(axis=-1) > 1e-9)
+    start, end = (rows < n // 2).sum(), (rows >= n // 2).sum()
+    assert set(rows) == {*range(start), *range(n - end, n)}
+    return f"in {start} rows at the start and {end} at the end"

@@ -76,6 +76,8 @@ def row_zero() -> tuple[str, str]:
     growing, clamped = (posenc.deberta_bucket(far, far=rule) for rule in ("growing", "clamped"))
     assert growing.max() == -256
     assert set(clamped.tolist()) == {-255}
+    behind = [posenc.deberta_bucket(-far, far=rule) for rule in ("growing", "clamped")]
+    assert all((np.clip(each + 256, 0, 511) == 511).all() for each in behind)
     every = posenc.deberta_bucket(np.arange(-3000, 3000))
     rows = np.clip(every + 256, 0, 511)
     assert rows.min() == 1

@@ -24,6 +24,19 @@ def no_jump() -> None:
     assert math.isclose(_stretch(2049), 1 + 4 / 2048, rel_tol=1e-12)
 
 
+def doubling() -> None:
+    """Qwen's stretch at every length up to 9 L is posenc's with factor 2 at the rounded length."""
+    trained = 64
+    plain = posenc.position_interpolation_frequencies(128, factor=1)
+    for length in range(1, 9 * trained):
+        alpha = max(2 ** math.ceil(math.log2(length / trained) + 1) - 1, 1)
+        rounded = trained * 2 ** max(0, math.ceil(math.log2(length / trained)))
+        found = posenc.dynamic_ntk_frequencies(
+            128, factor=2, original_max_position_embeddings=trained, length=rounded
+        )
+        assert math.isclose(plain[-1] / found[-1], alpha, rel_tol=1e-9)
+
+
 def two_stretches() -> str:
     """At four times L posenc's stretch is 13; with the factor 1 it is the paper's l/L."""
     found = _stretch(4 * 2048)

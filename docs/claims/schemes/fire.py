@@ -53,5 +53,5 @@ def limits_of_c() -> None:
     c, x, end = sympy.symbols("c x L", positive=True)
     part = sympy.log(c * x + 1) / sympy.log(c * end + 1)
     assert sympy.limit(part, c, 0) == x / end
-    assert sympy.limit(part.subs({x: 3, end: 7}), c, sympy.oo) == 1
+    assert sympy.limit(part, c, sympy.oo) == 1
     assert part.subs(x, 0) == 0

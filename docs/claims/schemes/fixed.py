@@ -11,6 +11,9 @@ def c_columns() -> None:
         for summary in range(1, size + 1):
             columns = posenc.fixed_mask(4 * size, 4 * size, size, summary, part="columns")
             assert columns[-1, size : 2 * size].sum() == summary
+            from_1_to_l = {j % size or size for j in range(size)}
+            wider = from_1_to_l & set(range(size - summary, size + 1))
+            assert len(wider) == min(summary + 1, size)
 
 
 def empty_rows() -> None:

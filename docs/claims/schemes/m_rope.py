@@ -20,9 +20,35 @@ def _axes(sections: list[int], allocation: str) -> str:
 
 
 def allocations() -> None:
-    """The letters of all 64 pairs, from posenc's turned vectors, in both allocations."""
+    """The letters of all 64 pairs, from posenc's turned vectors, in two allocations."""
     assert _axes([16, 24, 24], "contiguous") == 16 * "T" + 24 * "H" + 24 * "W"
     assert _axes([24, 20, 20], "interleaved") == 20 * "THW" + "TTTT"
+
+
+def alternating() -> None:
+    """The letters of all 64 pairs of ERNIE 4.5 VL; text is turned as by rope."""
+    assert _axes([20, 22, 22], "alternating") == 22 * "HW" + 20 * "T"
+    x, here = np.ones((3, 128)), np.array([1, 70, 4000])
+    text = np.stack([here] * 3)
+    turned = posenc.m_rope(
+        x, text, [20, 22, 22], base=5e5, layout="interleaved", allocation="alternating"
+    )
+    assert np.allclose(turned, posenc.rope(x, here, base=5e5), atol=1e-12)
+
+
+def spaced() -> tuple[str, str]:
+    """Times of four frames of one token that follow three words, with seconds and without."""
+    segments = [[3, 0, 0], [4, 2, 2]]
+    seconds = {"tokens_per_second": 2, "second_per_grid": 1}
+    with_seconds, without = (
+        posenc.m_rope_position_ids(segments, merge_size=2, next_position="spatial", **given)[0, 3:]
+        for given in (seconds, {})
+    )
+    quick = posenc.m_rope_position_ids(
+        segments, merge_size=2, tokens_per_second=2, second_per_grid=0.25
+    )
+    assert quick[0, 3:].tolist() == [3, 3, 4, 4]
+    return ", ".join(map(str, with_seconds)), ", ".join(map(str, without))
 
 
 def _ids(rule: str) -> npt.NDArray[np.int64]:
@@ -45,3 +71,4 @@ def apart() -> None:
         video, words = ids[:, 2:-3], ids[:, -3:]
         found = [not set(words[axis]) & set(video[axis]) for axis in range(3)]
         assert found == axes_apart
+        assert len(np.unique(ids, axis=1).T) == ids.shape[1]

@@ -43,6 +43,16 @@ def affected() -> tuple[str, ...]:
     )
 
 
+def stretched() -> str:
+    """All channels at 8,192 with factor 8 against those at a position without one."""
+    x = np.random.default_rng(0).standard_normal((1, 512))
+    place = 8192 // 8
+    found = posenc.p_rope(x, [8192], base=1e6, layout="half", proportion=0.25, factor=8)
+    trained = posenc.p_rope(x, [place], base=1e6, layout="half", proportion=0.25)
+    assert np.allclose(found, trained, atol=1e-12)
+    return f"position {place:,}"
+
+
 def exact_shares() -> None:
     """Fractions of the float64 numbers, and of their products with all dimensions up to 1,024."""
     assert Fraction(0.75) == Fraction(3, 4)

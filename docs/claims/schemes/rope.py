@@ -50,3 +50,32 @@ def one_sign() -> None:
     key = (k1 - sympy.I * k2) * sympy.exp(sympy.I * (n - c) * w)
     assert sympy.simplify(sympy.diff(query * key, c)) == 0
     assert sympy.simplify(sympy.diff(query * key, m)) != 0
+
+
+def _off_by(frequencies: np.ndarray[tuple[int], np.dtype[np.float32]]) -> tuple[float, float]:
+    """Largest relative and absolute error of frequencies, for base 10000 and 128 channels."""
+    right = 10000.0 ** (-np.arange(64) / 64)
+    wrong = frequencies.astype(np.float64) - right
+    return float(np.abs(wrong / right).max()), float(np.abs(wrong).max())
+
+
+def _power() -> tuple[float, float]:
+    exponents = np.arange(64, dtype=np.float32) / np.float32(64)
+    return _off_by(np.float32(10000) ** -exponents)
+
+
+def _iterated() -> tuple[float, float]:
+    factors = np.full(64, 10000.0 ** (-1 / 64), dtype=np.float32)
+    factors[0] = 1
+    return _off_by(np.multiply.accumulate(factors))
+
+
+def iterated() -> tuple[str, str]:
+    """Relative errors of frequencies that are iterated, and of powers, in float32."""
+    assert _power()[0] <= 1e-7
+    return f"{_iterated()[0]:.1e}".replace("e-0", "e-"), "1e-7"
+
+
+def iterated_horizon() -> tuple[str, str]:
+    """Positions at which the worst angle is off by bfloat16's resolution, 2**-8."""
+    return f"{int(2**-8 / _iterated()[1]):,}", f"{int(2**-8 / _power()[1]):,}"

@@ -1,3 +1,4 @@
+import ml_dtypes
 import numpy as np
 
 import posenc
@@ -31,3 +32,25 @@ def turns() -> tuple[str, str]:
     assert np.allclose(found, 100.0 ** (-np.arange(16) / 16), rtol=1e-12)
     few, more = (int((size * np.array(found) >= 2 * np.pi).sum()) for size in (14, 28))
     return f"turns: {few} pairs within 14", f"and {more} within 28"
+
+
+def neighbours() -> tuple[str, str]:
+    """The turn of the fastest pair from one patch to the next, for each number of patches."""
+    more = []
+    for count in range(2, 40):
+        x = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+        turned = posenc.rope_2d_image(x, count, 1, base=100.0)
+        pair = turned[:, 0] + 1j * turned[:, 2]
+        step = 4 * np.pi / count
+        assert np.allclose(pair[1:] / pair[:-1], np.exp(1j * step), atol=1e-12)
+        more.append((step > 1, count))
+    most = max(count for is_more, count in more if is_more)
+    assert all(is_more == (count <= most) for is_more, count in more)
+    return f"n \\le {most}", f"from {most + 1} on"
+
+
+def periods() -> str:
+    """Angles at coordinate 1 with periods in bfloat16, against those of exact ones."""
+    period = 100.0 ** (np.arange(16) / 16)
+    held = period.astype(ml_dtypes.bfloat16).astype(np.float64)
+    return f"up to {np.abs(2 * np.pi * (1 / held - 1 / period)).max():.3f}"

@@ -36,6 +36,13 @@ def not_round() -> tuple[str, ...]:
     )
 
 
+def middle() -> None:
+    """Angles of pair 0, in turns: the middle of each of n equal parts, up to 1e-6."""
+    table = posenc.sincos_2d(5, 1, 8, first_axis="row", layout="interleaved", coordinates="centred")
+    turns = np.arctan2(table[:, 0], table[:, 1]) / (2 * np.pi) % 1
+    assert np.allclose(turns, (np.arange(5) + 0.5) / 5, atol=1e-6)
+
+
 def almost_a_turn() -> None:
     """The last cell of grids of three sizes is within 1e-5 of a full turn in pair 0, below it."""
     for height, width in ((2, 3), (10, 20), (40, 7)):

@@ -137,3 +137,15 @@ def signs() -> tuple[str, str]:
     frequency = math.asin(posenc.sinusoidal([1], 64)[0, 2])
     assert math.isclose(frequency, 10000 ** (-1 / 32), rel_tol=1e-12)
     return f"= {frequency:.2f}", f"for {math.pi / frequency:.2f} positions"
+
+
+def cancelling() -> tuple[str, str, str]:
+    """Errors of frequencies whose logarithms cancel, and where 2**-8 is lost; by one power too."""
+    right, single = 10000.0 ** (-np.arange(64) / 63), np.float32
+    whole, exponents = single(np.log(10000)), np.arange(64, dtype=single) / single(63)
+    cancelled = np.exp((single(1) - exponents) * whole - whole)
+    worst = float(np.abs(cancelled - right).max())
+    power = single(10000) ** -(np.arange(64, dtype=single) / single(64))
+    plain = float(np.abs(power - 10000.0 ** (-np.arange(64) / 64)).max())
+    lost, kept = (f"{int(2**-8 / error) + 1:,}" for error in (worst, plain))
+    return f"{worst:.1e}".replace("e-0", "e-"), lost, kept

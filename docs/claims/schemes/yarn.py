@@ -22,6 +22,28 @@ def temperatures() -> tuple[str, ...]:
     return ("{:.2f}, {:.2f} and {:.2f}".format(*found),)
 
 
+def dynamic() -> str:
+    """Factor 1 against posenc.rope, and the length of a pair at factor 2."""
+    pair = [[1.0, 0.0, 0.0, 0.0]]
+    length: dict[str, Any] = {"original_max_position_embeddings": 4096}
+    plain = posenc.yarn(pair, [77], factor=max(1, 4000 / 4096), layout="half", **length)
+    assert np.allclose(plain, posenc.rope(pair, [77], layout="half"), atol=1e-12)
+    longer = posenc.yarn(pair, [77], factor=max(1, 8192 / 4096), layout="half", **length)[0]
+    return f"{math.sqrt(longer @ longer):.3f} times"
+
+
+def telechat3() -> str:
+    """Squared lengths by the two weights, from posenc."""
+    squares = []
+    for temperature in ("scaled", "seven-hundredths"):
+        turned = posenc.yarn([[1.0, 0.0]], [5], temperature=temperature, **(MODEL | {"factor": 4}))[
+            0
+        ]
+        squares.append(float(turned @ turned))
+    assert math.isclose(squares[1], (0.07 * math.log(4) + 1) ** 2, rel_tol=1e-12)
+    return f"{100 * (squares[0] / squares[1] - 1):.1f} %"
+
+
 def _row(pair: int) -> tuple[str, ...]:
     """Turns and the paper's frequency by mpmath from the definition; the code's from posenc."""
     with mpmath.workdps(30):
@@ -104,6 +126,9 @@ def furthest() -> tuple[str, ...]:
     grid = np.linspace(1, 32, 31001)
     assert max(float(ratio(turns)) for turns in grid[::10]) <= ratio(place)
     limit = 31 / mpmath.log(32)
+    for turns in (1.5, 3, 20):
+        far = (1 + 1e12 * mpmath.log(turns) / mpmath.log(32)) / (1 + 1e12 * (turns - 1) / 31)
+        assert mpmath.almosteq(far, limit * mpmath.log(turns) / (turns - 1), 1e-9)
     huge = (1 + 1e9 * mpmath.log(1.000001) / mpmath.log(32)) / (1 + 1e9 * mpmath.mpf(0.000001) / 31)
     assert 0.9 * limit < huge < limit
     return f"is {float(ratio(place)):.2f}, at {float(place):.2f}", f"about {float(limit):.2f}"

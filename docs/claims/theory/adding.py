@@ -121,11 +121,14 @@ def four_terms() -> None:
     m = sympy.Matrix(2, 2, sympy.symbols("m:4"))
     x, p, y, q = (sympy.Matrix(sympy.symbols(f"{name}:2")) for name in "xpyq")
 
-    def term(a: sympy.Matrix, b: sympy.Matrix) -> sympy.Expr:
-        return (a.T * m * b)[0]
+    def term(a: sympy.Matrix, b: sympy.Matrix, by: sympy.Matrix = m) -> sympy.Expr:
+        return (a.T * by * b)[0]
 
     terms = term(x, y) + term(x, q) + term(p, y) + term(p, q)
     assert sympy.expand(term(x + p, y + q) - terms) == 0
-    wide = sympy.Matrix(sympy.BlockMatrix([[m, m], [m, m]]))
-    beside = (x.col_join(p).T * wide * y.col_join(q))[0]
-    assert sympy.expand(beside - terms) == 0
+    xx, xp, px, pp = (sympy.Matrix(2, 2, sympy.symbols(f"{n}:4")) for n in ("a", "b", "c", "d"))
+    wide = sympy.Matrix(sympy.BlockMatrix([[xx, xp], [px, pp]]))
+    own = term(x, y, xx) + term(x, q, xp) + term(p, y, px) + term(p, q, pp)
+    assert sympy.expand(term(x.col_join(p), y.col_join(q), wide) - own) == 0
+    alike = own.subs({block[i]: m[i] for block in (xx, xp, px, pp) for i in range(4)})
+    assert sympy.expand(alike - terms) == 0

@@ -7,6 +7,7 @@ import sympy
 
 import posenc
 from posenc_conformance.scheme_file.read import load_all
+from telling_apart import told_apart
 
 
 def integer_lengths() -> tuple[str, str]:
@@ -137,6 +138,35 @@ def wishes_fulfilled() -> tuple[str, str]:
     assert failed == 3
     assert differ == {"offset-only", "unlimited"}
     return "three of five", "on likeness and room"
+
+
+WAYS_OF_ROPE = ("permute-qk", "rope-apply", "rope-kernel")
+"""What is no encoding of its own: weights, tables and kernels for another one."""
+
+
+def all_five() -> None:
+    """Schemes of five families say yes or no to every wish."""
+    for scheme in load_all():
+        families = ("absolute", "rotary", "bias", "relative", "combination")
+        if scheme.family in families and scheme.id not in WAYS_OF_ROPE:
+            assert len(scheme.desiderata) == 5, scheme.id
+
+
+def one_uniqueness() -> None:
+    """One program's verdict on every scheme is what the scheme files say."""
+    for scheme in load_all():
+        if scheme.id in WAYS_OF_ROPE:
+            continue
+        said = {wish.name: wish.holds for wish in scheme.desiderata}
+        assert told_apart(scheme) is said.get("uniqueness"), scheme.id
+
+
+def denied_is_shown() -> None:
+    """Each no to uniqueness or consistency has two calls or an invariant."""
+    for scheme in load_all():
+        for wish in scheme.desiderata:
+            if wish.name in ("uniqueness", "consistency") and not wish.holds:
+                assert wish.witness or wish.invariant, f"{scheme.id}: {wish.name}"
 
 
 def table_size() -> str:

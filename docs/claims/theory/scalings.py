@@ -39,12 +39,20 @@ def _llama3() -> Array:
 
 
 def many_turns() -> tuple[str, ...]:
-    """Turns of the first pair, and the last pair with at least one."""
+    """Turns of the first pair, the last pair with at least one, and those with less than two."""
     turns = _turns()
     assert np.allclose(LENGTH * _theta() / (2 * np.pi), turns, rtol=1e-12)
     last = int(np.flatnonzero(turns >= 1)[-1])
     assert not _slow()[: last + 1].any()
-    return f"Pairs 0 to {last} have", f"first of them {turns[0]:.0f}"
+    hardly = np.flatnonzero((turns >= 1) & (turns < 2))
+    assert (np.diff(hardly) == 1).all()
+    assert hardly[-1] == last
+    return (
+        f"Pairs 0 to {last} have",
+        f"first of them {turns[0]:.0f}",
+        f"pairs {hardly[0]} to {last} less than twice",
+        f"pair {last} hardly once, with {turns[last]:.3f} turns",
+    )
 
 
 def few_turns() -> tuple[str, ...]:
@@ -52,6 +60,8 @@ def few_turns() -> tuple[str, ...]:
     slow = np.flatnonzero(_slow())
     assert len(slow) == 18
     degrees = 360 * _turns()[-1]
+    seen = degrees + min(degrees, FACTOR * degrees - 360)
+    assert round(8 * seen / (FACTOR * degrees)) == 1
     return (
         f"Pairs {slow[0]} to {slow[-1]}, eighteen of them",
         f"gone {degrees:.1f} degrees",
@@ -197,6 +207,14 @@ def no_new_angle() -> None:
         assert (reached <= LENGTH * _theta()[_slow()] * (1 + 1e-12)).all()
     unscaled = FACTOR * LENGTH * _theta()[_slow()]
     assert (unscaled > LENGTH * _theta()[_slow()]).all()
+
+
+def angles_between() -> str:
+    """Of the interpolated angles of pair 63 those that are no multiple of the trained step."""
+    frequency = posenc.position_interpolation_frequencies(DIM, factor=FACTOR)[63]
+    steps = np.arange(FACTOR * LENGTH) * (frequency / _theta()[63])
+    never = ~np.isclose(steps, np.round(steps), rtol=0, atol=1e-9)
+    return f"{100 * never.mean():.2f} %"
 
 
 def full_turns() -> str:

@@ -1,6 +1,7 @@
 import numpy as np
 
 import posenc
+from moving import Axis, Moving, Series, Shown, Slider
 from picture import COLOURS, SEQUENTIAL, Picture, grid, plain
 
 
@@ -47,4 +48,39 @@ def slopes() -> Picture:
         "then jumps back up and falls again, ending higher than it was in the middle.",
         "By the rule of the authors' code the heads after the last power of two start again from "
         "the top. The uniform rule of the paper's text is one straight line.",
+    )
+
+
+def attention() -> Moving:
+    """How a head spreads its attention over keys that are all alike"""
+    keys = 64
+
+    def shown(heads: int, head: int) -> Shown:
+        which = min(head, heads)
+        factors = np.exp(posenc.alibi_bias(heads, 1, keys)[which - 1, 0, ::-1])
+        weights = factors / factors.sum()
+        nearest = int(np.argmax(np.cumsum(weights) >= 0.5)) + 1
+        slope = posenc.alibi_slopes(heads)[which - 1]
+        return Shown(
+            {"weight": [[(d, 0.0), (d, float(each))] for d, each in enumerate(weights)]},
+            f"Head {which} of {heads} loses 1 with every {1 / slope:.1f} tokens. Half of its "
+            f"attention goes to the nearest {nearest} of {keys} keys.",
+        )
+
+    return Moving(
+        module="alibi",
+        sliders=(
+            Slider("head", "head", range(1, 33), 3),
+            Slider("heads", "number of heads", (4, 6, 8, 12, 16, 32), 8),
+        ),
+        x=Axis(-1, 64, "distance from the query back to the key", range(0, 65, 16)),
+        y=Axis(0, 0.6, "share of the attention", (0, 0.2, 0.4, 0.6)),
+        height=220,
+        series=(Series("weight", "weight of a key", 0),),
+        shown=shown,
+        description="Bars over distances 0 to 63 that fall to nothing: the first is at 0.12, that "
+        "at distance 6 half as high, and from distance 40 on none can be seen.",
+        caption="The weights of 64 keys whose logits are equal but for the bias. The first "
+        "heads are steep and see their neighbours, the last is nearly flat and sees "
+        "everything.",
     )

@@ -21,8 +21,8 @@ def counter() -> Picture:
     plots[0][0].set(ylabel="position")
     return Picture(
         figure,
-        "Two maps of 32 rows and 6 columns. In the left one, of zeros and ones, the first column"
-        " changes at every row, the next at every second one, and so on. In the right one "
+        "Two maps of 32 rows and 6 columns. In the first, of zeros and ones, the first column"
+        " changes at every row, the next at every second one, and so on. In the second "
         "columns go up and down in smooth waves, faster in the first columns. Row 23 is framed "
         "in both.",
         "Both count with wheels of different speed. The sinusoid has the base 40 here, so that "

@@ -27,6 +27,6 @@ def map() -> Picture:
         "Two grids of numbers. As defined, the diagonal holds 3, the diagonals above it 4, 5 and "
         "then 6 throughout, those below it 2, 1 and then 0 throughout. Without adding k the "
         "diagonal holds 0, above it stand 1, 2 and 3, and below it 6, 5 and 4.",
-        "Row of the table by query and key. On the right 3 was not added to the offsets; negative "
-        "indices count from the end, and no error is raised.",
+        "Row of the table by query and key. In the second grid 3 was not added to the offsets; "
+        "negative indices count from the end, and no error is raised.",
     )

@@ -20,7 +20,7 @@ def dot_products() -> Picture:
     plots[0][0].set(ylabel="position")
     return Picture(
         figure,
-        "Two square maps. The left one, of the sum, is a tangle of stripes in all directions. "
-        "The right one, of rows side by side, has stripes along the diagonal alone.",
+        "Two square maps. The first, of the sum, is a tangle of stripes in all directions. "
+        "The second, of rows side by side, has stripes along the diagonal alone.",
         "Side by side, likeness is that of the contents plus a function of the distance.",
     )

@@ -21,7 +21,7 @@ def reach() -> Picture:
     plots[0][0].set_ylabel("what is added")
     return Picture(
         figure,
-        "Left, a frame at 20 adds something to the rows 17 to 24, most to row 17. Right, equal "
+        "Two plots. A frame at 20 adds something to the rows 17 to 24, most to row 17. Equal "
         "frames have equal additions from row 4 to row 36; towards both ends they fall.",
         "The kernel has an even number of taps, so a frame acts on three rows before it and four "
         "after it. Equal frames are told apart near the ends only, where zeros stand for frames.",

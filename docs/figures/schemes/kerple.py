@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, grid
+from picture import COLOURS, Picture, columns, grid
 
 
 def curves() -> Picture:
@@ -22,13 +22,13 @@ def curves() -> Picture:
     left.set(xlabel="distance", ylabel="bias", xlim=(0, 120), ylim=(-8, 0.2))
     right.set(xlabel="distance", ylabel="weight before normalising", xscale="log", yscale="log")
     right.set_ylim(1e-6, 1.5)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=columns(2))
     return Picture(
         figure,
-        "Left, biases against distance up to 120. The logarithm and the power one half fall "
-        "quickly and flatten, ALiBi's is a straight line, the square bends downwards. Right, "
+        "First, biases against distance up to 120. The logarithm and the power one half fall "
+        "quickly and flatten, ALiBi's is a straight line, the square bends downwards. Then, "
         "weights on double logarithmic axes up to 1,000: the logarithm is a straight line that "
         "reaches one thousandth, ALiBi's and the square drop out of the picture before.",
-        "On the right both axes are logarithmic, so that a power of the distance is a straight "
+        "Both axes of the weights are logarithmic, so that a power of the distance is a straight "
         "line. Only the logarithmic form is one; ALiBi's weights fall below a millionth.",
     )

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes
+from picture import COLOURS, Picture, axes, legend
 
 
 def _keys(s: np.ndarray, a: float) -> np.ndarray:
@@ -23,7 +23,7 @@ def kernels() -> Picture:
         plot.plot(distances, values, color=colour, label=name)
     plot.axhline(0, linewidth=0.8)
     plot.set(xlabel="distance in old cells", ylabel="weight")
-    plot.legend(loc="upper right")
+    legend(plot, loc="upper right")
     return Picture(
         figure,
         "Three curves that are 1 at distance 0 and 0 at the distances 1 and 2. Between 1 and 2 "

@@ -1,31 +1,42 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes
+from moving import Axis, Moving, Series, Shown, Slider
 
 
-def frequencies() -> Picture:
+def frequencies() -> Moving:
     """Frequencies of 64 pairs without scaling, interpolated and NTK-aware"""
-    figure, plot = axes(height=3.2)
-    pairs = np.arange(64)
-    curves = {
-        "rotary embedding": posenc.position_interpolation_frequencies(128, factor=1),
-        "position interpolation": posenc.position_interpolation_frequencies(128, factor=16),
-        "NTK-aware": posenc.ntk_aware_frequencies(128, factor=16),
-    }
-    for (name, found), colour, style in zip(
-        curves.items(), COLOURS, ("-", "--", "-"), strict=False
-    ):
-        plot.plot(pairs, found, color=colour, linestyle=style, label=name)
-    plot.set_yscale("log")
-    plot.set(xlabel="pair", ylabel="radians per position", xlim=(0, 63))
-    plot.legend()
-    return Picture(
-        figure,
-        "Three falling straight lines over 64 pairs with a logarithmic scale. Rotary embedding "
+
+    def shown(factor: int, base: float) -> Shown:
+        plain = posenc.position_interpolation_frequencies(128, base=base, factor=1)
+        alike = posenc.position_interpolation_frequencies(128, base=base, factor=factor)
+        found = posenc.ntk_aware_frequencies(128, base=base, factor=factor)
+        named = {"plain": plain, "alike": alike, "tilted": found}
+        return Shown(
+            {name: [list(enumerate(np.log10(each).tolist()))] for name, each in named.items()},
+            f"The base becomes {round(base * factor ** (128 / 126)):,}. Pair 0 stays, pair 32 is "
+            f"divided by {plain[32] / found[32]:.2f}, pair 63 by {factor}.",
+        )
+
+    return Moving(
+        module="ntk-aware",
+        sliders=(
+            Slider("factor", "factor", (1, 2, 4, 8, 16, 32, 64), 16),
+            Slider("base", "base", (10000, 100000, 500000, 1000000), 10000),
+        ),
+        x=Axis(0, 63, "pair, from the fastest to the slowest", range(0, 64, 16)),
+        y=Axis(-8, 0.3, "radians per position, as a power of ten", (-8, -6, -4, -2, 0)),
+        height=240,
+        series=(
+            Series("plain", "RoPE", 7),
+            Series("alike", "position interpolation", 1),
+            Series("tilted", "NTK-aware", 0),
+        ),
+        shown=shown,
+        description="Three falling straight lines over 64 pairs with a logarithmic scale. RoPE "
         "goes from 1 to about 0.0001. Position interpolation runs parallel, sixteen times lower. "
-        "NTK-aware scaling begins where rotary embedding does, at 1, and ends where position "
-        "interpolation does.",
-        "Frequencies for 128 channels, base 10,000 and factor 16. A larger base tilts the line; "
-        "interpolation moves it down.",
+        "NTK-aware scaling begins where RoPE does, at 1, and ends where position interpolation "
+        "does.",
+        caption="A head of 128 channels. Interpolation moves the line down; a larger base tilts it "
+        "about its upper end.",
     )

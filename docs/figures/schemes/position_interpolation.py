@@ -1,7 +1,8 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes
+from moving import Axis, Moving, Series, Shown, Slider
+from picture import COLOURS, Picture, axes, legend
 
 
 def between() -> Picture:
@@ -29,7 +30,7 @@ def between() -> Picture:
         places[::16], scores[::16], "o", color=COLOURS[0], markersize=6, label="seen in training"
     )
     plot.set(xlabel="distance as the model knew it", ylabel="score", xticks=range(0, 13, 2))
-    plot.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    legend(plot, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     return Picture(
         figure,
         "A curve of the score against distances from 0 to 12. Large dots stand at whole distances, "
@@ -37,4 +38,50 @@ def between() -> Picture:
         "small dots lie near these lines, a little off where the curve bends.",
         "A random query and key of 128 channels. The points that interpolation adds lie near the "
         "straight lines between points that training has seen.",
+    )
+
+
+def squeezed() -> Moving:
+    """Where the tokens of a text stand on a wave of which training has seen the beginning"""
+    trained = 16
+
+    def shown(tokens: int, factor: int) -> Shown:
+        plain = float(posenc.position_interpolation_frequencies(8, factor=1)[1])
+        slow = float(posenc.position_interpolation_frequencies(8, factor=factor)[1])
+        wave = [(half / 2, float(np.cos(half / 2 * plain))) for half in range(129)]
+        places = [
+            (position * slow / plain, float(np.cos(position * slow))) for position in range(tokens)
+        ]
+        beyond = sum(place > trained - 1 + 1e-9 for place, _ in places)
+        return Shown(
+            {
+                "trained": [wave[: 2 * trained - 1]],
+                "beyond": [wave[2 * trained - 2 :]],
+                "token": [[each] for each in places],
+            },
+            f"{tokens} tokens, {1 / factor:.3f} apart: {beyond} of them stand beyond the last "
+            "place that training has seen.",
+        )
+
+    return Moving(
+        module="position-interpolation",
+        sliders=(
+            Slider("factor", "factor", (1, 2, 3, 4, 5, 6, 8), 1),
+            Slider("tokens", "tokens of the text", range(4, 65, 4), 48),
+        ),
+        x=Axis(0, 64, "position as the model knew it", range(0, 65, 16)),
+        y=Axis(-1.1, 1.1, "cosine of the angle", (-1, 0, 1)),
+        height=200,
+        series=(
+            Series("beyond", "never seen", 7),
+            Series("trained", "seen in training", 1),
+            Series("token", "a token", 0, "dot"),
+        ),
+        shown=shown,
+        description="A cosine over positions 0 to 64, of which the stretch from 0 to 15 is marked "
+        "as seen in training. 48 dots stand on it, one at each whole position up to 47,"
+        " so most of them lie beyond that stretch.",
+        caption="The pair of frequency 0.1, for a model that was trained on 16 tokens. Raise "
+        "the factor until no token stands beyond what training has seen. The price is "
+        "that neighbours move together.",
     )

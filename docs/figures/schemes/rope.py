@@ -3,6 +3,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Arc
 
 import posenc
+from moving import Axis, Moving, Series, Shown, Slider
 from picture import COLOURS, INK, Picture, grid
 
 
@@ -48,4 +49,49 @@ def arrows() -> Picture:
         "One pair of frequency 1. Both arrows are turned by their positions and keep their "
         "lengths. The angle between them grows by the difference of the positions, wherever they "
         "stand.",
+    )
+
+
+def turning() -> Moving:
+    """Four pairs of a query and a key, turned by their positions"""
+    turn = np.linspace(0, 2 * np.pi, 49)
+    middles = [2.4 * pair for pair in range(4)]
+    rims = [[(x + float(np.cos(a)), float(np.sin(a))) for a in turn] for x in middles]
+
+    def hands(row: np.ndarray) -> list[list[tuple[float, float]]]:
+        return [
+            [(x, 0.0), (x + float(row[2 * pair]), float(row[2 * pair + 1]))]
+            for pair, x in enumerate(middles)
+        ]
+
+    def shown(key: int, distance: int, base: float) -> Shown:
+        up = np.tile([1.0, 0.0], (2, 4))
+        q, k = posenc.rope(up, [key + distance, key], base=base)
+        product = f"{q @ k:.3f}".replace("-", "−")
+        return Shown(
+            {"query": hands(q), "key": hands(k)},
+            f"Query at position {key + distance}, key at {key}. Their dot product is {product}, "
+            "wherever the key stands.",
+        )
+
+    return Moving(
+        module="rope",
+        sliders=(
+            Slider("key", "position of the key", range(65), 3),
+            Slider("distance", "distance", range(33), 2),
+            Slider("base", "base", (10, 100, 1000, 10000, 100000, 500000, 1000000), 10000),
+        ),
+        x=Axis(-1.1, 8.3),
+        y=Axis(-1.1, 1.1),
+        height=108,
+        series=(Series("query", "query", 0), Series("key", "key", 1)),
+        shown=shown,
+        background=rims,
+        description="Four circles, one for each pair of 8 channels, with a hand of the query and "
+        "one of the key. In the first circle the hands stand at 5 and at 3 radians. In "
+        "each of the others they have turned by a tenth of that in the circle before, "
+        "and in the last both point to the right.",
+        caption="Pairs 0 to 3 of 8 channels. Move the key: all hands turn, and query and key "
+        "stay as far from each other as before. Only the distance changes the dot "
+        "product.",
     )

@@ -33,6 +33,6 @@ def offsets() -> Picture:
         "brightest in the middle, at offset 0, with 32. The axial one shows a bright cross along "
         "the middle row and the middle column. The mixed one, with four directions, has a bright "
         "spot with faint rays.",
-        "Equal queries and keys of 64 channels. On the right the learned frequencies are set to "
-        "four directions of eight speeds each.",
+        "Equal queries and keys of 64 channels. In the mixed form the learned frequencies "
+        "are set to four directions of eight speeds each.",
     )

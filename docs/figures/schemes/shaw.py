@@ -23,8 +23,8 @@ def rows() -> Picture:
     plots[0][0].set_ylabel("query")
     return Picture(
         figure,
-        "Two maps for 16 equal queries. Left, stripes parallel to the diagonal, and one colour "
-        "each in the two corners beyond distance 6. Right, vertical stripes.",
+        "Two maps for 16 equal queries. In the first, stripes parallel to the diagonal, and one "
+        "colour each in the two corners beyond distance 6. In the second, vertical stripes.",
         "Sixteen equal queries and a table drawn at random. With a row for each pair the score "
         "follows the distance, and is constant in the corners, where it is clipped. Read as a "
         "matrix product it follows the key's position.",

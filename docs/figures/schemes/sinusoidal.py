@@ -2,7 +2,8 @@ import numpy as np
 from matplotlib.patches import Circle
 
 import posenc
-from picture import COLOURS, DIVERGING, INK, Picture, axes, grid
+from moving import Axis, Moving, Series, Shown, Slider
+from picture import COLOURS, DIVERGING, INK, Picture, axes, fine_map, grid
 
 
 def dot_product() -> Picture:
@@ -51,19 +52,17 @@ def clock_hands() -> Picture:
 def heat_map() -> Picture:
     """The encoding of 128 positions with 512 channels"""
     figure, plot = axes(7.4, 3.4)
-    shown = plot.imshow(
-        posenc.sinusoidal(np.arange(128), 512), cmap=DIVERGING, vmin=-1, vmax=1, aspect="auto"
-    )
+    shown = fine_map(plot, posenc.sinusoidal(np.arange(128), 512))
     plot.set(xlabel="channel", ylabel="position")
     figure.colorbar(shown, ax=plot, ticks=[-1, 0, 1])
     return Picture(
         figure,
-        "A map of 128 rows and 512 columns. On the left the colours change from row to row; "
-        "towards the right the waves get longer, until from about channel 250 on the columns "
+        "A map of 128 rows and 512 columns. In the first columns the colours change from row to "
+        "row; farther on the waves get longer, until from about channel 250 on the columns "
         "alternate between two colours, those of 0 and 1, and do not change any more from top to"
         " bottom.",
         "One row for each position, one column for each channel. Sines and cosines take turns; "
-        "where columns are too narrow to be seen apart, their colours mix.",
+        "where columns are too narrow to be seen apart, the picture shows their mean.",
     )
 
 
@@ -72,7 +71,7 @@ def heat_map_small() -> Picture:
     figure, plot = axes(7.4, 3.6)
     shown = plot.imshow(posenc.sinusoidal(np.arange(16), 32), cmap=DIVERGING, vmin=-1, vmax=1)
     plot.set(xlabel="channel", ylabel="position")
-    plot.set_xticks(range(0, 32, 2))
+    plot.set_xticks(range(0, 32, 4))
     plot.set_yticks(range(0, 16, 3))
     figure.colorbar(shown, ax=plot, ticks=[-1, 0, 1], shrink=0.7)
     return Picture(
@@ -131,4 +130,51 @@ def word_on_a_circle() -> Picture:
         "top.",
         "A word with its encoding, in channels 0 and 1: on a circle around the bare word, by 1 "
         "radian further with each position.",
+    )
+
+
+def waves() -> Moving:
+    """The waves of eight channels, and the row of one position"""
+    places = np.arange(129) / 2
+
+    def shown(position: int, base: float) -> Shown:
+        rows = posenc.sinusoidal(places, 8, base=base)
+        (row,) = posenc.sinusoidal([position], 8, base=base)
+        low = -2.5 * (np.arange(8) // 2)
+
+        def lines(channels: slice) -> list[list[tuple[float, float]]]:
+            drawn = (rows + low)[:, channels].T
+            return [list(zip(places.tolist(), line.tolist(), strict=True)) for line in drawn]
+
+        numbers = ", ".join(f"{each:.2f}" for each in row).replace("-", "−")
+        return Shown(
+            {
+                "sine": lines(slice(0, None, 2)),
+                "cosine": lines(slice(1, None, 2)),
+                "row": [[(position, float(each))] for each in row + low],
+            },
+            f"The row of position {position}: {numbers}.",
+        )
+
+    return Moving(
+        module="sinusoidal",
+        sliders=(
+            Slider("position", "position", range(65), 5),
+            Slider("base", "base", (10, 100, 1000, 10000, 100000), 10000),
+        ),
+        x=Axis(0, 64, "position", range(0, 65, 16)),
+        y=Axis(-8.7, 1.2),
+        height=250,
+        series=(
+            Series("sine", "sine", 0),
+            Series("cosine", "cosine", 1),
+            Series("row", "the row of this position", 2, "dot"),
+        ),
+        shown=shown,
+        description="Four pairs of a sine and a cosine, one below the other, over positions 0 to "
+        "64. The upper pair passes through ten waves, the second through one, the third"
+        " through a tenth of one, and the fourth is nearly flat. Eight dots mark where "
+        "position 5 meets them.",
+        caption="Eight channels. A position is told by the eight numbers that the waves have "
+        "there. With a larger base the slow waves get slower; the first stays as it is.",
     )

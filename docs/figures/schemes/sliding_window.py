@@ -1,4 +1,7 @@
+import numpy as np
+
 import posenc
+from moving import Axis, Moving, Series, Shown, Slider
 from picture import COLOURS, Picture, grid, plain, shade
 
 
@@ -23,4 +26,44 @@ def reaches() -> Picture:
         "query in the middle.",
         "The same number, 4, read in four ways. The row of one query is marked; it has 4, 5, 9 and "
         "5 keys.",
+    )
+
+
+def layers() -> Moving:
+    """What a query sees, and what it can know of through several layers"""
+    tokens = 24
+
+    def boxes(mask: np.ndarray) -> list[list[tuple[float, float]]]:
+        found = [(query, np.flatnonzero(row)) for query, row in enumerate(mask)]
+        return [
+            [(float(keys[0]), query), (float(keys[-1]) + 1, query + 1)] for query, keys in found
+        ]
+
+    def shown(window: int, layers: int) -> Shown:
+        sees = posenc.sliding_window(tokens, tokens, window)
+        reached = np.linalg.matrix_power(sees.astype(np.int64), layers) > 0
+        return Shown(
+            {"reached": boxes(reached), "seen": boxes(sees)},
+            f"The last query sees {sees[-1].sum()} of {tokens} keys. After {layers} "
+            f"{'layer' if layers == 1 else 'layers'} it can know of {reached[-1].sum()}.",
+        )
+
+    return Moving(
+        module="sliding-window",
+        sliders=(
+            Slider("window", "window", range(1, 13), 4),
+            Slider("layers", "layers", range(1, 9), 3),
+        ),
+        x=Axis(0, tokens, "key", (0, 8, 16, 24)),
+        y=Axis(tokens, 0, "query", (0, 8, 16, 24)),
+        height=300,
+        series=(
+            Series("reached", "known through the layers", 7, "box"),
+            Series("seen", "seen in one layer", 0, "box"),
+        ),
+        shown=shown,
+        description="A square of 24 queries and 24 keys. Along the diagonal lies a band of 4 keys "
+        "for each query, and beside it a paler one that reaches 10 keys back.",
+        caption="With the reading window-keys. Each layer adds a window less one key to what a "
+        "token can know of.",
     )

@@ -1,6 +1,7 @@
 import numpy as np
 
 import posenc
+from moving import Axis, Moving, Series, Shown, Slider
 from picture import COLOURS, Picture, axes
 
 
@@ -44,4 +45,38 @@ def bias_map() -> Picture:
         "corners far from the diagonal have one colour each.",
         "Below the diagonal, keys before the query with buckets up to 15; above it, keys after the "
         "query with buckets 17 to 31. Both corners share one bucket each.",
+    )
+
+
+def stairs() -> Moving:
+    """The bucket of each distance to a key before the query"""
+    distance = np.arange(261)
+
+    def shown(num_buckets: int, max_distance: int) -> Shown:
+        found = posenc.t5_bucket(-distance, num_buckets=num_buckets, max_distance=max_distance)
+        buckets = found.tolist()
+        last = num_buckets // 2 - 1
+        steps = [(place, each) for n, each in enumerate(buckets) for place in (n, n + 1)]
+        return Shown(
+            {"bucket": [steps]},
+            f"{last + 1} buckets are for keys before the query. Distances below {(last + 1) // 2} "
+            f"have one each; all from {buckets.index(last)} on share the last one.",
+        )
+
+    return Moving(
+        module="t5-bias",
+        sliders=(
+            Slider("num_buckets", "num_buckets", (8, 16, 24, 32, 48, 64), 32),
+            Slider("max_distance", "max_distance", (32, 64, 96, 128, 192, 256), 128),
+        ),
+        x=Axis(0, 261, "distance from the query back to the key", range(0, 261, 64)),
+        y=Axis(0, 32, "bucket", (0, 8, 16, 24, 32)),
+        height=220,
+        series=(Series("bucket", "bucket", 0),),
+        shown=shown,
+        description="A staircase over distances 0 to 260. It rises by 1 with each distance up to 8,"
+        " then in steps that get wider, and stays at 15 from distance 91 on.",
+        caption="Half of the buckets of bidirectional attention. With more buckets the stairs "
+        "get higher, with a larger max_distance longer. The last step begins before "
+        "max_distance.",
     )

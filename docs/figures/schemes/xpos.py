@@ -22,11 +22,11 @@ def decay() -> Picture:
     right.legend()
     return Picture(
         figure,
-        "On the left two waves against distances up to 2,048: that of pair 16 swings fast and has "
-        "nearly died down at the end, that of pair 40 swings slowly and keeps most of its height. "
-        "On the right the sum over 64 pairs, for RoPE and for xPos. Both fall from 64 in about the "
-        "same way, but RoPE's goes on swinging between about −2 and 15 where xPos's is a smooth "
-        "line.",
+        "Two plots. In the first, two waves against distances up to 2,048: that of pair 16 swings "
+        "fast and has nearly died down at the end, that of pair 40 swings slowly and keeps most of "
+        "its height. In the second, the sum over 64 pairs, for RoPE and for xPos. Both fall from "
+        "64 in about the same way, but RoPE's goes on swinging between about −2 and 15 where "
+        "xPos's is a smooth line.",
         "Query and key with equal pairs, 128 channels, scale base 512. Fast pairs die down first; "
         "what is left of the sum is smooth.",
     )

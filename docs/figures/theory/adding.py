@@ -29,6 +29,7 @@ def pipeline() -> Picture:
         "A diagram in two rows. Above: word, embedding, times root d, a plus sign, dropout, "
         "layers. Below: position, encoding, from where an arrow leads up to the plus sign.",
         "The input of a transformer. Both arrows carry d numbers, and d numbers go on.",
+        diagram=True,
     )
 
 
@@ -60,6 +61,7 @@ def residual() -> Picture:
         "layer and is added again.",
         "Normalisation before each layer is not drawn. The line below carries the first sum to "
         "every layer, with the results of the layers added to it.",
+        diagram=True,
     )
 
 

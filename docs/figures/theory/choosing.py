@@ -1,6 +1,6 @@
 import numpy as np
 
-from picture import COLOURS, Picture, axes
+from picture import COLOURS, Picture, axes, legend
 
 HEADS, WIDTH, BUCKETS, CLIP = 12, 64, 32, 16
 
@@ -22,7 +22,7 @@ def costs() -> Picture:
     plot.set_xscale("log", base=2)
     plot.set_yscale("log")
     plot.set(xlabel="tokens", ylabel="numbers")
-    plot.legend(fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
+    legend(plot, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
     return Picture(
         figure,
         "Six lines on logarithmic axes from 128 to 131,072 tokens. A vector or a bias for every "

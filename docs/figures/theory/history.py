@@ -70,4 +70,5 @@ def timeline() -> Picture:
         "rotation from 2021 on, methods for longer contexts in 2023 and 2024, and encodings by "
         "content, or none at all, from 2022 on. Convolutions and patterns run beside them.",
         "Months are from the papers' numbers at arXiv.",
+        diagram=True,
     )

@@ -49,4 +49,5 @@ def where_position_enters() -> Picture:
         "Position can enter before the layers, by turning queries and keys, as a bias of the "
         "logits, or by a mask. Relative scores, between 2 and 3, let the offset take part in the"
         " product itself.",
+        diagram=True,
     )

@@ -64,9 +64,9 @@ def shifted() -> Picture:
     plots[0][1].set_xticks(range(keys), [f"key {j + 1}" for j in range(keys)])
     return Picture(
         figure,
-        "Left, three rows of five cells, one colour for each query, with the distances 4, 3, 2, 1, "
-        "0 in each. Right, the first row holds 2, 1, 0, then a struck-out padding zero and a "
-        "struck-out 4 in the second row's colour. The second row holds 3, 2, 1, 0 and a "
+        "Before the shift, three rows of five cells, one colour for each query, with the distances "
+        "4, 3, 2, 1, 0 in each. After it, the first row holds 2, 1, 0, then a struck-out padding "
+        "zero and a struck-out 4 in the second row's colour. The second row holds 3, 2, 1, 0 and a "
         "struck-out zero. The third is as before.",
         "Numbers are distances, colours the query that was multiplied. After the shift each row "
         "ends with distance 0 at the query's own key. What is struck out stands behind it: a zero "

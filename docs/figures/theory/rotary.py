@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes
+from picture import COLOURS, Picture, axes, legend
 
 
 def score_and_bound() -> Picture:
@@ -21,7 +21,7 @@ def score_and_bound() -> Picture:
     plot.set_yticks([-20, 0, 20, 40, 64, 300, 2000], ["−20", "0", "20", "40", "64", "300", "2,000"])
     plot.minorticks_off()
     plot.set(xlabel="distance", ylabel="score, and sum of |S|")
-    plot.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    legend(plot, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     return Picture(
         figure,
         "Three curves against distances from 0 to 2,000. A dashed one, the sum that the paper's "

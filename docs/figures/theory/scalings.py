@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 import posenc
-from picture import COLOURS, Picture, axes
+from picture import COLOURS, Picture, axes, legend
 
 DIM, LENGTH, FACTOR = 128, 4096, 16
 SCALED: dict[str, Any] = {"factor": FACTOR, "original_max_position_embeddings": LENGTH}
@@ -29,7 +29,7 @@ def turns() -> Picture:
     plot.annotate("pairs 46 to 63", (46.5, 2000), (46.5, 3000))
     plot.set_yscale("log")
     plot.set(xlabel="pair", ylabel="turns", xlim=(0, 63), ylim=(0.03, 2e4))
-    plot.legend(loc="upper center")
+    legend(plot, loc="upper center")
     return Picture(
         figure,
         "Two parallel falling straight lines over 64 pairs, with a logarithmic scale of turns. "
@@ -71,7 +71,7 @@ def divisors() -> Picture:
     plot.set_yscale("log", base=2)
     plot.set_yticks([1, 2, 4, 8, 16], ["keep", "2", "4", "8", "divide\nby 16"])
     plot.set(xlabel="pair", ylabel="divisor of the frequency", xlim=(0, 63), ylim=(0.92, 22))
-    plot.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    legend(plot, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     return Picture(
         figure,
         "Curves over 64 pairs between a divisor of 1, keep, and 16, divide. Position "
@@ -80,7 +80,7 @@ def divisors() -> Picture:
         "by-parts curve is 1 up to pair 20, rises steeply to 8.7 at pair 38 and is 16 from pair "
         "46 on. YaRN's code has the same ends but rises later, to 2.8 at pair 38. Llama 3's curve "
         "stays at 1 up to pair 35. p-RoPE is 1 up to pair 47 and then leaves the picture. Pairs "
-        "from 46 on with a divisor below 16 are marked: they meet new angles.",
+        "from 46 on with a divisor below 16 are marked: they turn further than in training.",
         "Every scheme as a curve between keeping and dividing by 16, in the example. Inside the "
         "marked region a pair meets angles in 65,536 tokens that it never met in 4,096. "
         "Dynamic NTK is shown for a shorter text, which needs less.",

@@ -1,5 +1,5 @@
 from pages import module_of
-from picture import COLOURS, Picture, axes
+from picture import COLOURS, Picture, axes, legend
 
 
 def searched() -> Picture:
@@ -16,7 +16,7 @@ def searched() -> Picture:
     for (name, values), colour in zip(shown.items(), COLOURS, strict=False):
         plot.plot(values[:129], color=colour, label=name, linewidth=1.3)
     plot.set(xlabel="distance", ylabel="cosine")
-    plot.legend(fontsize=9, loc="upper right", bbox_to_anchor=(1, 1.15), ncols=3)
+    legend(plot, fontsize=9, loc="upper right", bbox_to_anchor=(1, 1.15), ncols=3)
     return Picture(
         figure,
         "Three curves from distance 0 to 128. The paper's frequencies give fast waves from 0 to "

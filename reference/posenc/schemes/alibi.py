@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments, elementary
-from posenc.exact import LARGEST_POSITION, Array, Pair, power, two_product, words
+from posenc.exact import LARGEST_POSITION, Array, Pair, progression, two_product, words
 
 __all__ = ["alibi_bias", "alibi_bias_vjp", "alibi_slopes"]
 
-FORMS = ("causal", "symmetric", "first-key", "last-key")
+FORMS = ("causal", "symmetric", "first-key", "last-key", "key-from-1")
 HEAD_RULES = ("interpolated", "uniform")
 
 
@@ -63,10 +63,10 @@ def alibi_bias(
     ----------
     heads, q_len, k_len : int
         q_len is at most k_len, which is at most 2**53.
-    form : "causal", "symmetric", "first-key" or "last-key"
+    form : "causal", "symmetric", "first-key", "last-key" or "key-from-1"
         ``m * (j - i)`` for keys up to the query and minus infinity after it; ``-m * |i - j|`` for
-        all keys; ``m * j``; or ``m * (j - (k_len - 1))``. The last two do not depend on the query:
-        under a causal softmax they equal the first.
+        all keys; ``m * j``; ``m * (j - (k_len - 1))``; or ``m * (j + 1)``. The last three do not
+        depend on the query: under a causal softmax they equal the first.
     head_rule : "interpolated" or "uniform"
         As in :func:`alibi_slopes`.
     dtype : dtype
@@ -97,7 +97,7 @@ def alibi_bias_vjp(gradient: npt.ArrayLike, *, form: str = "causal") -> npt.NDAr
     gradient : floating array of shape [heads, q_len, k_len]
         Gradient with respect to what :func:`alibi_bias` returned. What a causal mask hides is not
         looked at.
-    form : "causal", "symmetric", "first-key" or "last-key"
+    form : "causal", "symmetric", "first-key", "last-key" or "key-from-1"
         As in :func:`alibi_bias`.
 
     Returns
@@ -131,6 +131,8 @@ def _distances(q_len: int, k_len: int, form: str) -> Array:
     query = np.arange(k_len - q_len, k_len, dtype=np.float64)[:, None]
     if form == "first-key":
         return key + 0 * query
+    if form == "key-from-1":
+        return key + 1 + 0 * query
     if form == "last-key":
         return key - (k_len - 1) + 0 * query
     return key - query if form == "causal" else -np.abs(key - query)
@@ -140,9 +142,9 @@ def _distances(q_len: int, k_len: int, form: str) -> Array:
 def _slopes(heads: int, head_rule: str) -> Pair:
     arguments.choice("head_rule", head_rule, HEAD_RULES)
     below = heads if head_rule == "uniform" else 2 ** (heads.bit_length() - 1)
-    exponents = [Fraction(-8 * h, below) for h in range(1, below + 1)]
-    exponents += [Fraction(-4 * (2 * r - 1), below) for r in range(1, heads - below + 1)]
-    return Pair(*np.array([words(power(2.0, exponent), 2) for exponent in exponents]).T)
+    steps = [*range(2, 2 * below + 1, 2), *range(1, 2 * (heads - below), 2)]
+    powers = progression(2.0, Fraction(4, below), 2 * below + 1)
+    return Pair(*np.array([words(powers[step], 2) for step in steps]).T)
 
 
 def _times(slopes: Pair, distance: Array) -> Array:

@@ -4,6 +4,8 @@ Source: Baevski et al. 2020, "wav2vec 2.0", arXiv 2006.11477, section 2; the det
 its released code (fairseq, ``wav2vec2.py``).
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,7 +13,10 @@ from posenc import arguments, elementary
 from posenc.elementary import add, pair, total
 from posenc.exact import Array, Pair, two_product
 
-__all__ = ["conv_wav2vec2"]
+__all__ = ["conv_hubert", "conv_wav2vec2"]
+
+EPSILON = 1e-5
+"""Added to a variance before its root is taken, as torch.nn.BatchNorm1d does."""
 
 
 def conv_wav2vec2(
@@ -54,25 +59,103 @@ def conv_wav2vec2(
         If shapes do not fit, or all weights of a tap are 0, so that they have no direction.
     """
     given = {"x": x, "weight_v": weight_v, "weight_g": weight_g, "bias": bias}
+    arrays = _floating(given)
+    dim, kernel = _shapes(arrays, "weight_v", groups)
+    _demand(arrays, {"weight_g": (kernel,), "bias": (dim,)})
+    rows, v, g, b = (array.astype(np.float64) for array in arrays.values())
+    if not v.any(axis=(0, 1)).all():
+        raise ValueError("weight_v is 0 at some tap, which leaves its weights without direction")
+    moved = add(_convolved(pair(rows), _normalised(v, g), groups), pair(b))
+    return np.asarray(total(add(pair(rows), elementary.gelu(moved))).astype(arrays["x"].dtype))
+
+
+def conv_hubert(
+    x: npt.ArrayLike,
+    weight: npt.ArrayLike,
+    bias: npt.ArrayLike,
+    mean: npt.ArrayLike,
+    variance: npt.ArrayLike,
+    gain: npt.ArrayLike,
+    shift: npt.ArrayLike,
+    *,
+    groups: int,
+) -> npt.NDArray[np.floating]:
+    """Frames, each with what a convolution over its normalised neighbours says.
+
+    ``x + GELU(z)``, where row i of z is bias plus the sum over taps t of ``weight[..., t]`` times
+    row ``i + t - kernel // 2`` of the normalised frames, and 0 beyond their ends. A normalised
+    frame is ``gain * (x - mean) / sqrt(variance + 1e-5) + shift``, with the kept statistics of
+    evaluation, not those of this batch.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, dim]
+        Frames.
+    weight : floating array of shape [dim, dim // groups, kernel]
+        Weights; each output channel reads the channels of its own group.
+    bias : floating array of shape [dim]
+        Added before the GELU.
+    mean, variance, gain, shift : floating arrays of shape [dim]
+        Of the batch normalisation; no variance is below 0.
+    groups : int
+        Blocks of neighbouring channels; a divisor of dim.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in more than float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If an array is not floating.
+    ValueError
+        If shapes do not fit, or a variance is below 0.
+    """
+    given = {"x": x, "weight": weight, "bias": bias}
+    given |= {"mean": mean, "variance": variance, "gain": gain, "shift": shift}
+    arrays = _floating(given)
+    dim, _kernel = _shapes(arrays, "weight", groups)
+    _demand(arrays, dict.fromkeys(("bias", "mean", "variance", "gain", "shift"), (dim,)))
+    rows, w, b, centre, spread, scale, moved_by = map(pair, arrays.values())
+    if (spread.high < 0).any():
+        raise ValueError("a variance is below 0")
+    deviation = elementary.square_root(add(spread, pair(EPSILON)))
+    centred = add(rows, elementary.negative(centre))
+    ratio = elementary.divide(scale, deviation)
+    normalised = add(elementary.times(centred, ratio), moved_by)
+    moved = add(_convolved(normalised, w, groups), b)
+    return np.asarray(total(add(rows, elementary.gelu(moved))).astype(arrays["x"].dtype))
+
+
+def _floating(given: Mapping[str, npt.ArrayLike]) -> dict[str, npt.NDArray[np.floating]]:
     arrays = {name: np.asarray(value) for name, value in given.items()}
     for name, array in arrays.items():
         if array.dtype.kind not in "fV":
             raise TypeError(f"{name} is {array.dtype}; it must be floating")
-    if arrays["x"].ndim < 2 or arrays["weight_v"].ndim != 3:
-        raise ValueError("x must be [..., n, dim] and weight_v [dim, dim // groups, kernel]")
-    dim, kernel = arrays["x"].shape[-1], arrays["weight_v"].shape[-1]
+    return arrays
+
+
+def _shapes(
+    arrays: Mapping[str, npt.NDArray[np.floating]], weight: str, groups: int
+) -> tuple[int, int]:
+    """Channels of a frame and taps, of weights that fit."""
+    if arrays["x"].ndim < 2 or arrays[weight].ndim != 3:
+        raise ValueError(f"x must be [..., n, dim] and {weight} [dim, dim // groups, kernel]")
+    dim, kernel = arrays["x"].shape[-1], arrays[weight].shape[-1]
     groups = arguments.integer("groups", groups, 1)
     if dim % groups or not dim or not kernel:
         raise ValueError(f"groups is {groups}; it must divide dim ({dim}), and there must be taps")
-    wanted = {"weight_v": (dim, dim // groups, kernel), "weight_g": (kernel,), "bias": (dim,)}
+    _demand(arrays, {weight: (dim, dim // groups, kernel)})
+    return dim, kernel
+
+
+def _demand(
+    arrays: Mapping[str, npt.NDArray[np.floating]], wanted: Mapping[str, tuple[int, ...]]
+) -> None:
     for name, shape in wanted.items():
         if arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}; it must be {shape}")
-    rows, v, g, b = (array.astype(np.float64) for array in arrays.values())
-    if not v.any(axis=(0, 1)).all():
-        raise ValueError("weight_v is 0 at some tap, which leaves its weights without direction")
-    moved = add(_convolved(rows, _normalised(v, g), groups), pair(b))
-    return np.asarray(total(add(pair(rows), elementary.gelu(moved))).astype(arrays["x"].dtype))
 
 
 def _normalised(v: Array, g: Array) -> Pair:
@@ -80,14 +163,17 @@ def _normalised(v: Array, g: Array) -> Pair:
     return elementary.divide(two_product(v, g), elementary.square_root(elementary.dots(taps, taps)))
 
 
-def _convolved(x: Array, w: Pair, groups: int) -> Pair:
+def _convolved(x: Pair, w: Pair, groups: int) -> Pair:
     """Sums of taps times neighbours; the last frame that even kernels yield is left out."""
-    *leading, n, dim = x.shape
+    *leading, n, dim = x.high.shape
     kernel, width = w.high.shape[-1], dim // groups
-    padded = np.zeros((*leading, n + kernel - 1, dim))
-    padded[..., kernel // 2 : kernel // 2 + n, :] = x
-    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)
-    per_group = windows.reshape(*leading, n, groups, 1, width * kernel)
+
+    def windows(part: Array) -> Array:
+        padded = np.zeros((*leading, n + kernel - 1, dim))
+        padded[..., kernel // 2 : kernel // 2 + n, :] = part
+        found = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)
+        return found.reshape(*leading, n, groups, 1, width * kernel)
+
     weights = Pair(*(part.reshape(groups, width, width * kernel) for part in w))
-    sums = elementary.dots(pair(per_group), weights)
-    return Pair(*(part.reshape(x.shape) for part in sums))
+    sums = elementary.dots(Pair(*map(windows, x)), weights)
+    return Pair(*(part.reshape(x.high.shape) for part in sums))

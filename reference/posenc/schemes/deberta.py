@@ -201,12 +201,13 @@ def _beyond(distance: Integers, mid: int, last: int) -> Integers:
     A logarithm that comes out near a whole number could lie on either side of it; then whole
     numbers decide, so that no machine's last bit matters.
     """
-    ratio = np.log(np.maximum(distance, mid) / mid) / np.log(last / mid)
+    each, where = np.unique(distance, return_inverse=True)
+    ratio = np.log(np.maximum(each, mid) / mid) / np.log(last / mid)
     steps = np.asarray(ratio * (mid - 1))
-    nearest, beyond = (np.asarray(to(steps)).astype(np.int64) for to in (np.rint, np.ceil))
-    unsure = (distance > mid) & (np.abs(steps - nearest) <= NEAR * nearest)
+    nearest, beyond = (to(steps).astype(np.int64) for to in (np.rint, np.ceil))
+    unsure = (each > mid) & (np.abs(steps - nearest) <= NEAR * nearest)
     for place in np.flatnonzero(unsure):
-        n, c = int(distance.flat[place]), int(nearest.flat[place])
+        n, c = int(each[place]), int(nearest[place])
         reached = last**c * mid ** (mid - 1) >= n ** (mid - 1) * mid**c
-        beyond.flat[place] = c if reached else c + 1
-    return np.asarray(beyond)
+        beyond[place] = c if reached else c + 1
+    return np.asarray(beyond[where].reshape(distance.shape))

@@ -111,47 +111,13 @@ def dynamic_ntk(
     return scaling.rotated(x, positions, layout, frequencies)
 
 
-def dynamic_ntk_vjp(
-    x: npt.ArrayLike,
-    positions: npt.ArrayLike,
-    *,
-    base: float = 10000.0,
-    layout: str = "interleaved",
-    factor: float,
-    original_max_position_embeddings: int,
-    length: int,
-) -> npt.NDArray[np.floating]:
-    """Gradient by the x of :func:`dynamic_ntk`, from the gradient by its result.
+dynamic_ntk_vjp = rotation.transpose(dynamic_ntk)
+"""Gradient by the x of :func:`dynamic_ntk`, from the gradient by its result.
 
-    A rotation's transpose is its inverse: each pair turns back by position times
-    the length's frequency.
-
-    Parameters
-    ----------
-    x : floating array of shape [..., n, head_dim]
-        Gradient with respect to the rotated queries or keys.
-    positions, base, layout, factor, original_max_position_embeddings, length
-        As :func:`dynamic_ntk` was given them.
-
-    Returns
-    -------
-    array of the shape and dtype of x
-        Computed in float64 and rounded once.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`dynamic_ntk`.
-    """
-    return dynamic_ntk(
-        x,
-        rotation.reversed_positions(positions),
-        base=base,
-        layout=layout,
-        factor=factor,
-        original_max_position_embeddings=original_max_position_embeddings,
-        length=length,
-    )
+A rotation's transpose is its inverse: each pair turns back by position times the length's
+frequency. x is the gradient with respect to the rotated queries or keys; everything else is as
+:func:`dynamic_ntk` was given it.
+"""
 
 
 def _frequencies(

@@ -165,7 +165,7 @@ def _check(
     b2: npt.NDArray[np.floating],
 ) -> None:
     _check_first(w1, b1)
-    _check_numbers(w2=w2, b2=b2)
+    arguments.finite(w2=w2, b2=b2)
     if w2.ndim != 2 or not len(w2) or w2.shape[1] != len(w1) or b2.shape != w2.shape[:1]:
         raise ValueError(
             f"w2 and b2 have shapes {w2.shape} and {b2.shape}; "
@@ -174,14 +174,6 @@ def _check(
 
 
 def _check_first(w1: npt.NDArray[np.floating], b1: npt.NDArray[np.floating]) -> None:
-    _check_numbers(w1=w1, b1=b1)
+    arguments.finite(w1=w1, b1=b1)
     if w1.ndim != 1 or not len(w1) or b1.shape != w1.shape:
         raise ValueError(f"w1 and b1 have shapes {w1.shape} and {b1.shape}; they must be [hidden]")
-
-
-def _check_numbers(**arrays: npt.NDArray[np.floating]) -> None:
-    for name, array in arrays.items():
-        if array.dtype.kind not in "fV":
-            raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
-        if not np.all(np.isfinite(array.astype(np.float64))):
-            raise ValueError(f"{name} must be finite")

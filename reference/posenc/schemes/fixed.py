@@ -9,7 +9,7 @@ import numpy as np
 from posenc import arguments
 from posenc.masks import Mask, places
 
-__all__ = ["fixed_mask"]
+__all__ = ["fixed_head_masks", "fixed_mask"]
 
 PARTS = ("union", "block", "columns")
 
@@ -53,3 +53,48 @@ def fixed_mask(
     columns = key % block_size >= block_size - summary
     chosen = {"union": block | columns, "block": block, "columns": columns}[part]
     return np.asarray(chosen & (key <= query))
+
+
+def fixed_head_masks(
+    heads: int, q_len: int, k_len: int, block_size: int, summary: int, sets: int
+) -> Mask:
+    """Which keys each query of each head may attend to, where heads have columns of their own.
+
+    Every head has both parts. The columns of head h are set ``h % sets``: set 0 is the last
+    ``summary`` keys of each block, set 1 those before them, and so on.
+
+    Parameters
+    ----------
+    heads : int
+        At least 1; divisible by sets.
+    q_len, k_len, block_size : int
+        As for :func:`fixed_mask`.
+    summary : int
+        Keys of each set of columns in a block; a divisor of block_size.
+    sets : int
+        From 1 to ``block_size / summary``.
+
+    Returns
+    -------
+    bool array of shape [heads, q_len, k_len], True where attention is allowed
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain.
+    """
+    given = {"heads": heads, "block_size": block_size, "summary": summary, "sets": sets}
+    heads, block_size, summary, sets = (
+        arguments.integer(name, value, 1) for name, value in given.items()
+    )
+    if heads % sets:
+        raise ValueError(f"heads is {heads}; it must be divisible by sets ({sets})")
+    if block_size % summary or sets * summary > block_size:
+        raise ValueError(
+            f"{sets} sets of {summary} columns do not divide a block of {block_size} keys"
+        )
+    query, key = places(q_len, k_len)
+    own = key // block_size == query // block_size
+    set_of_key = (block_size - 1 - key % block_size) // summary
+    wanted = np.arange(heads)[:, None, None] % sets
+    return np.asarray((own | (set_of_key == wanted)) & (key <= query))

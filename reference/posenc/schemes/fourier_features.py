@@ -17,8 +17,8 @@ from posenc.schemes.timestep import sincos_of_pair
 
 __all__ = ["gaussian_fourier", "nerf"]
 
-FACTORS = ("1", "pi")
-ORDERS = ("by-frequency", "by-coordinate")
+FACTORS = ("1", "pi", "two-pi")
+ORDERS = ("by-frequency", "by-coordinate", "sines-by-frequency", "sines-by-coordinate")
 INCLUDE_INPUT = ("first", "none")
 WAVES = ("cos-sin", "sin-cos")
 MOST_FREQUENCIES = 53
@@ -43,11 +43,12 @@ def nerf(
         Points; ``2**num_frequencies * x`` is at most 2**53 in magnitude.
     num_frequencies : int
         From 1 to 53.
-    factor : "1" or "pi"
-        On the coordinates: as in the released code, or as in the paper.
-    order : "by-frequency" or "by-coordinate"
+    factor : "1", "pi" or "two-pi"
+        On the coordinates: as in the released code, as in the paper, or twice that.
+    order : "by-frequency", "by-coordinate", "sines-by-frequency" or "sines-by-coordinate"
         For each frequency the sines of all coordinates, then their cosines; or for each coordinate
-        its sine and its cosine at each frequency.
+        its sine and its cosine at each frequency; or all sines before all cosines, and in each half
+        frequency by frequency or coordinate by coordinate.
     include_input : "first" or "none"
         Whether the coordinates themselves stand before everything else.
 
@@ -71,10 +72,15 @@ def nerf(
         raise ValueError(f"num_frequencies is {count}; it must be at most {MOST_FREQUENCIES}")
     points, exact = _points("x", x)
     arguments.positions(exact * 2.0**count, real=True)
-    turns = _half_turns(count) if factor == "pi" else turns_per_position(2.0, Fraction(-1), count)
+    turns = turns_per_position(2.0, Fraction(-1), count)
+    if factor != "1":
+        turns = _half_turns(count) * (2.0 if factor == "two-pi" else 1.0)
     waves = np.stack([part.high for part in sincos(exact, turns)], axis=-1)  # […, coord, k, wave]
-    if order == "by-frequency":
-        waves = np.moveaxis(waves, -3, -1)
+    axes = {"by-frequency": (-2, -1, -3), "sines-by-frequency": (-1, -2, -3)}.get(order)
+    if order == "sines-by-coordinate":
+        axes = (-1, -3, -2)
+    if axes is not None:
+        waves = np.moveaxis(waves, axes, (-3, -2, -1))
     width = 2 * count * exact.shape[-1]
     features = waves.reshape(*exact.shape[:-1], width).astype(points.dtype)
     return np.concatenate([points, features], axis=-1) if include_input == "first" else features

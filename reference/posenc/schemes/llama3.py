@@ -41,7 +41,8 @@ def llama3_frequencies(
     factor : float
         At least 1.
     low_freq_factor, high_freq_factor : float
-        Bounds in turns; the first is above 0 and below the second.
+        Bounds in turns; the first is above 0 and not above the second. If they are equal, the
+        multiplier jumps there.
     original_max_position_embeddings : int
         Length that the model was trained for.
     dtype : dtype
@@ -115,51 +116,13 @@ def llama3(
     return scaling.rotated(x, positions, layout, frequencies)
 
 
-def llama3_vjp(
-    x: npt.ArrayLike,
-    positions: npt.ArrayLike,
-    *,
-    base: float = 500000.0,
-    layout: str = "interleaved",
-    factor: float,
-    low_freq_factor: float,
-    high_freq_factor: float,
-    original_max_position_embeddings: int,
-) -> npt.NDArray[np.floating]:
-    """Gradient by the x of :func:`llama3`, from the gradient by its result.
+llama3_vjp = rotation.transpose(llama3)
+"""Gradient by the x of :func:`llama3`, from the gradient by its result.
 
-    A rotation's transpose is its inverse: each pair turns back by position times
-    scaled frequency.
-
-    Parameters
-    ----------
-    x : floating array of shape [..., n, head_dim]
-        Gradient with respect to the rotated queries or keys.
-    positions, base, layout, factor, low_freq_factor, high_freq_factor
-        As :func:`llama3` was given them.
-    original_max_position_embeddings
-        As :func:`llama3` was given them.
-
-    Returns
-    -------
-    array of the shape and dtype of x
-        Computed in float64 and rounded once.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`llama3`.
-    """
-    return llama3(
-        x,
-        rotation.reversed_positions(positions),
-        base=base,
-        layout=layout,
-        factor=factor,
-        low_freq_factor=low_freq_factor,
-        high_freq_factor=high_freq_factor,
-        original_max_position_embeddings=original_max_position_embeddings,
-    )
+A rotation's transpose is its inverse: each pair turns back by position times scaled frequency. x is
+the gradient with respect to the rotated queries or keys; everything else is as :func:`llama3` was
+given it.
+"""
 
 
 @lru_cache(maxsize=256)
@@ -173,10 +136,10 @@ def _frequencies(
 ) -> scaling.Frequencies:
     low = scaling.number("low_freq_factor", low_freq_factor, 0)
     high = scaling.number("high_freq_factor", high_freq_factor, 0)
-    if not 0 < low < high:
+    if not 0 < low <= high:
         raise ValueError(
             f"low_freq_factor is {low:g} and high_freq_factor {high:g}; "
-            "the first must be above 0 and below the second"
+            "the first must be above 0 and not above the second"
         )
     trained = arguments.integer(
         "original_max_position_embeddings", original_max_position_embeddings, 1
@@ -185,7 +148,8 @@ def _frequencies(
     unscaled = scaling.unscaled(rotary_dim, arguments.base(base))
     with localcontext(prec=scaling.DIGITS):
         whole_turns = [trained * sum(map(Decimal, words)) for words in turns(unscaled).T.tolist()]
-        kept = [(r - Decimal(low)) / (Decimal(high) - Decimal(low)) for r in whole_turns]
+        span = Decimal(high) - Decimal(low)
+        kept = [(r - Decimal(low)) / span if span else Decimal(r >= high) for r in whole_turns]
         kept = [min(max(share, Decimal(0)), Decimal(1)) for share in kept]
         return tuple(
             w * ((1 - share) / divisor + share) for w, share in zip(unscaled, kept, strict=True)

@@ -64,7 +64,7 @@ def longrope(
     original_max_position_embeddings: int,
     choice: str = "length",
     amplitude: str = "su",
-    layout: str = "half",
+    layout: str = "interleaved",
     rotary_dim: int | None = None,
     attention_factor: float | None = None,
 ) -> npt.NDArray[np.floating]:
@@ -90,8 +90,8 @@ def longrope(
     amplitude : "su" or "yarn"
         For s above 1 pairs are made longer by ``sqrt(1 + ln(s) / ln(L))`` or by
         ``0.1 * ln(s) + 1``.
-    layout : "half" or "interleaved"
-        Pairs are channels (t, t + r/2), or (2t, 2t+1).
+    layout : "interleaved" or "half"
+        Pairs are channels (2t, 2t+1), or (t, t + r/2).
     rotary_dim : int or None
         Channels r that are rotated, the leading ones; the others pass unchanged. None rotates all.
     attention_factor : float or None
@@ -137,7 +137,7 @@ def longrope_vjp(
     original_max_position_embeddings: int,
     choice: str = "length",
     amplitude: str = "su",
-    layout: str = "half",
+    layout: str = "interleaved",
     rotary_dim: int | None = None,
     attention_factor: float | None = None,
 ) -> npt.NDArray[np.floating]:

@@ -16,7 +16,7 @@ from posenc.exact import sincos_each, turns_per_position
 __all__ = ["m_rope", "m_rope_position_ids", "m_rope_vjp"]
 
 LAYOUTS = ("interleaved", "half")
-ALLOCATIONS = ("contiguous", "interleaved")
+ALLOCATIONS = ("contiguous", "interleaved", "alternating")
 NEXT_POSITIONS = ("largest", "spatial")
 AXES = 3
 
@@ -27,7 +27,7 @@ def m_rope(
     sections: npt.ArrayLike,
     *,
     base: float = 10000.0,
-    layout: str = "half",
+    layout: str = "interleaved",
     allocation: str = "contiguous",
 ) -> npt.NDArray[np.floating]:
     """Queries or keys, each pair of channels turned by the time, the height or the width.
@@ -47,12 +47,13 @@ def m_rope(
         leading ones pass unchanged.
     base : float
         Of the geometric progression of frequencies.
-    layout : "half" or "interleaved"
-        Pairs are channels (t, t + r/2) or (2t, 2t+1).
-    allocation : "contiguous" or "interleaved"
+    layout : "interleaved" or "half"
+        Pairs are channels (2t, 2t+1) or (t, t + r/2).
+    allocation : "contiguous", "interleaved" or "alternating"
         The first sections[0] pairs look at the time, the next sections[1] at the height and the
         rest at the width; or pairs 1, 4, 7, … look at the height and 2, 5, 8, … at the width, as
-        many as their sections say, and all others at the time.
+        many as their sections say, and all others at the time; or height and width take turns from
+        pair 0 on, and the last pairs look at the time.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def m_rope(
         If x is not floating, or positions or sections are not integers.
     ValueError
         If an argument is out of its domain, shapes do not fit, or the sections cannot be
-        interleaved.
+        allocated so.
     """
     arguments.choice("layout", layout, LAYOUTS)
     values = rotation.queries_or_keys("x", x)
@@ -85,44 +86,12 @@ def m_rope(
     return rotation.turned(values, *sincos_each(where[axes].T, frequencies), layout, layout)
 
 
-def m_rope_vjp(
-    x: npt.ArrayLike,
-    positions: npt.ArrayLike,
-    sections: npt.ArrayLike,
-    *,
-    base: float = 10000.0,
-    layout: str = "half",
-    allocation: str = "contiguous",
-) -> npt.NDArray[np.floating]:
-    """Gradient by the x of :func:`m_rope`, from the gradient by its result.
+m_rope_vjp = rotation.transpose(m_rope)
+"""Gradient by the x of :func:`m_rope`, from the gradient by its result.
 
-    Each pair turns back by the time, height or width that it was turned by.
-
-    Parameters
-    ----------
-    x : floating array of shape [..., n, head_dim]
-        Gradient with respect to the rotated queries or keys.
-    positions, sections, base, layout, allocation
-        As :func:`m_rope` was given them.
-
-    Returns
-    -------
-    array of the shape and dtype of x
-        Computed in float64 and rounded once.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`m_rope`.
-    """
-    return m_rope(
-        x,
-        rotation.reversed_positions(positions),
-        sections,
-        base=base,
-        layout=layout,
-        allocation=allocation,
-    )
+Each pair turns back by the time, height or width that it was turned by. x is the gradient with
+respect to the rotated queries or keys; everything else is as :func:`m_rope` was given it.
+"""
 
 
 def _axes(sections: npt.ArrayLike, allocation: str) -> npt.NDArray[np.intp]:
@@ -137,6 +106,12 @@ def _axes(sections: npt.ArrayLike, allocation: str) -> npt.NDArray[np.intp]:
         )
     if allocation == "contiguous":
         return np.repeat(np.arange(AXES), sizes)
+    if allocation == "alternating":
+        if sizes[1] != sizes[2]:
+            raise ValueError(
+                f"sections {sizes.tolist()} cannot take turns: height and width differ"
+            )
+        return np.concatenate([np.tile([1, 2], sizes[1]), np.zeros(sizes[0], dtype=np.intp)])
     axes = np.zeros(int(sizes.sum()), dtype=np.intp)
     for axis in (1, 2):
         axes[axis : 3 * int(sizes[axis]) : 3] = axis
@@ -149,7 +124,12 @@ def _axes(sections: npt.ArrayLike, allocation: str) -> npt.NDArray[np.intp]:
 
 
 def m_rope_position_ids(
-    segments: npt.ArrayLike, *, merge_size: int = 1, next_position: str = "largest"
+    segments: npt.ArrayLike,
+    *,
+    merge_size: int = 1,
+    next_position: str = "largest",
+    tokens_per_second: float | None = None,
+    second_per_grid: float | None = None,
 ) -> npt.NDArray[np.int64]:
     """Time, height and width of each token of a sequence of texts, images and videos.
 
@@ -166,6 +146,10 @@ def m_rope_position_ids(
     next_position : "largest" or "spatial"
         The next segment starts at the largest id so far plus one; or, after an image or video, at
         its start plus the larger one of its height and width in tokens, however many its frames.
+    tokens_per_second, second_per_grid : float or None
+        Only together, above 0: frame t of a video has the time
+        ``floor(t * tokens_per_second * second_per_grid)``, and not t, counted from its start. The
+        product is exact.
 
     Returns
     -------
@@ -176,10 +160,12 @@ def m_rope_position_ids(
     TypeError
         If segments are not integers.
     ValueError
-        If segments are not of shape [s, 3], or heights and widths are no multiples of merge_size.
+        If segments are not of shape [s, 3], heights and widths are no multiples of merge_size, or
+        seconds are out of their domain.
     """
     arguments.choice("next_position", next_position, NEXT_POSITIONS)
     merged = arguments.integer("merge_size", merge_size, 1)
+    step = _step(tokens_per_second, second_per_grid)
     parts = [np.zeros((AXES, 0), dtype=np.int64)]
     start = 0
     for size, height, width in _segments(segments, merged):
@@ -187,10 +173,34 @@ def m_rope_position_ids(
             parts.append(np.tile(start + np.arange(size, dtype=np.int64), (AXES, 1)))
             start += size
         else:
-            grid = (size, height // merged, width // merged)
-            parts.append(start + np.indices(grid, dtype=np.int64).reshape(AXES, -1))
-            start += max(grid if next_position == "largest" else grid[1:])
+            rows, columns = height // merged, width // merged
+            times = np.array([int(frame * step) for frame in range(size)], dtype=np.int64)
+            places = np.indices((size, rows, columns), dtype=np.int64).reshape(AXES, -1)
+            places[0] = times[places[0]]
+            parts.append(start + places)
+            extent = int(times[-1]) + 1 if next_position == "largest" else 0
+            start += max(extent, rows, columns)
     return np.concatenate(parts, axis=1)
+
+
+def _step(tokens_per_second: float | None, second_per_grid: float | None) -> Fraction:
+    """By how much the time grows from frame to frame."""
+    if tokens_per_second is None and second_per_grid is None:
+        return Fraction(1)
+    if tokens_per_second is None or second_per_grid is None:
+        raise ValueError(
+            f"tokens_per_second is {tokens_per_second} and second_per_grid is {second_per_grid}; "
+            "they come together"
+        )
+    found = Fraction(1)
+    for name, value in (
+        ("tokens_per_second", tokens_per_second),
+        ("second_per_grid", second_per_grid),
+    ):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} is {value}; it must be finite and above 0")
+        found *= Fraction(float(value))
+    return found
 
 
 def _segments(segments: npt.ArrayLike, merge_size: int) -> list[list[int]]:

@@ -84,43 +84,13 @@ def ntk_aware(
     return scaling.rotated(x, positions, layout, partial(_frequencies, base=base, factor=factor))
 
 
-def ntk_aware_vjp(
-    x: npt.ArrayLike,
-    positions: npt.ArrayLike,
-    *,
-    base: float = 10000.0,
-    layout: str = "interleaved",
-    factor: float,
-) -> npt.NDArray[np.floating]:
-    """Gradient by the x of :func:`ntk_aware`, from the gradient by its result.
+ntk_aware_vjp = rotation.transpose(ntk_aware)
+"""Gradient by the x of :func:`ntk_aware`, from the gradient by its result.
 
-    A rotation's transpose is its inverse: each pair turns back by position times
-    stretched frequency.
-
-    Parameters
-    ----------
-    x : floating array of shape [..., n, head_dim]
-        Gradient with respect to the rotated queries or keys.
-    positions, base, layout, factor
-        As :func:`ntk_aware` was given them.
-
-    Returns
-    -------
-    array of the shape and dtype of x
-        Computed in float64 and rounded once.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`ntk_aware`.
-    """
-    return ntk_aware(
-        x,
-        rotation.reversed_positions(positions),
-        base=base,
-        layout=layout,
-        factor=factor,
-    )
+A rotation's transpose is its inverse: each pair turns back by position times stretched frequency. x
+is the gradient with respect to the rotated queries or keys; everything else is as :func:`ntk_aware`
+was given it.
+"""
 
 
 def _frequencies(rotary_dim: int, base: float, factor: float) -> scaling.Frequencies:

@@ -4,7 +4,7 @@ Source: Barbero et al. 2024, "Round and Round We Go! What makes Rotary Positiona
 useful?", arXiv 2410.06205; google-deepmind/gemma, gm/math/_positional_embeddings.py.
 """
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 
@@ -21,6 +21,7 @@ def p_rope_frequencies(
     *,
     base: float = 10000.0,
     proportion: float,
+    factor: float = 1.0,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
     """The first ``floor(proportion * rotary_dim / 2)`` frequencies, and 0 for the other pairs.
@@ -36,6 +37,8 @@ def p_rope_frequencies(
     proportion : float
         Share of the pairs that is rotated, from 0 to 1. It stands for the decimal number that
         it is written as, so that 0.7 of 90 pairs are 63, although the float64 is a little less.
+    factor : float
+        How many times longer the context becomes, at least 1: frequencies are divided by it.
     dtype : dtype
         Of the result, rounded once.
 
@@ -50,7 +53,8 @@ def p_rope_frequencies(
         If an argument is out of its domain.
     """
     size = scaling.even(rotary_dim)
-    return scaling.rounded(_frequencies(size, base=base, proportion=proportion), dtype)
+    frequencies = _frequencies(size, base=base, proportion=proportion, factor=factor)
+    return scaling.rounded(frequencies, dtype)
 
 
 def p_rope(
@@ -60,6 +64,7 @@ def p_rope(
     base: float = 10000.0,
     layout: str = "interleaved",
     proportion: float,
+    factor: float = 1.0,
 ) -> npt.NDArray[np.floating]:
     """Queries or keys, the pairs with the fastest frequencies rotated, the others as they are.
 
@@ -69,7 +74,7 @@ def p_rope(
         Queries or keys of any batch and head axes.
     positions : integer array of shape [n], or one that broadcasts to x.shape[:-1]
         Position of each row, in any order; at most 2**53 in magnitude.
-    base, proportion : float
+    base, proportion, factor : float
         As in :func:`p_rope_frequencies`.
     layout : "interleaved" or "half"
         Pairs are channels (2t, 2t+1), or (t, t + head_dim/2): of the whole head, whatever the
@@ -87,53 +92,28 @@ def p_rope(
     ValueError
         If an argument is out of its domain or shapes do not fit.
     """
-    frequencies = partial(_frequencies, base=base, proportion=proportion)
+    frequencies = partial(_frequencies, base=base, proportion=proportion, factor=factor)
     return scaling.rotated(x, positions, layout, frequencies)
 
 
-def p_rope_vjp(
-    x: npt.ArrayLike,
-    positions: npt.ArrayLike,
-    *,
-    base: float = 10000.0,
-    layout: str = "interleaved",
-    proportion: float,
-) -> npt.NDArray[np.floating]:
-    """Gradient by the x of :func:`p_rope`, from the gradient by its result.
+p_rope_vjp = rotation.transpose(p_rope)
+"""Gradient by the x of :func:`p_rope`, from the gradient by its result.
 
-    The fast pairs turn back; the gradient of the others passes as it came.
-
-    Parameters
-    ----------
-    x : floating array of shape [..., n, head_dim]
-        Gradient with respect to the rotated queries or keys.
-    positions, base, layout, proportion
-        As :func:`p_rope` was given them.
-
-    Returns
-    -------
-    array of the shape and dtype of x
-        Computed in float64 and rounded once.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`p_rope`.
-    """
-    return p_rope(
-        x,
-        rotation.reversed_positions(positions),
-        base=base,
-        layout=layout,
-        proportion=proportion,
-    )
+The fast pairs turn back; the gradient of the others passes as it came. x is the gradient with
+respect to the rotated queries or keys; everything else is as :func:`p_rope` was given it.
+"""
 
 
-def _frequencies(rotary_dim: int, base: float, proportion: float) -> scaling.Frequencies:
+def _frequencies(
+    rotary_dim: int, base: float, proportion: float, factor: float
+) -> scaling.Frequencies:
     share = scaling.number("proportion", proportion, 0)
     if share > 1:
         raise ValueError(f"proportion is {proportion!r}; it must be from 0 to 1")
     # repr gives the shortest decimal that reads back as the number: the one that was written.
     kept = int(Fraction(repr(share)) * rotary_dim / 2)
     unscaled = scaling.unscaled(rotary_dim, arguments.base(base))
-    return unscaled[:kept] + (Decimal(0),) * (len(unscaled) - kept)
+    divisor = Decimal(scaling.number("factor", factor, 1))
+    with localcontext(prec=scaling.DIGITS):
+        turning = tuple(w / divisor for w in unscaled[:kept])
+    return turning + (Decimal(0),) * (len(unscaled) - kept)

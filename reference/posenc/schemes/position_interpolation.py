@@ -90,43 +90,13 @@ def position_interpolation(
     return scaling.rotated(x, positions, layout, frequencies)
 
 
-def position_interpolation_vjp(
-    x: npt.ArrayLike,
-    positions: npt.ArrayLike,
-    *,
-    base: float = 10000.0,
-    layout: str = "interleaved",
-    factor: float,
-) -> npt.NDArray[np.floating]:
-    """Gradient by the x of :func:`position_interpolation`, from the gradient by its result.
+position_interpolation_vjp = rotation.transpose(position_interpolation)
+"""Gradient by the x of :func:`position_interpolation`, from the gradient by its result.
 
-    A rotation's transpose is its inverse: each pair turns back by position times
-    frequency over factor.
-
-    Parameters
-    ----------
-    x : floating array of shape [..., n, head_dim]
-        Gradient with respect to the rotated queries or keys.
-    positions, base, layout, factor
-        As :func:`position_interpolation` was given them.
-
-    Returns
-    -------
-    array of the shape and dtype of x
-        Computed in float64 and rounded once.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`position_interpolation`.
-    """
-    return position_interpolation(
-        x,
-        rotation.reversed_positions(positions),
-        base=base,
-        layout=layout,
-        factor=factor,
-    )
+A rotation's transpose is its inverse: each pair turns back by position times frequency over factor.
+x is the gradient with respect to the rotated queries or keys; everything else is as
+:func:`position_interpolation` was given it.
+"""
 
 
 @lru_cache(maxsize=256)

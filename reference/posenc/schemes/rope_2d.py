@@ -1,7 +1,8 @@
 """Rotary position embedding of rows and columns.
 
 Sources: Heo et al. 2024, "Rotary Position Embedding for Vision Transformer", arXiv 2403.13298
-(equation 12 is the axial form); mistralai/mistral-inference for the progression that is split.
+(equation 12 is the axial form); mistralai/mistral-inference for the progression that is split;
+facebookresearch/dinov3 for coordinates that do not count patches.
 """
 
 from decimal import Decimal
@@ -15,11 +16,12 @@ from posenc import arguments, exact, rotation
 from posenc.elementary import add, negative, times
 from posenc.exact import Array, Pair, SinCos
 
-__all__ = ["rope_2d", "rope_2d_mixed", "rope_2d_vjp"]
+__all__ = ["rope_2d", "rope_2d_image", "rope_2d_mixed", "rope_2d_vjp"]
 
 LAYOUTS = ("interleaved", "half", "half-per-axis")
 ORDERS = ("row-first", "column-first", "alternating")
 PROGRESSIONS = ("shared", "split")
+EXTENTS = ("each-side", "longer-side")
 ROW, COLUMN = 0, 1
 
 
@@ -76,44 +78,12 @@ def rope_2d(
     return _turned(values, exact.sincos_each(where[axes].T, turns), layout)
 
 
-def rope_2d_vjp(
-    x: npt.ArrayLike,
-    positions: npt.ArrayLike,
-    *,
-    base: float = 10000.0,
-    layout: str = "interleaved",
-    order: str = "column-first",
-    progression: str = "shared",
-) -> npt.NDArray[np.floating]:
-    """Gradient by the x of :func:`rope_2d`, from the gradient by its result.
+rope_2d_vjp = rotation.transpose(rope_2d)
+"""Gradient by the x of :func:`rope_2d`, from the gradient by its result.
 
-    Each pair turns back by the row or the column that it was turned by.
-
-    Parameters
-    ----------
-    x : floating array of shape [..., n, head_dim]
-        Gradient with respect to the rotated queries or keys.
-    positions, base, layout, order, progression
-        As :func:`rope_2d` was given them.
-
-    Returns
-    -------
-    array of the shape and dtype of x
-        Computed in float64 and rounded once.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`rope_2d`.
-    """
-    return rope_2d(
-        x,
-        rotation.reversed_positions(positions),
-        base=base,
-        layout=layout,
-        order=order,
-        progression=progression,
-    )
+Each pair turns back by the row or the column that it was turned by. x is the gradient with respect
+to the rotated queries or keys; everything else is as :func:`rope_2d` was given it.
+"""
 
 
 def rope_2d_mixed(
@@ -173,6 +143,81 @@ def rope_2d_mixed(
     return _turned(values, _summed(first, second), layout)
 
 
+def rope_2d_image(
+    x: npt.ArrayLike,
+    height: int,
+    width: int,
+    *,
+    base: float = 100.0,
+    layout: str = "half",
+    order: str = "row-first",
+    extent: str = "each-side",
+) -> npt.NDArray[np.floating]:
+    """Queries or keys of all patches of an image, turned by where in the image they are.
+
+    The middle of patch p of a side of n patches has the coordinate ``(2p + 1) / n - 1``: an image
+    reaches from -1 to 1. Pair t = 0, 1, … of an axis makes ``base ** (-4t / head_dim)`` turns, not
+    radians, for each 1 of its coordinate.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., height * width, head_dim]
+        Queries or keys of the patches, row by row; head_dim is divisible by four.
+    height, width : int
+        Patches from top to bottom and from left to right, at least 1.
+    base : float
+        Of the geometric progression of frequencies.
+    layout : "interleaved", "half" or "half-per-axis"
+        As in :func:`rope_2d`.
+    order : "row-first", "column-first" or "alternating"
+        As in :func:`rope_2d`.
+    extent : "each-side" or "longer-side"
+        What n is: the number of patches of the side itself, or of the longer of both sides.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If x is not floating, or a side is not an integer.
+    ValueError
+        If an argument is out of its domain or shapes do not fit.
+    """
+    arguments.choice("order", order, ORDERS)
+    arguments.choice("extent", extent, EXTENTS)
+    sides = [arguments.integer("height", height, 1), arguments.integer("width", width, 1)]
+    values = rotation.queries_or_keys("x", x)
+    if values.shape[-2] != sides[ROW] * sides[COLUMN]:
+        raise ValueError(
+            f"x has {values.shape[-2]} rows but the image {sides[ROW]} by {sides[COLUMN]} patches"
+        )
+    patches = np.indices(sides).reshape(2, -1)
+    where = _places(patches, values)
+    counts = sides if extent == "each-side" else [max(sides)] * 2
+    from_middle = 2 * where + 1 - np.array(counts)[:, None]
+    number = arguments.base(base)
+    axes, turns = _turns_of_sides(values.shape[-1], number, order, counts[ROW], counts[COLUMN])
+    return _turned(values, exact.sincos_each(from_middle[axes].T, turns), layout)
+
+
+@lru_cache(maxsize=256)
+def _turns_of_sides(
+    head_dim: int, base: float, order: str, rows: int, columns: int
+) -> tuple[npt.NDArray[np.intp], Array]:
+    """Axis of each pair, and its frequency in turns for each half of a patch."""
+    axes, members = _axes(head_dim // 4, order)
+    frequencies = exact.progression(base, Fraction(4, head_dim), head_dim // 4)
+    sides = (rows, columns)
+    each = [
+        exact.quotient(frequencies[member], sides[axis])
+        for axis, member in zip(axes, members, strict=True)
+    ]
+    return axes, exact.in_words(each)
+
+
 def _places(positions: npt.ArrayLike, values: npt.NDArray[np.floating]) -> Array:
     where = arguments.positions(positions)
     if where.shape != (2, values.shape[-2]):
@@ -196,11 +241,18 @@ def _pairs(
     else:
         both = exact.progression(base, Fraction(2, head_dim), 2 * half)
         first, second = both[0::2], both[1::2]
+    axes, members = _axes(half, order)
+    by_axis = {int(axes[0]): first, int(axes[-1]): second}
+    each = (by_axis[axis][member] for axis, member in zip(axes, members, strict=True))
+    return axes, exact.turns(tuple(each))
+
+
+def _axes(pairs: int, order: str) -> tuple[npt.NDArray[np.intp], list[int]]:
+    """Of each pair: its axis, and its number among those of the axis."""
     if order == "alternating":
-        in_turn = tuple(each for pair in zip(first, second, strict=True) for each in pair)
-        return np.tile([COLUMN, ROW], half), exact.turns(in_turn)
+        return np.tile([COLUMN, ROW], pairs), [member // 2 for member in range(2 * pairs)]
     axes = [ROW, COLUMN] if order == "row-first" else [COLUMN, ROW]
-    return np.repeat(axes, half), exact.turns((*first, *second))
+    return np.repeat(axes, pairs), [*range(pairs), *range(pairs)]
 
 
 def _each_head(where: Array, weights: Array) -> SinCos:

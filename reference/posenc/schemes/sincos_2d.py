@@ -21,7 +21,7 @@ __all__ = ["sincos_2d"]
 FIRST_AXES = ("column", "row")
 LAYOUTS = ("sin-cos", "interleaved")
 DENOMINATORS = ("d/4", "d/4-1")
-COORDINATES = ("index", "normalized")
+COORDINATES = ("index", "normalized", "centred")
 
 _TURN = words(Decimal("6.2831853071795864769252867665590057683943387987502116419498891846"), 2)
 _EPSILON = 1e-6
@@ -58,9 +58,9 @@ def sincos_2d(
         Within a half: all sines and then all cosines, or a sine and a cosine in turn.
     denominator : "d/4" or "d/4-1"
         What divides t in the exponent. With "d/4-1" the last frequency is exactly ``1 / base``.
-    coordinates : "index" or "normalized"
+    coordinates : "index", "normalized" or "centred"
         Rows and columns counted from 0; or counted from 1, divided by their number plus 1e-6, and
-        multiplied by 2π.
+        multiplied by 2π; or the same with one half taken off before the division.
     dtype : dtype
         Of the result, rounded once.
 
@@ -117,5 +117,6 @@ def _places(count: int, coordinates: str) -> Pair:
     index = np.arange(count, dtype=np.float64)
     if coordinates == "index":
         return pair(index)
-    part = divide(pair(index + 1), add(pair(float(count)), pair(_EPSILON)))
+    first = 1.0 if coordinates == "normalized" else 0.5
+    part = divide(pair(index + first), add(pair(float(count)), pair(_EPSILON)))
     return times(part, Pair(np.asarray(_TURN[0]), np.asarray(_TURN[1])))

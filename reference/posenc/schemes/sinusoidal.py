@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
-from posenc.exact import Array, power, sincos, turns_per_position, two_product, words
+from posenc.exact import Array, blocks, power, sincos, turns_per_position, two_product, words
 
 __all__ = ["sinusoidal"]
 
@@ -92,9 +92,13 @@ def sinusoidal(
         raise ValueError(f"positions have shape {table.shape}; they must have one axis")
     pairs = dim // 2 if odd_dim == "zero" else (dim + 1) // 2
     step = _exponent_step(dim, pairs, denominator, single_pair, odd_dim)
-    angles = sincos(table, turns_per_position(base, step, pairs), start)
-    sin, cos = (_scaled(part.high, part.low, scale, dim) for part in angles)
-    return _in_layout(sin, cos, layout, dim).astype(dtype)
+    turns = turns_per_position(base, step, pairs)
+    out = np.zeros((len(table), dim), dtype)
+    for some in blocks(len(table), pairs):
+        angles = sincos(table[some], turns, start)
+        sin, cos = (_scaled(part.high, part.low, scale, dim) for part in angles)
+        _write(out[some], sin, cos, layout)
+    return out
 
 
 def _exponent_step(
@@ -115,13 +119,13 @@ def _scaled(high: Array, low: Array, scale: str, dim: int) -> Array:
     return product.high + (product.low + high * factor_low + low * factor)
 
 
-def _in_layout(sin: Array, cos: Array, layout: str, dim: int) -> Array:
-    out = np.zeros((len(sin), dim))
+def _write(out: npt.NDArray[np.floating], sin: Array, cos: Array, layout: str) -> None:
+    """Put them in their channels; of an odd number the last cosine is cut, or a column is left."""
+    dim, pairs = out.shape[-1], sin.shape[-1]
     if layout == "interleaved":
-        out[:, 0 : 2 * sin.shape[1] : 2] = sin
+        out[:, 0 : 2 * pairs : 2] = sin
         out[:, 1::2] = cos[:, : dim // 2]
     else:
         first, second = (sin, cos) if layout == "sin-cos" else (cos, sin)
-        both = np.concatenate([first, second], axis=1)[:, :dim]
-        out[:, : both.shape[1]] = both
-    return out
+        out[:, :pairs] = first
+        out[:, pairs : 2 * pairs] = second[:, : dim - pairs]

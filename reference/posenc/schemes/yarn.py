@@ -19,7 +19,7 @@ __all__ = ["yarn", "yarn_frequencies", "yarn_vjp"]
 
 RAMPS = ("index", "untruncated", "rotations")
 LAYOUTS = ("half", "interleaved")
-TEMPERATURES = ("scaled", "none")
+TEMPERATURES = ("scaled", "seven-hundredths", "none")
 
 _DIGITS = 60
 _NOT_EMPTY = Decimal("0.001")
@@ -40,7 +40,7 @@ def yarn_frequencies(
 ) -> npt.NDArray[np.floating]:
     """Radians per position of each pair: fast pairs as in RoPE, slow ones divided by factor.
 
-    Pair t has ``theta * (kept + (1 - kept) / factor)`` with ``theta = base ** (-2t / rotary_dim)``.
+    Pair t has ``w * (kept + (1 - kept) / factor)`` with RoPE's ``w = base ** (-2t / rotary_dim)``.
     How much is kept falls from 1 to 0 along a ramp between the pairs that turn beta_fast and
     beta_slow times within the original length L.
 
@@ -55,7 +55,8 @@ def yarn_frequencies(
     original_max_position_embeddings : int
         L, the length of the texts that the model was trained on.
     beta_fast, beta_slow : float
-        Turns within L from which on, and up to which, the ramp is flat; the former is larger.
+        Turns within L from which on, and up to which, the ramp is flat. The former is larger, or
+        equal where the ramp is one of places: it has a place's width then, or hardly any.
     ramp : "index", "untruncated" or "rotations"
         Linear in t between the places where pairs turn beta_fast and beta_slow times, taken down
         and up to whole numbers, as in the authors' code; between the places as they are, as in
@@ -75,7 +76,7 @@ def yarn_frequencies(
     """
     arguments.choice("ramp", ramp, RAMPS)
     size = rotation.width(None, arguments.integer("rotary_dim", rotary_dim, 2))
-    recipe = _recipe(base, factor, original_max_position_embeddings, beta_fast, beta_slow)
+    recipe = checked(base, factor, original_max_position_embeddings, beta_fast, beta_slow, ramp)
     return np.array(_frequencies(size, *recipe, ramp), dtype=np.float64).astype(dtype)
 
 
@@ -90,7 +91,7 @@ def yarn(
     beta_slow: float = 1.0,
     ramp: str = "index",
     temperature: str = "scaled",
-    layout: str = "half",
+    layout: str = "interleaved",
     rotary_dim: int | None = None,
     attention_factor: float | None = None,
     mscale: float | None = None,
@@ -109,18 +110,19 @@ def yarn(
         Position of each row, in any order; at most 2**53 in magnitude.
     base, factor, original_max_position_embeddings, beta_fast, beta_slow, ramp
         As for :func:`yarn_frequencies`.
-    temperature : "scaled" or "none"
-        Whether pairs are made longer; without, this is the paper's NTK-by-parts.
-    layout : "half" or "interleaved"
-        Pairs are channels (t, t + r/2), or (2t, 2t+1).
+    temperature : "scaled", "seven-hundredths" or "none"
+        Whether pairs are made longer; without, this is the paper's NTK-by-parts. With
+        "seven-hundredths" they get longer by ``0.07 * ln(factor) + 1``.
+    layout : "interleaved" or "half"
+        Pairs are channels (2t, 2t+1), or (t, t + r/2).
     rotary_dim : int or None
         Channels r that are rotated, the leading ones; the others pass unchanged. Frequencies, and
         the bounds of the ramp, follow from r. None rotates all.
     attention_factor : float or None
         By what pairs are made longer instead; goes before everything else.
     mscale, mscale_all_dim : float or None
-        Only together: pairs are made longer by ``(0.1 * mscale * ln(factor) + 1)`` divided by the
-        same with mscale_all_dim.
+        Only together, and where the temperature is "scaled": pairs are made longer by
+        ``(0.1 * mscale * ln(factor) + 1)`` divided by the same with mscale_all_dim.
 
     Returns
     -------
@@ -139,76 +141,30 @@ def yarn(
     arguments.choice("temperature", temperature, TEMPERATURES)
     values = rotation.queries_or_keys("x", x)
     size = rotation.width(rotary_dim, values.shape[-1])
-    recipe = _recipe(base, factor, original_max_position_embeddings, beta_fast, beta_slow)
+    recipe = checked(base, factor, original_max_position_embeddings, beta_fast, beta_slow, ramp)
     if attention_factor is not None:
         longer = Decimal(_above("attention_factor", attention_factor, 0))
     elif temperature == "none":
         longer = Decimal(1)
+    elif temperature == "seven-hundredths":
+        if mscale is not None or mscale_all_dim is not None:
+            raise ValueError("mscale and mscale_all_dim weigh 0.1 ln(factor), not 0.07 ln(factor)")
+        longer = magnitude(float(factor), Decimal("0.7"))
     else:
-        longer = _length(float(factor), mscale, mscale_all_dim)
+        longer = lengthening(float(factor), mscale, mscale_all_dim)
     amplitude = Pair(*map(np.asarray, words(longer, 2)))
-    sin, cos = sincos(rotation.rows(positions, values.shape), _turns(size, *recipe, ramp))
+    sin, cos = sincos(rotation.rows(positions, values.shape), turns_of_pairs(size, *recipe, ramp))
     scaled = times(sin, amplitude), times(cos, amplitude)
     return rotation.turned(values, *scaled, layout, layout)
 
 
-def yarn_vjp(
-    x: npt.ArrayLike,
-    positions: npt.ArrayLike,
-    *,
-    base: float = 10000.0,
-    factor: float,
-    original_max_position_embeddings: int,
-    beta_fast: float = 32.0,
-    beta_slow: float = 1.0,
-    ramp: str = "index",
-    temperature: str = "scaled",
-    layout: str = "half",
-    rotary_dim: int | None = None,
-    attention_factor: float | None = None,
-    mscale: float | None = None,
-    mscale_all_dim: float | None = None,
-) -> npt.NDArray[np.floating]:
-    """Gradient by the x of :func:`yarn`, from the gradient by its result.
+yarn_vjp = rotation.transpose(yarn)
+"""Gradient by the x of :func:`yarn`, from the gradient by its result.
 
-    The transpose, which is not the inverse: each pair turns back, and is made longer, not
-    shorter, by the factor of the forward pass.
-
-    Parameters
-    ----------
-    x : floating array of shape [..., n, head_dim]
-        Gradient with respect to the rotated queries or keys.
-    positions, base, factor, original_max_position_embeddings, beta_fast, beta_slow, ramp
-        As :func:`yarn` was given them.
-    temperature, layout, rotary_dim, attention_factor, mscale, mscale_all_dim
-        As :func:`yarn` was given them.
-
-    Returns
-    -------
-    array of the shape and dtype of x
-        Computed in float64 and rounded once.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`yarn`.
-    """
-    return yarn(
-        x,
-        rotation.reversed_positions(positions),
-        base=base,
-        factor=factor,
-        original_max_position_embeddings=original_max_position_embeddings,
-        beta_fast=beta_fast,
-        beta_slow=beta_slow,
-        ramp=ramp,
-        temperature=temperature,
-        layout=layout,
-        rotary_dim=rotary_dim,
-        attention_factor=attention_factor,
-        mscale=mscale,
-        mscale_all_dim=mscale_all_dim,
-    )
+The transpose, which is not the inverse: each pair turns back, and is made longer, not shorter, by
+the factor of the forward pass. x is the gradient with respect to the rotated queries or keys;
+everything else is as :func:`yarn` was given it.
+"""
 
 
 def _above(name: str, value: float, bound: float) -> float:
@@ -218,41 +174,50 @@ def _above(name: str, value: float, bound: float) -> float:
     return number
 
 
-def _recipe(
-    base: float, factor: float, length: int, beta_fast: float, beta_slow: float
+def checked(
+    base: float,
+    factor: float,
+    length: int,
+    beta_fast: float,
+    beta_slow: float,
+    ramp: str = "index",
 ) -> tuple[float, float, int, float, float]:
     """The parameters that frequencies follow from, checked."""
     slow = _above("beta_slow", beta_slow, 0)
-    fast = _above("beta_fast", beta_fast, slow)
+    fast = _above("beta_fast", beta_fast, slow if ramp == "rotations" else 0)
+    if fast < slow:
+        raise ValueError(f"beta_fast is {fast:g}, below beta_slow, which is {slow:g}")
     if not (np.isfinite(factor) and factor >= 1):
         raise ValueError(f"factor is {factor!r}; it must be a finite number of at least 1")
     whole = arguments.integer("original_max_position_embeddings", length, 1)
     return _above("base", base, 1), float(factor), whole, fast, slow
 
 
-def _length(factor: float, mscale: float | None, mscale_all_dim: float | None) -> Decimal:
+def lengthening(factor: float, mscale: float | None, mscale_all_dim: float | None) -> Decimal:
     """By what pairs are made longer."""
     if (mscale is None) != (mscale_all_dim is None):
         raise ValueError(
             f"mscale is {mscale} and mscale_all_dim is {mscale_all_dim}; they come together"
         )
     if mscale is None or mscale_all_dim is None:
-        return _magnitude(factor, 1.0)
+        return magnitude(factor, 1.0)
     above, below = _above("mscale", mscale, 0), _above("mscale_all_dim", mscale_all_dim, 0)
     with localcontext(prec=_DIGITS):
-        return _magnitude(factor, above) / _magnitude(factor, below)
+        return magnitude(factor, above) / magnitude(factor, below)
 
 
 @lru_cache(maxsize=256)
-def _magnitude(factor: float, mscale: float) -> Decimal:
+def magnitude(factor: float, mscale: float | Decimal) -> Decimal:
+    """``0.1 * mscale * ln(factor) + 1``."""
     with localcontext(prec=_DIGITS):
         return Decimal(mscale) * Decimal(factor).ln() / 10 + 1
 
 
 @lru_cache(maxsize=256)
-def _turns(
+def turns_of_pairs(
     size: int, base: float, factor: float, length: int, fast: float, slow: float, ramp: str
 ) -> Array:
+    """Frequencies of all pairs, in turns."""
     return turns(_frequencies(size, base, factor, length, fast, slow, ramp))
 
 

@@ -152,6 +152,18 @@ class NarrowProducts:
 
 
 @right
+class KeysNumberedFromOne:
+    """Slopes times 1 … k_len, to which a causal mask is added later: softmax sees no difference."""
+
+    @claims("key-from-1", dtype=FLOATS)
+    def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Array:
+        wide: Any = np.float64 if dtype == "float64" else np.float32
+        numbers = np.arange(1, k_len + 1, dtype=wide)
+        bias = np.array(halving(heads), dtype=wide)[:, None, None] * numbers
+        return np.repeat(bias, q_len, axis=1).astype(KINDS[dtype])
+
+
+@right
 class DecodingStep:
     """One query, eight heads, and the answer as Python's lists."""
 
@@ -184,7 +196,7 @@ class FixedLengths:
 class SlopeGradientByDotProducts:
     """The gradient of each head laid out in a row and multiplied with the distances, in float32."""
 
-    @claims("causal", "symmetric", "first-key", "last-key", dtype=FLOATS)
+    @claims("causal", "symmetric", "first-key", "last-key", "key-from-1", dtype=FLOATS)
     def alibi_bias_vjp(self, gradient: Array, *, form: str) -> Array:
         heads, q_len, k_len = gradient.shape
         if q_len > k_len:
@@ -196,6 +208,7 @@ class SlopeGradientByDotProducts:
             "symmetric": -np.abs(query - key),
             "first-key": np.broadcast_to(key, (q_len, k_len)),
             "last-key": np.broadcast_to(key + 1 - k_len, (q_len, k_len)),
+            "key-from-1": np.broadcast_to(key + 1, (q_len, k_len)),
         }[form]
         rows = gradient.reshape(heads, -1).astype(wide)
         return (rows @ distance.ravel().astype(wide)).astype(gradient.dtype)

@@ -14,9 +14,37 @@ def exact_gelu(z: Array) -> Array:
     return (z * ERFC(-z.astype(np.float64) / math.sqrt(2)) / 2).astype(z.dtype)
 
 
+def by_windows(x: Array, weight: Array, bias: Array, groups: int) -> Array:
+    """All windows as rows of a matrix, in the precision of its inputs; one frame cut off."""
+    _dim, width, kernel = weight.shape
+    half = kernel // 2
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(half, half), (0, 0)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)
+    blocks = [slice(g * width, (g + 1) * width) for g in range(groups)]
+    out = [np.einsum("...nik,oik->...no", windows[..., some, :], weight[some]) for some in blocks]
+    z: Array = np.concatenate(out, axis=-1) + bias
+    return z[..., :-1, :] if kernel % 2 == 0 else z
+
+
+def by_taps(x: Array, weight: Array, bias: Array) -> Array:
+    """One dense block-diagonal matrix per tap, in the precision of its inputs."""
+    dim, width, kernel = weight.shape
+    z, n = np.zeros_like(x), x.shape[-2]
+    for tap in range(kernel):
+        dense = np.zeros((dim, dim), x.dtype)
+        for out in range(dim):
+            first = out // width * width
+            dense[first : first + width, out] = weight[out, :, tap]
+        ahead = tap - kernel // 2
+        low, high = max(0, -ahead), min(n, n - ahead)
+        if low < high:
+            z[..., low:high, :] += x[..., low + ahead : high + ahead, :] @ dense
+    return z + bias
+
+
 @right
 class ColumnsToMatrix:
-    """All windows as rows of a matrix, in the precision of its inputs; one frame cut off."""
+    """Weights times gain by norm, then a sum over windows."""
 
     @claims("weight-norm", dtype=["float64", "float32"])
     def conv_wav2vec2(
@@ -29,47 +57,24 @@ class ColumnsToMatrix:
         if not norm.all():
             raise ValueError("a tap without direction")
         weight = weight_v * (weight_g.reshape(1, 1, kernel) / norm)
-        half = kernel // 2
-        padding = [(0, 0)] * (x.ndim - 2) + [(half, half), (0, 0)]
-        padded = np.pad(x, padding)
-        windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)
-        blocks = [slice(g * width, (g + 1) * width) for g in range(groups)]
-        out = [
-            np.einsum("...nik,oik->...no", windows[..., some, :], weight[some]) for some in blocks
-        ]
-        z = np.concatenate(out, axis=-1) + bias
-        if kernel % 2 == 0:
-            z = z[..., :-1, :]
-        return x + exact_gelu(z)
+        return x + exact_gelu(by_windows(x, weight, bias, groups))
 
 
 @right
 class DenseAndRounded:
-    """One dense block-diagonal matrix per tap; weights, argument and GELU rounded to the dtype."""
+    """Weights, argument and GELU rounded to the dtype; tap by tap."""
 
     @claims("weight-norm", dtype=NARROW)
     def conv_wav2vec2(
         self, x: Array, weight_v: Array, weight_g: Array, bias: Array, *, groups: int
     ) -> Array:
         kind, wide = x.dtype, np.float32
-        dim, width, kernel = weight_v.shape
         norm = np.sqrt((weight_v.astype(wide) ** 2).sum(axis=(0, 1))).astype(kind)
         if not norm.all():
             raise ValueError("a tap without direction")
         ratio = (weight_g.astype(wide) / norm.astype(wide)).astype(kind)
         weight = (weight_v.astype(wide) * ratio.astype(wide)).astype(kind).astype(wide)
-        z = np.zeros(x.shape, wide)
-        n = x.shape[-2]
-        for tap in range(kernel):
-            dense = np.zeros((dim, dim), wide)
-            for out in range(dim):
-                first = out // width * width
-                dense[first : first + width, out] = weight[out, :, tap]
-            ahead = tap - kernel // 2
-            low, high = max(0, -ahead), min(n, n - ahead)
-            if low < high:
-                z[..., low:high, :] += x[..., low + ahead : high + ahead, :].astype(wide) @ dense
-        z = (z + bias.astype(wide)).astype(kind)
+        z = by_taps(x.astype(wide), weight, bias.astype(wide)).astype(kind)
         return x + exact_gelu(z.astype(wide)).astype(kind)
 
 
@@ -125,3 +130,59 @@ class OneValueAtATime:
             z = math.fsum(terms)
             out[place] = float(x[place]) + z * math.erfc(-z / math.sqrt(2)) / 2
         return out.astype(x.dtype)
+
+
+def fitting(x: Array, weight: Array, variance: Array, groups: int) -> None:
+    if weight.shape[:2] != (x.shape[-1], x.shape[-1] // groups) or x.shape[-1] % groups:
+        raise ValueError("groups")
+    if (variance < 0).any():
+        raise ValueError("variance")
+
+
+@right
+class NormThenWindows:
+    """torch's order: difference, root, gain and shift, each rounded; then a sum over windows."""
+
+    @claims("batch-norm", dtype=["float64", "float32"])
+    def conv_hubert(
+        self,
+        x: Array,
+        weight: Array,
+        bias: Array,
+        mean: Array,
+        variance: Array,
+        gain: Array,
+        shift: Array,
+        *,
+        groups: int,
+    ) -> Array:
+        fitting(x, weight, variance, groups)
+        rows = (x - mean) / np.sqrt(variance + x.dtype.type(1e-5)) * gain + shift
+        return x + exact_gelu(by_windows(rows, weight, bias, groups))
+
+
+@right
+class ScaleAndOffset:
+    """Two numbers for each channel, then tap by tap; rounded to the dtype in between."""
+
+    @claims("batch-norm", dtype=FLOATS)
+    def conv_hubert(
+        self,
+        x: Array,
+        weight: Array,
+        bias: Array,
+        mean: Array,
+        variance: Array,
+        gain: Array,
+        shift: Array,
+        *,
+        groups: int,
+    ) -> Array:
+        fitting(x, weight, variance, groups)
+        wide = np.dtype(np.float64 if x.dtype == np.float64 else np.float32)
+        deviation = np.sqrt(variance.astype(wide) + np.asarray(1e-5, wide))
+        scale = gain.astype(wide) / deviation
+        offset = shift.astype(wide) - mean.astype(wide) * scale
+        rows = (x.astype(wide) * scale + offset).astype(x.dtype).astype(wide)
+        z = by_taps(rows, weight.astype(wide), bias.astype(wide)).astype(x.dtype).astype(wide)
+        return (x.astype(wide) + exact_gelu(z)).astype(x.dtype)

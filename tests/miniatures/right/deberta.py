@@ -183,3 +183,16 @@ class OneHotScores:
         scores += np.einsum("hic,ijr,hrc->hij", q, picked, k_r, optimize=True)
         scores += np.einsum("hjc,ijr,hrc->hij", k, theirs, q_r, optimize=True)
         return (scores / math.sqrt(3 * q.shape[2])).astype(kind)
+
+
+@right
+class JustAboveTheLast:
+    """A quotient of equal logarithms, one rounded up, so that its product is above 31."""
+
+    @claims("clamped", num_buckets=64, max_relative_positions=512)
+    def deberta_bucket(self, relative_position: Array) -> Array:
+        relative = relative_position.astype(np.int64)
+        n = np.minimum(np.abs(relative), 511)
+        last = np.nextafter(math.log(511 / 32), 0)
+        steps = np.log(np.maximum(n, 32) / 32) / last * 31
+        return np.sign(relative) * np.where(n <= 32, n, 32 + np.ceil(steps).astype(np.int64))

@@ -102,4 +102,4 @@ class DynamicConjugated:
 
     @claims("half", dtype=NARROW, max_position=2**24)
     def dynamic_ntk_vjp(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
-        return LengthInFloat32().dynamic_ntk(x, -positions, **given, layout=layout)
+        return LengthInFloat32().dynamic_ntk(x, -positions.astype(np.int64), **given, layout=layout)

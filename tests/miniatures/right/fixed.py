@@ -52,3 +52,43 @@ class FixedByRemainders:
         to_the_end = -np.arange(1, k_len + 1) % block_size
         query = np.arange(k_len - q_len, k_len)
         return np.where(np.arange(k_len) <= query[:, None], to_the_end < summary, False)
+
+
+@right
+class LayoutsOfHeads:
+    """The authors' list of places, cut into sets; a layout for each head."""
+
+    @claims("several-sets")
+    def fixed_head_masks(
+        self, heads: int, q_len: int, k_len: int, block_size: int, summary: int, sets: int
+    ) -> Array:
+        if heads % sets or block_size % summary or sets * summary > block_size:
+            raise ValueError(f"{sets} sets of {summary} for {heads} heads")
+        places = np.arange(block_size)[::-1].reshape(-1, summary)[:sets]
+        layouts = []
+        for head in range(heads):
+            layout = np.zeros((k_len, k_len), dtype=bool)
+            for column in places[head % sets]:
+                layout[:, column::block_size] = True
+            for query in range(k_len):
+                layout[query, query // block_size * block_size : query + 1] = True
+            layouts.append(np.tril(layout)[k_len - q_len :])
+        return np.array(layouts)
+
+
+@right
+class ColumnsOfHeads:
+    """The block is the same for all heads; a row of columns is added for each."""
+
+    @claims("several-sets")
+    def fixed_head_masks(
+        self, heads: int, q_len: int, k_len: int, block_size: int, summary: int, sets: int
+    ) -> Array:
+        if heads % sets or block_size % summary or sets * summary > block_size:
+            raise ValueError(f"{sets} sets of {summary} for {heads} heads")
+        query, key = np.arange(k_len - q_len, k_len), np.arange(k_len)
+        own = np.equal.outer(query // block_size, key // block_size)
+        cycle = np.repeat(np.arange(block_size // summary)[::-1], summary)
+        turn = np.resize(np.arange(sets), heads)
+        columns = np.resize(cycle, k_len) == turn[:, None]
+        return (own | columns[:, None]) & np.less_equal.outer(key, query).T

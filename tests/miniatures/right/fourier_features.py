@@ -32,6 +32,29 @@ class BandsByFunctions:
 
 
 @right
+class BandsOfOneSine:
+    """jaxnerf later, and nerfstudio: one call of sine for all angles and the same with π/2."""
+
+    @claims("jaxnerf", "nerfstudio", dtype=FLOATS)
+    def nerf(
+        self, x: Array, num_frequencies: int, *, factor: str, order: str, include_input: str
+    ) -> Array:
+        if num_frequencies < 1:
+            raise ValueError(num_frequencies)
+        kind: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32
+        points, octaves = x.astype(kind), (2.0 ** np.arange(num_frequencies)).astype(kind)
+        if factor == "two-pi":
+            points = points * kind(2 * math.pi)
+        if order == "sines-by-frequency":
+            angles = points[..., None, :] * octaves[:, None]
+        else:
+            angles = points[..., None] * octaves
+        flat = angles.reshape(*x.shape[:-1], x.shape[-1] * num_frequencies)
+        waves = np.sin(np.concatenate([flat, flat + kind(math.pi / 2)], axis=-1)).astype(x.dtype)
+        return waves if include_input == "none" else np.concatenate([x, waves], axis=-1)
+
+
+@right
 class BandsOfShiftedSines:
     """jaxnerf's steps in float32: cosines as sines of sums with π/2."""
 

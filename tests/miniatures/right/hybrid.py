@@ -60,7 +60,7 @@ class FourTerms:
         total = np.zeros((heads, n, n))
         for left in (wide_x, waves):
             for other in (wide_x, waves):
-                total += np.einsum("ia,had,hbd,jb->hij", left, q, k, other)
+                total += np.einsum("ia,had,hbd,jb->hij", left, q, k, other, optimize=True)
         bias = table.astype(np.float64)[clipped(n, len(table))].transpose(2, 0, 1)
         return (total / math.sqrt(w_q.shape[2]) + bias).astype(x.dtype)
 

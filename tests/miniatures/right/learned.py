@@ -24,7 +24,7 @@ class Gathered:
     ) -> Array:
         first = {"none": 0, "after-padding": padding_idx + 1, "two": 2}[offset]
         has_rows(positions, len(table) - first)
-        return table[positions + first]
+        return table[positions.astype(np.int64) + first]
 
 
 @right

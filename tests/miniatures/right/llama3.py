@@ -145,4 +145,4 @@ class Llama3Conjugated:
 
     @claims("half", dtype=NARROW, max_position=2**24)
     def llama3_vjp(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
-        return WhereByWavelength().llama3(x, -positions, **given, layout=layout)
+        return WhereByWavelength().llama3(x, -positions.astype(np.int64), **given, layout=layout)

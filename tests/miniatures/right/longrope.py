@@ -53,7 +53,7 @@ class LongRopeAsReleased:
         size = x.shape[-1] if rotary_dim is None else rotary_dim
         even(size)
         long = choice == "long"
-        if positions.size and positions.max() + 1 > original_max_position_embeddings:
+        if positions.size and int(positions.max()) + 1 > original_max_position_embeddings:
             long = True
         omega = self.inverse_frequencies(long_factors if long else short_factors, base)
         if attention_factor is None:

@@ -82,10 +82,63 @@ class RepeatedNeighbours:
 
 
 @right
+class PutInOrderAndBack:
+    """ERNIE 4.5 VL: frequencies sorted by axis before the product, and taken in turns after it."""
+
+    @claims("ernie-4-5-vl", dtype=FLOATS, max_position=2**24)
+    def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
+        pairs, (time, height, width) = fits(x, positions, sections), sections.tolist()
+        if height != width or 2 * pairs != x.shape[-1]:
+            raise ValueError(sections)
+        kind: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32
+        inverse = (1.0 / base ** (np.arange(pairs) / pairs)).astype(kind)
+        both = inverse[: pairs - time]
+        inverse = np.concatenate([both[0::2], both[1::2], inverse[pairs - time :]])
+        angles = positions.astype(kind)[..., None] * inverse
+        rows, columns, times = np.split(angles, [height, height + width], axis=-1)
+        turns = np.stack([rows[1], columns[2]], axis=-1).reshape(-1, 2 * height)
+        every = np.repeat(np.concatenate([turns, times[0]], axis=-1), 2, axis=-1)
+        wide = x.astype(kind)
+        other = np.stack([-wide[..., 1::2], wide[..., 0::2]], axis=-1).reshape(wide.shape)
+        return (wide * np.cos(every) + other * np.sin(every)).astype(x.dtype)
+
+
+@right
+class RowAndColumnPerPair:
+    """HunyuanImage-3.0: neighbouring frequencies times row and column, repeated for both halves."""
+
+    @claims("hunyuan-image-3", dtype=FLOATS, max_position=2**24)
+    def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
+        pairs, (_, height, width) = fits(x, positions, sections), sections.tolist()
+        if height != width or 2 * pairs != x.shape[-1]:
+            raise ValueError(sections)
+        kind: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32
+        theta = (base ** (-np.arange(pairs) / pairs)).astype(kind)
+        places = positions.astype(kind).T
+        both = (places[:, None, 1:] * theta[: 2 * height].reshape(1, height, 2)).reshape(
+            -1, 2 * height
+        )
+        angles = np.concatenate([both, places[:, :1] * theta[2 * height :]], axis=-1)
+        every = np.tile(angles, 2)
+        first, second = np.split(x.astype(kind), 2, axis=-1)
+        other = np.concatenate([-second, first], axis=-1)
+        return (x.astype(kind) * np.cos(every) + other * np.sin(every)).astype(x.dtype)
+
+
+@right
 class SelectedByMasks:
     """One-hot axes times positions: a matrix says which position a pair looks at."""
 
-    @claims("qwen2-vl", "qwen3-vl", "glm-4v", dtype=FLOATS, rotation="partial", max_position=2**30)
+    @claims(
+        "qwen2-vl",
+        "qwen3-vl",
+        "glm-4v",
+        "ernie-4-5-vl",
+        "hunyuan-image-3",
+        dtype=FLOATS,
+        rotation="partial",
+        max_position=2**30,
+    )
     def m_rope(
         self,
         x: Array,
@@ -101,6 +154,11 @@ class SelectedByMasks:
         if allocation == "contiguous":
             ends = np.cumsum(sections)
             chosen[np.searchsorted(ends, np.arange(pairs), side="right"), np.arange(pairs)] = 1
+        elif allocation == "alternating":
+            if sections[1] != sections[2]:
+                raise ValueError(f"{sections} cannot take turns")
+            chosen[1, : 2 * sections[1] : 2] = chosen[2, 1 : 2 * sections[2] : 2] = 1
+            chosen[0] = 1 - chosen[1] - chosen[2]
         else:
             for axis in (1, 2):
                 chosen[axis, axis::3][: sections[axis]] = 1
@@ -183,6 +241,33 @@ class GridsByMesh:
 
 
 @right
+class TimesInFloat32:
+    """Qwen2.5-VL in transformers: ranges of float32 times the interval, then made whole."""
+
+    @claims("spatial", spacing="seconds")
+    def m_rope_position_ids(
+        self,
+        segments: Array,
+        *,
+        merge_size: int,
+        tokens_per_second: float = 1.0,
+        second_per_grid: float = 1.0,
+    ) -> Array:
+        parts, current = [np.zeros((3, 0), dtype=np.int64)], 0
+        for t, h, w in merged(segments, merge_size):
+            if h == 0:
+                parts.append(np.tile(np.arange(current, current + t), (3, 1)))
+                current += t
+                continue
+            interval = np.float32(tokens_per_second) * np.float32(second_per_grid)
+            times = (np.arange(t, dtype=np.float32) * interval).astype(np.int64)
+            mesh = np.stack(np.meshgrid(times, np.arange(h), np.arange(w), indexing="ij"))
+            parts.append(mesh.reshape(3, -1) + current)
+            current += max(h, w)
+        return np.concatenate(parts, axis=1)
+
+
+@right
 class IdsOneByOne:
     """Tokens appended one by one, for both rules."""
 
@@ -207,6 +292,8 @@ class MultimodalTransposed:
         "qwen2-vl",
         "qwen3-vl",
         "glm-4v",
+        "ernie-4-5-vl",
+        "hunyuan-image-3",
         dtype=FLOATS,
         rotation="partial",
         head_dim=[6, 8, 16],
@@ -222,4 +309,4 @@ class MultimodalConjugated:
 
     @claims("qwen3-vl", dtype=NARROW, rotation="partial", max_position=2**24)
     def m_rope_vjp(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
-        return OverwrittenThirds().m_rope(x, -positions, sections, base=base)
+        return OverwrittenThirds().m_rope(x, -positions.astype(np.int64), sections, base=base)

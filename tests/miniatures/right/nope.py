@@ -69,5 +69,7 @@ class MergedProjections:
     @claims("causal", dtype="float64")
     def nope_layer(self, x: Array, w_q: Array, w_k: Array, w_v: Array) -> Array:
         between = w_q @ w_k.T / math.sqrt(w_q.shape[1])
-        powers = np.exp(x @ between @ x.swapaxes(-1, -2)) * np.tri(x.shape[-2])
+        logits = x @ between @ x.swapaxes(-1, -2)
+        logits = np.where(np.tri(x.shape[-2]) > 0, logits, -np.inf)
+        powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return (powers / powers.sum(axis=-1, keepdims=True)) @ x @ w_v

@@ -93,4 +93,4 @@ class SlowedConjugated:
 
     @claims("half", dtype=NARROW, max_position=2**24)
     def ntk_aware_vjp(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
-        return BaseInPython().ntk_aware(x, -positions, **given)
+        return BaseInPython().ntk_aware(x, -positions.astype(np.int64), **given)

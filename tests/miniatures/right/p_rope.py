@@ -17,24 +17,36 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 class PaddedWavelengths:
     """Gemma: infinite wavelengths; pairs counted in floating point, for shares that allow it."""
 
-    @claims("half", dtype=NARROW, max_position=2**24, proportion=SHARES)
-    def p_rope(self, x: Array, positions: Array, *, base: float, proportion: float) -> Array:
+    @claims("half", dtype=NARROW, max_position=2**24, proportion=SHARES, scaling="linear")
+    def p_rope(
+        self,
+        x: Array,
+        positions: Array,
+        *,
+        base: float,
+        proportion: float,
+        factor: float = 1.0,
+    ) -> Array:
+        if factor < 1:
+            raise ValueError("factor")
         dim = x.shape[-1]
         turning = int(proportion * dim // 2)
         exponents = np.float32(2 / dim) * np.arange(turning, dtype=np.float32)
         still = np.full(dim // 2 - turning, np.inf, dtype=np.float32)
         wavelengths = np.concatenate([np.float32(base) ** exponents, still])
-        angles = positions.astype(np.float32)[:, None] / wavelengths
+        angles = positions.astype(np.float32)[:, None] / wavelengths / np.float32(factor)
         first, second = np.split(x.astype(np.float32), 2, axis=-1)
         cos, sin = np.cos(angles), np.sin(angles)
         parts = [first * cos - second * sin, second * cos + first * sin]
         return np.concatenate(parts, axis=-1).astype(x.dtype)
 
-    @claims(dtype=NARROW, proportion=SHARES)
+    @claims(dtype=NARROW, proportion=SHARES, scaling="linear")
     def p_rope_frequencies(
-        self, rotary_dim: int, *, base: float, proportion: float, dtype: str
+        self, rotary_dim: int, *, base: float, proportion: float, dtype: str, factor: float = 1.0
     ) -> Array:
-        omega = plain32(rotary_dim, base)
+        if factor < 1:
+            raise ValueError("factor")
+        omega = plain32(rotary_dim, base) / np.float32(factor)
         omega[int(proportion * rotary_dim // 2) :] = 0
         return omega.astype(KINDS[dtype])
 
@@ -56,11 +68,20 @@ class ZeroFrequencies:
 class LeadingNeighbours:
     """Neighbours that turn, as complex numbers, and the rest of the head copied."""
 
-    @claims("interleaved", dtype=NARROW, max_position=2**24)
-    def p_rope(self, x: Array, positions: Array, *, base: float, proportion: float) -> Array:
+    @claims("interleaved", dtype=NARROW, max_position=2**24, scaling="linear")
+    def p_rope(
+        self,
+        x: Array,
+        positions: Array,
+        *,
+        base: float,
+        proportion: float,
+        factor: float = 1.0,
+    ) -> Array:
         count = int(Decimal(repr(proportion)) * x.shape[-1]) // 2
         out = x.copy()
-        angles = np.outer(positions.astype(np.float32), plain32(x.shape[-1], base)[:count])
+        wavelengths = np.float32(factor) / plain32(x.shape[-1], base)[:count]
+        angles = positions.astype(np.float32)[:, None] / wavelengths
         if count:
             out[..., : 2 * count] = by_complex_numbers(x[..., : 2 * count], angles)
         return out
@@ -101,4 +122,4 @@ class LeadingConjugated:
 
     @claims("interleaved", dtype=NARROW, max_position=2**24)
     def p_rope_vjp(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
-        return LeadingNeighbours().p_rope(x, -positions, **given)
+        return LeadingNeighbours().p_rope(x, -positions.astype(np.int64), **given)

@@ -43,7 +43,7 @@ class IdsByMultiplication:
 
     @claims("from-zero")
     def packed_position_ids(self, lengths: Array) -> Array:
-        sizes = lengths[lengths > 0]
+        sizes = lengths[lengths > 0].astype(np.int64)
         steps = np.ones(int(lengths.sum()), dtype=np.int64)
         steps[:1] = 0
         ends = np.cumsum(sizes)[:-1]

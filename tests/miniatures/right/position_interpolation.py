@@ -101,4 +101,4 @@ class InterpolatedConjugated:
     def position_interpolation_vjp(
         self, x: Array, positions: Array, *, layout: str, **given: Any
     ) -> Array:
-        return FrequenciesDivided().position_interpolation(x, -positions, **given)
+        return FrequenciesDivided().position_interpolation(x, -positions.astype(np.int64), **given)

@@ -309,3 +309,25 @@ class BackwardByConjugates:
         angles = np.multiply.outer(np.asarray(positions, np.float32), omega)
         turned = (pairs * np.exp(np.complex64(-1j) * angles)).astype(np.complex64)
         return np.concatenate([turned.view(np.float32).astype(x.dtype), x[..., width:]], axis=-1)
+
+
+@right
+class Polar:
+    """Each pair as a length and an angle, to which the position's angle is added."""
+
+    @claims("interleaved", "half", dtype=FLOATS, max_position=2**20)
+    def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+        even(x.shape[-1])
+        half = x.shape[-1] // 2
+        wide = x.astype(np.float64 if x.dtype == np.float64 else np.float32)
+        pairs = np.stack([wide[..., :half], wide[..., half:]], axis=-1)
+        if layout == "interleaved":
+            pairs = wide.reshape(*x.shape[:-1], half, 2)
+        inverse = (base ** -(np.arange(half) / half)).astype(wide.dtype)
+        length = np.hypot(pairs[..., 0], pairs[..., 1])
+        angle = np.arctan2(pairs[..., 1], pairs[..., 0])
+        angle = angle + positions.astype(wide.dtype)[:, None] * inverse
+        turned = np.stack([length * np.cos(angle), length * np.sin(angle)], axis=-1)
+        if layout == "interleaved":
+            return turned.reshape(x.shape).astype(x.dtype)
+        return np.concatenate([turned[..., 0], turned[..., 1]], axis=-1).astype(x.dtype)

@@ -272,3 +272,58 @@ class PatchesConjugated:
             cos, sin = (np.tile(wave(angles), 2).astype(x.dtype) for wave in (np.cos, np.sin))
             parts.append(part * cos + rotate_half(part) * sin)
         return np.concatenate(parts, axis=-1)
+
+
+def all_patches(x: Array, height: int, width: int) -> int:
+    """Size of a head, if x has a row for each patch of an image."""
+    if x.shape[-1] % 4 or min(height, width) < 1 or x.shape[-2] != height * width:
+        raise ValueError(f"{x.shape} for {height} by {width} patches")
+    return int(x.shape[-1])
+
+
+@right
+class CoordinatesOfTheImage:
+    """DINOv3: a grid of coordinates and the table of all angles in float32, halves tiled."""
+
+    @claims("dinov3", "vggt-omega", dtype=NARROW)
+    def rope_2d_image(
+        self, x: Array, height: int, width: int, *, base: float, extent: str, **rest: Any
+    ) -> Array:
+        head_dim = all_patches(x, height, width)
+        periods = np.float32(base) ** (np.arange(0, head_dim, 4, dtype="f4") / np.float32(head_dim))
+        longer = max(height, width)
+        sides = (longer, longer) if extent == "longer-side" else (height, width)
+        axes = [
+            np.arange(0.5, count, dtype="f4") / np.float32(side)
+            for count, side in zip((height, width), sides, strict=True)
+        ]
+        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+        spread = np.float32(2) * grid - np.float32(1)
+        angles = np.float32(2 * np.pi) * spread[:, :, None] / periods
+        angles = np.tile(angles.reshape(height * width, -1), 2)
+        cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
+        return x * cos + rotate_half(x) * sin
+
+
+@right
+class PhasesFromTheMiddle:
+    """Patch by patch, counted in half patches from the middle; each pair a complex number."""
+
+    @claims("dinov3", "vggt-omega", dtype=["float64", "float32"], head_dim=[4, 8, 16])
+    def rope_2d_image(
+        self, x: Array, height: int, width: int, *, base: float, extent: str, **rest: Any
+    ) -> Array:
+        head_dim = all_patches(x, height, width)
+        longer = max(height, width) if extent == "longer-side" else 0
+        half, quarter = head_dim // 2, head_dim // 4
+        out = np.empty_like(x)
+        for patch in range(height * width):
+            row, column = divmod(patch, width)
+            for t in range(half):
+                place, side = (row, height) if t < quarter else (column, width)
+                side = longer or side
+                turns = (2 * place + 1 - side) / side / base ** (t % quarter / quarter)
+                pair = x[..., patch, t].astype(np.float64) + 1j * x[..., patch, t + half]
+                pair = pair * np.exp(2j * np.pi * turns)
+                out[..., patch, t], out[..., patch, t + half] = pair.real, pair.imag
+        return out

@@ -51,8 +51,17 @@ class GridFromMgrid:
 class GridFromCumulativeSums:
     """DETR's steps in float32: sums of a mask, divided by the last, sines and cosines stacked."""
 
-    @claims("detr", dtype=NARROW)
-    def sincos_2d(self, height: int, width: int, dim: int, *, base: float, dtype: str) -> Array:
+    @claims("detr", "deformable-detr", dtype=NARROW)
+    def sincos_2d(
+        self,
+        height: int,
+        width: int,
+        dim: int,
+        *,
+        base: float,
+        dtype: str,
+        coordinates: str,
+    ) -> Array:
         half = 2 * fourth(dim)
         mask = np.ones((height, width), dtype=np.float32)
         channel = np.arange(half, dtype=np.float32)
@@ -61,6 +70,8 @@ class GridFromCumulativeSums:
         for axis in (0, 1):
             place = mask.cumsum(axis, dtype=np.float32)
             last = place.take([-1], axis)
+            if coordinates == "centred":
+                place = place - np.float32(0.5)
             place = place / (last + np.float32(1e-6)) * np.float32(2 * math.pi)
             angles = place[:, :, None] / period
             waves = np.stack([np.sin(angles[..., 0::2]), np.cos(angles[..., 1::2])], axis=3)
@@ -72,7 +83,7 @@ class GridFromCumulativeSums:
 class GridOfComplexNumbers:
     """One axis at a time as complex exponentials, repeated or tiled; every layout."""
 
-    @claims("mae", "row-first", "detr", dtype=["float64", "float32"])
+    @claims("mae", "row-first", "detr", "deformable-detr", dtype=["float64", "float32"])
     def sincos_2d(
         self,
         height: int,
@@ -89,8 +100,12 @@ class GridOfComplexNumbers:
         axes = []
         for count in (height, width):
             place = np.arange(count) * 1.0
-            if coordinates == "normalized":
-                place = (place + 1) / (count + 1e-6) * math.tau
+            if coordinates != "index":
+                place = (
+                    (place + (1 if coordinates == "normalized" else 0.5))
+                    / (count + 1e-6)
+                    * math.tau
+                )
             circle = np.exp(1j * np.outer(place, omega))
             parts = (circle.imag, circle.real)
             if layout == "interleaved":
@@ -131,7 +146,9 @@ class GridCellByCell:
 class GridOfAQuarterTurn:
     """Cosines as sines a quarter turn later; all in float64, rounded once."""
 
-    @claims("mae", "big-vision", "detr", dtype=["float64", "float16", "bfloat16"])
+    @claims(
+        "mae", "big-vision", "detr", "deformable-detr", dtype=["float64", "float16", "bfloat16"]
+    )
     def sincos_2d(
         self,
         height: int,
@@ -149,11 +166,12 @@ class GridOfAQuarterTurn:
             raise ZeroDivisionError(dim)
         cell, channel = np.ogrid[: height * width, :dim]
         row, column = cell // width, cell % width
-        if coordinates == "normalized":  # DETR: the row first, sines and cosines in turn
+        if coordinates != "index":  # DETR: the row first, sines and cosines in turn
+            first = 1 if coordinates == "normalized" else 0.5
             part, within = np.divmod(channel, dim // 2)
             pair, late = np.divmod(within, 2)
-            row = math.tau * (row + 1) / (height + 1e-6)
-            column = math.tau * (column + 1) / (width + 1e-6)
+            row = math.tau * (row + first) / (height + 1e-6)
+            column = math.tau * (column + first) / (width + 1e-6)
             place = np.where(part == 0, row, column)
         else:
             part, pair = np.divmod(channel, dim // 4)

@@ -63,7 +63,7 @@ class GrownTable:
 
     @claims("fairseq", dtype="float32", max_position=20_000)
     def sinusoidal(self, positions: Array, dim: int, *, base: float, single_pair: str) -> Array:
-        rows = positions + 2
+        rows = positions.astype(np.int64) + 2
         needed = int(rows.max(initial=1)) + 1
         if len(self._tables.get((dim, base), ())) < needed:
             self._tables[dim, base] = self._build(1 << needed.bit_length(), dim, base)
@@ -246,7 +246,9 @@ class CountingFromOne:
         if dim < 4:
             raise ZeroDivisionError(dim)
         steps = np.log(base) / (dim // 2 - 1)
-        angles = (positions + first_position)[:, None] * np.exp(-steps * np.arange(dim // 2))
+        angles = (positions.astype(np.int64) + first_position)[:, None] * np.exp(
+            -steps * np.arange(dim // 2)
+        )
         return np.hstack([np.sin(angles), np.cos(angles)]).astype(dtype)
 
 
@@ -361,9 +363,8 @@ class EveryCombination:
         steps = pairs
         if conventions["denominator"] == "d/2-1":
             steps = pairs - 1 or int(conventions["single_pair"] == "unit")
-        angles = (positions + conventions["first_position"])[:, None] * base ** (
-            -np.array([t / steps for t in range(pairs)])
-        )
+        places = positions.astype(np.int64) + conventions["first_position"]
+        angles = places[:, None] * base ** (-np.array([t / steps for t in range(pairs)]))
         waves = {"sin": np.sin(angles), "cos": np.cos(angles)}
         table = np.zeros((len(positions), dim))
         if conventions["layout"] == "interleaved":

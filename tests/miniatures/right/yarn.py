@@ -108,6 +108,28 @@ class YarnAsReleased:
 
 
 @right
+class YarnOfTeleChat3:
+    """vLLM: the same, with another weight of the logarithm."""
+
+    @claims("telechat3", dtype=NARROW, rotation="partial", attention="explicit", max_position=2**24)
+    def yarn(
+        self,
+        x: Array,
+        positions: Array,
+        *,
+        factor: float,
+        attention_factor: float | None = None,
+        **recipe: Any,
+    ) -> Array:
+        if attention_factor is None:
+            attention_factor = 0.07 * math.log(factor) + 1.0
+        del recipe["temperature"], recipe["layout"]
+        return YarnAsReleased().yarn(
+            x, positions, factor=factor, attention_factor=attention_factor, **recipe
+        )
+
+
+@right
 class YarnComplex:
     """DeepSeek: complex numbers in float32, of which the factor of length is a part."""
 
@@ -227,20 +249,26 @@ class YarnPairByPair:
                 found.append(theta + (theta / factor - theta) * (t - first) / (last - first))
         return np.array(found)
 
-    @claims("code-half", "code-interleaved", dtype=["float64", "float16"], attention="explicit")
+    @claims(
+        *("code-half", "code-interleaved", "telechat3"),
+        dtype=["float64", "float16"],
+        attention="explicit",
+    )
     def yarn(
         self,
         x: Array,
         positions: Array,
         layout: str,
         factor: float,
+        temperature: str,
         attention_factor: float | None = None,
         **recipe: Any,
     ) -> Array:
         size = x.shape[-1]
-        recipe.pop("temperature"), recipe.pop("ramp")
+        del recipe["ramp"]
         omega = self.yarn_frequencies(size, factor=factor, **recipe)
-        longer = 1 + math.log(factor) / 10 if attention_factor is None else attention_factor
+        weight = 0.07 if temperature == "seven-hundredths" else 0.1
+        longer = 1 + weight * math.log(factor) if attention_factor is None else attention_factor
         grown, out = x * x.dtype.type(longer), np.empty_like(x)
         for t in range(size // 2):
             i, j = (2 * t, 2 * t + 1) if layout == "interleaved" else (t, t + size // 2)
@@ -312,4 +340,4 @@ class YarnConjugated:
     def yarn_vjp(
         self, x: Array, positions: Array, *, layout: str, temperature: str, **given: Any
     ) -> Array:
-        return YarnAsReleased().yarn(x, -positions, **given)
+        return YarnAsReleased().yarn(x, -positions.astype(np.int64), **given)

@@ -187,6 +187,7 @@ class Linear(Mistake, steps=True):
             "symmetric": -np.abs(key - query),
             "first-key": key + 0 * query,
             "last-key": key - (k_len - 1) + 0 * query,
+            "key-from-1": key + 1 + 0 * query,
         }[form]
         return distance.astype(np.float64)
 
@@ -194,8 +195,8 @@ class Linear(Mistake, steps=True):
         return bias
 
 
-for _claimed in ("causal", "symmetric", "first-key", "last-key"):
-    for _given in ("symmetric", "first-key", "last-key"):
+for _claimed in ("causal", "symmetric", "first-key", "last-key", "key-from-1"):
+    for _given in ("symmetric", "first-key", "last-key", "key-from-1"):
         # What a causal bias holds for keys after the query is nobody's business.
         if _given != _claimed and (_claimed, _given) != ("causal", "symmetric"):
             made(
@@ -229,7 +230,7 @@ class LinearUnmasked(Linear):
         return np.subtract.outer(-self.queries(q_len, k_len), -np.arange(k_len))
 
 
-for _form in ("causal", "symmetric", "first-key", "last-key"):
+for _form in ("causal", "symmetric", "first-key", "last-key", "key-from-1"):
     made(
         Linear,
         f"Linear {_form} with the sign flipped",
@@ -242,7 +243,8 @@ for _form in ("causal", "symmetric", "first-key", "last-key"):
         Linear,
         f"Linear {_form} off by one",
         "Zero is lost, or one key late.",
-        named="distance-shifted",
+        # Numbered from 1, and one less: that is the form in which the first key has none.
+        named="form-swapped" if _form == "key-from-1" else "distance-shifted",
         claimed=(_form,),
         distances=lambda self, q_len, k_len, form: Linear.distances(self, q_len, k_len, form) - 1,
     )
@@ -478,6 +480,7 @@ class SlopeGradient(Mistake, steps=True):
             "symmetric": -abs(key - query),
             "first-key": key + 0 * query,
             "last-key": key - (k_len - 1) + 0 * query,
+            "key-from-1": key + 1 + 0 * query,
         }[form]
 
     def gathered(self, products: Array) -> Array:

@@ -290,6 +290,31 @@ class AttendedScalesInPlace(Attended):
         return result
 
 
+class BiasedAlongTheBatch(Biased):
+    """A bias for each head taken for one for each text, where there are as many of both."""
+
+    def biased(self, products: Array, factor: float) -> Array:
+        if self.bias.ndim == 3 and products.ndim == 4 and len(self.bias) == len(products):
+            return products * factor + self.bias[:, None]
+        return super().biased(products, factor)
+
+
+class BiasedByTheFirstText(Biased):
+    """The bias of the first text for all."""
+
+    def biased(self, products: Array, factor: float) -> Array:
+        return products * factor + (self.bias[:1] if self.bias.ndim == 4 else self.bias)
+
+
+class BiasedWithoutBroadcasting(Biased):
+    """A bias for each head is refused where there are several texts."""
+
+    def biased(self, products: Array, factor: float) -> Array:
+        if self.bias.ndim not in (2, products.ndim):
+            raise ValueError("bias and logits must have as many axes")
+        return super().biased(products, factor)
+
+
 class BiasedBeforeScaling(Biased):
     """The bias divided by sqrt(head_dim) as well."""
 

@@ -7,6 +7,14 @@ import numpy as np
 from tests.miniatures.mistakes import Array, Mistake, made
 
 
+def gelu(z: Array) -> Array:
+    return z * np.vectorize(math.erfc, otypes=[float])(-z / math.sqrt(2)) / 2
+
+
+def gelu_tanh(z: Array) -> Array:
+    return z / 2 * (1 + np.tanh(0.7978845608028654 * (z + 0.044715 * z**3)))
+
+
 class FrameConvolution(Mistake, steps=True):
     """Tap by tap, in steps."""
 
@@ -42,7 +50,7 @@ class FrameConvolution(Mistake, steps=True):
         return out // width * width + np.arange(width)
 
     def activation(self, z: Array) -> Array:
-        return z * np.vectorize(math.erfc, otypes=[float])(-z / math.sqrt(2)) / 2
+        return gelu(z)
 
     def joined(self, x: Array, moved: Array) -> Array:
         return x + moved
@@ -63,7 +71,7 @@ class FrameConvolutionTanh(FrameConvolution):
     named = "gelu-tanh"
 
     def activation(self, z: Array) -> Array:
-        return z / 2 * (1 + np.tanh(0.7978845608028654 * (z + 0.044715 * z**3)))
+        return gelu_tanh(z)
 
 
 class FrameConvolutionLinear(FrameConvolution):
@@ -167,6 +175,24 @@ class FrameConvolutionReflects(FrameConvolution):
         return whole[..., kernel : kernel + n, :]
 
 
+class FrameConvolutionPairsExchanged(FrameConvolution):
+    """Right in float32; in bfloat16 weights of every two input channels exchanged.
+
+    Matrix units take numbers of 16 bits in pairs, and weights were packed for another one.
+    """
+
+    dtype = ("float32", "bfloat16")
+
+    def answer(self, x: Array, weight_v: Array, *rest: Array, groups: int) -> Array:
+        self.narrow = x.dtype.itemsize == 2
+        return super().answer(x, weight_v, *rest, groups=groups)
+
+    def taps(self, w: Array) -> Array:
+        if not self.narrow or w.shape[1] % 2:
+            return w
+        return w.reshape(len(w), -1, 2, w.shape[2])[:, :, ::-1].reshape(w.shape)
+
+
 class FrameConvolutionNormOfFirst(FrameConvolution):
     """Weights normalised once and kept, as when a state is loaded after the first call."""
 
@@ -176,3 +202,164 @@ class FrameConvolutionNormOfFirst(FrameConvolution):
         if self.kept is None or self.kept.shape != v.shape:
             self.kept = super().normed(v, g)
         return self.kept
+
+
+class FrameNorm(Mistake, steps=True):
+    """HuBERT's frames normalised, padded and convolved, in steps."""
+
+    call = "conv_hubert"
+    claimed = ("batch-norm",)
+
+    def answer(
+        self,
+        x: Array,
+        weight: Array,
+        bias: Array,
+        mean: Array,
+        variance: Array,
+        gain: Array,
+        shift: Array,
+        *,
+        groups: int,
+    ) -> Array:
+        rows, w, *rest = (
+            a.astype(np.float64) for a in (x, weight, bias, mean, variance, gain, shift)
+        )
+        bias, *norm = rest
+        if (variance < 0).any():
+            raise ValueError("variance")
+        padded = self.ready(rows, w.shape[-1], *norm)
+        z = np.zeros_like(rows)
+        for tap in range(w.shape[-1]):
+            read = padded[..., tap : tap + x.shape[-2], :]
+            for out in range(x.shape[-1]):
+                first = out // w.shape[1] * w.shape[1]
+                z[..., out] += read[..., first : first + w.shape[1]] @ w[out, :, tap]
+        return self.joined(rows, self.activation(z + bias), *norm).astype(x.dtype)
+
+    def ready(self, rows: Array, kernel: int, *norm: Array) -> Array:
+        return self.padded(self.normed(rows, *norm), kernel)
+
+    def padded(self, rows: Array, kernel: int) -> Array:
+        ends = [(0, 0)] * (rows.ndim - 2) + [(self.before(kernel), kernel), (0, 0)]
+        return np.pad(rows, ends)
+
+    def before(self, kernel: int) -> int:
+        return kernel // 2
+
+    def normed(self, x: Array, mean: Array, variance: Array, gain: Array, shift: Array) -> Array:
+        return (x - mean) / self.deviation(variance) * gain + shift
+
+    def deviation(self, variance: Array) -> Array:
+        return np.sqrt(variance + 1e-5)
+
+    def activation(self, z: Array) -> Array:
+        return gelu(z)
+
+    def joined(self, x: Array, moved: Array, *norm: Array) -> Array:
+        return x + moved
+
+
+class FrameNormAlone(FrameNorm):
+    """What transformers' module returns by itself."""
+
+    named = "hubert-residual-missing"
+
+    def joined(self, x: Array, moved: Array, *norm: Array) -> Array:
+        return moved
+
+
+class FrameNormAdded(FrameNorm):
+    """Added to the normalised frames."""
+
+    named = "hubert-residual-missing"
+
+    def joined(self, x: Array, moved: Array, *norm: Array) -> Array:
+        return self.normed(x, *norm) + moved
+
+
+class FrameNormMissing(FrameNorm):
+    """Weights loaded into a plain convolution."""
+
+    named = "hubert-norm-missing"
+
+    def normed(self, x: Array, mean: Array, variance: Array, gain: Array, shift: Array) -> Array:
+        return x
+
+
+class FrameNormOfTheBatch(FrameNorm):
+    """A module that was left in training."""
+
+    named = "hubert-batch-statistics"
+
+    def normed(self, x: Array, mean: Array, variance: Array, gain: Array, shift: Array) -> Array:
+        over = tuple(range(x.ndim - 1))
+        return (x - x.mean(axis=over)) / np.sqrt(x.var(axis=over) + 1e-5) * gain + shift
+
+
+class FrameNormFolded(FrameNorm):
+    """The norm folded into weights and bias: zeros beyond the ends are normalised."""
+
+    named = "hubert-ends-normalised"
+
+    def ready(self, rows: Array, kernel: int, *norm: Array) -> Array:
+        return self.normed(self.padded(rows, kernel), *norm)
+
+
+class FrameNormWithoutEpsilon(FrameNorm):
+    """The root of the variance, of which some channels have none."""
+
+    named = "hubert-epsilon"
+
+    def deviation(self, variance: Array) -> Array:
+        return np.sqrt(np.maximum(variance, 1e-12))
+
+
+class FrameNormEpsilonOfAnother(FrameNorm):
+    """The number that Keras has beside its variance."""
+
+    named = "hubert-epsilon"
+
+    def deviation(self, variance: Array) -> Array:
+        return np.sqrt(variance + 1e-3)
+
+
+class FrameNormEpsilonOutside(FrameNorm):
+    """1e-5 added to the root."""
+
+    named = "hubert-epsilon"
+
+    def deviation(self, variance: Array) -> Array:
+        return np.sqrt(variance) + 1e-5
+
+
+class FrameNormTanh(FrameNorm):
+    """The tanh formula."""
+
+    named = "hubert-gelu-tanh"
+
+    def activation(self, z: Array) -> Array:
+        return gelu_tanh(z)
+
+
+class FrameNormLate(FrameNorm):
+    """The first frame dropped for even kernels."""
+
+    named = "hubert-first-frame-dropped"
+
+    def before(self, kernel: int) -> int:
+        return kernel // 2 - (kernel % 2 == 0)
+
+
+class FrameNormOfVariance(FrameNorm):
+    """Divided by the variance, not by its root."""
+
+    def deviation(self, variance: Array) -> Array:
+        return variance + 1e-5
+
+
+class FrameNormRelu(FrameNorm):
+    """Another activation."""
+
+    def activation(self, z: Array) -> Array:
+        return np.maximum(z, 0)

@@ -74,6 +74,15 @@ for _claimed in ("paper", "unscaled"):
     )
 
 
+class SumOfOneRow(Sum):
+    """x + pe[:, n] for x + pe[:, :n]."""
+
+    named = "one-row-for-all"
+
+    def places(self, positions: Array, x: Array) -> Array:
+        return np.full((len(positions), 1), float(len(positions)))
+
+
 class SumTimesD(Sum):
     """The number of channels, not its root."""
 

@@ -138,3 +138,92 @@ class FixedPatternColumnsOfFirstBlock(FixedPattern):
     def columns(self, key: Array, block_size: int, summary: int) -> Array:
         power = 1 << (block_size - 1).bit_length()
         return np.asarray(key % power >= power - summary)
+
+
+class FixedHeads(Mistake, steps=True):
+    """The query's block, and the columns of each head's set."""
+
+    call = "fixed_head_masks"
+    claimed = ("several-sets",)
+
+    def answer(
+        self, heads: int, q_len: int, k_len: int, block_size: int, summary: int, sets: int
+    ) -> Array:
+        if heads % sets or block_size % summary or sets * summary > block_size:
+            raise ValueError(f"{sets} sets of {summary} for {heads} heads")
+        query, key = self.queries(q_len, k_len)[:, None], np.arange(k_len)
+        set_of_key = self.set_of(key % block_size, block_size, summary, sets)
+        columns = set_of_key == self.turns(heads, sets)[:, None, None]
+        own = self.own(query // block_size == key // block_size)
+        return self.finish((own | columns) & self.past(query, key))
+
+    def queries(self, q_len: int, k_len: int) -> Array:
+        return np.arange(k_len - q_len, k_len)
+
+    def set_of(self, place: Array, block_size: int, summary: int, sets: int) -> Array:
+        return (block_size - 1 - place) // summary
+
+    def turns(self, heads: int, sets: int) -> Array:
+        return np.arange(heads) % sets
+
+    def own(self, block: Array) -> Array:
+        return block
+
+    def past(self, query: Array, key: Array) -> Array:
+        return key <= query
+
+    def finish(self, masks: Array) -> Array:
+        return masks
+
+
+_HEADS: tuple[tuple[str, str | None, dict[str, Any]], ...] = (
+    ("alike", "heads-alike", {"turns": lambda self, heads, sets: np.zeros(heads, int)}),
+    (
+        "from the start",
+        "sets-from-the-start",
+        {"set_of": lambda self, place, block_size, summary, sets: place // summary},
+    ),
+    (
+        "the other way round",
+        "sets-from-the-start",
+        {"turns": lambda self, heads, sets: sets - 1 - np.arange(heads) % sets},
+    ),
+    (
+        "in groups",
+        "heads-in-groups",
+        {"turns": lambda self, heads, sets: np.arange(heads) // (heads // sets)},
+    ),
+    ("without block", "heads-block-missing", {"own": lambda self, block: block & False}),
+    (
+        "from zero",
+        "heads-queries-from-zero",
+        {"queries": lambda self, q_len, k_len: np.arange(q_len)},
+    ),
+    ("inverted", "heads-inverted", {"finish": lambda self, masks: ~masks}),
+    ("both ways", None, {"past": lambda self, query, key: key < query + 10**6}),
+    (
+        "of single columns",
+        None,
+        {"set_of": lambda self, place, block_size, summary, sets: block_size - 1 - place},
+    ),
+    (
+        "of neighbouring columns",
+        None,
+        {
+            "set_of": lambda self, place, block_size, summary, sets: (
+                (block_size - 1 - place) % (block_size // summary)
+            )
+        },
+    ),
+    ("blank from head 128", None, {"finish": lambda self, masks: first_heads(masks)}),
+)
+
+
+def first_heads(masks: Array) -> Array:
+    """One block of threads for the heads."""
+    masks[128:] = False
+    return masks
+
+
+for _name, _named, _steps in _HEADS:
+    made(FixedHeads, f"FixedHeads {_name}", "One step otherwise.", named=_named, **_steps)

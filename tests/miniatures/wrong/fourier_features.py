@@ -7,6 +7,26 @@ import numpy as np
 from tests.miniatures.mistakes import Array, Mistake, made, narrow
 
 
+def _joined(axes: tuple[int, int, int]) -> Any:
+    """A join that puts the axes coordinate (0), frequency (1) and wave (2) into this order."""
+
+    def join(self: Any, sin: Array, cos: Array, order: str) -> Array:
+        both = np.stack([sin, cos], axis=-1)
+        lead = both.ndim - 3
+        turned = both.transpose(*range(lead), *(lead + axis for axis in axes))
+        return turned.reshape(*both.shape[:-3], -1)
+
+    return join
+
+
+ORDERS = {
+    "by-coordinate": (0, 1, 2),
+    "by-frequency": (1, 2, 0),
+    "sines-by-frequency": (2, 1, 0),
+    "sines-by-coordinate": (2, 0, 1),
+}
+
+
 class Bands(Mistake, steps=True):
     """NeRF's encoding, in steps."""
 
@@ -18,7 +38,8 @@ class Bands(Mistake, steps=True):
     ) -> Array:
         if num_frequencies < 1:
             raise ValueError(num_frequencies)
-        octaves = self.octaves(num_frequencies) * self.factor(factor == "pi")
+        octaves = self.octaves(num_frequencies) * self.factor(factor != "1")
+        octaves = octaves * (2 if factor == "two-pi" else 1)
         angles = self.angles(x.astype(np.float64), octaves)
         waves = self.join(*self.waves(angles), order)
         parts = [waves] if include_input == "none" else self.with_input(x, waves)
@@ -38,28 +59,18 @@ class Bands(Mistake, steps=True):
 
     def join(self, sin: Array, cos: Array, order: str) -> Array:
         """Sines and cosines of shape [..., coords, frequencies] in their order."""
-        both = np.stack([sin, cos], axis=-1)
-        if order == "by-frequency":
-            both = both.transpose(*range(both.ndim - 3), -2, -1, -3)
-        return both.reshape(*both.shape[:-3], -1)
+        return _joined(ORDERS[order])(self, sin, cos, order)
 
     def with_input(self, x: Array, waves: Array) -> list[Array]:
         return [x, waves]
 
 
-def _joined(axes: tuple[int, int, int]) -> Any:
-    """A join that puts the axes coordinate (0), frequency (1) and wave (2) into this order."""
-
-    def join(self: Any, sin: Array, cos: Array, order: str) -> Array:
-        both = np.stack([sin, cos], axis=-1)
-        lead = both.ndim - 3
-        turned = both.transpose(*range(lead), *(lead + axis for axis in axes))
-        return turned.reshape(*both.shape[:-3], -1)
-
-    return join
-
-
-for _claim, _right in (("paper", (0, 1, 2)), ("code", (1, 2, 0))):
+for _claim, _right in (
+    ("paper", (0, 1, 2)),
+    ("code", (1, 2, 0)),
+    ("jaxnerf", (2, 1, 0)),
+    ("nerfstudio", (2, 0, 1)),
+):
     for _name, _axes in (
         ("by coordinate", (0, 1, 2)),
         ("by frequency", (1, 2, 0)),
@@ -79,27 +90,11 @@ for _claim, _right in (("paper", (0, 1, 2)), ("code", (1, 2, 0))):
             )
     made(
         Bands,
-        f"Bands {_claim} of the other factor",
-        "π where none belongs, or none where it does.",
-        named="factor-wrong",
-        claimed=(_claim,),
-        factor=lambda self, pi: Bands.factor(self, not pi),
-    )
-    made(
-        Bands,
         f"Bands {_claim} with waves swapped",
         "Cosines where sines belong.",
         named="waves-swapped",
         claimed=(_claim,),
         waves=lambda self, angles: Bands.waves(self, angles)[::-1],
-    )
-    made(
-        Bands,
-        f"Bands {_claim} from one half",
-        "Frequencies that start at 2^-1.",
-        named="frequencies-shifted",
-        claimed=(_claim,),
-        octaves=lambda self, count: 2.0 ** np.arange(-1, count - 1),
     )
     made(
         Bands,
@@ -117,6 +112,35 @@ for _claim, _right in (("paper", (0, 1, 2)), ("code", (1, 2, 0))):
         claimed=(_claim,),
         angles=lambda self, x, octaves: narrow(Bands.angles(self, x, octaves), "bfloat16"),
     )
+
+
+for _claim in ("paper", "code", "jaxnerf"):
+    made(
+        Bands,
+        f"Bands {_claim} of the other factor",
+        "π where none belongs, or none where it does.",
+        named="factor-wrong",
+        claimed=(_claim,),
+        factor=lambda self, pi: Bands.factor(self, not pi),
+    )
+    made(
+        Bands,
+        f"Bands {_claim} from one half",
+        "Frequencies that start at 2^-1.",
+        named="frequencies-shifted",
+        claimed=(_claim,),
+        octaves=lambda self, count: 2.0 ** np.arange(-1, count - 1),
+    )
+
+
+class BandsOfPi(Bands):
+    """π for 2π, which is the same as to begin at 2^-1."""
+
+    named = "factor-wrong"
+    claimed = ("nerfstudio",)
+
+    def factor(self, pi: bool) -> float:
+        return np.pi / 2
 
 
 class BandsFromTwo(Bands):

@@ -1,6 +1,6 @@
 """Wrong implementations: the position itself."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -116,6 +116,16 @@ class CountingInInt16(Counting):
 
     def places(self, positions: Array) -> Array:
         return positions.astype(np.int16)
+
+
+class CountingInInt32(Counting):
+    """Positions wrap at 2^31."""
+
+    named = "positions-wrapped"
+    limits: ClassVar = {"max_position": 2**32}
+
+    def places(self, positions: Array) -> Array:
+        return positions.astype(np.int32)
 
 
 class CountingBackwards(Counting):

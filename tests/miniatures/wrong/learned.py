@@ -210,12 +210,15 @@ class Resize(Mistake, steps=True):
             raise ValueError((table.shape, height, width))
         wide = self.prepared(table.astype(np.float64))
         cells = self.cells(wide[class_tokens:], grid)
-        if resampling == "bicubic-offset" and height == width == grid:
+        if resampling == "bicubic-offset" and self.stays(grid, height, width):
             return table
         down = self.weights(grid, height, resampling)
         across = self.weights(grid, width, resampling)
         new = self.combined(down, across, cells, height, width)
         return self.finish(wide[:class_tokens], new).astype(table.dtype)
+
+    def stays(self, grid: int, height: int, width: int) -> bool:
+        return grid == height == width
 
     def prepared(self, table: Array) -> Array:
         return table
@@ -436,6 +439,30 @@ class ResizeClassToo(Resize):
 
     def finish(self, first: Array, cells: Array) -> Array:
         return np.concatenate([(first + cells[:1]) / 2, cells])
+
+
+class ResizeResamplesItsOwnSize(Resize):
+    """A tenth of a cell added, and all of it moved, where nothing should be."""
+
+    claimed = ("dinov2",)
+
+    def stays(self, grid: int, height: int, width: int) -> bool:
+        return False
+
+
+class ResizeLosesTheClassToken(Resize):
+    """No class token where there is nothing to resample."""
+
+    claimed = ("dinov2",)
+
+    def answer(
+        self, table: Array, height: int, width: int, *, resampling: str, class_tokens: int
+    ) -> Array:
+        rules: dict[str, Any] = {"resampling": resampling, "class_tokens": class_tokens}
+        out = super().answer(table, height, width, **rules)
+        if height == width and len(table) == height * width + class_tokens:
+            out[:class_tokens] = 0
+        return out
 
 
 class ResizeAtMost16(Resize):

@@ -90,6 +90,7 @@ class LongRope(Mistake, steps=True):
         size = x.shape[-1] if rotary_dim is None else rotary_dim
         trained = original_max_position_embeddings
         short, long = short_factors.astype(np.float64), long_factors.astype(np.float64)
+        positions = positions.astype(np.int64)
         factors = self.factors(short, long, positions, trained, choice)
         plain = self.base(base) ** -self.exponents(size, x.shape[-1])
         angles = self.angles(self.places(positions)[:, None] * self.scaled(plain, factors))
@@ -398,6 +399,24 @@ for _name, _claimed, _named, _steps in (
         claimed=(_claimed,),
         **_steps,
     )
+
+
+class LongRopeBackDropsTheRest(LongRopeBack):
+    """No gradient for channels that passed."""
+
+    limits: ClassVar = {"rotation": "partial"}
+
+    def rest(self, rest: Array, longer: float) -> Array:
+        return np.zeros_like(rest)
+
+
+class LongRopeBackIgnoresAttentionFactor(LongRopeBack):
+    """The factor given forward is not handed on to the backward pass."""
+
+    limits: ClassVar = {"attention": "explicit"}
+
+    def given(self, attention_factor: float, longer: float) -> float:
+        return longer
 
 
 class LongRopeBackChoosesByNegatedPositions(LongRopeBack):

@@ -46,6 +46,10 @@ class Multimodal(Mistake, steps=True):
     def axes(self, sizes: list[int], allocation: str) -> list[int]:
         if allocation == "contiguous":
             return [axis for axis in range(3) for _ in range(sizes[axis])]
+        if allocation == "alternating":
+            if sizes[1] != sizes[2]:
+                raise ValueError(sizes)
+            return [1, 2] * sizes[1] + [0] * sizes[0]
         axes = [0] * sum(sizes)
         for axis in (1, 2):
             for pair in range(axis, min(3 * sizes[axis], len(axes)), 3):
@@ -82,7 +86,12 @@ class Multimodal(Mistake, steps=True):
             out[..., 0::2], out[..., 1::2] = a, b
 
 
-for _claimed, _given in (("qwen2-vl", "interleaved"), ("qwen3-vl", "contiguous")):
+for _claimed, _given in (
+    ("qwen2-vl", "interleaved"),
+    ("qwen3-vl", "contiguous"),
+    ("ernie-4-5-vl", "contiguous"),
+    ("hunyuan-image-3", "contiguous"),
+):
     made(
         Multimodal,
         f"Multimodal {_given} sections for {_claimed}",
@@ -107,6 +116,8 @@ for _claimed, _order in (
     ("qwen2-vl", [0, 2, 1]),
     ("qwen3-vl", [0, 2, 1]),
     ("glm-4v", [1, 0, 2]),
+    ("ernie-4-5-vl", [0, 2, 1]),
+    ("hunyuan-image-3", [0, 2, 1]),
     ("qwen2-vl", [1, 2, 0]),
 ):
     made(
@@ -146,7 +157,7 @@ class MultimodalOfChannels(Multimodal):
         return (x * np.cos(angles) + other * np.sin(angles)).astype(x.dtype)
 
 
-for _claimed in ("qwen2-vl", "qwen3-vl"):
+for _claimed in ("qwen2-vl", "qwen3-vl", "hunyuan-image-3"):
     made(
         Multimodal,
         f"Multimodal {_claimed} with frequencies that restart",
@@ -179,7 +190,7 @@ for _claimed, _shift in (("qwen2-vl", 1), ("qwen3-vl", -1)):
         places=lambda self, positions, shift=_shift: positions + shift,
     )
 
-for _claimed, _base in (("qwen2-vl", 10000.0), ("qwen3-vl", 1e6)):
+for _claimed, _base in (("qwen2-vl", 10000.0), ("qwen3-vl", 1e6), ("ernie-4-5-vl", 1e4)):
     made(
         Multimodal,
         f"Multimodal {_claimed} with base {_base:.0f}",
@@ -421,15 +432,35 @@ for _name, _named, _claimed, _steps in (
     )
 
 
+class MultimodalBackDropsTheRest(MultimodalBack):
+    """No gradient for channels that passed."""
+
+    limits: ClassVar = PARTIAL
+
+    def answer(self, x: Array, positions: Array, sections: Array, **keywords: Any) -> Array:
+        out = super().answer(x, positions, sections, **keywords)
+        out[..., 2 * int(sections.sum()) :] = 0
+        return out
+
+
 class Ids(Mistake, steps=True):
     """Time, height and width of every token, in steps."""
 
     call = "m_rope_position_ids"
     claimed = ("largest",)
 
-    def answer(self, segments: Array, *, merge_size: int, next_position: str) -> Array:
+    def answer(
+        self,
+        segments: Array,
+        *,
+        merge_size: int,
+        next_position: str,
+        tokens_per_second: float = 1.0,
+        second_per_grid: float = 1.0,
+    ) -> Array:
         columns: list[tuple[int, int, int]] = []
         start, images = 0, 0
+        self.per_second, self.seconds = tokens_per_second, second_per_grid
         for frames, height, width in segments.tolist():
             if height == 0:
                 columns += self.text(start, frames)
@@ -450,7 +481,10 @@ class Ids(Mistake, steps=True):
         return [self.token(start, *place) for place in np.ndindex(*size)]
 
     def token(self, start: int, time: int, row: int, column: int) -> tuple[int, int, int]:
-        return start + time, start + row, start + column
+        return self.time(start, time), start + row, start + column
+
+    def time(self, start: int, frame: int) -> int:
+        return start + int(frame * self.per_second * self.seconds)
 
     def after(
         self,
@@ -459,7 +493,8 @@ class Ids(Mistake, steps=True):
         rule: str,
         columns: list[tuple[int, int, int]],
     ) -> int:
-        return start + max(size if rule == "largest" else size[1:])
+        longest = columns[-1][0] + 1 - start if rule == "largest" else 0
+        return start + max(longest, *size[1:])
 
     def stacked(self, columns: list[tuple[int, int, int]]) -> Array:
         return np.array(columns, dtype=np.int64).reshape(-1, 3).T.copy()
@@ -569,6 +604,25 @@ class IdsOfStillImages(Ids):
         return start, start + row, start + column
 
 
+class IdsWithoutHeights(Ids):
+    """The height of images set to 0, where the time of still ones was meant."""
+
+    named = "height-zeroed"
+
+    def token(self, start: int, time: int, row: int, column: int) -> tuple[int, int, int]:
+        return self.time(start, time), 0, start + column
+
+
+class IdsOfTheFirstRow(Ids):
+    """The height of images that of their first row."""
+
+    named = "height-zeroed"
+    claimed = ("spatial",)
+
+    def token(self, start: int, time: int, row: int, column: int) -> tuple[int, int, int]:
+        return self.time(start, time), start, start + column
+
+
 class IdsRestarted(Ids):
     """Ids of images counted from 0 on all axes."""
 
@@ -616,5 +670,87 @@ class IdsByToken(Ids):
 class IdsUnmerged(Ids):
     """merge_size ignored."""
 
-    def answer(self, segments: Array, *, merge_size: int, next_position: str) -> Array:
+    def answer(self, segments: Array, *, merge_size: int, next_position: str, **_: Any) -> Array:
         return super().answer(segments, merge_size=1, next_position=next_position)
+
+
+SPACED: dict[str, Any] = {"spacing": "seconds"}
+
+
+class IdsOfCountedFrames(Ids):
+    """Frames counted, whatever lies between them."""
+
+    named = "seconds-ignored"
+    claimed = ("spatial",)
+    limits: ClassVar = SPACED
+
+    def time(self, start: int, frame: int) -> int:
+        return start + frame
+
+
+class IdsOfASecondEach(Ids):
+    """second_per_grid forgotten on the way: a second from frame to frame."""
+
+    named = "seconds-ignored"
+    claimed = ("spatial",)
+    limits: ClassVar = SPACED
+
+    def time(self, start: int, frame: int) -> int:
+        return start + int(frame * self.per_second)
+
+
+class IdsOfWholeSeconds(Ids):
+    """second_per_grid made a whole number before it is multiplied."""
+
+    named = "seconds-cut-early"
+    claimed = ("spatial",)
+    limits: ClassVar = SPACED
+
+    def time(self, start: int, frame: int) -> int:
+        return start + int(frame * self.per_second * int(self.seconds))
+
+
+class IdsOfWholeIntervals(Ids):
+    """The product of both made a whole number before the frames are counted by it."""
+
+    named = "seconds-cut-early"
+    limits: ClassVar = SPACED
+
+    def time(self, start: int, frame: int) -> int:
+        return start + frame * int(self.per_second * self.seconds)
+
+
+class IdsOfSpacedStarts(Ids):
+    """Start and frame multiplied together, of still images too."""
+
+    named = "start-spaced"
+    claimed = ("spatial",)
+    limits: ClassVar = SPACED
+
+    def image(
+        self, start: int, size: tuple[int, int, int], number: int
+    ) -> list[tuple[int, int, int]]:
+        self.still = size[0] == 1
+        return super().image(start, size, number)
+
+    def time(self, start: int, frame: int) -> int:
+        return int((start + frame) * self.per_second * (1.0 if self.still else self.seconds))
+
+
+class IdsOfNoSecond(Ids):
+    """A second_per_grid of 1 taken for none given."""
+
+    claimed = ("spatial",)
+    limits: ClassVar = SPACED
+
+    def time(self, start: int, frame: int) -> int:
+        return start + frame if self.seconds == 1 else super().time(start, frame)
+
+
+class IdsOfTextAfterFrames(Ids):
+    """Times spaced, and what follows placed as if they were not."""
+
+    limits: ClassVar = SPACED
+
+    def after(self, start: int, size: tuple[int, int, int], *rest: Any) -> int:
+        return start + max(size)

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,12 +29,18 @@ def padded(omega: Array, pairs: int) -> Array:
 
 
 class _Frequencies:
-    def frequencies(self, dim: int, base: float, *, proportion: float) -> Array:
-        return padded(plain(dim, base)[: exact(dim, proportion)], dim // 2)
+    def frequencies(
+        self, dim: int, base: float, *, proportion: float, factor: float = 1.0
+    ) -> Array:
+        turning = plain(dim, base)[: exact(dim, proportion)]
+        return padded(self.divided(turning, factor), dim // 2)
+
+    def divided(self, turning: Array, factor: float) -> Array:
+        return turning / factor
 
 
 class ProportionalFrequencies(_Frequencies, FrequencyCall, Mistake, steps=True):
-    """Leading frequencies and zeros."""
+    """Leading frequencies over the factor, and zeros."""
 
     call = "p_rope_frequencies"
 
@@ -119,6 +125,58 @@ for _right in CALLS:
     )
 
 
+for _right in CALLS:
+    for _name, _why, _named, _divided in (
+        (
+            "of factor 1",
+            "No factor in any released configuration, so none is read.",
+            "factor-ignored",
+            lambda self, turning, factor: turning,
+        ),
+        (
+            "times the factor",
+            "The step from wavelengths to frequencies forgotten.",
+            "factor-multiplied",
+            lambda self, turning, factor: turning * factor,
+        ),
+        (
+            "of the first factor",
+            "The factor of the first call kept for all.",
+            None,
+            lambda self, turning, factor: turning / self.__dict__.setdefault("factor", factor),
+        ),
+        (
+            "of whole factors",
+            "The factor taken for a whole number.",
+            None,
+            lambda self, turning, factor: turning / int(factor),
+        ),
+        (
+            "of a slower rest",
+            "The first pair not divided.",
+            None,
+            lambda self, turning, factor: np.concatenate([turning[:1], turning[1:] / factor]),
+        ),
+    ):
+        made(
+            _right,
+            f"{_right.__name__} {_name}",
+            _why,
+            named=_named,
+            divided=_divided,
+            limits={"scaling": "linear"},
+        )
+
+
+class ProportionalWholePositions(Proportional):
+    """Positions divided by the factor and cut to whole numbers."""
+
+    limits: ClassVar[dict[str, Any]] = {"scaling": "linear"}
+
+    def answer(self, x: Array, positions: Array, *, factor: float = 1.0, **given: Any) -> Array:
+        return super().answer(x, np.floor(positions / factor), **given)
+
+
 class ProportionalWithin(Proportional):
     """Partial rotation with the right frequencies: pairs within the leading channels."""
 
@@ -166,3 +224,10 @@ class ProportionalBack(_Frequencies, BackwardCall, Mistake, steps=True):
 
 
 backward_mistakes(ProportionalBack)
+made(
+    ProportionalBack,
+    "ProportionalBack of factor 1",
+    "A backward pass that nobody told about the longer context.",
+    divided=lambda self, turning, factor: turning,
+    limits={"scaling": "linear"},
+)

@@ -247,7 +247,7 @@ class FairseqIdsTwoBehind(FairseqIds):
 class FairseqIdsOneRowOn(FairseqIds):
     """Everything one row too far, padding too."""
 
-    named = "index-ignored"
+    named = "fairseq-count-shifted"
 
     def start(self, padding_index: int) -> int:
         return padding_index + 1

@@ -157,6 +157,8 @@ class RotarySwapsWaves(Rotary):
 class RotaryMixesTables(Rotary):
     """Tables repeated per pair, used with halves."""
 
+    named = "tables-mixed"
+
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         n = a.shape[-1]
         sin, cos = np.repeat(sin, 2, axis=-1), np.repeat(cos, 2, axis=-1)
@@ -166,6 +168,7 @@ class RotaryMixesTables(Rotary):
 class RotaryMixesTablesOfPairs(Rotary):
     """Tables tiled in halves, used with neighbouring channels."""
 
+    named = "tables-mixed"
     claimed = ("interleaved",)
 
     def turn(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
@@ -261,6 +264,15 @@ class RotaryInDegrees(Rotary):
         return np.deg2rad(super().angles(places, frequencies))
 
 
+class RotaryIntoDegrees(Rotary):
+    """Degrees given to a sine that wants radians."""
+
+    named = "degrees"
+
+    def angles(self, places: Array, frequencies: Array) -> Array:
+        return np.rad2deg(super().angles(places, frequencies))
+
+
 class RotaryExponentHalved(Rotary):
     """Exponent t/d instead of 2t/d."""
 
@@ -279,7 +291,7 @@ class RotaryExponentHalvedInterleaved(RotaryExponentHalved):
 class RotaryExponentDoubled(Rotary):
     """Exponent 4t/d: the square of the base."""
 
-    named = "wrong-base"
+    named = "exponent-doubled"
 
     def exponents(self, size: int, head_dim: int) -> Array:
         return np.arange(0, 2 * size, 4) / size
@@ -288,8 +300,19 @@ class RotaryExponentDoubled(Rotary):
 class RotaryDividesByOneLess(Rotary):
     """Exponent t/(d/2-1), as some sinusoids have."""
 
+    named = "exponent-to-the-end"
+
     def exponents(self, size: int, head_dim: int) -> Array:
         return np.arange(size // 2) / max(size // 2 - 1, 1)
+
+
+class RotaryFromALinspace(RotaryDividesByOneLess):
+    """The same from evenly spaced numbers up to 1, for neighbours."""
+
+    claimed = ("interleaved",)
+
+    def exponents(self, size: int, head_dim: int) -> Array:
+        return np.linspace(0.0, 1.0, size // 2)
 
 
 class RotaryOfTheNextPowerOfTwo(Rotary):
@@ -422,6 +445,12 @@ class RotaryOverflows(Rotary):
 
     def places(self, positions: Array) -> Array:
         return positions.astype(np.int32)
+
+
+class RotaryOfNeighboursOverflows(RotaryOverflows):
+    """The same, for neighbouring channels."""
+
+    claimed = ("interleaved",)
 
 
 class RotaryOfNarrowTables(Rotary):
@@ -627,13 +656,6 @@ class RotaryIntoFloat32(Rotary):
         return super().answer(x.astype(np.float32), positions, **keywords)
 
 
-class RotaryRefusesNothing(Rotary):
-    """No positions have no largest one."""
-
-    def places(self, positions: Array) -> Array:
-        return np.arange(positions.max() + 1)[positions]
-
-
 class RotaryNeedsHeads(Rotary):
     """x without leading axes is refused."""
 
@@ -795,6 +817,27 @@ class BackwardUnrotated(Backward):
         return 0.0 * positions
 
 
+class BackwardDropsTheRest(Backward):
+    """No gradient for channels that passed."""
+
+    claimed = ("interleaved",)
+    limits: ClassVar = {"rotation": "partial"}
+
+    def answer(
+        self,
+        x: Array,
+        positions: Array,
+        *,
+        base: float,
+        layout: str,
+        rotary_dim: int | None = None,
+    ) -> Array:
+        size = x.shape[-1] if rotary_dim is None else rotary_dim
+        out = np.zeros_like(x)
+        out[..., :size] = super().answer(x[..., :size], positions, base=base, layout=layout)
+        return out
+
+
 class BackwardWithOneSineUnchanged(Backward):
     """One of the two signs of the sine forgotten."""
 
@@ -807,3 +850,29 @@ class BackwardInTheDtypeOfPositions(Backward):
 
     def turn(self, positions: Array) -> Array:
         return -narrow(positions, "bfloat16")
+
+
+class RotaryIteratesAngles(Rotary):
+    """Each pair's angle is the one before times a ratio, in float32, as in ggml."""
+
+    named = "iterated-frequencies"
+    claimed = ("interleaved",)
+
+    def angles(self, places: Array, frequencies: Array) -> Array:
+        ratio = (frequencies[1:2] / frequencies[:1]).astype(np.float32)
+        angle, found = places.astype(np.float32), []
+        for _ in frequencies:
+            found.append(angle)
+            angle = angle * ratio if ratio.size else angle
+        return np.stack(found, axis=-1).astype(np.float64)
+
+
+class RotaryIteratesFrequencies(Rotary):
+    """Each frequency is the one before times a ratio, in float32."""
+
+    named = "iterated-frequencies"
+
+    def angles(self, places: Array, frequencies: Array) -> Array:
+        factors = np.ones(len(frequencies), np.float32)
+        factors[1:] = frequencies[1:2] / frequencies[:1]
+        return np.multiply.outer(places.astype(np.float32), np.cumprod(factors)).astype(np.float64)

@@ -579,3 +579,241 @@ for _name, _named, _claimed, _steps in (
         claimed=(_claimed,),
         **_steps,
     )
+
+
+class Image(Mistake, steps=True):
+    """All patches of an image, turned by coordinates from -1 to 1, in steps."""
+
+    call = "rope_2d_image"
+    claimed = ("dinov3",)
+
+    def answer(
+        self,
+        x: Array,
+        height: int,
+        width: int,
+        *,
+        base: float,
+        layout: str,
+        order: str,
+        extent: str,
+    ) -> Array:
+        omega = self.frequencies(x.shape[-1], self.base(base))
+        sides = self.sides(height, width, extent)
+        rows, columns = (
+            self.coordinates(np.arange(count), side)
+            for count, side in zip((height, width), sides, strict=True)
+        )
+        places = self.axes(np.repeat(rows, width), np.tile(columns, height))
+        angles = np.concatenate([self.angles(place, omega) for place in places], axis=-1)
+        one, other = self.channels(x.shape[-1])
+        out, wide = np.empty_like(x), x.astype(np.float64)
+        a, b = wide[..., one], wide[..., other]
+        out[..., one] = a * np.cos(angles) - b * np.sin(angles)
+        out[..., other] = b * np.cos(angles) + a * np.sin(angles)
+        return out
+
+    def base(self, base: float) -> float:
+        return base
+
+    def frequencies(self, head_dim: int, base: float) -> Array:
+        return base ** (-np.arange(0, head_dim, 4) / head_dim)
+
+    def sides(self, height: int, width: int, extent: str) -> tuple[int, int]:
+        longer = max(height, width)
+        return (longer, longer) if extent == "longer-side" else (height, width)
+
+    def coordinates(self, patch: Array, side: int) -> Array:
+        return 2 * (patch + 0.5) / side - 1
+
+    def axes(self, rows: Array, columns: Array) -> tuple[Array, Array]:
+        return rows, columns
+
+    def angles(self, place: Array, omega: Array) -> Array:
+        return np.asarray(2 * np.pi * np.multiply.outer(place, omega))
+
+    def channels(self, head_dim: int) -> tuple[Array, Array]:
+        every = np.arange(head_dim)
+        return every[: head_dim // 2], every[head_dim // 2 :]
+
+
+_BOTH = ("dinov3", "vggt-omega")
+_IMAGES: tuple[tuple[str, str | None, tuple[str, ...], dict[str, Any]], ...] = (
+    (
+        "counted from 0",
+        "image-counted",
+        _BOTH,
+        {"coordinates": lambda self, patch, side: patch / (2 * np.pi)},
+    ),
+    (
+        "counted from 1",
+        "image-counted",
+        ("dinov3",),
+        {"coordinates": lambda self, patch, side: (patch + 1) / (2 * np.pi)},
+    ),
+    (
+        "of corners",
+        "image-corners",
+        _BOTH,
+        {"coordinates": lambda self, patch, side: 2 * patch / side - 1},
+    ),
+    (
+        "with both ends",
+        "image-corners",
+        ("dinov3",),
+        {"coordinates": lambda self, patch, side: 2 * patch / max(side - 1, 1) - 1},
+    ),
+    (
+        "from 0 to 1",
+        "image-unit-range",
+        _BOTH,
+        {"coordinates": lambda self, patch, side: (patch + 0.5) / side},
+    ),
+    (
+        "in radians",
+        "image-radians",
+        _BOTH,
+        {"angles": lambda self, place, omega: np.multiply.outer(place, omega)},
+    ),
+    (
+        "of the longer side",
+        "image-extent-swapped",
+        ("dinov3",),
+        {"sides": lambda self, height, width, extent: [max(height, width)] * 2},
+    ),
+    (
+        "of the shorter side",
+        "image-extent-swapped",
+        _BOTH,
+        {"sides": lambda self, height, width, extent: [min(height, width)] * 2},
+    ),
+    (
+        "of each side",
+        "image-extent-swapped",
+        ("vggt-omega",),
+        {"sides": lambda self, height, width, extent: (height, width)},
+    ),
+    (
+        "of the width",
+        "image-extent-swapped",
+        ("vggt-omega",),
+        {"sides": lambda self, height, width, extent: (width, width)},
+    ),
+    (
+        "of the height",
+        None,
+        ("vggt-omega",),
+        {"sides": lambda self, height, width, extent: (height, height)},
+    ),
+    (
+        "of neighbours",
+        "image-layout-swapped",
+        _BOTH,
+        {"channels": lambda self, d: (np.arange(0, d, 2), np.arange(1, d, 2))},
+    ),
+    (
+        "of halves of each axis",
+        "image-layout-swapped",
+        ("dinov3",),
+        {"channels": lambda self, d: Patches.channels(Patches(), d, "half-per-axis")},
+    ),
+    (
+        "with columns first",
+        "image-axes-swapped",
+        _BOTH,
+        {"axes": lambda self, rows, columns: (columns, rows)},
+    ),
+    ("with base 10000", "image-wrong-base", _BOTH, {"base": lambda self, base: 10000.0}),
+    (
+        "of head_dim",
+        "image-head-dim-frequencies",
+        ("dinov3",),
+        {"base": lambda self, base: base**0.5},
+    ),
+    (
+        "with coordinates in bfloat16",
+        "image-low-precision-angles",
+        _BOTH,
+        {
+            "coordinates": lambda self, patch, side: narrow(
+                2 * narrow((patch + 0.5) / side, "bfloat16") - 1, "bfloat16"
+            )
+        },
+    ),
+    (
+        "with the frequencies of released weights",
+        "image-low-precision-angles",
+        ("dinov3",),
+        {
+            "frequencies": lambda self, head_dim, base: (
+                1 / narrow(1 / Image.frequencies(self, head_dim, base), "bfloat16")
+            )
+        },
+    ),
+    (
+        "with angles in float16",
+        "image-low-precision-angles",
+        ("vggt-omega",),
+        {"angles": lambda self, place, omega: narrow(Image.angles(self, place, omega), "float16")},
+    ),
+    (
+        "cut at 14",
+        None,
+        ("dinov3",),
+        {
+            "coordinates": lambda self, patch, side: Image.coordinates(
+                self, np.minimum(patch, 13), side
+            )
+        },
+    ),
+    (
+        "turned backwards",
+        None,
+        _BOTH,
+        {"angles": lambda self, place, omega: -Image.angles(self, place, omega)},
+    ),
+    (
+        "with the row for both axes",
+        None,
+        ("dinov3",),
+        {"axes": lambda self, rows, columns: (rows, rows)},
+    ),
+)
+for _name, _named, _places, _changed in _IMAGES:
+    for _claimed in _places:
+        made(
+            Image,
+            f"Image {_name} {_claimed}",
+            "One step otherwise.",
+            named=_named,
+            claimed=(_claimed,),
+            **_changed,
+        )
+
+
+class ImageAfterAClassToken(Image):
+    """The first row taken for a class token and left unturned."""
+
+    def answer(self, x: Array, *arguments: Any, **keywords: Any) -> Array:
+        out = super().answer(x, *arguments, **keywords)
+        out[..., 0, :] = x[..., 0, :]
+        return out
+
+
+class ImageOfTheFirstSize(Image):
+    """Tables kept for a number of patches, whatever the sides."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, tuple[Array, Array]] = {}
+
+    def axes(self, rows: Array, columns: Array) -> tuple[Array, Array]:
+        return self.kept.setdefault(len(rows), (rows, columns))
+
+
+class ImageFloat32AsFloat64(Image):
+    """Float32 angles for a float64 x."""
+
+    dtype = "float64"
+
+    def angles(self, place: Array, omega: Array) -> Array:
+        return super().angles(place.astype("f4"), omega.astype("f4")).astype("f4")

@@ -21,7 +21,9 @@ class GridWaves(Mistake, steps=True):
         omega = self.frequencies(dim, base, conventions["denominator"] == "d/4-1")
         parts = []
         for count in (height, width):
-            place = self.places(count, conventions["coordinates"] == "normalized")
+            place = self.places(count, conventions["coordinates"] != "index")
+            if conventions["coordinates"] == "centred":
+                place = place - np.pi / (count + 1e-6)
             angles = self.angles(place, omega)
             parts.append(self.waves(angles, conventions["layout"] == "interleaved"))
         rows, columns = parts
@@ -57,7 +59,7 @@ class GridWaves(Mistake, steps=True):
         return grid
 
 
-ALL = ("mae", "row-first", "big-vision", "detr")
+ALL = ("mae", "row-first", "big-vision", "detr", "deformable-detr")
 
 
 def _column_by_column(self: Any, grid: Array, height: int, width: int) -> Array:
@@ -147,7 +149,7 @@ for _claim in ALL:
         claimed=(_claim,),
         waves=lambda self, angles, interleaved: GridWaves.waves(self, angles, not interleaved),
     )
-    if _claim != "detr":
+    if "detr" not in _claim:
         made(
             GridWaves,
             f"Grid {_claim} counted from 1",
@@ -184,6 +186,37 @@ class GridBigVisionOverAll(GridWaves):
 
     def frequencies(self, dim: int, base: float, one_less: bool) -> Array:
         return super().frequencies(dim, base, False)
+
+
+class GridOfAStepRoundedDown(GridWaves):
+    """-log(base) / dim // 2, read from left to right."""
+
+    named = "step-rounded-down"
+    claimed = ("detr",)
+
+    def frequencies(self, dim: int, base: float, one_less: bool) -> Array:
+        return np.exp(np.arange(0, dim // 2, 2) * (-np.log(base) / dim // 2))
+
+
+class GridDeformableAsDetr(GridWaves):
+    """The end of each cell for its middle."""
+
+    named = "coordinates-swapped"
+    claimed = ("deformable-detr",)
+
+    def answer(self, height: int, width: int, dim: int, **rest: Any) -> Array:
+        return super().answer(height, width, dim, **(rest | {"coordinates": "normalized"}))
+
+
+class GridDeformableByTheLongerSide(GridWaves):
+    """Both coordinates divided by the longer side."""
+
+    claimed = ("deformable-detr",)
+
+    def answer(self, height: int, width: int, dim: int, **rest: Any) -> Array:
+        side = max(height, width)
+        whole = super().answer(side, side, dim, **rest)
+        return whole.reshape(side, side, dim)[:height, :width].reshape(height * width, dim)
 
 
 class GridDetrFromZero(GridWaves):

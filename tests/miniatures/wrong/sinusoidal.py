@@ -133,6 +133,15 @@ class SinusoidInDegrees(Sinusoid):
         return np.deg2rad(super().angles(places, frequencies))
 
 
+class SinusoidIntoDegrees(Sinusoid):
+    """Degrees given to a sine that wants radians."""
+
+    named = "degrees"
+
+    def angles(self, places: Array, frequencies: Array) -> Array:
+        return np.rad2deg(super().angles(places, frequencies))
+
+
 class SinusoidInDegreesConcatenated(SinusoidInDegrees):
     """Angles taken for degrees, sines first."""
 
@@ -151,7 +160,7 @@ class SinusoidExponentDoubled(Sinusoid):
 class SinusoidExponentHalved(Sinusoid):
     """Exponent t/d: the square root of the base."""
 
-    named = "wrong-base"
+    named = "exponent-halved"
 
     def exponents(self, pairs: int, dim: int, rules: Mapping[str, Any]) -> Array:
         return super().exponents(pairs, dim, rules) / 2
@@ -205,6 +214,29 @@ class SinusoidChannelForPair(Sinusoid):
             result[:, i] = np.sin(positions / base ** (2 * i / dim))
             result[:, i + 1] = np.cos(positions / base ** (2 * (i + 1) / dim))
         return result.astype(KINDS[dtype])
+
+
+class SinusoidOfAStepRoundedDown(Sinusoid):
+    """-log(base) / dim // 2, read from left to right."""
+
+    named = "step-rounded-down"
+
+    def exponents(self, pairs: int, dim: int, rules: Mapping[str, Any]) -> Array:
+        self.step = -math.log(10000.0) / dim // 2
+        return np.arange(pairs)
+
+    def angles(self, places: Array, frequencies: Array) -> Array:
+        steps = np.exp(2 * np.arange(len(frequencies)) * self.step)
+        return np.multiply.outer(places.astype(np.float64), steps)
+
+
+class SinusoidOfOneRow(Sinusoid):
+    """The table indexed with the number of positions, not cut to it."""
+
+    named = "one-row-for-all"
+
+    def places(self, positions: Array, first: int) -> Array:
+        return np.full(len(positions), len(positions) + first)
 
 
 class SinusoidWavesSwapped(Sinusoid):
@@ -387,6 +419,44 @@ class SinusoidZerosBetween(Sinusoid):
         return np.concatenate([cos, np.zeros((len(sin), dim % 2)), sin], axis=1)
 
 
+class SinusoidCutForZeros(Sinusoid):
+    """A pair more with its cosine cut, where a column of zeros is claimed."""
+
+    limits: ClassVar = {"odd_dim": "zero"}
+
+    def pairs(self, dim: int, rules: Mapping[str, Any]) -> int:
+        return (dim + 1) // 2
+
+
+class SinusoidZerosBetweenHalves(Sinusoid):
+    """The column of zeros between sines and cosines."""
+
+    claimed = ("concat",)
+    limits: ClassVar = {"odd_dim": "zero"}
+
+    def join(self, sin: Array, cos: Array, dim: int, rules: Mapping[str, Any]) -> Array:
+        return np.concatenate([sin, np.zeros((len(sin), dim % 2)), cos], axis=1)
+
+
+class SinusoidCutsTheSine(Sinusoid):
+    """The last sine cut, not the last cosine."""
+
+    claimed = ("concat",)
+    limits: ClassVar = {"odd_dim": "cut"}
+
+    def join(self, sin: Array, cos: Array, dim: int, rules: Mapping[str, Any]) -> Array:
+        return np.concatenate([sin[:, : dim // 2], cos], axis=1)
+
+
+class SinusoidCosinesEarly(SinusoidCutsTheSine):
+    """Cosines that begin one column early for odd d."""
+
+    limits: ClassVar = {"odd_dim": "uneven"}
+
+    def exponents(self, pairs: int, dim: int, rules: Mapping[str, Any]) -> Array:
+        return 2 * np.arange(pairs) / dim
+
+
 class SinusoidCutForUneven(Sinusoid):
     """Exponents of d+1 channels where those of d are claimed."""
 
@@ -518,6 +588,17 @@ class SinusoidCutsRealPositions(Sinusoid):
         return np.floor(positions) + first
 
 
+for _combination in ("adm", "ddpm"):
+    made(
+        Sinusoid,
+        f"Sinusoid {_combination} of whole steps",
+        "Steps between whole ones cut to them.",
+        claimed=(_combination,),
+        limits={"domain": "real"},
+        places=lambda self, positions, first: np.trunc(positions) + first,
+    )
+
+
 class SinusoidOfMagnitudes(Sinusoid):
     """Negative positions lose their sign."""
 
@@ -554,13 +635,6 @@ class SinusoidRefusesInt32(Sinusoid):
         if positions.dtype != np.int64:
             raise TypeError(positions.dtype)
         return positions + first
-
-
-class SinusoidRefusesNothing(Sinusoid):
-    """No positions have no largest one."""
-
-    def places(self, positions: Array, first: int) -> Array:
-        return np.arange(positions.max() + 1)[positions] + first
 
 
 class SinusoidChangesPositions(Sinusoid):
@@ -654,3 +728,29 @@ made(
     named="sign-flipped+degrees",
     angles=lambda self, places, frequencies: -np.deg2rad(np.multiply.outer(places, frequencies)),
 )
+
+
+class SinusoidCancelsLogarithms(Sinusoid):
+    """Frequencies exp((1 - e) L - L) in float32, as in mlx."""
+
+    named = "cancelling-logarithms"
+    claimed = ("tensor2tensor",)
+
+    def answer(self, positions: Array, dim: int, *, base: float, dtype: str, **rules: Any) -> Array:
+        pairs, whole = self.pairs(dim, rules), np.float32(np.log(base))
+        share = np.float32(1) - self.exponents(pairs, dim, rules).astype(np.float32)
+        frequencies = np.exp(share * whole - whole)
+        angles = positions.astype(np.float32)[:, None] * frequencies
+        sin, cos = self.waves(angles.astype(np.float64))
+        return self.join(sin, cos, dim, rules).astype(KINDS[dtype])
+
+
+class SinusoidIteratesFrequencies(Sinusoid):
+    """Each frequency is the one before times a ratio, in float32."""
+
+    named = "iterated-frequencies"
+
+    def angles(self, places: Array, frequencies: Array) -> Array:
+        factors = np.ones(len(frequencies), np.float32)
+        factors[1:] = frequencies[1:2] / frequencies[:1]
+        return np.multiply.outer(places.astype(np.float32), np.cumprod(factors)).astype(np.float64)

@@ -220,6 +220,26 @@ class XposWrongFromRow128(Xpos):
         return out
 
 
+class XposOneRowShort(Xpos):
+    """A table for 131,072 positions, the row before in the place of its last."""
+
+    claimed = ("uncentred",)
+    limits: ClassVar = {"max_position": 131071}
+
+    def places(self, positions: Array) -> Array:
+        return np.where(positions == 131071, 131070, positions)
+
+
+class XposKeysAtMost100(Xpos):
+    """A scale of keys kept at 100 or below."""
+
+    claimed = ("torchscale",)
+    limits: ClassVar = {"max_position": 4095}
+
+    def finish(self, a: Array, b: Array, scale: Array, layout: str) -> Array:
+        return super().finish(a, b, np.minimum(scale, 100), layout)
+
+
 class XposBack(Xpos, steps=True):
     """Gradients turned back, with the scale of the forward pass."""
 

@@ -70,12 +70,8 @@ class Frequencies:
             turns = length * base ** (-2 * np.arange(size // 2) / size) / math.tau
             kept = np.clip((turns - slow) / (fast - slow), 0, 1)
         else:
-            low, high = (
-                of_bounds * math.log(length / (beta * math.tau)) / (2 * math.log(base))
-                for beta in (fast, slow)
-            )
-            if rule == "index":
-                low, high = math.floor(low), math.ceil(high)
+            low, high = (of_bounds * math.log(length / (beta * math.tau)) for beta in (fast, slow))
+            low, high = self.bounds(low, high, 2 * math.log(base), rule == "index")
             low, high = max(low, 0), min(high, self.last(of_bounds))
             high = self.apart(low, high)
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -85,6 +81,10 @@ class Frequencies:
             self.interpolated(size, base, factor),
             self.mask(kept),
         )
+
+    def bounds(self, low: float, high: float, divisor: float, whole: bool) -> tuple[float, float]:
+        low, high = low / divisor, high / divisor
+        return (math.floor(low), math.ceil(high)) if whole else (low, high)
 
     def apart(self, low: float, high: float) -> float:
         return high + 0.001 if low == high else high
@@ -147,10 +147,13 @@ class Yarn(Frequencies, Mistake, steps=True):
             return attention_factor
         if temperature == "none":
             return 1.0
-        grown = 0.1 * math.log(factor)
+        grown = self.weight(temperature) * math.log(factor)
         if mscale is None or mscale_all_dim is None:
             return grown + 1
         return (grown * mscale + 1) / (grown * mscale_all_dim + 1)
+
+    def weight(self, temperature: str) -> float:
+        return 0.07 if temperature == "seven-hundredths" else 0.1
 
     def amplitude(self, longer: float) -> float:
         return longer
@@ -223,6 +226,14 @@ for _names in RAMPS.values():
     both("ramp-inverted", "Fast pairs slowed down.", _names, mask=lambda self, kept: 1 - kept)
 both("betas-swapped", "Exchanged.", betas=lambda self, fast, slow: (slow, fast))
 both("end-clamped-to-pairs", "At most the last pair.", last=lambda self, size: size // 2 - 1)
+both(
+    "bounds-rounded-early",
+    "Numerators rounded.",
+    bounds=lambda self, low, high, divisor, whole: (
+        math.floor(low) / divisor,
+        math.ceil(high) / divisor,
+    ),
+)
 both(
     "extended-length",
     "Turns within the extended length.",
@@ -351,6 +362,15 @@ def length_mistake(
     )
 
 
+for _claimed, _weight in (("telechat3", 0.1), ("code-half", 0.07)):
+    made(
+        Yarn,
+        f"Yarn of {_weight} for {_claimed}",
+        "The weight of another model.",
+        named="temperature-swapped",
+        claimed=(_claimed,),
+        weight=lambda self, temperature, given=_weight: given,
+    )
 length_mistake("not longer", "Amplitude 1.", "temperature-swapped", lambda m: 1.0)
 length_mistake("twice as long", "Squared.", "temperature-squared", lambda m: m * m)
 length_mistake("shorter", "Divided.", "temperature-inverted", lambda m: 1 / m)
@@ -392,10 +412,36 @@ class YarnIgnoresMscale(Yarn):
 class YarnMultipliesAttentionFactor(Yarn):
     """A given factor goes on top of the derived one."""
 
+    named = "attention-on-top"
     limits: ClassVar = {"attention": "explicit"}
 
     def longer(self, factor: float, temperature: str, attention_factor: Any, *rest: Any) -> float:
         return super().longer(factor, temperature, None, *rest) * (attention_factor or 1.0)
+
+
+class YarnTakesAttentionFactorForMscale(Yarn):
+    """A given factor as the weight of the logarithm."""
+
+    named = "attention-in-logarithm"
+    limits: ClassVar = {"attention": "explicit"}
+
+    def longer(self, factor: float, temperature: str, attention_factor: Any, *rest: Any) -> float:
+        if attention_factor is None:
+            return super().longer(factor, temperature, None, *rest)
+        return 0.1 * float(attention_factor) * math.log(factor) + 1
+
+
+class YarnUsesMscaleAllDimAlone(Yarn):
+    """What scales the logits, on sines and cosines too."""
+
+    named = "mscale-all-dim-alone"
+    claimed = ("code-interleaved",)
+    limits: ClassVar = {"attention": "mscale"}
+
+    def longer(
+        self, factor: float, temperature: str, attention_factor: Any, mscale: Any, below: Any
+    ) -> float:
+        return super().longer(factor, temperature, None, 1.0 if below is None else below, 0.0)
 
 
 class YarnUsesMscaleAlone(Yarn):
@@ -408,6 +454,20 @@ class YarnUsesMscaleAlone(Yarn):
         self, factor: float, temperature: str, attention_factor: Any, mscale: Any, below: Any
     ) -> float:
         return 0.1 * (mscale or 1.0) * math.log(factor) + 1
+
+
+class YarnTakesEqualMscalesForNone(Yarn):
+    """Equal mscale and mscale_all_dim taken for none given."""
+
+    claimed = ("code-interleaved",)
+    limits: ClassVar = {"attention": "mscale"}
+
+    def longer(
+        self, factor: float, temperature: str, attention_factor: Any, mscale: Any, below: Any
+    ) -> float:
+        if mscale == below:
+            mscale = below = None
+        return super().longer(factor, temperature, attention_factor, mscale, below)
 
 
 class YarnDecimalLogarithm(Yarn):
@@ -613,6 +673,18 @@ class YarnBackIgnoresAttentionFactor(YarnBack):
 
     def longer(self, factor: float, temperature: str, attention_factor: Any, *rest: Any) -> float:
         return super().longer(factor, temperature, None, *rest)
+
+
+class YarnBackExchangesMscales(YarnBack):
+    """The one for the other, as arguments without names are passed."""
+
+    claimed = ("code-interleaved",)
+    limits: ClassVar = {"attention": "mscale"}
+
+    def longer(
+        self, factor: float, temperature: str, attention_factor: Any, mscale: Any, below: Any
+    ) -> float:
+        return super().longer(factor, temperature, attention_factor, below, mscale)
 
 
 class YarnBackDropsTheRest(YarnBack):

@@ -1,21 +1,25 @@
 """What a saved array is: which call of which scheme gives it, or gives it with a known mistake."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.commands.identify.rotary_cache import caches, dtype_of
-from posenc_conformance.commands.identify.tables import Table
+from posenc_conformance.commands.identify.tables import Table, read_tables
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.diagnose.pattern import pattern
-from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import Array, Floats, dtype_name
 from posenc_conformance.judge.case import Case, rounded
-from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.error_model import Comparison, compare
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import load_all
 
 HIDDEN = -1e4
 """What is added to a score to hide a key is this or less."""
@@ -23,7 +27,7 @@ HIDDEN = -1e4
 
 @dataclass(frozen=True)
 class Match:
-    """A call whose result the array is, or is but for a known mistake."""
+    """A call whose result the array is, with or without a known mistake."""
 
     case: Case
     combination: str
@@ -55,41 +59,50 @@ def answers(table: Table, known: Sequence[Scheme]) -> tuple[list[str], str]:
     if np.all(array == array.flat[0]):
         return [], f"every value is {array.flat[0]}, which says nothing"
     kept = caches(array, dtype_of(array, table.grain), table.grain)
-    plain = [cache.text for cache in kept if cache.rule.simple]
+    right = [cache for cache in kept if not cache.mistake]
+    known_ones = [cache.text for cache in right if cache.simple or cache.rule.models]
     if array.dtype.kind == "c":
         words = "no complex cache of RoPE; of complex numbers nothing else is known"
-        return plain or [cache.text for cache in kept], words
-    found, otherwise = identify(array, known, table.grain)
-    exact = [
-        match.text
-        for match in found
-        if not match.deviation and not (plain and match.case.call.kind == "frequencies")
-    ]
-    mistaken = [match.text for match in found if match.deviation]
-    return plain + exact or [cache.text for cache in kept] or mistaken, otherwise
+        return [cache.text for cache in kept], words
+    found, otherwise = identify(array, known, table.grain, only_right=bool(right))
+    rotary = [match for match in found if match.case.call.kind == "frequencies"]
+    others = [match for match in found if match.case.call.kind != "frequencies"]
+    ways = (
+        known_ones + [match.text for match in others if not match.deviation],
+        [cache.text for cache in right],
+        [match.text for match in rotary if not match.deviation],
+        [cache.text for cache in kept] + [match.text for match in found],
+    )
+    return next(filter(None, ways), []), otherwise
 
 
-def identify(array: Array, known: Sequence[Scheme], grain: float = 0.0) -> tuple[list[Match], str]:
+def identify(
+    array: Array, known: Sequence[Scheme], grain: float = 0.0, *, only_right: bool = False
+) -> tuple[list[Match], str]:
     """Every call that explains an array, those without a mistake first; else words for the nearest.
 
     The calls are those whose scheme's module offers ``IDENTIFY[call](array)``: arguments that would
     give an array of this shape, each with the part of the array that they give. ``grain`` is what
-    printing may have added to each value's error.
+    printing may have added to each value's error. Mistakes are not looked for if ``only_right``.
     """
     squeezed = _as_mask(array.reshape([n for n in array.shape if n != 1] or [1]))
     exact: list[Match] = []
-    mistaken: list[Match] = []
-    nearest: tuple[float, str] = (np.inf, "no call of any scheme gives an array of this shape")
+    wrong: list[tuple[Case, str, Floats, Comparison]] = []
     for case, combination, part in _candidates(squeezed, known, grain):
         output = part.astype(np.float64)
         with np.errstate(invalid="ignore"):  # a bias may be infinite where it hides a key
-            comparison = compare(case, output, case.terms)
-            if comparison.judged == 0:
-                continue
+            comparison = compare(case, output)
+        if comparison.judged and comparison.right:
             difference = abs(comparison.got - comparison.expected)
-            if comparison.right:
-                exact.append(Match(case, combination, None, "", difference, comparison.worst))
-                continue
+            exact.append(Match(case, combination, None, "", difference, comparison.worst))
+        elif comparison.judged:
+            wrong.append((case, combination, output, comparison))
+    if exact or only_right:
+        return exact, ""
+    mistaken: list[Match] = []
+    nearest: tuple[float, str] = (np.inf, "no call of any scheme gives an array of this shape")
+    for case, combination, output, comparison in wrong:
+        with np.errstate(invalid="ignore"):
             off = _off(case, output)
             # A mistake's size is read off printed digits too, so they count twice.
             found = diagnose(replace(case, grain=2 * case.grain), output)
@@ -100,7 +113,7 @@ def identify(array: Array, known: Sequence[Scheme], grain: float = 0.0) -> tuple
         if off < nearest[0]:
             nearest = off, _nearest_text(case, combination, output, off)
     alone = [match for match in mistaken if "+" not in str(match.deviation)]
-    return exact or alone or mistaken, nearest[1]
+    return alone or mistaken, nearest[1]
 
 
 def _as_mask(array: Array) -> Array:
@@ -163,3 +176,27 @@ def _nearest_text(case: Case, combination: str, output: Floats, off: float) -> s
         f"nothing known; the nearest is {case.scheme.id}: {case.call.name}, {combination}, off by "
         f"{off:.2g} of its largest value\n  wrong there: {looks}"
     )
+
+
+def told_of_file(
+    path: Path, names: Sequence[str], folders: Sequence[str] = ()
+) -> tuple[list[str], bool]:
+    """What the arrays of a file are, in lines, and whether anything is known of one of them."""
+    lines: list[str] = []
+    any_known = False
+    tables = list(read_tables(path, names))
+    known = load_all(folders)
+    for table in tables:
+        if isinstance(table, UserError):
+            lines.append(str(table.cause))
+            continue
+        found, otherwise = answers(table, known)
+        any_known = any_known or bool(found)
+        several = [f"{len(found)} explanations fit alike:"] if len(found) > 1 else []
+        text = "\n".join([*several, *found]) or otherwise
+        if table.name:
+            shape = " × ".join(map(str, table.array.shape))
+            lines.append(f"{table.name} ({shape}, {dtype_name(table.array)})")
+            text = textwrap.indent(text, "  ")
+        lines.append(text)
+    return lines, any_known

@@ -1,45 +1,33 @@
 """The cosines, sines and frequencies that libraries keep for RoPE, recognised in an array."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-import posenc
+from posenc_conformance.commands.identify.rules import (
+    ANGLE,
+    GROUPS,
+    ROUNDING,
+    Rule,
+    allowance,
+    plain,
+    stretched,
+    with_models,
+)
+from posenc_conformance.diagnose.mistakes import rounded_angles
 from posenc_conformance.judge.arrays import DTYPES, UNIT_ROUNDOFF, Array, Floats
 from posenc_conformance.judge.positions import spread
 
-COMMON = (1e4, 5e5, 1e6, 1e5, 1e3, 1e2)
-"""Bases that are tried first where an estimate is not far."""
-FAR = 0.3
-"""How far, as a part of it."""
 LARGEST = 1024
 """Pairs of the widest cache that is looked for."""
-ROUNDING, ANGLE = 4, 4
-"""Constants of RoPE's error model."""
-LLAMA3: tuple[dict[str, Any], ...] = tuple(
-    {
-        "base": 500000.0,
-        "factor": factor,
-        "low_freq_factor": 1.0,
-        "high_freq_factor": 4.0,
-        "original_max_position_embeddings": 8192,
-    }
-    for factor in (8.0, 32.0)
-)
-"""As released: Llama 3.1, and the small models of 3.2."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How a cache's frequencies are made."""
-
-    scheme: str
-    words: str
-    frequencies: Floats
-    simple: bool
-    """Whether it is plain RoPE with a base that somebody would choose."""
+SHOWN = 6
+"""Models that are named; of more the number is said."""
+SOLVED = ("rope", "position-interpolation", "p-rope", "evenly spaced")
+"""Rules of which the first that fits is told, as its parameters are read off the numbers."""
+CLEAR = 0.1
+"""Where a cosine's or sine's slope is above this, its angle can be read off."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +40,32 @@ class Cache:
     ratio: float
     """The largest difference in units of what is allowed."""
     dtype: str
+    first: int = 0
+    """Position of the first row."""
+    mistake: str = ""
+
+    @property
+    def simple(self) -> bool:
+        """Whether it is plain RoPE with a base that somebody would choose, and right."""
+        return self.rule.simple and not self.mistake
 
     @property
     def text(self) -> str:
         """In words."""
         rule, ratio = self.rule, f"{self.ratio:.2g} of what {self.dtype} allows"
-        return (
-            f"{rule.scheme}: {self.form} ({rule.words}, rotary_dim {2 * len(rule.frequencies)})\n"
-            f"  worst difference {self.difference:.2g}, {ratio}"
-        )
+        start = f", from position {self.first} on" if self.first else ""
+        scaled = rule.amplitude != 1 and "frequencies" not in self.form
+        longer = f", {rule.amplitude:.6g} times as long" if scaled else ""
+        lines = [
+            f"{rule.scheme}: {self.form}{start} ({rule.words}, rotary_dim {rule.width}{longer})"
+        ]
+        if self.mistake:
+            lines.append(f"  but {self.mistake}")
+        if rule.models:
+            more = len(rule.models) - SHOWN
+            tail = f" and {more} more" if more > 0 else ""
+            lines.append(f"  as in {', '.join(rule.models[:SHOWN])}{tail}")
+        return "\n".join([*lines, f"  worst difference {self.difference:.2g}, {ratio}"])
 
 
 def caches(array: Array, dtype: str, grain: float) -> list[Cache]:
@@ -68,8 +73,26 @@ def caches(array: Array, dtype: str, grain: float) -> list[Cache]:
 
     ``grain`` is what printing may have added to each value's error.
     """
-    found = (_read(form, parts, dtype, grain) for form, parts in _forms(array))
-    return [cache for cache in found if cache is not None]
+    if array.dtype.kind in "biu":
+        return []
+    array = _alike_once(array)
+    found = [cache for form, parts in _forms(array) for cache in _read(form, parts, dtype, grain)]
+    if not found and array.ndim == 2 and array.shape[0] > 1:
+        turned = (
+            (f"{form}, a column for each position", parts)
+            for form, parts in _forms(array.T)
+            if "angles" not in parts
+        )
+        found = [cache for form, parts in turned for cache in _read(form, parts, dtype, grain)]
+    right = [cache for cache in found if not cache.mistake]
+    return right or found
+
+
+def _alike_once(array: Array) -> Array:
+    """Without leading axes along which everything is the same, such as texts of a batch."""
+    while array.ndim > 2 and array.shape[0] > 1 and (array == array[:1]).all():
+        array = array[0]
+    return array
 
 
 Parts = dict[str, Array]
@@ -84,14 +107,25 @@ def _forms(array: Array) -> Iterator[tuple[str, Parts]]:
             yield form, {"cos": array.real, "sin": array.imag}
         return
     values = array.astype(np.float64)
+    if not np.isfinite(values).all():
+        return
     if values.ndim == 1 and len(values) > 1:
         yield "inverse frequencies (inv_freq)", {"frequencies": values}
+        half = len(values) // 2
+        if len(values) % 2 == 0 and half > 1:
+            if _equal(values[:half], values[half:]):
+                yield "inverse frequencies, halves repeated", {"frequencies": values[:half]}
+            if _equal(values[::2], values[1::2]):
+                yield "inverse frequencies, each twice", {"frequencies": values[::2]}
     if values.ndim == 3 and values.shape[0] == 2:
         yield from _both("stacked, {} first", values[0], values[1])
     if values.ndim == 3 and values.shape[-1] == 2:
         yield from _both("{} first in the last axis", values[..., 0], values[..., 1])
     if values.ndim == 3 and values.shape[1] == 2:
         yield from _both("{} first in the middle axis", values[:, 0], values[:, 1])
+    if values.ndim == 4 and values.shape[-2:] == (2, 2) and _turn(values):
+        parts = {"cos": values[..., 0, 0], "sin": values[..., 1, 0]}
+        yield "rotation matrices of two rows and columns", parts
     if values.ndim == 2 and values.shape[0] > 1:
         yield from _one("", values)
         if values.shape[1] % 2 == 0:
@@ -101,6 +135,14 @@ def _forms(array: Array) -> Iterator[tuple[str, Parts]]:
                 yield from _one(", halves repeated", left)
             if _equal(values[:, ::2], values[:, 1::2]):
                 yield from _one(", each channel twice", values[:, ::2])
+            elif values[0, 0] > values[0, 1]:  # sines first are the sinusoid's
+                yield from _both("{} first of each two channels", values[:, ::2], values[:, 1::2])
+
+
+def _turn(matrices: Floats) -> bool:
+    """Whether they have the form [[c, -s], [s, c]]."""
+    (a, b), (c, d) = np.moveaxis(matrices, (-2, -1), (0, 1))
+    return _equal(a, d) and _equal(b, -c)
 
 
 def _equal(first: Floats, second: Floats) -> bool:
@@ -108,8 +150,20 @@ def _equal(first: Floats, second: Floats) -> bool:
 
 
 def _one(how: str, values: Floats) -> Iterator[tuple[str, Parts]]:
+    if _are_angles(values):
+        yield f"angles{how}", {"angles": values}
+        return
     yield f"cosines{how}", {"cos": values}
     yield f"sines{how}", {"sin": values}
+
+
+def _are_angles(values: Floats) -> bool:
+    """Whether rows are multiples of the row of position 1, and grow beyond what sines reach."""
+    if values[0].any() or len(values) < 3 or np.abs(values).max() <= 1.01:
+        return False
+    # In either row a frequency and its angle may have been rounded, to bfloat16 at worst.
+    rounding = 4 * UNIT_ROUNDOFF["bfloat16"]
+    return bool(np.allclose(values[2], 2 * values[1], rtol=rounding, atol=0))
 
 
 def _both(how: str, first: Floats, second: Floats) -> Iterator[tuple[str, Parts]]:
@@ -124,103 +178,207 @@ def _both(how: str, first: Floats, second: Floats) -> Iterator[tuple[str, Parts]
             doubled, first, second = ", halves repeated", first[:, :half], second[:, :half]
         elif _equal(first[:, ::2], first[:, 1::2]) and _equal(second[:, ::2], second[:, 1::2]):
             doubled, first, second = ", each channel twice", first[:, ::2], second[:, ::2]
-    # At position 0, cosines are 1 and sines 0.
-    names = ("cos", "sin") if first[0, 0] > second[0, 0] else ("sin", "cos")
+    # Slow pairs have hardly turned: their cosines are near 1, their sines near 0.
+    names = ("cos", "sin") if first[0, -1] > second[0, -1] else ("sin", "cos")
     shown = "|".join(names) if "[" in how else names[0]
     parts = dict(zip(names, (first, second), strict=True))
     yield f"cosines and sines, {how.format(shown)}{doubled}", parts
 
 
-def _read(form: str, parts: Parts, dtype: str, grain: float) -> Cache | None:
-    """The cache that an array is under this reading, or None."""
+def _read(form: str, parts: Parts, dtype: str, grain: float) -> list[Cache]:
+    """The caches that an array may be under this reading."""
     pairs = next(iter(parts.values())).shape[-1]
     if not 1 < pairs <= LARGEST:
-        return None
-    estimate = parts["frequencies"] if "frequencies" in parts else _angles(parts)
-    if estimate is None:
-        return None
-    rows = spread(len(next(iter(parts.values()))))
-    for rule in _rules(estimate):
+        return []
+    found = _estimate(parts)
+    if found is None:
+        return []
+    estimate, first, longer = found
+    mirrored = bool((estimate[:2] < 0).all())
+    if mirrored:
+        estimate, first = -estimate, -first
+    look = _Look(form, parts, dtype, grain, first, longer, mirrored)
+    for rules in GROUPS:
+        tried = (look.at(rule) for rule in rules(estimate))
+        if matches := [cache for cache in tried if cache.ratio <= 1]:
+            return look.named(matches)
+    return list(look.mistaken(estimate))
+
+
+@dataclass(frozen=True)
+class _Look:
+    """An array under a reading, to be compared with rules."""
+
+    form: str
+    parts: Parts
+    dtype: str
+    grain: float
+    first: int
+    longer: float
+    mirrored: bool
+
+    def at(self, rule: Rule) -> Cache:
+        """The array beside what a rule gives."""
+        if rule.amplitude == 1:
+            rule = replace(rule, amplitude=self.longer)
+        rows = spread(len(next(iter(self.parts.values()))))
+        sign = -1 if self.mirrored else 1
+        angles = sign * (rows[:, None] + self.first) * rule.frequencies
+        mistake = "matches angles of the opposite sign" if self.mirrored else ""
+        return self.compared(rule, rows, angles, mistake)
+
+    def compared(self, rule: Rule, rows: Array, angles: Floats, mistake: str = "") -> Cache:
+        """The array beside what given angles of some of its rows make."""
         difference, ratio = 0.0, 0.0
-        for name, values in parts.items():
-            if name != "frequencies":
+        for name, values in self.parts.items():
+            if name == "frequencies":
+                expected, allowed = rule.frequencies, allowance(rule.frequencies, self.dtype)
+            else:
                 values = values[rows]
-            expected, allowed = EXPECTED[name](rule.frequencies, rows[:, None], dtype)
+                expected, allowed = WAVES[name](rule, angles, self.dtype)
             error = np.abs(values - expected)
-            difference = max(difference, float(error.max()))
-            ratio = max(ratio, float((error / (allowed + grain)).max()))
-        if ratio <= 1:
-            return Cache(form, rule, difference, ratio, dtype)
-    return None
+            allowed = allowed + self.grain
+            with np.errstate(divide="ignore", invalid="ignore"):
+                worst = np.nanmax(np.where(error == 0, 0.0, error / allowed))
+            difference, ratio = max(difference, float(error.max())), max(ratio, float(worst))
+        return Cache(self.form, rule, difference, ratio, self.dtype, self.first, mistake)
+
+    def named(self, matches: Sequence[Cache]) -> list[Cache]:
+        """The matches that are told: all that fit, but one of those that differ in a base alone."""
+        told: dict[tuple[str, ...], Cache] = {}
+        for cache in matches:
+            if told and cache.rule.scheme in SOLVED and not cache.rule.models:
+                continue
+            named = self._with_models(cache)
+            told.setdefault(named.rule.models or (named.rule.scheme, named.rule.words), named)
+        return list(told.values())
+
+    def _with_models(self, cache: Cache) -> Cache:
+        rule = with_models(cache.rule)
+        base = (rule.frequencies[0] / rule.frequencies[1]) ** len(rule.frequencies)
+        if (
+            rule.scheme == "rope"
+            and not rule.models
+            and (how := stretched(base, len(rule.frequencies)))
+        ):
+            rule = replace(rule, words=f"{rule.words}: {how}")
+        return replace(cache, rule=rule)
+
+    def mistaken(self, estimate: Floats) -> Iterator[Cache]:
+        """Caches whose angles were held in a narrow dtype."""
+        rows = spread(len(next(iter(self.parts.values()))))
+        if "frequencies" in self.parts or self.mirrored:
+            return
+        for rule in plain(estimate):
+            if np.abs(rule.frequencies[:2] / estimate[:2] - 1).max() > 0.02:
+                continue
+            rule = replace(rule, amplitude=self.longer)
+            places = (rows[:, None] + self.first).astype(np.float64)
+            for model in rounded_angles(places, rule.frequencies, np.asarray):
+                cache = self.compared(rule, rows, model.output, model.explanation)
+                if cache.ratio <= 1:
+                    yield self._with_models(cache)
+                    return
 
 
-def _rules(estimate: Floats) -> Iterator[Rule]:
-    """Ways to make frequencies like these, the simplest first."""
-    pairs = len(estimate)
-    if not estimate[0] > estimate[1] > 0:
-        return
-    # The last that is not yet lost in rounding tells the base best.
-    last = max([i for i in range(1, pairs) if estimate[i] > 0.2 * estimate[0]], default=1)
-    base = float((estimate[0] / estimate[last]) ** (pairs / last))
-    slower = float(1 / estimate[0])
-    if not 1 < base < 1e15:
-        return
-    for factor in _chosen(slower):
-        for chosen in (*(c for c in COMMON if abs(c - base) < FAR * base), *_chosen(base)):
-            frequencies = chosen ** (-np.arange(pairs) / pairs) / factor
-            words, scheme = f"base {chosen:.9g}", "rope"
-            if factor != 1:
-                words, scheme = f"{words}, divided by {factor:.9g}", "position-interpolation"
-            yield Rule(scheme, words, frequencies, factor == 1 and chosen != base)
-    for given in LLAMA3:
-        frequencies = np.asarray(posenc.llama3_frequencies(2 * pairs, **given), np.float64)
-        words = f"base {given['base']:g}, factor {given['factor']:g}"
-        yield Rule("llama3", words, frequencies, False)
+def _estimate(parts: Parts) -> tuple[Floats, int, float] | None:
+    """Frequencies as far as they can be read off, the first position, and the pairs' length."""
+    if "frequencies" in parts:
+        return parts["frequencies"], 0, 1.0
+    if "angles" in parts:
+        last = len(parts["angles"]) - 1
+        return parts["angles"][last] / last, 0, 1.0
+    tables = {name: table.astype(np.float64) for name, table in parts.items()}
+    if len(tables) == 2:
+        return _of_both(tables["cos"], tables["sin"])
+    return _of_one(*next(iter(tables.items())))
 
 
-def _chosen(number: float) -> tuple[float, ...]:
-    """Round numbers nearby, and the number itself."""
-    rounded = (float(f"{number:.{digits}g}") for digits in (1, 2, 3))
-    near = (each for each in rounded if abs(each - number) < FAR * number)
-    return tuple(dict.fromkeys((*near, number)))
-
-
-def _angles(parts: Parts) -> Floats | None:
-    """The angles of position 1, as far as they can be read off; None if they cannot."""
-    first = {name: table[1].astype(np.float64) for name, table in parts.items()}
-    origin = {"cos": 1.0, "sin": 0.0}
-    if any(np.abs(table[0] - origin[name]).max() > 1e-2 for name, table in parts.items()):
+def _of_both(cos: Floats, sin: Floats) -> tuple[Floats, int, float] | None:
+    longer = float(np.hypot(cos[0, -1], sin[0, -1]))
+    if not 0.2 < longer < 10:
         return None
-    if any(np.abs(row).max() > 1.01 for row in first.values()):
+    nearest = round(longer)
+    if nearest == 1 and abs(longer - 1) < 5e-3:
+        longer = 1.0
+    pairs = cos + 1j * sin
+    steps = np.angle(pairs[1] * np.conj(pairs[0]))
+    if (
+        not np.isfinite(steps).all()
+        or np.abs(np.hypot(cos[1], sin[1]) - longer).max() > 0.02 * longer
+    ):
         return None
-    if len(first) == 2:
-        return np.asarray(np.arctan2(first["sin"], first["cos"]))
-    if "cos" in first:
-        return np.asarray(np.arccos(np.clip(first["cos"], -1, 1)))
-    return np.asarray(np.arcsin(np.clip(first["sin"], -1, 1)))
+    place = 1
+    while 2 * place < len(cos):
+        place *= 2
+        seen = np.angle(pairs[place] * np.conj(pairs[0]))
+        steps = (seen + 2 * np.pi * np.round((place * steps - seen) / (2 * np.pi))) / place
+    slow = np.angle(pairs[0, -1])
+    first = round(float(slow / steps[-1])) if steps[-1] else 0
+    return np.asarray(steps), first, longer
 
 
-def _wave(function: Any) -> Expected:
-    def expected(frequencies: Floats, positions: Array, dtype: str) -> tuple[Floats, Floats]:
-        angles = positions * frequencies
-        u = UNIT_ROUNDOFF["float64" if dtype == "float64" else "float32"]
-        growth = 1 + np.abs(np.log(frequencies))
-        return function(angles), ROUNDING * UNIT_ROUNDOFF[dtype] + ANGLE * u * angles * growth
+def _of_one(name: str, table: Floats) -> tuple[Floats, int, float] | None:
+    """From cosines or sines alone, which must begin at position 0."""
+    longer = 1.0
+    if name == "cos":
+        longer = float(table[0, 0])
+        if not 0.2 < longer < 10 or np.ptp(table[0]) > 0.01 * longer:
+            return None
+        if abs(longer - 1) < 5e-3:
+            longer = 1.0
+    elif np.abs(table[0]).max() > 1e-2:
+        return None
+    waves = table / longer
+    if np.abs(waves).max() > 1.01:
+        return None
+    waves = np.clip(waves, -1, 1)
+    steps = np.arccos(waves[1]) if name == "cos" else np.arcsin(waves[1])
+    place = 1
+    while 2 * place < len(table):
+        place *= 2
+        steps = _nearer(name, waves[place], steps, place)
+    return np.asarray(steps), 0, longer
+
+
+def _nearer(name: str, wave: Floats, steps: Floats, place: int) -> Floats:
+    """Frequencies that fit the waves at a place, nearest to those that were found before."""
+    angle = np.arccos(wave) if name == "cos" else np.arcsin(wave)
+    other = -angle if name == "cos" else np.pi - angle
+    guess = place * steps
+    candidates = [
+        each + 2 * np.pi * np.round((guess - each) / (2 * np.pi)) for each in (angle, other)
+    ]
+    nearest = np.where(np.abs(candidates[0] - guess) <= np.abs(candidates[1] - guess), *candidates)
+    slope = np.abs(np.sin(angle) if name == "cos" else np.cos(angle))
+    return np.asarray(np.where((slope > CLEAR) | (np.abs(guess) < CLEAR), nearest / place, steps))
+
+
+Wave = Callable[[Rule, Floats, str], tuple[Floats, Floats]]
+
+
+def _wave(function: Any) -> Wave:
+    def expected(rule: Rule, angles: Floats, dtype: str) -> tuple[Floats, Floats]:
+        allowed = rule.amplitude * (ROUNDING * UNIT_ROUNDOFF[dtype] + _lost(rule, angles, dtype))
+        return rule.amplitude * function(angles), allowed
 
     return expected
 
 
-def _given(frequencies: Floats, positions: Array, dtype: str) -> tuple[Floats, Floats]:
+def _lost(rule: Rule, angles: Floats, dtype: str) -> Floats:
+    """What rounding frequencies and angles may cost."""
     u = UNIT_ROUNDOFF["float64" if dtype == "float64" else "float32"]
-    relative = ROUNDING * UNIT_ROUNDOFF[dtype] + ANGLE * u * (1 + np.abs(np.log(frequencies)))
-    return frequencies, frequencies * relative
+    with np.errstate(divide="ignore"):
+        logarithm = np.where(rule.frequencies > 0, np.abs(np.log(rule.frequencies)), 0)
+    return np.asarray(ANGLE * u * np.abs(angles) * (1 + logarithm))
 
 
-EXPECTED: dict[str, Expected] = {
-    "frequencies": _given,
-    "cos": _wave(np.cos),
-    "sin": _wave(np.sin),
-}
+def _angle(rule: Rule, angles: Floats, dtype: str) -> tuple[Floats, Floats]:
+    rounding = ROUNDING * UNIT_ROUNDOFF[dtype] * np.abs(angles)
+    return angles, rounding + _lost(rule, angles, dtype)
+
+
+WAVES: dict[str, Wave] = {"cos": _wave(np.cos), "sin": _wave(np.sin), "angles": _angle}
 
 
 def dtype_of(array: Array, grain: float) -> str:

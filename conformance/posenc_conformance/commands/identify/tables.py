@@ -3,23 +3,47 @@
 import re
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
+from typing import Any, TypeVar
 
 import ml_dtypes
 import numpy as np
 
+from posenc_conformance.commands.identify.archives import (
+    Arrays,
+    demand_small,
+    numpy_archive,
+    safetensors,
+    torch_archive,
+)
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import DTYPES, Array, dtype_name
 
-HINT = "give a .npy file, an .npz file with one array, or numbers in text, a row to a line"
-LARGEST = 2**30
-"""Bytes of the largest array that is read."""
+T = TypeVar("T")
+HINT = "give a .npy, .npz, .safetensors or .pt file, or numbers in text, a row to a line"
 LARGEST_TEXT = 2**26
-"""The same of a text."""
+"""Bytes of the largest text that is read."""
 SEPARATORS = re.compile(r"\s*[,;\t]\s*|\s+")
+PRINTED = re.compile(r"^\s*(?:tensor|array|Array)?\s*\(?\s*\[")
+"""How a list begins, or a tensor or array as Python prints it."""
+TOKENS = re.compile(r"[\[\]]|[^\s,\[\]()]+")
+ARCHIVES: dict[str, Callable[[Path], Arrays]] = {
+    ".npz": numpy_archive,
+    ".safetensors": safetensors,
+    ".pt": torch_archive,
+    ".pth": torch_archive,
+    ".bin": torch_archive,
+}
+FEW = 24
+"""Arrays of a file that are all looked at."""
+OF_POSITIONS = re.compile(
+    r"rot|freq|rope|pos|cos|sin|alibi|slope|bucket|mask|relative|index|cache|timestep",
+    re.IGNORECASE,
+)
+"""What arrays of positions are called."""
 
 
 @dataclass(frozen=True)
@@ -29,29 +53,86 @@ class Table:
     array: Array
     grain: float = 0.0
     """Half a unit of the last decimal that is printed; 0 if it was not printed."""
+    name: str = ""
+    """What it is called in its file; empty if it is alone there."""
 
 
-def read_table(path: Path) -> Table:
-    """The array of a file.
+def read_tables(path: Path, names: Sequence[str] = ()) -> Iterator[Table | UserError]:
+    """The arrays of a file: those that are named, all if they are few, or those of positions.
 
-    Raises UserError if there is none, if it is too large, or if it does not hold numbers.
+    Of several, one that holds no numbers, or too many, is answered with the error.
+
+    Raises UserError if there is none, or if the file cannot be read.
     """
+    if path.suffix not in ARCHIVES:
+        if names:
+            raise UserError(f"{path} has one array, without a name", "leave the names out")
+        yield _sound(path, _guarded(path, lambda: _plain(path)))
+        return
+    arrays = _guarded(path, lambda: ARCHIVES[path.suffix](path))
+    for name in _chosen(path, arrays, names):
+        try:
+            yield _table(path, name, arrays[name], alone=len(arrays) == 1)
+        except UserError as error:
+            if len(arrays) == 1 or names:
+                raise
+            yield error
+
+
+def _chosen(path: Path, arrays: Arrays, names: Sequence[str]) -> list[str]:
+    if not arrays:
+        raise UserError(f"{path} has no arrays", HINT)
+    if unknown := [name for name in names if name not in arrays]:
+        near = [name for name in arrays if unknown[0] in name][:8] or list(arrays)[:8]
+        raise UserError(f"{path} has no array {unknown[0]!r}", f"it has {', '.join(near)}")
+    if names:
+        return list(names)
+    if len(arrays) <= FEW:
+        return list(arrays)
+    found = [name for name in arrays if OF_POSITIONS.search(name.rpartition(".")[2])]
+    if not found:
+        raise UserError(
+            f"{path} has {len(arrays)} arrays, and none is called as those of positions are",
+            f"name those that are meant after the file: {', '.join(list(arrays)[:4])} …",
+        )
+    return found
+
+
+def _table(path: Path, name: str, load: Callable[[], Array], *, alone: bool) -> Table:
+    where = Path(f"{path}: {name}") if name and not alone else path
+    array = _guarded(where, lambda: _readable(where, load()))
+    return _sound(where, Table(array, name="" if alone else name))
+
+
+def _plain(path: Path) -> Table:
+    size = path.stat().st_size
+    if path.suffix == ".npy":
+        demand_small(path, size)
+        return Table(_readable(path, np.load(path)))
+    demand_small(path, size, LARGEST_TEXT)
+    text = path.read_text(encoding="utf-8-sig")
+    return _printed(path, text) if PRINTED.match(text) else _parsed(path, text)
+
+
+def _guarded(path: Path, read: Callable[[], T]) -> T:
+    """What is read; whatever is wrong with the file becomes a UserError."""
     try:
-        size = path.stat().st_size
-        if path.suffix == ".npz":
-            table = Table(_only_array(path))
-        elif path.suffix == ".npy":
-            _demand_small(path, size, LARGEST)
-            table = Table(_readable(path, np.load(path)))
-        else:
-            _demand_small(path, size, LARGEST_TEXT)
-            table = _parsed(path, path.read_text(encoding="utf-8-sig"))
+        return read()
     except UnicodeDecodeError:
-        raise UserError(f"{path} is no text, and no .npy or .npz file by its name", HINT) from None
+        raise UserError(f"{path} is no text, and no array by its name", HINT) from None
     except (OSError, ValueError, EOFError, MemoryError, SyntaxError, KeyError) as error:
         raise UserError(f"{path} cannot be read: {_said(error)}", HINT) from None
-    except (zipfile.BadZipFile, zlib.error, UnpicklingError, NotImplementedError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        UnpicklingError,
+        TypeError,
+        NotImplementedError,
+    ) as error:
         raise UserError(f"{path} cannot be read: it is damaged ({error})", HINT) from None
+
+
+def _sound(path: Path, table: Table) -> Table:
     if table.array.size == 0:
         raise UserError(f"{path} is empty", HINT)
     if table.array.dtype.kind in "fc" and np.isnan(table.array).any():
@@ -67,28 +148,6 @@ def _said(error: Exception) -> str:
     return text
 
 
-def _demand_small(path: Path, size: int, largest: int) -> None:
-    if size > largest:
-        raise UserError(
-            f"{path} has {size / 2**20:,.0f} MiB; at most {largest / 2**20:,.0f} are read",
-            "save some of it: a thousand rows are enough to tell what it is",
-        )
-
-
-def _only_array(path: Path) -> Array:
-    """The array of an archive."""
-    with zipfile.ZipFile(path) as archive:
-        _demand_small(path, sum(each.file_size for each in archive.infolist()), LARGEST)
-    with np.load(path) as arrays:
-        names = list(arrays)
-        if len(names) != 1:
-            raise UserError(
-                f"{path} has {len(names)} arrays: {', '.join(names[:8]) or 'none'}",
-                "save the one that is meant with numpy.save",
-            )
-        return _readable(path, arrays[names[0]])
-
-
 def _readable(path: Path, array: Array) -> Array:
     """The array, if it holds numbers; NumPy itself reads bfloat16 as two bytes."""
     if array.dtype.kind == "V" and array.dtype.itemsize == 2 and array.dtype.names is None:
@@ -96,6 +155,44 @@ def _readable(path: Path, array: Array) -> Array:
     if array.dtype.kind not in "fiubc" and dtype_name(array) not in DTYPES:
         raise UserError(f"{path} holds {array.dtype}, not numbers", HINT)
     return array
+
+
+def _printed(path: Path, text: str) -> Table:
+    """A list of lists, or what Python prints of a tensor or an array."""
+    end = text.rfind("]") + 1
+    opened: list[list[Any]] = [[]]
+    cells: list[str] = []
+    for number, line in enumerate(text[:end].splitlines(), 1):
+        for token in TOKENS.findall(line.removeprefix("tensor").removeprefix("array")):
+            if token == "[":
+                opened.append([])
+            elif token == "]":
+                if len(opened) < 2:
+                    raise UserError(f"{path}:{number}: a bracket closes that was not opened", HINT)
+                inner = opened.pop()
+                opened[-1].append(inner)
+            elif token in ("...", "…"):
+                raise UserError(
+                    f"{path}:{number}: values are left out",
+                    "print all of them: numpy.set_printoptions(threshold=10**6), or "
+                    "torch.set_printoptions(threshold=10**6)",
+                )
+            else:
+                opened[-1].append(_number(path, number, token))
+                cells.append(token)
+    if len(opened) > 1 or len(opened[0]) != 1:
+        raise UserError(f"{path}: brackets do not match", HINT)
+    try:
+        array = np.array(opened[0][0], dtype=np.float64)
+    except ValueError:
+        raise UserError(f"{path}: rows are not of equal length", HINT) from None
+    return _counted(array, max(map(_grain, cells), default=0.0))
+
+
+def _counted(array: Array, grain: float) -> Table:
+    """Numbers of a text, as integers if all were written as such."""
+    whole = grain == 0 and np.isfinite(array).all() and not (array % 1).any()
+    return Table(array.astype(np.int64) if whole and np.abs(array).max() < 2**53 else array, grain)
 
 
 def _parsed(path: Path, text: str) -> Table:
@@ -116,7 +213,7 @@ def _parsed(path: Path, text: str) -> Table:
     if headed and array.shape[1] > 1 and np.array_equal(array[:, 0], np.arange(len(array))):
         array = array[:, 1:]  # the index that pandas writes
         body = [(line, cells[1:]) for line, cells in body]
-    return Table(array, max((_grain(cell) for _, cells in body for cell in cells), default=0.0))
+    return _counted(array, max((_grain(cell) for _, row in body for cell in row), default=0.0))
 
 
 def _cells(line: str) -> list[str]:

@@ -4,18 +4,28 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from posenc_conformance.commands.init import template, write
+from posenc_conformance.commands.init import languages, template, write
 from posenc_conformance.commands.init.find import Library, library
 from posenc_conformance.commands.init.guess import Guess, guess
 from posenc_conformance.errors import UserError
 
 
-def init(name: str, schemes: Sequence[str] = ()) -> Iterator[str]:
+def init(name: str, schemes: Sequence[str] = (), language: str | None = None) -> Iterator[str]:
     """Write an adapter for a library into the current folder; what to say about it.
+
+    In another language than Python nothing is looked at: it is one to start from.
 
     Raises UserError for a name that no module can have, a library that cannot be imported, a scheme
     that does not exist, and a file that is there already.
     """
+    if language is not None:
+        if schemes:
+            raise UserError(
+                f"posenc init --language={language} takes no schemes",
+                "leave them out: nothing of the library is looked at",
+            )
+        yield from languages.start(_stem(name), language)
+        return
     path = Path(f"{_stem(name)}_adapter.py")
     if path.exists():
         raise UserError(f"{path} exists", "choose another name or move it out of the way")

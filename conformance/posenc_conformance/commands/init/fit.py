@@ -63,7 +63,7 @@ class Fit:
             output = subject.invoke(case, case.inputs)
         try:
             subject.demand_form(case, output)
-            return compare(case, output, case.terms).worst
+            return compare(case, output).worst
         except (Misbehaviour, ValueError):
             return np.inf
 
@@ -136,7 +136,7 @@ def _compared(fit: Fit, output: Array) -> Answered | None:
         fit.subject().demand_form(case, output)
     except (Misbehaviour, ValueError):
         return None
-    comparison = compare(case, output, case.terms)
+    comparison = compare(case, output)
     truth = np.where(case.shown, case.truth, 0.0)
     difference = np.where(case.shown, np.abs(output.astype(np.float64) - truth), 0.0)
     off = float(difference.max() / max(np.abs(truth).max(), 1e-300))

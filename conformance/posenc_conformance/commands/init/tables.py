@@ -30,7 +30,7 @@ def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
 
 
 def _encodings(call: Call, found: Found) -> Iterator[Draft]:
-    """Calls with a base, and as the library has it, for what it calls so may be another number."""
+    """Calls with a base and without: what a library calls a base may be another number."""
     name = "max_period" if call.name == "timestep" else "base"
     yield from _encodings_with(call, found, {"dim": "dim", "dropout": "0.0", "base": name})
     if has(found.parameters, "base"):

@@ -41,6 +41,7 @@ class Made:
     case: Case
     arguments: Mapping[str, Any]
     """By name, arrays as ``Given``; those that are passed by position come first."""
+    positional: tuple[str, ...]
     result: Array | None = None
     """The very array that was returned, which later calls may change."""
     got: Array | None = None
@@ -63,8 +64,9 @@ class Recorded(Subject):
     def invoke(self, case: Case, inputs: Mapping[str, Any]) -> Array:
         """Call the method, and remember that."""
         positional, keywords = self.arguments(case, inputs)
-        arguments = dict(zip(self.call.arguments, positional, strict=True)) | keywords
-        made = Made(case, {name: given(value) for name, value in arguments.items()})
+        arguments = dict(zip(self.positional, positional, strict=True)) | keywords
+        passed = {name: given(value) for name, value in arguments.items()}
+        made = Made(case, passed, self.positional)
         self.calls.append(made)
         try:
             made.result = super().invoke(case, inputs)

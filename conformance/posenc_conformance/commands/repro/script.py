@@ -138,7 +138,7 @@ class Script:
             for name, value in made.arguments.items()
             if isinstance(value, Given)
         }
-        by_position = made.case.call.arguments
+        by_position = made.positional
         values |= {name: repr(made.arguments[name]) for name in by_position if name not in values}
         shown = [
             name if name in by_position else f"{name}={name if name in values else repr(value)}"

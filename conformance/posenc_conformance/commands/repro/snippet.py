@@ -11,33 +11,51 @@ from posenc_conformance.adapters.find import Implementation, load_adapter, regis
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import Execution, execute
+from posenc_conformance.checks.model import LEVEL, subjects_of
+from posenc_conformance.checks.model import checks as checks_of_model
+from posenc_conformance.commands.repro.conversation import conversation
 from posenc_conformance.commands.repro.record import Given, Made, Recorded
 from posenc_conformance.commands.repro.script import Script
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array, dtype_name, to_numpy
-from posenc_conformance.judge.error_model import bounds, compare
+from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.subject import EXACT
 from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.models.file import load_model, with_configuration
+from posenc_conformance.models.file import paths as model_paths
+from posenc_conformance.remote.command import Manifest, manifest_of
+from posenc_conformance.remote.load import How, load
 from posenc_conformance.scheme_file.model import Scheme
 
 BETWEEN_CALLS = ("second-call", "no-leak", "after-others", "results-last")
 """Behaviours that need all the calls before, in their order."""
 
 
-def snippet(id: str, implementation_name: str, options: Options, schemes: Sequence[Scheme]) -> str:
+def snippet(
+    id: str,
+    implementation_name: str,
+    options: Options,
+    schemes: Sequence[Scheme],
+    models: Sequence[Path] = (),
+) -> str:
     """Python that makes the calls that fail and shows what is wrong with the result.
+
+    For a program a shell command that asks it the same.
 
     Raises UserError if the implementation claims no such check, or if it passes or is blocked.
     """
+    manifest = manifest_of(implementation_name)
+    if manifest is not None:
+        return _asked_again(id, implementation_name, manifest, options, schemes, models)
     implementation = load_adapter(implementation_name)
-    check, subject = _check(id, implementation, schemes)
+    check, subject = _check(id, implementation, schemes, models)
     wrong = _failure(check, options)
     name = check.id.partition("[")[0] if check.level == "behaviour" else ""
     last = _failing(subject.calls, wrong, name)
     calls = subject.calls[: last + 1]
-    result = _repeated(implementation_name, subject, calls[-1], schemes)
+    result = _repeated(implementation_name, subject, calls[-1])
     script = Script([id, wrong.text.splitlines()[0]], result)
-    script.adapter = f"{_loaded(implementation_name, script)}.{subject.call.name}"
+    script.adapter = f"{_loaded(implementation_name, script)}.{subject.name}"
     if name in BETWEEN_CALLS:
         _write_sequence(script, calls, name)
     elif _is_like(calls[-1], result) or name in ("no-alias", "inputs-untouched"):
@@ -47,12 +65,35 @@ def snippet(id: str, implementation_name: str, options: Options, schemes: Sequen
     return script.text
 
 
+def _asked_again(
+    id: str,
+    name: str,
+    manifest: Manifest,
+    options: Options,
+    schemes: Sequence[Scheme],
+    models: Sequence[Path],
+) -> str:
+    program = load(name, How(), schemes)
+    try:
+        check, subject = _check(id, program, schemes, models)
+        wrong = _failure(check, options)
+    finally:
+        program.end()
+    behaviour = check.id.partition("[")[0] if check.level == "behaviour" else ""
+    last = _failing(subject.calls, wrong, behaviour)
+    first = 0 if behaviour in BETWEEN_CALLS else last
+    title = [id, wrong.text.splitlines()[0]]
+    return conversation(title, manifest, subject.name, subject.calls[first : last + 1])
+
+
 def _check(
-    id: str, implementation: Implementation, schemes: Sequence[Scheme]
+    id: str, implementation: Implementation, schemes: Sequence[Scheme], models: Sequence[Path]
 ) -> tuple[Check, Recorded]:
     """The check of an id, and the subject that remembers what it asks."""
     file, _, rest = id.partition("::")
     level, _, name = rest.partition("::")
+    if level == LEVEL:
+        return _check_of_model(Path(file).name, name, implementation, models)
     for scheme in schemes:
         if scheme.path.name != Path(file).name or level not in LEVELS:
             continue
@@ -60,10 +101,30 @@ def _check(
             for check in checks_of(scheme, level, [subject]):
                 if check.id == name:
                     return check, subject
-    raise UserError(
+    raise _no_check(id, implementation)
+
+
+def _no_check(id: str, implementation: Implementation) -> UserError:
+    return UserError(
         f"{id} is no check that {implementation.name} claims",
         "ids are those of a run, such as 'rope.yaml::golden::half-d2[float32]'",
     )
+
+
+def _check_of_model(
+    file: str, name: str, implementation: Implementation, models: Sequence[Path]
+) -> tuple[Check, Recorded]:
+    """The check of what an engine makes of a model, and the subject that remembers."""
+    paths = {path.name: path for path in (*model_paths(), *models)}
+    if file in paths:
+        own = [with_configuration(path) for path in models if path.name == file]
+        shipped = [] if own else [load_model(paths[file])]
+        for some in subjects_of(implementation.adapter, shipped, own=own).values():
+            for subject in map(Recorded.of, some):
+                for check in checks_of_model((own or shipped)[0], [subject]):
+                    if check.id == name:
+                        return check, subject
+    raise _no_check(f"{file}::{LEVEL}::{name}", implementation)
 
 
 def _failure(check: Check, options: Options) -> Execution:
@@ -98,7 +159,7 @@ def _wrong_beside(calls: Sequence[Made], number: int) -> int:
 
 
 def _is_wrong(made: Made) -> bool:
-    return _has_form(made) and not compare(made.case, _plain(made), made.case.terms).right
+    return _has_form(made) and not compare(made.case, _plain(made)).right
 
 
 def _differs(calls: Sequence[Made], made: Made) -> bool:
@@ -109,16 +170,14 @@ def _differs(calls: Sequence[Made], made: Made) -> bool:
     return not np.array_equal(first.got, made.got, equal_nan=True)
 
 
-def _repeated(name: str, subject: Recorded, made: Made, schemes: Sequence[Scheme]) -> object:
+def _repeated(name: str, subject: Recorded, made: Made) -> object:
     """What a new adapter returns for the same call; the exception if it raises one."""
-    fresh = subjects(load_adapter(name).adapter, schemes)
-    label = (subject.call.name, subject.label)
-    method = next(each.method for each in fresh if (each.call.name, each.label) == label)
+    method = getattr(load_adapter(name).adapter, subject.name)
     values = {
         key: value.made() if isinstance(value, Given) else value
         for key, value in made.arguments.items()
     }
-    positional = [values.pop(key) for key in subject.call.arguments]
+    positional = [values.pop(key) for key in subject.positional]
     try:
         return method(*positional, **values)
     except KeyboardInterrupt:
@@ -220,7 +279,7 @@ def _verdict(made: Made) -> list[str]:
             f'print("expected shape {case.shape} and dtype {case.dtype}")',
         ]
     index = _worst(made)
-    bound = np.broadcast_to(bounds(case, case.terms), case.shape)[index]
+    bound = case.bound[index]
     return [
         f"index, expected, bound = {index}, {float(case.truth[index])!r}, {float(bound)!r}",
         "at_worst = float(got[index])",
@@ -247,7 +306,7 @@ def _worst(made: Made) -> tuple[int, ...]:
     infinite = np.argwhere(made.case.shown & ~np.isfinite(got))
     if len(infinite):
         return tuple(int(i) for i in infinite[0])
-    return compare(made.case, got, made.case.terms).index
+    return compare(made.case, got).index
 
 
 def _loaded(name: str, script: Script) -> str:

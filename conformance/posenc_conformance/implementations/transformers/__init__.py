@@ -13,6 +13,7 @@ from posenc_conformance.implementations.transformers.variants import (
     TransformersGPTJAdapter,
     TransformersLayersAdapter,
 )
+from posenc_conformance.implementations.transformers.weights import Weights
 
 __all__ = [
     "TransformersAdapter",
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 
-class TransformersAdapter(Rotary, Axes, Absolute, Biases, Relative, Attention, Masks):
+class TransformersAdapter(Rotary, Axes, Absolute, Biases, Relative, Attention, Masks, Weights):
     """transformers (seen: 5.23.0), as its models call it: configuration, module, then function.
 
     Of several models that do the same, the most used stands for all; the classes that this one is

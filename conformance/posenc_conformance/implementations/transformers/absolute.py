@@ -29,10 +29,13 @@ class Absolute(Transformers):
                           an odd number of channels, returns one less
     sincos-2d             mae: AIMv2, for an image of zeros (also ViT-MAE); row-first: RT-DETR (also
                           D-FINE), both float64 inside; detr: DETR, which computes in the dtype that
-                          it is asked for
+                          it is asked for; deformable-detr: Deformable DETR, which does so too
     learned               plain: GPT-2 (also BERT, ELECTRA); after-padding: RoBERTa; two: OPT (also
                           BART)
+    layout-2d             v1: LayoutLM, whose sum is what its LayerNorm is given; v2: LayoutLMv2;
+                          v3: LayoutLMv3
     learned-grid          ViT (also CLIP, BLIP), SigLIP, DeiT
+    perceiver-fourier     Perceiver
     ====================  ======================================================================
 
     Models of DistilBERT and Marian have 1,024 positions here, those of Whisper 131,072.
@@ -114,6 +117,7 @@ class Absolute(Transformers):
     @claims("mae", dtype=ALL_FLOATS, base=10000.0)
     @claims("row-first", dtype=ALL_FLOATS)
     @claims("detr", dtype=ALL_FLOATS)
+    @claims("deformable-detr", dtype=["float64", "float32"])
     def sincos_2d(
         self,
         height: int,
@@ -125,10 +129,13 @@ class Absolute(Transformers):
         coordinates: str,
         dtype: str,
     ) -> Tensor:
-        """Embeddings of AIMv2, ``build_2d_sinusoidal_position_embedding``, module of DETR."""
+        """Embeddings of AIMv2, ``build_2d_sinusoidal_position_embedding``, modules of DETR."""
         kind = getattr(self.torch, dtype)
-        if coordinates == "normalized":
-            module = self.code["detr"].DetrSinePositionEmbedding(dim // 2, base, normalize=True)
+        if coordinates != "index":
+            code, name = self.code["detr"], "DetrSinePositionEmbedding"
+            if coordinates == "centred":
+                code, name = self.code["deformable_detr"], "DeformableDetrSinePositionEmbedding"
+            module = getattr(code, name)(dim // 2, base, normalize=True)
             table = module(self.torch.Size((1, dim, height, width)), "cpu", kind)
             return table[0].flatten(1).T
         if first_axis == "row":
@@ -199,3 +206,73 @@ class Absolute(Transformers):
             embeddings.position_embedding.weight.data = weights
         patches = weights.new_zeros(1, class_tokens + height * width, dim)
         return embeddings.interpolate_pos_encoding(patches, height, width)[0]
+
+    @claims("v1", "v2", "v3", dtype=FLOATS)
+    def layout_embedding(
+        self,
+        bbox: Array,
+        x_table: Array,
+        y_table: Array,
+        h_table: Array,
+        w_table: Array,
+        *,
+        join: str,
+        sizes: str,
+    ) -> Tensor:
+        """Embeddings of boxes, for words of zeros where they are added."""
+        tables = [to_torch(each) for each in (x_table, y_table, h_table, w_table)]
+        rows, dim = x_table.shape
+        name, more = "LayoutLM", {"hidden_size": dim, "num_attention_heads": 1}
+        if join == "concatenate":
+            name = "LayoutLMv3" if sizes == "clipped" else "LayoutLMv2"
+            more = {"coordinate_size": dim, "shape_size": h_table.shape[1], "hidden_size": 12}
+        config = getattr(self.transformers, f"{name}Config")(
+            vocab_size=2, max_2d_position_embeddings=rows, **more
+        )
+        kind = "LayoutLMv3TextEmbeddings" if name == "LayoutLMv3" else f"{name}Embeddings"
+        module = getattr(self.code[name.lower()], kind)(config).to(tables[0].dtype).eval()
+        for letter, table in zip("xyhw", tables, strict=True):
+            getattr(module, f"{letter}_position_embeddings").weight.data = table
+        boxes = to_torch(bbox)[None]
+        if name == "LayoutLMv2":
+            return module._calc_spatial_position_embeddings(boxes)[0]
+        if name == "LayoutLMv3":
+            return module.calculate_spatial_position_embeddings(boxes)[0]
+        for others in (module.position_embeddings, module.token_type_embeddings):
+            others.weight.data.zero_()
+        seen: list[Tensor] = []
+        module.LayerNorm.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+        module(bbox=boxes, inputs_embeds=tables[0].new_zeros(1, len(bbox), dim))
+        return seen[0][0]
+
+    @claims("perceiver", "bare", "sine-only", dtype=FLOATS)
+    def perceiver_fourier(
+        self,
+        x: Array,
+        max_resolution: Array,
+        num_bands: int,
+        *,
+        position: str,
+        waves: str,
+        **_: str,
+    ) -> Tensor:
+        """``PerceiverFourierPositionEncoding`` of given positions, in one batch or several."""
+        module = self.code["perceiver"].PerceiverFourierPositionEncoding(
+            num_bands,
+            max_resolution.tolist(),
+            concat_pos=position == "first",
+            sine_only=waves == "sines",
+        )
+        points = to_torch(x)
+        batches = points.reshape(-1, *points.shape[-2:])
+        encoded = module(
+            max_resolution.tolist(), len(batches), points.device, points.dtype, pos=batches
+        )
+        whole = encoded.shape[:-1].numel() == points.shape[:-1].numel()
+        return encoded.reshape(*points.shape[:-1], -1) if whole else encoded
+
+    @claims("ends", dtype="float32")
+    def perceiver_positions(self, index_dims: Array, *, dtype: str) -> Tensor:
+        """What the same class makes of no positions."""
+        make = self.code["perceiver"]._check_or_build_spatial_positions
+        return make(None, index_dims.tolist(), 1)[0]

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.adapters import ALL_FLOATS, FLOATS, Array, by_heads
+from posenc_conformance.adapters import ALL_FLOATS, EXACT, FLOATS, Array, Positions, by_heads
 from posenc_conformance.implementations.transformers.base import Transformers
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+QUERIES, LOGITS = "posenc_queries", "posenc_logits"
+"""Names of attention functions that hand out the queries, and the logits."""
+
+
+def _given(value: Tensor, hidden_states: Tensor) -> Tensor:
+    """What a projection gives out, whatever the hidden states."""
+    return value
+
+
+def _queries(module: Any, query: Tensor, *others: Any, **keywords: Any) -> tuple[Tensor, None]:
+    """The queries in the place of an attention's result: ``[batch, n, heads, head_dim]``."""
+    return query.transpose(1, 2), None
+
+
+def _logits(
+    module: Any, query: Tensor, key: Tensor, value: Tensor, mask: None, scaling: float, **rest: Any
+) -> tuple[Tensor, Tensor]:
+    """Logits in the place of attention weights, formed as eager attention forms them."""
+    return value.transpose(1, 2), query @ key.transpose(2, 3) * scaling
+
+
+class _Past:
+    """A cache that has seen so many tokens, and keeps none."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def get_seq_length(self, layer: int) -> int:
+        return self.length
+
+    def update(self, key: Tensor, value: Tensor, layer: int) -> tuple[Tensor, Tensor]:
+        return key, value
 
 
 class Attention(Transformers):
@@ -23,8 +58,103 @@ class Attention(Transformers):
                           channels as its queries, so they are spread over several heads with the
                           same queries and keys.
     conv-wav2vec2         Wav2Vec2 (also HuBERT, WavLM, Data2Vec's first layer, SpeechT5)
+    query-temperature     Llama 4's layer without rotary embedding, its projections the identity,
+    llama-4               and an attention function that hands out its queries; each run of
+                          consecutive positions is a call behind a cache of that length
+    query-temperature     Ministral 3, ``get_llama_4_attn_scale``
+    ministral
+    mla                   DeepSeek-V3's layer, whose projections give out what the call gives, and
+                          an attention function that hands out the logits; before fewer queries
+                          than keys stand queries of zeros
     ====================  ======================================================================
     """
+
+    @claims("llama-4", "ministral", dtype=FLOATS, max_position=EXACT - 2)
+    def query_temperature(
+        self, x: Array, positions: Positions, *, length: int, beta: float, count: str
+    ) -> Any:
+        """``Llama4TextAttention`` or what Ministral's layers multiply queries with."""
+        values, place = to_torch(x), to_torch(positions)
+        if count == "from-0":
+            scale = self.code["ministral3"].get_llama_4_attn_scale(place[None], beta, length)
+            return values * scale[0, 0].to(values.dtype)
+        layer = self._llama_4(x.shape[-1], length, beta).to(values.dtype)
+        starts = self.torch.nonzero(self.torch.diff(place) != 1).flatten() + 1
+        parts = [
+            by_heads(partial(self._at, layer, int(run[0])), part, form="hnd")
+            for part, run in zip(
+                self.torch.tensor_split(values, starts.tolist(), dim=-2),
+                self.torch.tensor_split(place, starts.tolist()),
+                strict=True,
+            )
+            if len(run)
+        ]
+        return self.torch.cat([values[..., :0, :], *parts], dim=-2)
+
+    @staticmethod
+    def _at(layer: Any, start: int, rows: Tensor) -> Any:
+        """What the layer makes of hidden states that follow so many tokens."""
+        return layer(rows, None, None, _Past(start))[0]
+
+    def _llama_4(self, head_dim: int, length: int, beta: float) -> Any:
+        """A layer without rotary embedding that returns its queries."""
+        code = self.code["llama4"]
+        config = self.transformers.Llama4TextConfig(
+            hidden_size=head_dim,
+            head_dim=head_dim,
+            num_attention_heads=1,
+            num_key_value_heads=1,
+            num_hidden_layers=1,
+            no_rope_layers=[0],
+            floor_scale=length,
+            attn_scale=beta,
+        )
+        code.ALL_ATTENTION_FUNCTIONS.register(QUERIES, _queries)
+        config._attn_implementation = QUERIES
+        layer = code.Llama4TextAttention(config, 0).eval()
+        for projection in (layer.q_proj, layer.k_proj, layer.v_proj, layer.o_proj):
+            self.torch.nn.init.eye_(projection.weight)
+        return layer.requires_grad_(False)
+
+    @claims("deepseek", "half", dtype=FLOATS, scaling="yarn")
+    def mla_scores(
+        self, q: Array, k_nope: Array, k_rope: Array, *, base: float, layout: str, **yarn: Any
+    ) -> Any:
+        """``DeepseekV3Attention``."""
+        query, content, position = map(to_torch, (q, k_nope, k_rope))
+        (heads, k_len, nope), rope = k_nope.shape, k_rope.shape[-1]
+        code = self.code["deepseek_v3"]
+        kind = {"rope_type": "yarn", "beta_fast": 32, "beta_slow": 1} if yarn else {}
+        config = self.transformers.DeepseekV3Config(
+            num_attention_heads=heads,
+            num_key_value_heads=heads,
+            hidden_size=1,
+            q_lora_rank=None,
+            kv_lora_rank=1,
+            v_head_dim=1,
+            qk_nope_head_dim=nope,
+            qk_rope_head_dim=rope,
+            rope_interleave=layout == "interleaved",
+            rope_parameters={"rope_type": "default", "rope_theta": base, **yarn, **kind},
+        )
+        code.ALL_ATTENTION_FUNCTIONS.register(LOGITS, _logits)
+        config._attn_implementation = LOGITS
+        layer = code.DeepseekV3Attention(config, 0).eval()
+        ahead = query.new_zeros(heads, k_len - query.shape[1], query.shape[-1])
+        value = query.new_zeros(heads, k_len, 1)
+        latent = query.new_zeros(k_len, 1)
+        token = query.new_zeros(1, k_len, 1)
+        for name, given in (
+            ("q_proj", self.torch.cat([ahead, query], dim=1).transpose(0, 1)),
+            ("kv_a_proj_with_mqa", self.torch.cat([latent, position], dim=-1)[None]),
+            ("kv_b_proj", self.torch.cat([content, value], dim=-1).transpose(0, 1)),
+            ("o_proj", token),
+        ):
+            getattr(layer, name).forward = partial(_given, given.contiguous())
+        places = self.torch.arange(k_len)[None]
+        waves = code.DeepseekV3RotaryEmbedding(config)(token, places)
+        logits = layer(token, waves, None)[1]
+        return logits[0, :, k_len - query.shape[1] :]
 
     @claims("full", "causal", dtype=FLOATS)
     def attention_weights(self, q: Array, k: Array, *, mask: str) -> Any:
@@ -133,6 +263,41 @@ class Attention(Transformers):
                 "conv.bias": to_torch(bias),
                 "conv.parametrizations.weight.original0": to_torch(weight_g)[None, None],
                 "conv.parametrizations.weight.original1": to_torch(weight_v),
+            }
+        )
+        return by_heads(lambda frames: frames + module(frames), values, form="hnd")
+
+    @claims("batch-norm", dtype=ALL_FLOATS)
+    def conv_hubert(
+        self,
+        x: Array,
+        weight: Array,
+        bias: Array,
+        mean: Array,
+        variance: Array,
+        gain: Array,
+        shift: Array,
+        *,
+        groups: int,
+    ) -> Any:
+        """``HubertPositionalConvEmbedding`` in evaluation, whose result the encoder adds."""
+        values = to_torch(x)
+        config = self.transformers.HubertConfig(
+            hidden_size=values.shape[-1],
+            num_conv_pos_embeddings=weight.shape[-1],
+            num_conv_pos_embedding_groups=groups,
+            conv_pos_batch_norm=True,
+        )
+        module = self.code["hubert"].HubertPositionalConvEmbedding(config).to(values.dtype).eval()
+        module.load_state_dict(
+            {
+                "conv.weight": to_torch(weight),
+                "conv.bias": to_torch(bias),
+                "batch_norm.running_mean": to_torch(mean),
+                "batch_norm.running_var": to_torch(variance),
+                "batch_norm.weight": to_torch(gain),
+                "batch_norm.bias": to_torch(shift),
+                "batch_norm.num_batches_tracked": self.torch.tensor(0),
             }
         )
         return by_heads(lambda frames: frames + module(frames), values, form="hnd")

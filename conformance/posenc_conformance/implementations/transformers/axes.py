@@ -31,11 +31,15 @@ class Axes(Transformers):
     m-rope qwen2-vl        Qwen2-VL (also Qwen2.5-VL)
     m-rope qwen3-vl        Qwen3.5, whose rotation may be partial (Qwen3-VL's is whole)
     m-rope glm-4v          GLM-4.1V
-    m-rope ids spatial     Qwen2-VL, ``get_rope_index``; a segment of one frame is an image
+    m-rope ernie-4-5-vl    ERNIE 4.5 VL, all channels of a head
+    m-rope ids spatial     Qwen2-VL, ``get_rope_index``; a segment of one frame is an image;
+                           Qwen2.5-VL where the times of videos are spaced
     rope-2d rope-vit       SAM 2's memory of a video, base 10,000 or any other
     rope-2d qwen2-vl       the vision tower of Qwen2-VL
     rope-2d pixtral-half   Pixtral
     rope-2d gemma-4        the vision tower of Gemma 4
+    rope-2d image dinov3   DINOv3
+    axial-rope vjepa-2     V-JEPA 2's attention, without weights
     =====================  =====================================================================
 
     Positions are given as each model gives them to its module: rows before columns, or the reverse.
@@ -44,9 +48,11 @@ class Axes(Transformers):
     def __init__(self) -> None:
         super().__init__()
         self._qwen2_vl = once(self._make_qwen2_vl)
+        self._qwen2_5_vl = once(self._make_qwen2_5_vl)
 
     @claims("qwen2-vl", dtype=FLOATS, max_position=EXACT)
     @claims("qwen3-vl", "glm-4v", dtype=FLOATS, rotation="partial", max_position=EXACT)
+    @claims("ernie-4-5-vl", dtype=FLOATS, max_position=EXACT)
     def m_rope(
         self,
         x: Array,
@@ -73,7 +79,11 @@ class Axes(Transformers):
             "head_dim": head_dim,
             "rope_parameters": rope,
         }
-        if layout == "interleaved":
+        if allocation == "alternating":
+            code = self.code["ernie4_5_vl_moe"]
+            rope["mrope_section"] = sections.tolist()[1:] + sections.tolist()[:1]
+            module = code.Ernie4_5_VLMoeTextRotaryEmbedding(auto.Ernie4_5_VLMoeTextConfig(**config))
+        elif layout == "interleaved":
             code = self.code["glm4v"]
             module = code.Glm4vTextRotaryEmbedding(auto.Glm4vTextConfig(**config))
         elif allocation == "interleaved":
@@ -87,9 +97,16 @@ class Axes(Transformers):
 
     m_rope_vjp = backward(m_rope)
 
-    @claims("spatial")
-    def m_rope_position_ids(self, segments: npt.NDArray[np.int64], *, merge_size: int) -> Tensor:
-        """``Qwen2VLModel.get_rope_index``."""
+    @claims("spatial", spacing="seconds")
+    def m_rope_position_ids(
+        self,
+        segments: npt.NDArray[np.int64],
+        *,
+        merge_size: int,
+        tokens_per_second: float | None = None,
+        second_per_grid: float | None = None,
+    ) -> Tensor:
+        """``get_rope_index`` of Qwen2VLModel; with seconds, of Qwen2_5_VLModel."""
         torch = self.torch
         kinds: list[int] = []
         grids: dict[int, list[list[int]]] = {1: [], 2: []}
@@ -101,12 +118,15 @@ class Axes(Transformers):
             kinds += [kind] * (frames * (height // merge_size) * (width // merge_size))
             grids[kind].append([frames, height, width])
         tokens = torch.tensor([kinds], dtype=torch.int64)
-        ids, _delta = self._qwen2_vl(merge_size).get_rope_index(
-            tokens,
-            tokens,
-            image_grid_thw=torch.tensor(grids[1]) if grids[1] else None,
-            video_grid_thw=torch.tensor(grids[2]) if grids[2] else None,
-        )
+        given: dict[str, Any] = {
+            "image_grid_thw": torch.tensor(grids[1]) if grids[1] else None,
+            "video_grid_thw": torch.tensor(grids[2]) if grids[2] else None,
+        }
+        model = self._qwen2_vl(merge_size)
+        if tokens_per_second is not None:
+            model = self._qwen2_5_vl(merge_size, tokens_per_second)
+            given["second_per_grid_ts"] = torch.tensor([second_per_grid] * len(grids[2]))
+        ids, _delta = model.get_rope_index(tokens, tokens, **given)
         return ids[:, 0]
 
     def _make_qwen2_vl(self, merge_size: int) -> Any:
@@ -117,6 +137,19 @@ class Axes(Transformers):
         )
         with self.torch.device("meta"):
             return self.transformers.Qwen2VLModel(config)
+
+    def _make_qwen2_5_vl(self, merge_size: int, tokens_per_second: float) -> Any:
+        """The same of the later model, which spaces the times of videos."""
+        config = self.transformers.Qwen2_5_VLConfig(
+            text_config={"num_hidden_layers": 0},
+            vision_config={
+                "depth": 0,
+                "spatial_merge_size": merge_size,
+                "tokens_per_second": int(tokens_per_second),
+            },
+        )
+        with self.torch.device("meta"):
+            return self.transformers.Qwen2_5_VLModel(config)
 
     @claims("rope-vit", "qwen2-vl", "pixtral-half", "gemma-4", dtype=FLOATS, max_position=EXACT)
     def rope_2d(
@@ -173,3 +206,25 @@ class Axes(Transformers):
         return turned.reshape(x.shape)
 
     rope_2d_vjp = backward(rope_2d)
+
+    @claims("vjepa-2", dtype=FLOATS, max_position=EXACT)
+    def axial_rope_tiled(self, x: Array, positions: Positions) -> Tensor:
+        """``apply_rotary_embeddings`` of V-JEPA 2, given the positions on each axis."""
+        values = headed(to_torch(x))
+        config = self.transformers.VJEPA2Config(hidden_size=x.shape[-1], num_attention_heads=1)
+        with self.torch.device("meta"):
+            module = self.code["vjepa2"].VJEPA2RopeAttention(config, x.shape[-1], 1)
+        turned: Tensor = module.apply_rotary_embeddings(values, tuple(to_torch(positions)))
+        return turned.reshape(x.shape)
+
+    @claims("dinov3", dtype=FLOATS)
+    def rope_2d_image(self, x: Array, height: int, width: int, *, base: float) -> Tensor:
+        """DINOv3's rotary module for an image of one pixel to a patch, then its function."""
+        code, values = self.code["dinov3_vit"], headed(to_torch(x))
+        config = self.transformers.DINOv3ViTConfig(
+            hidden_size=x.shape[-1], num_attention_heads=1, patch_size=1, rope_theta=float(base)
+        )
+        module = code.DINOv3ViTRopePositionEmbedding(config).eval()
+        waves = module(values.new_empty((1, 3, height, width)))
+        turned, _key = code.apply_rotary_pos_emb(values, values, *waves)
+        return turned.reshape(x.shape)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from posenc_conformance import claims, to_torch
-from posenc_conformance.adapters import FLOATS, Array, Positions, by_heads, once
+from posenc_conformance.adapters import ALL_FLOATS, FLOATS, Array, Positions, by_heads, once
 from posenc_conformance.adapters.torch import at_the_end, logits
 from posenc_conformance.implementations.transformers.base import Transformers
 
@@ -24,6 +24,8 @@ class Relative(Transformers):
     conformer
     deberta v1             DeBERTa
     deberta v2             DeBERTa-v2 (also SEW-D)
+    decomposed-relative    ViTDet (also SAM), added to logits of zeros
+    relative-table-2d      Swin (also Donut); BEiT (also Data2Vec), at the size of its configuration
     =====================  =====================================================================
 
     Wav2Vec2's are encoders, whose queries are all of the sequence. Where fewer are asked for, those
@@ -58,6 +60,144 @@ class Relative(Transformers):
             )
         )
         return scores[0, :, key.shape[1] - query.shape[1] :].to(query.dtype)
+
+    @claims("swin", "beit", dtype=ALL_FLOATS)
+    def relative_table_2d(
+        self, table: Array, *, height: int, width: int, class_token: str
+    ) -> Tensor:
+        """``SwinRelativePositionBias``, or ``BeitRelativePositionBias`` of patches of one pixel."""
+        values = to_torch(table)
+        if class_token == "none":
+            module = self.code["swin"].SwinRelativePositionBias(table.shape[1], (height, width))
+        else:
+            config = self.transformers.BeitConfig(
+                image_size=(height, width), patch_size=1, num_attention_heads=table.shape[1]
+            )
+            module = self.code["beit"].BeitRelativePositionBias(config)
+        module = module.to(values.dtype)
+        module.load_state_dict({"relative_position_bias_table": values})
+        module.requires_grad_(False)
+        return module()[0] if class_token == "none" else module((height, width))[0]
+
+    @claims("swin", "beit")
+    def relative_table_2d_rows(self, height: int, width: int, *, class_token: str) -> Tensor:
+        """The index that the modules keep or make."""
+        if class_token == "none":
+            module = self.code["swin"].SwinRelativePositionBias(1, (height, width))
+            return module.relative_position_index.view(module.window_area, -1)
+        make = self.code["beit"].BeitRelativePositionBias.generate_relative_position_index
+        return make((height, width))
+
+    @claims("v2", "v3", dtype=FLOATS)
+    def layout_bias(
+        self,
+        bbox: Array,
+        x_table: Array,
+        y_table: Array,
+        *,
+        max_distance: int,
+        head_dim: int,
+        scaling: str,
+    ) -> Tensor:
+        """What the encoder adds to logits; of v3, what ``cogview_attention`` is given."""
+        along, down = map(to_torch, (x_table, y_table))
+        buckets, heads = along.shape
+        sizes = {
+            "hidden_size": heads * head_dim,
+            "num_attention_heads": heads,
+            "num_hidden_layers": 0,
+            "rel_2d_pos_bins": buckets,
+            "max_rel_2d_pos": max_distance,
+        }
+        name = "LayoutLMv2" if scaling == "none" else "LayoutLMv3"
+        config = getattr(self.transformers, f"{name}Config")(**sizes)
+        code = self.code[name.lower()]
+        encoder = getattr(code, f"{name}Encoder")(config)
+        encoder.rel_pos_x_bias.weight.data = along.T
+        encoder.rel_pos_y_bias.weight.data = down.T
+        boxes = to_torch(bbox)[None]
+        if scaling == "none":
+            return encoder._calculate_2d_position_embeddings(boxes)[0]
+        bias = encoder._cal_2d_pos_emb(boxes)
+        attention = code.LayoutLMv3SelfAttention(config).to(along.dtype).eval()
+        for projection in (attention.query, attention.key):
+            projection.bias.data.zero_()
+        seen: list[Tensor] = []
+
+        def watched(scores: Tensor) -> Tensor:
+            seen.append(scores)
+            return scores.softmax(-1)
+
+        attention.cogview_attention = watched
+        zeros = self.torch.zeros(1, len(bbox), heads * head_dim, dtype=along.dtype)
+        with self.torch.no_grad():
+            attention(zeros, rel_pos=self.torch.zeros_like(bias), rel_2d_pos=bias)
+        return seen[0][0]
+
+    @claims("swin", dtype=FLOATS)
+    def log_cpb(
+        self,
+        w1: Array,
+        b1: Array,
+        w2: Array,
+        *,
+        height: int,
+        width: int,
+        pretrained_height: int,
+        pretrained_width: int,
+    ) -> Tensor:
+        """Logits of ``Swinv2SelfAttention`` with cosines multiplied by 0."""
+        first, bias, second = map(to_torch, (w1, b1, w2))
+        window, before = (height, width), (pretrained_height, pretrained_width)
+        module = self._swinv2(len(second), window, before).to(second.dtype)
+        inner, _, outer = module.continuous_position_bias_mlp
+        for parameter, values in (
+            (inner.weight, first),
+            (inner.bias, bias),
+            (outer.weight, second),
+        ):
+            parameter.data.zero_()
+            parameter.data[tuple(slice(size) for size in values.shape)] = values
+        module.logit_scale.data.fill_(-float("inf"))
+        for projection in (module.query, module.key):
+            self.torch.nn.init.eye_(projection.weight)
+        ones = self.torch.ones(1, height * width, len(second), dtype=second.dtype)
+        return logits(lambda: module(ones))[0]
+
+    @claims("swin", dtype=FLOATS)
+    def log_cpb_coordinates(
+        self, height: int, width: int, *, pretrained_height: int, pretrained_width: int, dtype: str
+    ) -> Tensor:
+        """The table that the module keeps."""
+        module = self._swinv2(1, (height, width), (pretrained_height, pretrained_width))
+        return module.relative_coords_table.view(-1, 2).to(getattr(self.torch, dtype))
+
+    def _swinv2(self, heads: int, window: tuple[int, int], before: tuple[int, int]) -> Any:
+        config = self.transformers.Swinv2Config()
+        return self.code["swinv2"].Swinv2SelfAttention(config, heads, heads, window, before).eval()
+
+    @claims("vitdet", dtype=FLOATS)
+    def decomposed_relative_bias(
+        self,
+        q: Array,
+        table_h: Array,
+        table_w: Array,
+        *,
+        q_height: int,
+        q_width: int,
+        k_height: int,
+        k_width: int,
+    ) -> Any:
+        """``add_decomposed_relative_positions``."""
+        query, high, wide = map(to_torch, (q, table_h, table_w))
+        return self.code["vitdet"].add_decomposed_relative_positions(
+            query.new_zeros(*query.shape[:2], k_height * k_width),
+            query,
+            high,
+            wide,
+            (q_height, q_width),
+            (k_height, k_width),
+        )
 
     @claims("xlnet", dtype=FLOATS)
     def relative_shift(self, x: Array) -> Any:

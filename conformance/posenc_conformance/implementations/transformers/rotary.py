@@ -30,6 +30,7 @@ class Rotary(Transformers):
     interleaved-to-half   DeepSeek-V3, its rotary part of a head
     yarn gpt-oss          gpt-oss
     longrope              Phi-3
+    ntk-aware             HunYuan, whose rope_type is dynamic, with an alpha
     ====================  ======================================================================
 
     The modules take the scalings of ``ROPE_INIT_FUNCTIONS`` from their configuration. A partial
@@ -57,6 +58,32 @@ class Rotary(Transformers):
 
     rope_vjp = backward(rope)
 
+    @claims("batched-half", "batched-interleaved", dtype=FLOATS, max_position=EXACT)
+    def rope_batched(self, x: Array, positions: Array, *, base: float, layout: str) -> Any:
+        """The same with ``position_ids`` of shape [batch, n]."""
+        module, rotate = self._rotary(layout, x.shape[-1], rope_theta=base)
+        values = to_torch(x)
+        return rotate(values, values, *module(values, to_torch(positions)))[0]
+
+    @claims("query-key-half", "query-key-interleaved", dtype=FLOATS, max_position=EXACT)
+    def rope_query_key(
+        self, q: Array, k: Array, positions: Positions, *, base: float, layout: str
+    ) -> Tensor:
+        """Both results of ``apply_rotary_pos_emb``."""
+        module, rotate = self._rotary(layout, q.shape[-1], rope_theta=base)
+        queries, keys = to_torch(q)[None], to_torch(k)[None]
+        tables = module(queries, to_torch(positions)[None])
+        return self.torch.cat(rotate(queries, keys, *tables), dim=1)[0]
+
+    @claims("half-doubled", dtype=FLOATS, rotation="partial")
+    @claims("interleaved-doubled", dtype=FLOATS)
+    def rope_apply(self, x: Array, cos: Array, sin: Array, *, layout: str) -> Any:
+        """``apply_rotary_pos_emb`` of GPT-NeoX; of Cohere, which computes in float32."""
+        model = {"half": "gpt_neox", "interleaved": "cohere"}[layout]
+        rotate = self.code[model].apply_rotary_pos_emb
+        tables = (to_torch(cos)[None], to_torch(sin)[None])
+        return by_heads(lambda heads: rotate(heads, heads, *tables)[0], to_torch(x))
+
     @claims()
     def position_interpolation_frequencies(
         self, rotary_dim: int, *, base: float, factor: float
@@ -74,6 +101,15 @@ class Rotary(Transformers):
         )
 
     position_interpolation_vjp = backward(position_interpolation)
+
+    @claims("half", dtype=FLOATS, max_position=EXACT)
+    def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> Any:
+        """HunYuan's rope_type dynamic with an alpha, which is the factor."""
+        return self._scaled(
+            x, positions, "hunyuan", rope_type="dynamic", rope_theta=base, alpha=factor, factor=1.0
+        )
+
+    ntk_aware_vjp = backward(ntk_aware)
 
     @claims()
     def dynamic_ntk_frequencies(
@@ -196,18 +232,29 @@ class Rotary(Transformers):
 
     llama3_vjp = backward(llama3)
 
-    @claims()
-    def p_rope_frequencies(self, rotary_dim: int, *, base: float, proportion: float) -> Tensor:
+    @claims(scaling="linear")
+    def p_rope_frequencies(
+        self, rotary_dim: int, *, base: float, proportion: float, factor: float = 1.0
+    ) -> Tensor:
         """The inverse frequencies of rope_type proportional."""
         return self._frequencies(
             rotary_dim,
             rope_type="proportional",
             rope_theta=base,
             partial_rotary_factor=proportion,
+            factor=factor,
         )
 
-    @claims("half", dtype=FLOATS, max_position=EXACT)
-    def p_rope(self, x: Array, positions: Positions, *, base: float, proportion: float) -> Any:
+    @claims("half", dtype=FLOATS, max_position=EXACT, scaling="linear")
+    def p_rope(
+        self,
+        x: Array,
+        positions: Positions,
+        *,
+        base: float,
+        proportion: float,
+        factor: float = 1.0,
+    ) -> Any:
         """The rope_type proportional, of Gemma 4."""
         return self._scaled(
             x,
@@ -216,6 +263,7 @@ class Rotary(Transformers):
             rope_type="proportional",
             rope_theta=base,
             partial_rotary_factor=proportion,
+            factor=factor,
         )
 
     p_rope_vjp = backward(p_rope)
@@ -387,6 +435,10 @@ class Rotary(Transformers):
             code = self.code["gpt_oss"]
             config = auto.GptOssConfig(**sizes, head_dim=head_dim, rope_parameters=rope)
             return code.GptOssRotaryEmbedding(config), code.apply_rotary_pos_emb
+        if layout == "hunyuan":
+            code = self.code["hunyuan_v1_dense"]
+            config = auto.HunYuanDenseV1Config(**sizes, head_dim=head_dim, rope_parameters=rope)
+            return code.HunYuanDenseV1RotaryEmbedding(config), code.apply_rotary_pos_emb
         if layout == "phi-3":
             code = self.code["phi3"]
             config = auto.Phi3Config(

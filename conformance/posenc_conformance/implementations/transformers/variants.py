@@ -47,6 +47,13 @@ class TransformersGPTJAdapter:
 
         return by_heads(turn, values, form="bnhd")
 
+    @claims("interleaved", dtype=FLOATS)
+    def rope_apply(self, x: Array, cos: Array, sin: Array) -> Any:
+        """``apply_rotary_pos_emb``."""
+        tables = (to_torch(sin)[None], to_torch(cos)[None])
+        rotate = self.gptj.apply_rotary_pos_emb
+        return by_heads(lambda heads: rotate(heads, *tables), to_torch(x), form="bnhd")
+
 
 class TransformersFalconAdapter:
     """Falcon's ALiBi in transformers (seen: 5.23.0).

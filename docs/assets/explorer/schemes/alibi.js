@@ -11,6 +11,7 @@ const FORMS = {
   "first-key": (/** @type {number} */ j) => j,
   "last-key": (/** @type {number} */ j, /** @type {number} */ _i, /** @type {number} */ k_len) =>
     j - (k_len - 1),
+  "key-from-1": (/** @type {number} */ j) => j + 1,
 };
 
 /**

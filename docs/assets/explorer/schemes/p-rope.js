@@ -9,18 +9,20 @@ import { rotaryFrequencies } from "../waves.js";
 /**
  * The fastest frequencies of the whole head, and 0 for the others.
  * @param {number} rotary_dim channels of the head, rotated or not
- * @param {{base?: number, proportion: number}} options proportion is the share of pairs that turn
+ * @param {{base?: number, proportion: number, factor?: number}} options proportion is the share of
+ *     pairs that turn, factor how many times longer the context becomes
  * @returns {number[]} radians per position of each pair
  */
-export function p_rope_frequencies(rotary_dim, { base = 10000, proportion }) {
+export function p_rope_frequencies(rotary_dim, { base = 10000, proportion, factor = 1 }) {
   even("rotary_dim", rotary_dim);
   above("base", base);
   atLeast("proportion", proportion, 0);
   if (proportion > 1) {
     throw new RangeError(`proportion is ${proportion}; it must be from 0 to 1`);
   }
+  atLeast("factor", factor, 1);
   const kept = wholePart(proportion, rotary_dim / 2);
-  return rotaryFrequencies(rotary_dim, base).map((w, t) => (t < kept ? w : 0));
+  return rotaryFrequencies(rotary_dim, base).map((w, t) => (t < kept ? w / factor : 0));
 }
 
 /**

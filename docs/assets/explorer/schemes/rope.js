@@ -3,13 +3,8 @@
  * Source: Su et al. 2021, "RoFormer", sections 3.2 and 3.4, equations 14 to 16.
  */
 import { above, choice, even, rowOfPositions } from "../arguments.js";
-import { rotaryFrequencies } from "../waves.js";
-
-/** Channels (first, second) of pair t of r rotated ones. */
-const PAIR = {
-  interleaved: (/** @type {number} */ t) => [2 * t, 2 * t + 1],
-  half: (/** @type {number} */ t, /** @type {number} */ r) => [t, t + r / 2],
-};
+import { withPositions } from "../rows.js";
+import { PAIR, rotaryFrequencies } from "../waves.js";
 
 /** Where a layout reads its pairs, and where it writes them. */
 const LAYOUTS = {
@@ -34,29 +29,15 @@ export function rope(
   choice("layout", layout, Object.keys(LAYOUTS));
   above("base", base);
   rowOfPositions(positions);
-  if (x.flat(Infinity).length === 0) {
-    return structuredClone(x);
-  }
-  if (Array.isArray(x[0][0])) {
-    return x.map((part) => rope(part, positions, { base, layout, rotary_dim }));
-  }
-  if (x.length !== positions.length) {
-    throw new RangeError(`there are ${positions.length} positions for ${x.length} rows of x`);
-  }
-  const head_dim = x[0].length;
-  const rotated = rotary_dim ?? head_dim;
-  even(rotary_dim === null ? "head_dim" : "rotary_dim", rotated);
-  if (rotated > head_dim) {
-    throw new RangeError(`rotary_dim is ${rotated}; x has ${head_dim} channels`);
-  }
-  const frequencies = rotaryFrequencies(rotated, base);
-  return x.map((row, i) =>
-    turned(
-      row,
-      frequencies.map((w) => positions[i] * w),
-      layout,
-    ),
-  );
+  return withPositions(x, positions, (row, position) => {
+    const rotated = rotary_dim ?? row.length;
+    even(rotary_dim === null ? "head_dim" : "rotary_dim", rotated);
+    if (rotated > row.length) {
+      throw new RangeError(`rotary_dim is ${rotated}; x has ${row.length} channels`);
+    }
+    const angles = rotaryFrequencies(rotated, base).map((w) => position * w);
+    return turned(row, angles, layout);
+  });
 }
 
 /** One row, each pair of its leading channels turned by its angle. */

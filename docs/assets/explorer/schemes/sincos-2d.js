@@ -34,7 +34,7 @@ export function sincos_2d(
   choice("first_axis", first_axis, ["column", "row"]);
   choice("layout", layout, ["sin-cos", "interleaved"]);
   choice("denominator", denominator, ["d/4", "d/4-1"]);
-  choice("coordinates", coordinates, ["index", "normalized"]);
+  choice("coordinates", coordinates, ["index", "normalized", "centred"]);
   if (dim % 4) {
     throw new RangeError(`dim is ${dim}; two axes of sines and cosines need a multiple of 4`);
   }
@@ -59,6 +59,8 @@ export function sincos_2d(
 /** What the angles of an axis are proportional to. DETR adds 1e-6 to the number it divides by. */
 function places(count, coordinates) {
   return Array.from({ length: count }, (_, index) =>
-    coordinates === "index" ? index : ((index + 1) / (count + 1e-6)) * 2 * Math.PI,
+    coordinates === "index"
+      ? index
+      : ((index + (coordinates === "normalized" ? 1 : 0.5)) / (count + 1e-6)) * 2 * Math.PI,
   );
 }

@@ -1,0 +1,49 @@
+"""Whether the cost of a run grows with what is claimed and no faster.
+
+    python -m benchmarks.growth
+
+Every number of claims is judged in a process of its own: the first ones of a fixed shuffle of all
+that the reference claims, so that each includes the ones before.
+"""
+
+import subprocess
+import sys
+import time
+from random import Random
+
+from benchmarks.judging import OPTIONS, checks
+from benchmarks.results import table
+
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.execution import execute
+from posenc_conformance.implementations.reference import Reference
+from posenc_conformance.scheme_file.read import readable
+
+CLAIMS = tuple(2**n for n in range(8))
+
+
+def judge(count: int) -> tuple[int, float]:
+    """Judge so many methods under one combination each: the checks, and processor seconds."""
+    schemes = readable()
+    some = subjects(Reference(), schemes)
+    Random(0).shuffle(some)
+    start = time.process_time()
+    asked = [execute(check, OPTIONS) for check in checks(some[:count], schemes)]
+    return len(asked), time.process_time() - start
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        print(*judge(int(sys.argv[1])))
+        return
+    rows = []
+    for count in CLAIMS:
+        command = [sys.executable, "-m", "benchmarks.growth", str(count)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        number, seconds = int(said[0]), float(said[1])
+        rows.append((count, number, f"{seconds:.2f}", f"{1000 * seconds / number:.2f}"))
+    print(table(["claims", "checks", "seconds", "milliseconds a check"], rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""What ``posenc identify`` says of arrays that installed libraries made, and how long it takes.
+
+    python -m benchmarks.identify
+
+Needs what ``make real`` installs. The arrays are those of ``real/test_identify_saved_arrays.py``,
+which demands the right name of each.
+"""
+
+import re
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from real.test_identify_saved_arrays import SAVED, saved
+
+from posenc_conformance.commands.identify.answers import told_of_file
+
+
+def row(name: str, folder: Path) -> tuple[str, float]:
+    """What is said of an array up to the first difference, and the seconds until all of it is."""
+    path = saved(name, folder)
+    start = time.perf_counter()
+    lines, _ = told_of_file(path, [])
+    taken = time.perf_counter() - start
+    said = re.sub(r"\s+", " ", " ".join(lines)).strip()
+    return said.partition(" worst difference")[0], taken
+
+
+def main() -> None:
+    with TemporaryDirectory() as folder:
+        row(next(iter(SAVED)), Path(folder))  # reads the spec, which the others find read
+        print("| array | seconds | answer |\n|---|---|---|")
+        for name in SAVED:
+            answer, taken = row(name, Path(folder))
+            print(f"| {name} | {taken:.2f} | {answer} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

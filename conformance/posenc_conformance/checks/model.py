@@ -1,0 +1,463 @@
+"""Models: what an engine makes of a configuration, one group of layers after the other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.adapters.claims import Claim, claims_on
+from posenc_conformance.adapters.resolve import check_range, keywords_of
+from posenc_conformance.checks import Check, Options, variant
+from posenc_conformance.diagnose.explain import compared
+from posenc_conformance.diagnose.mistakes import DeviationModel
+from posenc_conformance.diagnose.mistakes import Model as Prediction
+from posenc_conformance.errors import UserError, where
+from posenc_conformance.judge.arrays import Array, Floats, lattice
+from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.kinds import ENGINE
+from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Engine, Misbehaviour, Scope, Subject
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
+from posenc_conformance.models.file import Model, model_named
+from posenc_conformance.models.meaning import Context, Group, case_of
+from posenc_conformance.models.mistakes import MISREAD, MISTAKES, respelled
+from posenc_conformance.scheme_file.model import Call, Parameter
+
+LEVEL = "model"
+HEADS = 2
+USUAL = 4096
+"""Length of texts, where a configuration does not say one."""
+BETWEEN = (37, 300)
+"""Positions between the first ones and the last one."""
+SHORT_TABLES = "original-context"
+"""The mistake of tables that end where the original context does."""
+SAME = ("causal", "first-key", "last-key")
+"""Forms of a bias that differ by a constant for each query, which softmax does not see."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked about a group of layers of a model."""
+
+    model: Model
+    group: Group
+    id: str
+    call: str
+    arguments: Mapping[str, Any]
+
+    def of(self, group: Group, dtype: str) -> Case:
+        """The case of this or another group, in a dtype, which holds lattice values exactly."""
+        return _seen(case_of(group, self.arguments).anew(dtype=dtype))
+
+
+def engines(adapter: object) -> dict[str, tuple[Claim, ...]]:
+    """The claims of an adapter about models, by the name of the method."""
+    return {
+        name: claims
+        for name, claims in claims_on(adapter).items()
+        if name in ENGINE and callable(getattr(adapter, name))
+    }
+
+
+def demand_engine(adapter: object) -> None:
+    """Raise UserError for an adapter that says nothing of models."""
+    if not engines(adapter):
+        raise UserError(
+            f"{type(adapter).__name__} claims nothing about models, so none can be judged",
+            "put @claims(models=[...]) above rotary(x, positions, *, config, layer), "
+            "bias(q_len, k_len, *, config, layer) or encoding(positions, *, config)",
+        )
+
+
+def subjects_of(
+    adapter: object,
+    models: Sequence[Model],
+    memory: int = MEMORY_OF_A_CALL,
+    own: Sequence[Model] = (),
+) -> dict[str, list[Subject]]:
+    """What an adapter claims of each model, by its id: one for each group of layers.
+
+    ``own`` are models that no claim can name, because the spec does not know them.
+
+    Raises UserError for a claim of an unknown model, and for a method that cannot be called.
+    """
+    found: dict[str, list[Subject]] = {}
+    for name, claims in engines(adapter).items():
+        method = getattr(adapter, name)
+        keywords = keywords_of(_form(name), method)
+        ids = [_ids(claim, name, method) for claim in claims]
+        for model in (*models, *own):
+            named = [
+                claim
+                for claim, some in zip(claims, ids, strict=True)
+                if some is None or model.id in some or model in own
+            ]
+            if not named:
+                continue
+            for group in _groups(model, name):
+                case = questions(model, group, name)[0].of(group, "float32")
+                options = {key: (value,) for key, value in case.conventions.items()}
+                subject = Subject(
+                    case.scheme,
+                    case.call,
+                    case.call.combinations[group.combination or ""],
+                    tuple(Scope(options, {}, each.dtypes, each.max_position) for each in named),
+                    method,
+                    keywords,
+                    memory_of_a_call=memory,
+                    engine=_engine(model, group, name),
+                )
+                found.setdefault(model.id, []).append(subject)
+    return found
+
+
+def _form(name: str) -> Call:
+    """How a method of an engine is called."""
+    given = ("config",) if name == "encoding" else ("config", "layer")
+    parameters = {each: Parameter(each, "", "", None, 0, argument=False, when={}) for each in given}
+    return Call(name, name, "", "keyword", dict.fromkeys(ENGINE[name], ""), parameters, {}, ())
+
+
+def _ids(claim: Claim, name: str, method: Any) -> set[str] | None:
+    """Ids of the models that a claim names; None for all.
+
+    Raises UserError for a claim of anything else.
+    """
+    check_range(claim, name, where(method))
+    if claim.combinations or claim.when or claim.restrictions.keys() - {"models"}:
+        raise UserError(
+            f"{where(method)}: {name}() claims something else than models",
+            f"of models a claim says models=[...], dtype and max_position; decline a call of {name}"
+            " that does not work by raising NotImplementedError",
+        )
+    if "models" not in claim.restrictions:
+        return None
+    try:
+        return {model_named(str(id)).id for id in claim.restrictions["models"]}
+    except UserError as error:
+        raise UserError(f"{where(method)}: {name}(): {error.cause}", error.hint) from None
+
+
+def _groups(model: Model, call: str) -> list[Group]:
+    """The groups of a model that a method is asked about, so that each computes something."""
+    if call == "rotary":
+        return _rotary(model)
+    scheme = {"bias": "alibi", "encoding": "sinusoidal"}[call]
+    return [group for group in model.meaning.groups if group.scheme == scheme]
+
+
+def _rotary(model: Model) -> list[Group]:
+    """Those that turn, and beside them those that leave everything as it is."""
+    turning = [group for group in model.meaning.groups if group.turns]
+    found = []
+    for group in model.meaning.groups:
+        if group.turns:
+            found.append(group)
+        elif turning and group.call is None and group.attention != "linear":
+            size = turning[0].parameters["head_dim"]
+            still = {"head_dim": size, "base": 10000, "proportion": 0}
+            found.append(
+                replace(group, scheme="p-rope", call="p_rope", combination="half", parameters=still)
+            )
+    return found
+
+
+def _engine(model: Model, group: Group, call: str) -> Engine:
+    named = {"_name_or_path": model.repository} if model.repository else {}
+    keywords: dict[str, Any] = {"config": {**named, **model.config}}
+    if group.layers:
+        keywords["layer"] = group.layers[0]
+    return Engine(model.id, group.id, call, keywords)
+
+
+def questions(model: Model, group: Group, call: str) -> list[Question]:
+    """What is asked about a group of layers."""
+    asked = {"rotary": _of_rotary, "bias": _of_bias, "encoding": _of_encoding}[call]
+    return [
+        Question(model, group, id, call, arguments)
+        for id, arguments in asked(model.meaning.context, group).items()
+    ]
+
+
+def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
+    """Within the original context, to its very end; then one past it, and the end of all."""
+    size = int(group.parameters["head_dim"])
+    end = context.original or context.extended or USUAL
+    places = {"within": [0, 1, *(each for each in BETWEEN if each < end - 1), end - 1]}
+    if context.extended is not None and context.extended > end:
+        places["beyond"] = [*dict.fromkeys((end, context.extended - 1))]
+    found = {}
+    for id, rows in places.items():
+        positions = np.array([rows] * 3 if group.scheme == "m-rope" else rows)
+        found[id] = {"x": lattice((HEADS, len(rows), size)), "positions": positions}
+    if group.scheme == "m-rope":  # an image: rows and columns beside one moment
+        axes = np.array([[9, 9, 9, 9], [9, 9, 10, 10], [9, 10, 9, 10]])
+        found["axes"] = {"x": lattice((HEADS, 4, size)), "positions": axes}
+    return found
+
+
+def _of_bias(context: Context, group: Group) -> dict[str, dict[str, Any]]:
+    longest = context.extended or USUAL
+    return {"prefill": {"q_len": 5, "k_len": 5}, "decode": {"q_len": 2, "k_len": longest}}
+
+
+def _of_encoding(context: Context, group: Group) -> dict[str, dict[str, Any]]:
+    last = int(group.parameters["rows"]) - 1
+    return {"rows": {"positions": np.array([0, 1, *BETWEEN, last])}}
+
+
+def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
+    """One for each question about a group, and dtype; then one that asks every layer."""
+    groups = {}
+    for subject in subjects:
+        assert subject.engine is not None
+        call = subject.engine.call
+        group = next(each for each in _groups(model, call) if each.id == subject.engine.group)
+        groups[call, group.id] = group, subject
+        for question in questions(model, group, call):
+            first: Case | None = None
+            for dtype in subject.dtypes:
+                case = question.of(group, dtype)
+                first = first or case
+                case = case.sharing_truth_of(first)
+
+                def run(
+                    subject: Subject,
+                    options: Options,
+                    question: Question = question,
+                    case: Case = case,
+                ) -> Outcome:
+                    return _judged(subject, question, case)
+
+                id = f"{question.id}[{variant(subject)}-{dtype}]"
+                yield Check(LEVEL, id, subject, dtype, run, case)
+    rotary = [each for (call, _), each in groups.items() if call == "rotary"]
+    if len(rotary) > 1:
+
+        def each_layer(subject: Subject, options: Options) -> Outcome:
+            return _layers(model, rotary)
+
+        yield Check(LEVEL, "layers[rotary]", rotary[0][1], None, each_layer)
+
+
+def ids_of(model: Model, dtypes: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Of all checks that there are of a model, claimed or not, in these dtypes of each call."""
+    for call in ENGINE:
+        groups = _groups(model, call)
+        for group in groups:
+            for question in questions(model, group, call):
+                for dtype in dtypes[call]:
+                    yield f"{question.id}[{call}-{group.id}-{dtype}]"
+        if call == "rotary" and len(groups) > 1:
+            yield "layers[rotary]"
+
+
+def _judged(subject: Subject, question: Question, case: Case) -> Outcome:
+    """Ask, and compare with what the spec says of the model.
+
+    Raises Wrong with the mistake in reading the configuration that explains it, if there is one.
+    """
+    case, left_out = _within_claim(subject, case)
+    title = _title(question)
+    try:
+        output = asked(subject, case)
+    except Misbehaviour as problem:
+        raise Wrong(f"{title}: {problem}") from None
+    values = output.astype(np.float64)
+    for form in _forms(case):
+        if compare(form, values).right:
+            case = form
+    try:
+        page = _page(question.model)
+        outcome = compared(None, case, values, title, _special(question), page)
+    except Wrong as wrong:
+        raise _by_spelling(subject, case, wrong) from None
+    return replace(outcome, left_out=left_out)
+
+
+def _title(question: Question) -> str:
+    group = question.group
+    place = f"layer {group.layers[0]} ({group.id})" if group.layers else f"the {group.id}"
+    return f"{question.id}: {question.call}() for {place} of {question.model.title}, a case"
+
+
+def _page(model: Model) -> str:
+    return f"posenc model {model.path.stem if model.path.suffix == '.yaml' else model.path}"
+
+
+def _within_claim(subject: Subject, case: Case) -> tuple[Case, str]:
+    """The case without positions that are not claimed, and what was left out.
+
+    Raises NotClaimed if nothing is left.
+    """
+    largest = max(scope.max_position for scope in subject.scopes if case.dtype in scope.dtypes)
+    left_out = ""
+    if "positions" in case.arguments and case.largest_position > largest:
+        kept = np.flatnonzero(np.atleast_2d(case.arguments["positions"]).max(axis=0) <= largest)
+        left_out = f"positions beyond {largest:,}, which are not claimed"
+        if not kept.size:
+            raise NotClaimed(left_out)
+        changed = {name: case.arguments[name][..., kept] for name in ("positions",)}
+        if "x" in case.arguments:
+            changed["x"] = case.arguments["x"][..., kept, :]
+        case = case.anew(arguments={**case.arguments, **changed})
+    subject.demand_claimed(case)
+    return case, left_out
+
+
+def _seen(case: Case) -> Case:
+    """The same case; of a bias only what a causal mask lets a query look at."""
+    if case.call.kind != "bias":
+        return case
+    rows = case.shape[-1] - case.shape[-2] + np.arange(case.shape[-2])
+    seen = np.arange(case.shape[-1]) <= rows[:, None]
+    return replace(case, printed=np.where(seen, case.truth, np.nan))
+
+
+def _forms(case: Case) -> Iterator[Case]:
+    """A bias in the forms that attend alike."""
+    if case.call.kind == "bias":
+        for name in SAME:
+            yield _seen(case.under(**case.call.combinations[name].conventions))
+
+
+def _special(question: Question) -> Mapping[str, DeviationModel]:
+    """Mistakes in reading a configuration: what each would compute."""
+    model, group = question.model, question.group
+    own = next(each for each in model.meaning.groups if each.id == group.id)
+    found: dict[str, DeviationModel] = {}
+    for mistake in MISTAKES:
+
+        def predicted(
+            case: Case, got: Floats, ways: Any = mistake.ways, what: str = mistake.what
+        ) -> Iterator[Prediction]:
+            for made in ways(own, model.meaning, model.configuration):
+                if made.call is not None:
+                    truth = _of_group(case, made).truth
+                    yield Prediction(f"matches {what}{_numbers(own, made)}", truth)
+
+        found[mistake.id] = predicted
+    if model.meaning.context.original:
+        found[SHORT_TABLES] = _short_tables(model.meaning.context.original)
+    return found
+
+
+def _short_tables(end: int) -> DeviationModel:
+    """Tables for the original context, and positions beyond it that are not refused."""
+
+    def predicted(case: Case, got: Floats) -> Iterator[Prediction]:
+        where = case.arguments.get("positions")
+        if where is None or where.max() < end:
+            return
+        for words, read in (
+            ("get their last row", np.minimum(where, end - 1)),
+            ("start anew", where % end),
+        ):
+            twin = case.anew(arguments={**case.arguments, "positions": read})
+            what = f"matches tables that end at the original context, {end:,}: positions beyond it"
+            yield Prediction(f"{what} {words}", twin.truth)
+
+    return predicted
+
+
+def _of_group(case: Case, group: Group) -> Case:
+    """The case with the inputs that it has, of another group."""
+    inputs = ("x", "positions", "q_len", "k_len")
+    given = {name: value for name, value in case.arguments.items() if name in inputs}
+    found = case_of(group, given)
+    return found.under(form=case.conventions["form"]) if case.call.kind == "bias" else found
+
+
+def _numbers(group: Group, made: Group) -> str:
+    """Numbers that the mistake changes, such as ``: factor 8 for 32``."""
+    if made.scheme != group.scheme:
+        return ""
+    changed = [
+        f"{name} {made.parameters[name]:g} for {value:g}"
+        for name, value in group.parameters.items()
+        if isinstance(value, int | float) and made.parameters.get(name, value) != value
+    ]
+    return f": {', '.join(changed)}" if changed else ""
+
+
+def _by_spelling(subject: Subject, case: Case, wrong: Wrong) -> Wrong:
+    """The same failure; if scaling is ignored, under the name of the key that is read for it."""
+    explanations = wrong.outcome.explanations
+    if not explanations or explanations[0][0] != "scaling-ignored":
+        return wrong
+    assert subject.engine is not None
+    config = subject.engine.keywords["config"]
+    for misread in MISREAD:
+        other = respelled(config, misread)
+        if other == config:
+            continue
+        keywords = {**subject.engine.keywords, "config": other}
+        twin = replace(subject, engine=replace(subject.engine, keywords=keywords))
+        if _right(twin, case):
+            words = (
+                f"reads the key {misread.read} where this configuration has {misread.given}, "
+                "and so ignores the scaling"
+            )
+            _, *lines = wrong.text.splitlines()
+            outcome = replace(wrong.outcome, explanations=((misread.id, words), *explanations))
+            return Wrong("\n".join([f"{words} [{misread.id}]", *lines]), outcome, wrong.case)
+    return wrong
+
+
+def _right(subject: Subject, case: Case) -> bool:
+    try:
+        return _fits(case, asked(subject, case))
+    except (Misbehaviour, NotClaimed):
+        return False
+
+
+def _fits(case: Case, output: Array) -> bool:
+    return compare(case, output.astype(np.float64)).right
+
+
+def _layers(model: Model, groups: Sequence[tuple[Group, Subject]]) -> Outcome:
+    """Ask every layer, each of which must be treated as the group that it belongs to.
+
+    Raises Blocked if groups are wrong as a whole: that is said elsewhere.
+    """
+    wrong: dict[int, str] = {}
+    whole = True
+    for group, subject in groups:
+        assert subject.engine is not None
+        own = {}
+        for layer in group.layers:
+            keywords = {**subject.engine.keywords, "layer": layer}
+            each = replace(subject, engine=replace(subject.engine, keywords=keywords))
+            own[layer] = _treated_as(model, group, each, [other for other, _ in groups])
+        mistaken = {layer: name for layer, name in own.items() if name != group.id}
+        whole = whole and len(mistaken) in (0, len(own))
+        wrong |= mistaken
+    if wrong and whole:
+        raise Blocked("whole groups of layers are wrong")
+    if wrong:
+        listed = [f"{layer} as {name or 'none of the groups'}" for layer, name in wrong.items()]
+        words = f"layers treated as others are: {', '.join(listed)}"
+        text = f"{words} [layers-mistaken]\nsee        {_page(model)}"
+        raise Wrong(text, Outcome(explanations=(("layers-mistaken", words),)))
+    return Outcome()
+
+
+def _treated_as(model: Model, group: Group, subject: Subject, groups: Sequence[Group]) -> str:
+    """The id of the group that a layer is treated as; empty if it is like none."""
+    question = questions(model, group, "rotary")[0]
+    case, _ = _within_claim(subject, question.of(group, subject.dtypes[0]))
+    try:
+        output = asked(subject, case)
+    except Misbehaviour:
+        return ""
+    if _fits(case, output):
+        return group.id
+    others = (each for each in groups if each.parameters["head_dim"] == case.shape[-1])
+    inputs = {name: case.arguments[name] for name in ("x", "positions")}
+    for other in others:
+        like = case_of(other, inputs).anew(dtype=case.dtype)
+        if _fits(like, output):
+            return other.id
+    return ""

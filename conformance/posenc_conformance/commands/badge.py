@@ -1,0 +1,118 @@
+"""``posenc badge``: what a report says of each scheme, in a line, for a README."""
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.files import write_whole
+from posenc_conformance.report.difference import read_report
+
+GOOD, KNOWN, BAD = "brightgreen", "yellow", "red"
+SHADES = {GOOD: "#2d7a0b", KNOWN: "#7d6400", BAD: "#b92d20"}
+"""Dark enough for white letters, which have a contrast of at least 4.5 on them."""
+NARROW, WIDE, USUAL = "fijl.,:;!|' ()[]^", "mwMW", 6.6
+SHOWN = 2
+"""Combinations that a label names; of more, it names the scheme alone."""
+
+
+@dataclass(frozen=True)
+class Badge:
+    """One line about a scheme."""
+
+    name: str
+    label: str
+    message: str
+    color: str
+
+    @property
+    def endpoint(self) -> str:
+        """As shields.io reads it."""
+        said = {
+            "schemaVersion": 1,
+            "label": self.label,
+            "message": self.message,
+            "color": self.color,
+            "isError": self.color == BAD,
+        }
+        return json.dumps(said, indent=1) + "\n"
+
+    @property
+    def svg(self) -> str:
+        """As a picture."""
+        left, right = (round(_width(text)) + 12 for text in (self.label, self.message))
+        label, message = html.escape(self.label), html.escape(self.message)
+        texts = "".join(
+            f'<text x="{x}" y="14" textLength="{width - 12}">{text}</text>'
+            for x, width, text in ((6, left, label), (left + 6, right, message))
+        )
+        letters = 'fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11"'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" '
+            f'role="img" aria-label="{label}: {message}"><title>{label}: {message}</title>'
+            f'<rect width="{left}" height="20" fill="#444"/>'
+            f'<rect x="{left}" width="{right}" height="20" fill="{SHADES[self.color]}"/>'
+            f"<g {letters}>{texts}</g></svg>\n"
+        )
+
+
+def badges(report: Mapping[str, Any]) -> list[Badge]:
+    """A badge for each scheme that the report has a verdict on.
+
+    Raises UserError for a run that asked less than everything that is claimed, or nothing at all.
+    """
+    if reason := report.get("interrupted"):
+        raise UserError(f"the run was not through: {reason}", "run it again, to its end")
+    if left := report["summary"]["not_selected"]:
+        raise UserError(
+            f"the run left out {left:,} checks of what is claimed",
+            "a badge speaks about all of them: run pytest without -k, -m and names of files",
+        )
+    grouped: dict[str, list[Mapping[str, Any]]] = {}
+    for check in report["checks"]:
+        grouped.setdefault(check["scheme"], []).append(check)
+    if not grouped:
+        raise UserError("the report has no checks", "see whether the adapter claims anything")
+    return [_badge(scheme, checks) for scheme, checks in grouped.items()]
+
+
+def _badge(scheme: str, checks: Sequence[Mapping[str, Any]]) -> Badge:
+    combinations = list(dict.fromkeys(check["combination"] for check in checks))
+    named = len(combinations) <= SHOWN and combinations != ["standard"]
+    label = " ".join([scheme, ", ".join(combinations)]) if named else scheme
+    verdicts = [check["verdict"] for check in checks]
+    failed = sum(verdicts.count(each) for each in ("failed", "blocked"))
+    if failed:
+        return Badge(scheme, label, f"{failed} of {len(verdicts)} fail", BAD)
+    if known := verdicts.count("known"):
+        return Badge(scheme, label, f"{known} known failure{'s' * (known > 1)}", KNOWN)
+    reaches = [check["horizon"] for check in checks if check["horizon"] is not None]
+    reach = f", 2^{min(reaches).bit_length() - 1}" if reaches and min(reaches) else ""
+    return Badge(scheme, label, f"conforms{reach}", GOOD)
+
+
+def write(report: Path, folder: Path) -> Iterator[str]:
+    """Write the badges of a report; gives back a line for each.
+
+    Raises UserError for a report or folder that will not do.
+    """
+    for badge in badges(read_report(report)):
+        if not re.fullmatch(r"[\w-]+", badge.name):
+            raise UserError(f"{badge.name!r} is no scheme", "the report was changed by hand")
+        paths = [folder / f"{badge.name}.{kind}" for kind in ("json", "svg")]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for path, text in zip(paths, (badge.endpoint, badge.svg), strict=True):
+                write_whole(path, text)
+        except OSError as error:
+            raise UserError(f"{folder} cannot be written: {error}", "name another folder") from None
+        yield f"{' and '.join(map(str, paths))}: {badge.label}: {badge.message}"
+
+
+def _width(text: str) -> float:
+    """About how wide a text is in pixels; the picture stretches it to just that."""
+    return sum(3.9 if each in NARROW else 9.6 if each in WIDE else USUAL for each in text)

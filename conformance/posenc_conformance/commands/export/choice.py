@@ -1,0 +1,254 @@
+"""Which cases of a scheme are exported, and which of their elements.
+
+Every golden, with the elements that it prints, and a call whose inputs have all the digits of their
+dtype. Then the fewest more, found one by one, until every form of every deviation is rejected that
+some of these calls, looked at whole, rejects: elements of goldens that print only a part, and calls
+that the goldens of other combinations make.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from posenc_conformance.adapters.resolve import FARTHEST
+from posenc_conformance.checks.golden import golden_case
+from posenc_conformance.judge.arrays import DTYPES, Flags
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import error_ratio
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.subject import EXACT, Scope, Subject
+from posenc_conformance.judge.trial import First, Trial
+from posenc_conformance.scheme_file.model import Call, Golden, Scheme, Value
+
+Form = tuple[str, str]
+"""A deviation's id, and the words for one of its forms."""
+Group = tuple[str, tuple[tuple[str, Value], ...]]
+"""A combination, and the options claimed with it."""
+
+FEW = 32
+"""A result of at most so many judged elements is exported whole."""
+SPREAD = 16
+"""So many elements of a larger one are, besides those that are needed."""
+LARGEST_INPUT = 512
+"""Numbers in the arguments of a call that is added; goldens may have more."""
+LARGEST_RESULT = 4096
+"""Elements of its result."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A call that may be exported."""
+
+    name: str
+    """The golden's id, or what else made it."""
+    comment: str
+    """What the golden kills."""
+    group: Group
+    case: Case
+    """Under the conventions of the group, its truth whole."""
+    printed: Flags
+    """Elements that the golden prints."""
+    own: bool
+    """Whether it is a golden of the group."""
+    kept: bool
+    """Whether it is exported even if others reject all that it does."""
+
+    @cached_property
+    def judged(self) -> Flags:
+        """Elements that can tell right from wrong."""
+        return np.broadcast_to(self.case.judged, self.case.shape).ravel()
+
+    @cached_property
+    def wrong(self) -> Mapping[Form, Flags]:
+        """The elements that each form of a deviation gets wrong; none where it is right here."""
+        return dict(self._predicted())
+
+    def _predicted(self) -> Iterator[tuple[Form, Flags]]:
+        case = self.case
+        models = knowledge_of(case.scheme).DEVIATIONS[case.call.name]
+        bound = case.bound.ravel()
+        truth = np.where(self.judged, np.broadcast_to(case.truth, case.shape).ravel(), 0.0)
+        with np.errstate(all="ignore"):
+            for deviation, predictions in models.items():
+                for model in predictions(case, np.asarray(case.truth, dtype=np.float64)):
+                    if model.output.shape == case.shape:
+                        error = np.abs(model.output.ravel() - truth)
+                        ratio = error_ratio(np.where(self.judged, error, 0.0), bound)
+                        yield (deviation, model.explanation), ratio > 1
+
+    @cached_property
+    def forms(self) -> frozenset[Form]:
+        """Forms of deviations that its whole result rejects."""
+        return frozenset(form for form, wrong in self.wrong.items() if wrong.any())
+
+    def rejects(self, elements: Flags) -> frozenset[Form]:
+        """Forms of deviations that some elements reject."""
+        return frozenset(form for form in self.forms if (self.wrong[form] & elements).any())
+
+    @cached_property
+    def first(self) -> Flags:
+        """The elements with which it begins."""
+        shown = self.printed & self.judged
+        if self.own or 0 < shown.sum() <= FEW:
+            return shown
+        places = np.flatnonzero(self.judged)
+        if len(places) > FEW:
+            places = places[np.linspace(0, len(places) - 1, SPREAD).astype(int)]
+        return self._at(places)
+
+    def rejecting(self, forms: frozenset[Form]) -> Flags:
+        """Few elements that together reject all of these forms."""
+        places: list[int] = []
+        left = [self.wrong[form] for form in sorted(forms)]
+        while left:
+            place = int(np.argmax(np.sum(left, axis=0)))
+            places.append(place)
+            left = [wrong for wrong in left if not wrong[place]]
+        return self._at(places)
+
+    def _at(self, places: Any) -> Flags:
+        flags = np.zeros(self.judged.shape, dtype=bool)
+        flags[places] = True
+        return flags
+
+    @property
+    def size(self) -> int:
+        """Numbers in its arguments."""
+        given = self.case.arguments.values()
+        return sum(value.size for value in given if isinstance(value, np.ndarray))
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A call that is exported, with the elements that are."""
+
+    candidate: Candidate
+    elements: Flags
+    telling: frozenset[Form]
+    """Forms of deviations that some call of the group can tell from what is right."""
+
+    @cached_property
+    def kills(self) -> tuple[str, ...]:
+        """Deviations of which it rejects every form that the group can tell from what is right."""
+        left = self._here - self._rejected
+        return tuple(name for name in self._named if name not in {form[0] for form in left})
+
+    @cached_property
+    def kills_some(self) -> tuple[str, ...]:
+        """Deviations of which it rejects some forms only."""
+        return tuple(name for name in self._named if name not in self.kills)
+
+    @cached_property
+    def _here(self) -> frozenset[Form]:
+        return self.telling & self.candidate.wrong.keys()
+
+    @cached_property
+    def _rejected(self) -> frozenset[Form]:
+        return self.candidate.rejects(self.elements)
+
+    @property
+    def _named(self) -> list[str]:
+        """Ids of what is rejected, in the scheme's order."""
+        rejected = {form[0] for form in self._rejected}
+        order = knowledge_of(self.candidate.case.scheme).DEVIATIONS[self.candidate.case.call.name]
+        return [name for name in order if name in rejected]
+
+
+def choices(scheme: Scheme, call: Call, dtype: str) -> Iterator[Choice]:
+    """What is exported of a call in one dtype, combination by combination."""
+    goldens = [golden for golden in scheme.goldens if golden.call == call.name]
+    groups = dict.fromkeys(_group(golden) for golden in goldens)
+    for group in groups:
+        candidates = list(_candidates(scheme, call, group, goldens, dtype))
+        taken = _taken(candidates)
+        telling = frozenset().union(*(each.forms for each in candidates))
+        for candidate, elements in taken.items():
+            if elements.any():
+                yield Choice(candidate, elements, telling)
+
+
+def _group(golden: Golden) -> Group:
+    return golden.combination, tuple(sorted(golden.options.items()))
+
+
+def _candidates(
+    scheme: Scheme, call: Call, group: Group, goldens: Sequence[Golden], dtype: str
+) -> Iterator[Candidate]:
+    """The goldens of a group; then the calls of others that its conventions allow."""
+    own = [golden for golden in goldens if _group(golden) == group]
+    cases = {golden.id: golden_case(scheme, golden, dtype) for golden in goldens}
+    forms = {_form(cases[golden.id]) for golden in own}
+    conventions = cases[own[0].id].conventions
+    for golden in own:
+        case = cases[golden.id]
+        printed = np.broadcast_to(np.isfinite(case.truth), case.shape).ravel()
+        yield Candidate(golden.id, golden.kills, group, case.anew(), printed, True, True)
+    if call.dtype == "inputs" and not own[0].options:
+        candidate = _in_full_precision(scheme, call, group, dtype)
+        if candidate.size <= LARGEST_INPUT:
+            yield candidate
+    asked = [golden.arguments for golden in own]
+    for golden in goldens:
+        case = cases[golden.id]
+        known = golden.options.keys() <= own[0].options.keys()
+        if golden in own or not known or golden.arguments in asked or _form(case) not in forms:
+            continue
+        printed = np.broadcast_to(np.isfinite(case.truth), case.shape).ravel()
+        other = case.anew(conventions=conventions)
+        if other.shape != case.shape:  # such as a class token more
+            continue
+        candidate = Candidate(golden.id, "", group, other, printed, False, False)
+        small = candidate.size <= LARGEST_INPUT and printed.size <= LARGEST_RESULT
+        if small and _has_result(other):
+            asked.append(golden.arguments)
+            yield candidate
+
+
+def _in_full_precision(scheme: Scheme, call: Call, group: Group, dtype: str) -> Candidate:
+    """The kit's smallest call, whose inputs no narrower dtype holds, as those of goldens do."""
+    scope = Scope({}, {}, (dtype,), FARTHEST)
+    subject = Subject(scheme, call, call.combinations[group[0]], (scope,), str, None)
+    trial = Trial(subject, scope, dtype, {}, First())
+    case = trial.case(**knowledge_of(scheme).ARGUMENTS[call.name](trial))
+    name = f"{call.name.replace('_', '-')}-in-full-precision"
+    return Candidate(name, "", group, case, np.ones(case.truth.size, dtype=bool), False, True)
+
+
+def _form(case: Case) -> frozenset[tuple[str, str]]:
+    """Which arguments a call has, and whether they are floating."""
+    return frozenset(
+        (name, value.dtype.kind if isinstance(value, np.ndarray) else "")
+        for name, value in case.arguments.items()
+    )
+
+
+def _has_result(case: Case) -> bool:
+    """Whether the conventions define a result, of numbers that the dtype can hold."""
+    try:
+        sizes = np.abs(np.where(case.shown, case.truth, 0))
+    except ValueError:
+        return False
+    held = case.dtype in EXACT or sizes.max(initial=0) < ml_dtypes.finfo(DTYPES[case.dtype]).max
+    return bool(sizes.shape == case.shape and held)
+
+
+def _taken(candidates: Sequence[Candidate]) -> dict[Candidate, Flags]:
+    """The candidates that are exported, each with its elements."""
+    taken = {each: each.first for each in candidates if each.kept}
+    for kept in (True, False):
+        some = [each for each in candidates if each.kept is kept]
+        while left := _left(some, taken):
+            best = max(some, key=lambda each: (len(each.forms & left), -each.size))
+            elements = taken.get(best, best.first) | best.rejecting(best.forms & left)
+            taken[best] = elements
+    return taken
+
+
+def _left(some: Sequence[Candidate], taken: Mapping[Candidate, Flags]) -> frozenset[Form]:
+    """Forms that some candidates can reject, and nothing that is taken does."""
+    possible = frozenset[Form]().union(*(each.forms for each in some))
+    return possible.difference(*(each.rejects(flags) for each, flags in taken.items()))

@@ -1,0 +1,32 @@
+"""The forms in which vectors are exported: each one way into bytes and back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from posenc_conformance.commands.export.binary import (
+    of_npz,
+    of_safetensors,
+    to_npz,
+    to_safetensors,
+)
+from posenc_conformance.commands.export.document import of_json, to_json
+from posenc_conformance.commands.export.text import of_text, to_text
+from posenc_conformance.commands.export.vectors import Vectors
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of a file."""
+
+    ending: str
+    encode: Callable[[Vectors], bytes]
+    decode: Callable[[bytes], Vectors]
+    """Raises ValueError, KeyError, IndexError or TypeError for what is no such file."""
+
+
+FORMS = {
+    "json": Form("json", to_json, of_json),
+    "npz": Form("npz", to_npz, of_npz),
+    "safetensors": Form("safetensors", to_safetensors, of_safetensors),
+    "text": Form("txt", to_text, of_text),
+}

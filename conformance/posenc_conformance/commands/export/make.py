@@ -1,0 +1,103 @@
+"""Making the vectors of a scheme."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.commands.export.choice import Candidate, Choice, choices
+from posenc_conformance.commands.export.vectors import Tensor, Vector, Vectors
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.subject import EXACT
+from posenc_conformance.scheme_file.model import Call, Scheme
+
+
+def vectors_of(scheme: Scheme, dtypes: Sequence[str]) -> Iterator[Vectors]:
+    """The vectors of a scheme for some floating dtypes, and those of its calls that have none.
+
+    Whole numbers and booleans are vectors of their own, which are the same whatever the dtypes.
+    """
+    calls: dict[str, list[Call]] = {}
+    for call in scheme.calls.values():
+        for name in (call.dtype,) if call.dtype in EXACT else dtypes:
+            calls.setdefault(name, []).append(call)
+    for name, some in calls.items():
+        cases = [_vector(each) for call in some for each in choices(scheme, call, name)]
+        if cases:
+            yield Vectors(scheme.id, name, _about(scheme, some, cases), tuple(cases))
+
+
+def _vector(choice: Choice) -> Vector:
+    candidate, case = choice.candidate, choice.candidate.case
+    return Vector(
+        id=_id(candidate),
+        call=case.call.name,
+        combination=candidate.group[0],
+        conventions=dict(case.conventions),
+        comment=candidate.comment,
+        kills=choice.kills,
+        kills_some=choice.kills_some,
+        arguments={name: _argument(case, name, value) for name, value in case.inputs.items()},
+        shape=case.shape,
+        elements=tuple(_elements(choice)),
+    )
+
+
+def _id(candidate: Candidate) -> str:
+    """That of the golden; of a call that is added, with the conventions under which it is asked."""
+    if candidate.own:
+        return candidate.name
+    combination, options = candidate.group
+    words = (candidate.name, "as", combination, *(str(value) for _, value in options))
+    return "-".join(words)
+
+
+def _argument(case: Case, name: str, value: Any) -> Tensor | int | float:
+    if isinstance(value, np.ndarray):
+        return Tensor.of(value)
+    parameter = case.call.parameters.get(name)
+    return float(value) if parameter is not None and parameter.type == "real" else int(value)
+
+
+def _elements(choice: Choice) -> Iterator[tuple[int, float, float]]:
+    case = choice.candidate.case
+    truth = np.broadcast_to(case.truth, case.shape).ravel()
+    allowed = case.bound.ravel()
+    kind = int if case.dtype in EXACT else float
+    for index in np.flatnonzero(choice.elements):
+        yield int(index), kind(truth[index]), kind(allowed[index])
+
+
+def _about(scheme: Scheme, calls: list[Call], cases: list[Vector]) -> dict[str, Any]:
+    """What the calls, their conventions and the deviations that are named mean."""
+    used = {name for case in cases for name in case.conventions}
+    named = {name for case in cases for name in (*case.kills, *case.kills_some)}
+    return {
+        "title": scheme.title,
+        "summary": scheme.summary,
+        "calls": {
+            call.name: {
+                "kind": call.kind,
+                "arguments": dict(call.arguments),
+                "parameters": {
+                    name: parameter.description for name, parameter in call.parameters.items()
+                },
+                "returns": call.returns,
+                "combinations": {name: each.used_by for name, each in call.combinations.items()},
+            }
+            for call in calls
+        },
+        "conventions": {
+            name: {
+                "description": axis.description,
+                "values": {str(value): words for value, words in axis.values.items()},
+            }
+            for name, axis in scheme.conventions.items()
+            if name in used
+        },
+        "deviations": {
+            each.id: f"{each.description} {each.effect}"
+            for each in scheme.deviations
+            if each.id in named
+        },
+    }

@@ -1,0 +1,83 @@
+"""What is exported, as plain data: cases with inputs, expected elements, and the error allowed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from posenc_conformance.judge.arrays import Array, dtype_name
+from posenc_conformance.scheme_file.model import Point
+
+FORMAT = 1
+MARK = "posenc-vectors"
+NOTE = (
+    "An element is right if |got - expected| <= allowed, computed in float64; NaN is wrong. "
+    "Elements that are not listed are not judged. An array of bfloat16 is given as the 16 bits of "
+    "each value, which are the upper 16 bits of a float32."
+)
+Element = tuple[int, float, float]
+"""Index in row-major order, expected value, allowed error."""
+WHOLE = ("integer", "boolean")
+"""Dtypes of results whose elements are whole numbers."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An array that a call is given."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    values: tuple[int | float, ...]
+    """In row-major order; those of bfloat16 as bit patterns."""
+
+    @classmethod
+    def of(cls, array: Array) -> "Tensor":
+        """The tensor of an array."""
+        name = dtype_name(array)
+        plain = array.view(np.uint16) if name == "bfloat16" else array
+        return cls(name, array.shape, tuple(plain.ravel().tolist()))
+
+    @property
+    def array(self) -> Array:
+        """The array of a tensor."""
+        if self.dtype == "bfloat16":
+            bits = np.array(self.values, dtype=np.uint16)
+            return np.asarray(bits.view(ml_dtypes.bfloat16).reshape(self.shape))
+        return np.array(self.values, dtype=self.dtype).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Vector:
+    """One call with what must come out of it."""
+
+    id: str
+    call: str
+    combination: str
+    conventions: Point
+    comment: str
+    kills: tuple[str, ...]
+    """Deviations whose results for this call, in all forms that are modelled, are rejected."""
+    kills_some: tuple[str, ...]
+    """Deviations of which it rejects some forms."""
+    arguments: Mapping[str, Tensor | int | float]
+    shape: tuple[int, ...]
+    elements: tuple[Element, ...]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The cases of a scheme in one dtype of the result."""
+
+    scheme: str
+    dtype: str
+    about: Mapping[str, Any]
+    """What its calls, conventions and deviations are, in words."""
+    cases: tuple[Vector, ...]
+    note: str = NOTE
+
+    @property
+    def name(self) -> str:
+        """Of its files, without their ending."""
+        return f"{self.scheme}.{self.dtype}"

@@ -1,0 +1,270 @@
+"""Ways to make the frequencies of rotary pairs: found from numbers, the simplest first."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+import posenc
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
+from posenc_conformance.models.file import Model, load_all
+from posenc_conformance.models.frequencies import rotated, turning
+from posenc_conformance.models.meaning import Group
+
+COMMON = (1e4, 5e5, 1e6, 1e5, 1e3, 1e2)
+"""Bases that are tried first where an estimate is not far."""
+STRETCHED = (1e4, 5e5, 1e6, 1e5)
+"""Bases that scaling is looked for on top of."""
+FEW = 4
+"""Pairs below which nothing is solved for."""
+ELSEWHERE = ("head_dim", "rotary_dim", "attention_factor", "mscale", "mscale_all_dim")
+"""Parameters that frequencies do not follow from, or that are told by themselves."""
+FAR = 0.3
+"""How far, as a part of it."""
+LENGTHS = (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1024, 512)
+"""Original lengths that are tried."""
+ROUNDING, ANGLE = 4, 4
+"""Constants of RoPE's error model."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a cache's frequencies are made."""
+
+    scheme: str
+    words: str
+    frequencies: Floats
+    simple: bool = False
+    """Whether it is plain RoPE with a base that somebody would choose."""
+    amplitude: float = 1.0
+    models: tuple[str, ...] = ()
+    """Titles of the models of the spec that have them."""
+
+    @property
+    def width(self) -> int:
+        """Channels that are rotated."""
+        return 2 * len(self.frequencies)
+
+
+def allowance(frequencies: Floats, dtype: str) -> Floats:
+    """By how much kept frequencies may be off."""
+    u = UNIT_ROUNDOFF["float64" if dtype == "float64" else "float32"]
+    with np.errstate(divide="ignore"):
+        logarithm = np.where(frequencies > 0, np.abs(np.log(frequencies)), 0)
+    return frequencies * (ROUNDING * UNIT_ROUNDOFF[dtype] + ANGLE * u * (1 + logarithm))
+
+
+def geometric(base: float, pairs: int) -> Floats:
+    """Frequencies of plain RoPE."""
+    return np.asarray(base ** (-np.arange(pairs) / pairs))
+
+
+def plain(estimate: Floats) -> Iterator[Rule]:
+    """One geometric progression from 1 on, or the same slower."""
+    found = _base(estimate)
+    if found is None:
+        return
+    base, slower = found
+    pairs = len(estimate)
+    if pairs < FEW:  # two numbers fit any two, so that a base must be one that is met
+        for chosen in COMMON:
+            yield Rule("rope", f"base {chosen:.9g}", geometric(chosen, pairs), True)
+        return
+    for factor in _chosen(slower):
+        for chosen in (*(c for c in COMMON if abs(c - base) < FAR * base), *_chosen(base)):
+            frequencies = geometric(chosen, pairs) / factor
+            words, scheme = f"base {chosen:.9g}", "rope"
+            if factor != 1:
+                words, scheme = f"{words}, divided by {factor:.9g}", "position-interpolation"
+            yield Rule(scheme, words, frequencies, factor == 1 and chosen != base)
+
+
+def _base(estimate: Floats) -> tuple[float, float] | None:
+    """The base of a geometric progression, and what it is divided by."""
+    pairs = len(estimate)
+    if not estimate[0] > estimate[1] > 0:
+        return None
+    # The last that is not yet lost in rounding tells the base best.
+    last = max([i for i in range(1, pairs) if estimate[i] > 0.2 * estimate[0]], default=1)
+    base = float((estimate[0] / estimate[last]) ** (pairs / last))
+    return (base, float(1 / estimate[0])) if 1 < base < 1e15 else None
+
+
+def _chosen(number: float) -> tuple[float, ...]:
+    """Round numbers nearby, and the number itself."""
+    rounded = (float(f"{number:.{digits}g}") for digits in (1, 2, 3))
+    near = (each for each in rounded if abs(each - number) < FAR * number)
+    return tuple(dict.fromkeys((*near, number)))
+
+
+def stretched(base: float, pairs: int) -> str:
+    """What a base that nobody would choose may come from; empty if nothing is known."""
+    if pairs < 2:
+        return ""
+    power = (pairs - 1) / pairs
+    found = []
+    for smaller in STRETCHED:
+        factor = (base / smaller) ** power
+        near = round(factor, 2)
+        if 1.01 < near <= 128 and abs(factor - near) < 1e-4 * near and near == round(near, 1):
+            found.append(f"{smaller:g} with factor {near:g}")
+    return f"as NTK-aware scaling makes of {' or of '.join(found)}" if found else ""
+
+
+def released(pairs: int) -> Iterator[Rule]:
+    """The frequencies of the spec's models that are not plain RoPE's."""
+    return (rule for rule in _of_models(pairs) if rule.scheme != "rope")
+
+
+def with_models(rule: Rule) -> Rule:
+    """A rule with the models that turn by it."""
+    alike = (each for each in _of_models(len(rule.frequencies)) if _same(each, rule))
+    titles = dict.fromkeys(title for each in alike for title in each.models)
+    return replace(rule, models=tuple(titles))
+
+
+def _same(one: Rule, other: Rule) -> bool:
+    allowed = allowance(other.frequencies, "float64")
+    alike = np.abs(one.frequencies - other.frequencies) <= 16 * allowed
+    return bool(alike.all()) and math.isclose(one.amplitude, other.amplitude, rel_tol=1e-9)
+
+
+@lru_cache(maxsize=64)
+def _of_models(pairs: int) -> tuple[Rule, ...]:
+    return tuple(rule for model in load_all() for rule in _of_model(model, pairs))
+
+
+def _of_model(model: Model, pairs: int) -> Iterator[Rule]:
+    groups = [group for group in model.meaning.groups if group.turns]
+    if all(rotated(group) != 2 * pairs for group in groups):
+        return
+    found = [(group, *each) for group in groups for each in turning(group)]
+    kinds = {(tuple(frequencies), longer) for _, _, frequencies, longer in found}
+    for group, name, frequencies, longer in found:
+        if len(frequencies) == pairs:
+            title = f"{model.title} ({name or group.id})" if len(kinds) > 1 else model.title
+            words = ", ".join([*_parameters(group), *([name] if name else [])])
+            yield Rule(group.scheme, words, frequencies, False, longer, (title,))
+
+
+def _parameters(group: Group) -> Iterator[str]:
+    """What frequencies follow from; how long pairs become is told by itself."""
+    for name, value in group.parameters.items():
+        if isinstance(value, int | float) and name not in ELSEWHERE:
+            yield f"{name} {value:g}"
+
+
+# Scaling of no released model.
+
+
+def scaled(estimate: Floats) -> Iterator[Rule]:
+    """Llama 3's and YaRN's rules: fast pairs as they are, slow ones slower, a ramp between."""
+    pairs = len(estimate)
+    if pairs < 4 or not (np.diff(estimate) < 0).all():
+        return
+    fastest = float((estimate[0] / estimate[1]) ** pairs)
+    for base in (*(c for c in COMMON if abs(c - fastest) < FAR * fastest), *_chosen(fastest)):
+        usual = geometric(base, pairs)
+        kept = estimate / usual
+        if abs(kept[0] - 1) > 1e-3 or not 0.001 < kept[-1] < 0.99:
+            continue
+        for factor in _chosen(float(1 / kept[-1])):
+            ramp = (kept - 1 / factor) / (1 - 1 / factor)
+            yield from _llama3(base, factor, ramp)
+            yield from _yarn(base, factor, ramp)
+
+
+def _llama3(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
+    """What is kept grows in proportion to the number of turns within the original length."""
+    pairs, size = len(ramp), 2 * len(ramp)
+    middle = np.flatnonzero((ramp > 0.01) & (ramp < 0.99))
+    tried = [(4.0, length) for length in LENGTHS]
+    if len(middle) > 1:
+        slope, start = np.polyfit(geometric(base, pairs)[middle], ramp[middle], 1)
+        if start < 0 < slope:
+            high = float(f"{1 - 1 / start:.3g}")
+            tried.append((high, round(2 * math.pi * slope * (high - 1))))
+    for high, length in dict.fromkeys(tried):
+        if high > 1 and length > 0:
+            found = posenc.llama3_frequencies(
+                size,
+                base=base,
+                factor=factor,
+                low_freq_factor=1.0,
+                high_freq_factor=high,
+                original_max_position_embeddings=length,
+            )
+            words = (
+                f"base {base:.9g}, factor {factor:.6g}, high_freq_factor {high:g} for a "
+                f"low_freq_factor of 1, original_max_position_embeddings {length}"
+            )
+            yield Rule("llama3", words, np.asarray(found, np.float64))
+
+
+def _yarn(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
+    """What is kept falls along the pairs."""
+    if factor < 1:
+        return
+    pairs, usual = len(ramp), geometric(base, len(ramp))
+    for length in LENGTHS:
+        for how in ("index", "untruncated"):
+            try:
+                found = posenc.yarn_frequencies(
+                    2 * pairs,
+                    base=base,
+                    factor=factor,
+                    original_max_position_embeddings=length,
+                    ramp=how,
+                )
+            except ValueError:  # the ramp would run backwards
+                continue
+            words = (
+                f"base {base:.9g}, factor {factor:.6g}, beta_fast 32, beta_slow 1, ramp {how}, "
+                f"original_max_position_embeddings {length}"
+            )
+            yield Rule("yarn", words, np.asarray(found, np.float64))
+    middle = np.flatnonzero((ramp > 0.01) & (ramp < 0.99))
+    if len(middle) > 2:
+        slope, start = np.polyfit(middle, ramp[middle], 1)
+        if slope < 0:
+            first, last = (1 - start) / slope, -start / slope
+            kept = np.clip((last - np.arange(pairs)) / (last - first), 0, 1)
+            words = (
+                f"base {base:.9g}, factor {factor:.6g}, a ramp from pair {first:.4g} to pair "
+                f"{last:.4g}"
+            )
+            yield Rule("yarn", words, usual * (kept + (1 - kept) / factor))
+
+
+def partial(estimate: Floats) -> Iterator[Rule]:
+    """The first pairs turn, as many as a share of the head says; the others stay."""
+    turning_pairs, pairs = int(np.count_nonzero(estimate)), len(estimate)
+    if not 1 < turning_pairs < pairs or estimate[turning_pairs:].any():
+        return
+    base = float((estimate[0] / estimate[turning_pairs - 1]) ** (pairs / (turning_pairs - 1)))
+    for chosen in (*(c for c in COMMON if abs(c - base) < FAR * base), *_chosen(base)):
+        found = geometric(chosen, pairs)
+        found[turning_pairs:] = 0
+        share = turning_pairs / pairs
+        yield Rule("p-rope", f"base {chosen:.9g}, proportion {share:.4g}", found)
+
+
+def even(estimate: Floats) -> Iterator[Rule]:
+    """Frequencies at equal distances, as for pictures whose positions run from -1 to 1."""
+    pairs = len(estimate)
+    found = np.linspace(estimate[0], estimate[-1], pairs)
+    first, last = estimate[0] / math.pi, estimate[-1] / math.pi
+    if pairs > 2 and last > first and abs(first - 1) < 1e-3:
+        yield Rule("evenly spaced", f"from {first:.6g} π to {last:.6g} π", found)
+
+
+def plain_or_released(estimate: Floats) -> Iterator[Rule]:
+    """What most models have, and what those of the spec have beside it."""
+    yield from plain(estimate)
+    yield from released(len(estimate))
+
+
+GROUPS = (plain_or_released, scaled, partial, even)
+"""Rules in the order in which they are tried; the first kind that fits is the answer."""

@@ -1,0 +1,81 @@
+"""What ``posenc init --language`` does: a harness and an adapter to start from."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.files import write_whole
+from posenc_conformance.scheme_file.read import folder
+
+
+@dataclass(frozen=True)
+class Language:
+    """The files of a language, and what makes a program of them; {} is the adapter's name."""
+
+    title: str
+    place: str
+    harness: str
+    ending: str
+    build: str
+    run: str = "./{}"
+
+
+LANGUAGES = {
+    "c": Language(
+        "C", "c", "posenc_harness.h", "c", "gcc -std=c11 -O2 -o {0} {0}.c <your library> -lm"
+    ),
+    "cpp": Language(
+        "C++",
+        "cpp",
+        "posenc_harness.hpp",
+        "cpp",
+        "g++ -std=c++17 -O2 -o {0} {0}.cpp <your library>",
+    ),
+    "go": Language(
+        "Go", "go", "posenc_harness.go", "go", "go build -o {0} {0}.go posenc_harness.go"
+    ),
+    "java": Language(
+        "Java",
+        "java",
+        "PosencHarness.java",
+        "java",
+        "javac -d {0}_classes {0}.java PosencHarness.java",
+        "'java -cp {}_classes Adapter'",
+    ),
+    "javascript": Language("JavaScript", "js", "posenc_harness.mjs", "mjs", "", "'node {}.mjs'"),
+    "r": Language("R", "r", "posenc_harness.R", "R", "", "'Rscript --vanilla {}.R'"),
+    "rust": Language(
+        "Rust", "rust", "posenc_harness.rs", "rs", "rustc --edition 2021 -O -o {0} {0}.rs"
+    ),
+}
+
+
+def start(stem: str, language: str) -> Iterator[str]:
+    """Write harness and adapter into the current folder; what to do with them.
+
+    The adapter computes two encodings itself, so that it can be built and judged at once. A harness
+    that is there already is left as it is.
+
+    Raises UserError for a language without a harness, and if there is an adapter of this name.
+    """
+    if language not in LANGUAGES:
+        raise UserError(
+            f"there is no harness for {language!r}, only for {', '.join(LANGUAGES)}",
+            "write your own: the protocol is one line of JSON a message, see docs/protocol.md",
+        )
+    chosen = LANGUAGES[language]
+    name = f"{stem}_adapter"
+    adapter, harness = Path(f"{name}.{chosen.ending}"), Path(chosen.harness)
+    if adapter.exists():
+        raise UserError(f"{adapter} exists", "choose another name or move it out of the way")
+    texts = folder().parent / "harness" / chosen.place
+    if not harness.exists():
+        write_whole(harness, (texts / chosen.harness).read_text(encoding="utf-8"))
+    example = (texts / f"adapter.{chosen.ending}").read_text(encoding="utf-8")
+    write_whole(adapter, example.replace(f"my {chosen.title} library", stem))
+    yield f"wrote {adapter}, which computes sinusoidal and rope by itself, and {harness}"
+    yield "put calls of your library in the place of the arithmetic, and say what you claim"
+    if chosen.build:
+        yield f"build it with: {chosen.build.format(name)}"
+    yield f"judge it with: pytest --impl={chosen.run.format(name)}"

@@ -1,0 +1,178 @@
+"""``posenc model``: what a model computes, and what mistakes in reading its configuration cost."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import wrap
+
+import numpy as np
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.models.configuration import Configuration, read
+from posenc_conformance.models.cost import POSITIONS, Cost, cost, multiplier
+from posenc_conformance.models.derive import meaning
+from posenc_conformance.models.file import Model, load_all, model_named
+from posenc_conformance.models.frequencies import frequencies, rotated
+from posenc_conformance.models.meaning import Group, Meaning, scheme_of, written
+from posenc_conformance.models.mistakes import applicable, longer
+
+WIDTH = 98
+PAIRS = {"half": "channels t and t + r/2", "interleaved": "channels 2t and 2t + 1"}
+LISTED = 6
+"""Numbers of a list that are shown."""
+
+
+def overview() -> Iterator[str]:
+    """The models of the installed spec."""
+    for model in load_all():
+        schemes = dict.fromkeys(group.scheme for group in model.meaning.groups)
+        yield f"{model.id}: {model.title}: {', '.join(schemes)}"
+    yield ""
+    yield "posenc model NAME says what one computes; posenc model path/config.json any other"
+
+
+def shown(name: str) -> Iterator[str]:
+    """All about one model, of the spec or in a file.
+
+    Raises UserError if there is none, or its configuration contradicts itself.
+    """
+    path = Path(name)
+    if path.is_file():
+        config = read(path)
+        found, known = meaning(config), None
+        yield f"{name}: a model of the type {config.type}"
+    elif path.suffix in (".json", ".gguf"):
+        raise UserError(f"there is no file {name}", "give the path of a config.json")
+    else:
+        known = model_named(name)
+        config, found = known.configuration, known.meaning
+        yield f"{known.title}: {known.repository}"
+        yield from wrap(known.summary, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield from _whole(found, known)
+    for group in found.groups:
+        yield ""
+        yield from _group(group, len(found.groups) > 1)
+    yield from _costs(found, config)
+    if known is not None:
+        yield from _known(known)
+
+
+def _whole(found: Meaning, known: Model | None) -> Iterator[str]:
+    context = found.context
+    if context.original and context.extended and context.original != context.extended:
+        yield f"  positions: trained on {context.original:,}, released for {context.extended:,}"
+    elif context.extended:
+        yield f"  positions: {context.extended:,}"
+    if found.layout:
+        yield f"  q and k are stored so that a pair is {PAIRS[found.layout]}"
+    if known is not None and known.layout_note:
+        yield f"  {known.layout_note}"
+
+
+def _group(group: Group, several: bool) -> Iterator[str]:
+    sees = {"chunked": "its chunk of {:,} positions", "two-sided": "{:,} positions on each side"}
+    sight = sees.get(group.attention, "{:,} positions").format(group.window or 0)
+    reach = f"; a query sees {sight}" if group.window else ""
+    layers = f"layers {written(group.layers)}" if group.layers else "before the first layer"
+    count = f" ({len(group.layers)})" if len(group.layers) > 1 else ""
+    name = f"{group.id}: " if several else ""
+    yield from wrap(f"{name}{layers}{count}{reach}", WIDTH, subsequent_indent="  ")
+    if group.call is None:
+        yield "  no positions: " + (
+            "no attention" if group.attention == "linear" else "not rotated"
+        )
+    else:
+        scheme = scheme_of(group)
+        options = "".join(f", {name} {value}" for name, value in group.options.items())
+        yield f"  {scheme.title}: {group.call}, combination {group.combination}{options}"
+        yield from wrap(_parameters(group), WIDTH, initial_indent="  ", subsequent_indent="    ")
+    if group.scheme == "ntk-aware":
+        yield _larger_base(group)
+    if group.turns:
+        yield from _turning(group)
+    if group.temperature is not None:
+        warm = group.temperature
+        where = f"(p + {warm.first})" if warm.first else "p"
+        yield (
+            f"  queries × 1 + {warm.scale} ln(1 + floor({where} / {warm.interval:,}))"
+            f": {_temperatures(group)}"
+        )
+    if group.score_factor is not None:
+        yield f"  logits × {group.score_factor:.4f} beside the usual scale"
+
+
+def _temperatures(group: Group) -> str:
+    bare = Group(group.id, group.layers, group.scheme, temperature=group.temperature)
+    return ", ".join(f"{multiplier(bare, p):.3f} at {p:,}" for p in POSITIONS[1:])
+
+
+def _parameters(group: Group) -> str:
+    return ", ".join(f"{name} {_value(value)}" for name, value in group.parameters.items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        rest = f", … ({len(value)})" if len(value) > LISTED else ""
+        return "[" + ", ".join(f"{each:g}" for each in value[:LISTED]) + rest + "]"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _larger_base(group: Group) -> str:
+    size, base, factor = (group.parameters[name] for name in ("head_dim", "base", "factor"))
+    whole = base * factor ** (size / (size - 2))
+    grown = f"{_value(base)} · {_value(factor)}^({size}/{size - 2})"
+    return f"  alpha makes the base {grown} = {whole:,.0f} at every length"
+
+
+def _turning(group: Group) -> Iterator[str]:
+    omega = frequencies(group)
+    count = int(np.count_nonzero(omega))
+    size = int(group.parameters["head_dim"])
+    rest = f"; {size - rotated(group)} channels pass" if rotated(group) < size else ""
+    still = f" of {len(omega)}" if count < len(omega) else ""
+    some = [*omega[: LISTED // 2], *omega[:count][-LISTED // 2 :]]
+    listed = [f"{each:.6g}" for each in some]
+    listed.insert(LISTED // 2, "…")
+    yield f"  {count}{still} pairs turn by {', '.join(listed)} radians per position{rest}"
+    turns = 2 * np.pi / omega[count - 1]
+    factor = longer(group)
+    made = f"; pairs are made longer by {factor:.6g}" if factor != 1 else ""
+    yield f"  the slowest needs {turns:,.0f} positions for a whole turn{made}"
+
+
+def _costs(found: Meaning, config: Configuration) -> Iterator[str]:
+    rows = [
+        (mistake.id, group, [cost(*pair, position) for position in POSITIONS])
+        for mistake, concerned in applicable(found, config)
+        for group, pair in concerned.items()
+    ]
+    if not rows:
+        return
+    several = len(found.groups) > 1
+    names = [f"{id} [{group}]" if several else id for id, group, _ in rows]
+    wide = max(len("what a mistake costs"), *map(len, names)) + 2
+    yield ""
+    yield "what a mistake costs".ljust(wide) + "".join(f"{p:>16,}" for p in POSITIONS)
+    for name, (_, _, costs) in zip(names, rows, strict=True):
+        yield name.ljust(wide) + "".join(f"{_cost(each):>16}" for each in costs)
+    if any(each.loss is not None for _, _, costs in rows for each in costs):
+        yield "  First the largest error of a query at that position, where one channel was 1."
+        yield "  Then how its score changes with a key that matches it, the furthest that it sees."
+    if any(each.loss is None for _, _, costs in rows for each in costs):
+        yield "  The largest error of any head's bias, for a key so far behind the query."
+
+
+def _cost(found: Cost) -> str:
+    if found.loss is None:
+        return f"{found.error:.4g}"
+    percent = round(100 * found.loss, 1) + 0.0
+    return f"{found.error:.3f} {-percent if percent else 0.0:+6.1f}%"
+
+
+def _known(model: Model) -> Iterator[str]:
+    if model.mistakes:
+        yield ""
+        yield "known to have been made"
+    for mistake in model.mistakes:
+        text = f"{mistake.id}: {mistake.description}"
+        yield from wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
+        yield from (f"    {link}" for link in mistake.links)

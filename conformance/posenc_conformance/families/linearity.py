@@ -1,0 +1,21 @@
+"""What layers, rotations and gradients share: they are linear in one of their arguments."""
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import lattice
+from posenc_conformance.judge.trial import Arguments, InvariantCheck, Trial
+
+
+def linear_in(name: str, arguments: Arguments) -> InvariantCheck:
+    """f(a / 2 - b / 4) = f(a) / 2 - f(b) / 4, a and b being values of an argument."""
+
+    def check(trial: Trial) -> None:
+        chosen = arguments(trial)
+        one = lattice(chosen[name].shape)  # of few bits, so that the sum below is exact
+        other = np.roll(one, 3)
+        both, first, second = (
+            trial.answer(**(chosen | {name: each})) for each in (one / 2 - other / 4, one, other)
+        )
+        trial.zero(both - (first / 2 - second / 4), f"the result is not linear in the {name}")
+
+    return check

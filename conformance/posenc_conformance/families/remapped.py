@@ -1,0 +1,208 @@
+"""What schemes share that give rotary embedding other distances than those of the positions.
+
+A scheme says which distance a query has from a key. How logits follow from it, how far they may be
+off, and what goes wrong with queries, pairs and factors is the same for all.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.diagnose.mistakes import DeviationModel, Model, other_base
+from posenc_conformance.families.lengths import Integers, lags, lengths, queries
+from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
+from posenc_conformance.families.scores import alike, dots, last_queries, root, sizes
+from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import InvariantCheck, Trial
+
+Distance = Callable[[Case, Integers, Integers], Floats]
+"""Distances of a case, from the positions of its queries, a column, and those of its keys."""
+
+
+Groups = Callable[[Case], Integers]
+"""The group of each query with each key, whose logits are equal if the tokens are; -1 for none."""
+
+
+@dataclass(frozen=True)
+class Remapped:
+    """A call whose pairs turn by distances of its own."""
+
+    distance: Distance
+    drawn: Callable[[Trial], dict[str, Any]]
+    """Draws the numbers that the map has."""
+    plain: Callable[[Case], dict[str, Any]]
+    """The same arguments, so that nothing is far and distances are those of the positions."""
+    usual: Mapping[str, Any]
+    """The numbers of sweeps and sizes."""
+
+    def distances(self, case: Case, query: Integers | None = None) -> Floats:
+        """As they should be, or with queries at other positions: [q_len, k_len]."""
+        return self.distance(case, queries(case) if query is None else query, keys(case))
+
+    def arrays(
+        self, heads: int, q_len: int, k_len: int, head_dim: int, **others: Any
+    ) -> dict[str, Any]:
+        """Arrays of these sizes."""
+        return {
+            "q": fine((heads, q_len, head_dim)),
+            "k": fine((heads, k_len, head_dim), 5),
+            **self.usual,
+            "base": 10000.0,
+            **others,
+        }
+
+    def arguments(self, trial: Trial) -> dict[str, Any]:
+        """A few heads, and keys near and far."""
+        return self.arrays(
+            heads=trial.choose("heads", (2, 1, 3)),
+            head_dim=trial.choose("head_dim", (8, 2, 4, 12)),
+            **lengths(trial, (24, 2, 9, 37, 1)),
+            **self.drawn(trial),
+            base=trial.choose("base", (10000.0, 1000.0, 5e5)),
+        )
+
+    @property
+    def sizes(self) -> Callable[[Case], Iterator[dict[str, Any]]]:
+        """Odd and even numbers of heads; few tokens and more than a window."""
+        return sizes(
+            self.arrays,
+            (1, 2, 2, 4),
+            (9, 3, 5, 6),
+            (1, 4, 40, 64),
+            (2, 1, 70, 10),
+            (33, 2, 3, 2),
+            (1, 65, 65, 2),
+        )
+
+    @property
+    def invariants(self) -> dict[str, InvariantCheck]:
+        """What every such call obeys."""
+        return {
+            "own-position": self._own_position,
+            "near-as-ever": self._near_as_ever,
+            "last-queries": last_queries(self.arguments),
+        }
+
+    def _own_position(self, trial: Trial) -> None:
+        """A query and the key at its own position have the plain dot product, scaled."""
+        y = trial.answer(**self.arguments(trial))
+        rows, own = np.arange(len(queries(y.case))), queries(y.case)[:, 0]
+        plain = dots(y, "q", "k") / root(y.case)
+        trial.zero(
+            (y - plain)[:, rows, own],
+            "at equal positions the logit is not the plain dot product, scaled",
+        )
+
+    def _near_as_ever(self, trial: Trial) -> None:
+        """Where the distance is that of the positions, so is the logit."""
+        y = trial.answer(**self.arguments(trial))
+        plain = trial.answer(**self.plain(y.case))
+        as_ever = np.broadcast_to(self.distances(y.case) == lags(y.case), y.case.shape)
+        trial.zero(
+            (y - plain).where(as_ever), "near keys have other logits than where nothing is far"
+        )
+
+    def alike(
+        self, rows: str, group: Groups, what: str, step: Callable[[Case], int] = lambda case: 1
+    ) -> InvariantCheck:
+        """Alike queries or keys, a step apart in one group, have the same logits."""
+
+        def check(trial: Trial) -> None:
+            chosen = self.arguments(trial)
+            y = trial.answer(**(chosen | alike(chosen, rows)))
+            groups, apart = group(y.case), step(y.case)
+            every, later, before = slice(None), slice(apart, None), slice(None, -apart)
+            here, there = ((every, at) if rows == "k" else (at, every) for at in (later, before))
+            same = (groups[here] == groups[there]) & (groups[here] >= 0)
+            differ = y[(every, *here)] - y[(every, *there)]
+            trial.zero(differ.where(np.broadcast_to(same, differ.values.shape)), what)
+
+        return check
+
+    @property
+    def deviations(self) -> dict[str, DeviationModel]:
+        """Mistakes that every such call knows."""
+        return {
+            "plain-rope": self.instead(
+                "matches distances of the positions everywhere, as if nothing were far",
+                lambda case, query, key: np.asarray(query - key, dtype=np.float64),
+            ),
+            "queries-first": self._queries_first,
+            "sign-flipped": self.instead(
+                "matches a rotation in the opposite sense",
+                lambda case, query, key: -self.distance(case, query, key),
+            ),
+            "layout-swapped": LAYOUT_SWAPPED,
+            "wrong-base": other_base,
+            "other-scale": other_scale,
+        }
+
+    def instead(self, words: str, distance: Distance) -> DeviationModel:
+        """Logits at other distances."""
+
+        def models(case: Case, got: Floats) -> Iterator[Model]:
+            found = distance(case, queries(case), keys(case))
+            yield Model(words, logits(case, found))
+
+        return models
+
+    def _queries_first(self, case: Case, got: Floats) -> Iterator[Model]:
+        late = case.parameter("k_len") - case.parameter("q_len")
+        if late:
+            found = self.distances(case, queries(case) - late)
+            yield Model("matches queries at the first positions", logits(case, found))
+
+
+def keys(case: Case) -> Integers:
+    """Positions of the keys, as a row."""
+    return np.arange(int(case.parameter("k_len")))
+
+
+def logits(case: Case, distance: Floats) -> Floats:
+    """Those at these distances; 0 at keys after the query."""
+    first, second = channels(int(case.parameter("head_dim")), str(case.conventions["layout"]))
+    q, k = (
+        each[..., first] + 1j * each[..., second]
+        for each in (case.arguments["q"], case.arguments["k"])
+    )
+    omega = progression(case.arguments["base"], 2 * len(first))
+    turn = np.exp(1j * distance[..., None] * omega)
+    found = np.einsum("hip,hjp,ijp->hij", q, k.conj(), turn).real / root(case)
+    return np.where(lags(case) >= 0, found, 0.0)
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is the sum of the products of the lengths of pairs, scaled.
+
+    Queries and keys may be turned apart, each by a position up to its own; and sums of head_dim
+    products in float32 stand beside the angles.
+    """
+    first, second = channels(int(case.parameter("head_dim")), str(case.conventions["layout"]))
+    q, k = (
+        np.hypot(each[..., first], each[..., second])
+        for each in (case.arguments["q"], case.arguments["k"])
+    )
+    omega = progression(case.arguments["base"], 2 * len(first))
+    places = queries(case) + keys(case)
+    each = case.scheme.accuracy.angle
+    length = np.einsum("hip,hjp->hij", q, k)
+    turned = np.einsum("hip,hjp,p->hij", q, k, omega * (1 + np.abs(np.log(omega)))) * places
+    angle = np.divide(turned, length, out=np.zeros_like(length), where=length > 0)
+    beside = (2 * POLAR + 2 * len(first)) / each
+    return ErrorTerms(np.where(lags(case) >= 0, length / root(case), 0.0), angle + beside)
+
+
+def other_scale(case: Case, got: Floats) -> Iterator[Model]:
+    """All logits times a number, estimated."""
+    truth = np.where(case.shown, case.truth, 0.0)
+    seen = np.where(case.shown, got, 0.0)
+    size = float((truth * truth).sum())
+    times = float((seen * truth).sum()) / size if size > 0 and np.isfinite(seen).all() else 0.0
+    if times > 0:
+        yield Model(
+            f"matches all logits times {times:.6g}; they are divided by sqrt(head_dim) once",
+            times * truth,
+        )

@@ -1,0 +1,133 @@
+"""Models as transformers builds them from their configuration."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from posenc_conformance import claims, to_torch
+from posenc_conformance.adapters import EXACT, FLOATS, Array, Positions, by_heads, once
+from posenc_conformance.implementations.transformers.base import Transformers
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FOLDERS = {"qwen2_5_vl_text": "qwen2_5_vl", "qwen3_5_moe_text": "qwen3_5_moe"}
+TYPES = {"qwen2_5_vl": "qwen2_5_vl_text"}
+"""Types of models whose text has one of its own now."""
+Config = Mapping[str, Any]
+
+
+class TransformersModelsAdapter(Transformers):
+    """transformers (seen: 5.23.0) as an engine: configuration class, rotary module, function.
+
+    Every model of a type that ``CONFIG_MAPPING`` knows. What a layer does not rotate, its attention
+    says, which is made without weights. DeepSeek-V3's function moves the channels of pairs apart;
+    here they are moved back. Whisper's encoder and the biases of BLOOM and MPT are functions.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._model = once(self._make)
+
+    @claims(dtype=FLOATS, max_position=EXACT)
+    def rotary(self, x: Array, positions: Positions, *, config: Config, layer: int) -> Any:
+        """Queries turned as the model's attention turns them."""
+        made, code, module, still = self._model(dict(config))
+        tensor = to_torch(x)
+        if layer in still:
+            return tensor
+        if module is None:
+            return self._of_gptj(code, made, tensor, positions)
+        width = self._width(module, made, layer, tensor.shape[-1])
+        turned = by_heads(
+            lambda part: self._turned(code, made, module, part, positions, layer),
+            tensor[..., :width],
+        )
+        return self.torch.cat([turned, tensor[..., width:]], dim=-1)
+
+    @claims(models=["bloom", "replit-code-v1.5-3b"])
+    def bias(self, q_len: int, k_len: int, *, config: Config, layer: int) -> Tensor:
+        """One row for all queries."""
+        made, code, *_ = self._model(dict(config))
+        heads = made.num_attention_heads
+        if config["model_type"] == "mpt":
+            most = made.attn_config.alibi_bias_max
+            bias = code.build_mpt_alibi_tensor(heads, k_len, alibi_bias_max=most)
+        else:
+            mask = self.torch.ones(1, k_len, dtype=self.torch.int64)
+            bias = code.build_alibi_tensor(mask, heads, self.torch.float32)
+        return bias.expand(heads, q_len, k_len)
+
+    @claims(models=["whisper-tiny"])
+    def encoding(self, positions: Positions, *, config: Config) -> Tensor:
+        """Rows of the table of Whisper's encoder."""
+        made, code, *_ = self._model(dict(config))
+        return code.sinusoids(made.max_source_positions, made.d_model)[positions]
+
+    def _make(self, config: Config) -> tuple[Any, Any, Any, list[int]]:
+        """Configuration, modelling code, module of cosines and sines if any, layers unrotated."""
+        given = str(config["model_type"])
+        type = TYPES.get(given, given)
+        known = self.transformers.CONFIG_MAPPING
+        if type not in known:
+            raise NotImplementedError(f"transformers has no model of the type {type}")
+        fields = {name: value for name, value in config.items() if name != "model_type"}
+        made = known[type](**fields)
+        code = self.code[FOLDERS.get(type, type.removesuffix("_text"))]
+        modules = [
+            each
+            for name, each in vars(code).items()
+            if name.endswith("RotaryEmbedding") and "Vision" not in name and "Audio" not in name
+        ]
+        still = self._unrotated(code, made) if type == "llama4_text" else []
+        return made, code, modules[0](made) if modules else None, still
+
+    def _unrotated(self, code: Any, made: Any) -> list[int]:
+        """What the attention of each layer says, made without memory for its weights."""
+        with self.torch.device("meta"):
+            layers = [code.Llama4TextAttention(made, n) for n in range(made.num_hidden_layers)]
+        return [number for number, layer in enumerate(layers) if not layer.use_rope]
+
+    def _width(self, module: Any, made: Any, layer: int, size: int) -> int:
+        """Channels that the module has cosines and sines for."""
+        own = f"{_kind(made, layer)}_inv_freq"
+        frequencies = getattr(module, own) if hasattr(module, own) else module.inv_freq
+        return min(size, 2 * len(frequencies))
+
+    def _turned(
+        self, code: Any, made: Any, module: Any, q: Any, positions: Positions, layer: int
+    ) -> Any:
+        where = to_torch(positions)[..., None, :]
+        kinds = "layer_type" in inspect.signature(module.forward).parameters
+        tables = module(q, where, *([_kind(made, layer)] if kinds else []))
+        if not isinstance(tables, tuple):  # complex numbers, for heads before or behind positions
+            swap = code.__name__.endswith("llama4")
+            given = q.transpose(1, 2) if swap else q
+            turned = code.apply_rotary_emb(given, given, tables)[0]
+            return turned.transpose(1, 2) if swap else turned
+        if getattr(made, "rope_interleave", False):
+            halves = code.apply_rotary_pos_emb_interleave(q, q, *tables)[0]
+            return halves.unflatten(-1, (2, -1)).transpose(-1, -2).flatten(-2)
+        if "k" in inspect.signature(code.apply_rotary_pos_emb).parameters:
+            return code.apply_rotary_pos_emb(q, q, *tables)[0]
+        return code.apply_rotary_pos_emb(q, *tables, unsqueeze_dim=1)
+
+    def _of_gptj(self, code: Any, made: Any, x: Any, positions: Positions) -> Any:
+        """As in ``GPTJAttention.forward``, for heads behind positions."""
+        width = made.rotary_dim
+        table = code.create_sinusoidal_positions(made.max_position_embeddings, width)
+        sin, cos = table[None, positions].split(width // 2, dim=-1)
+
+        def turned(q: Any) -> Any:
+            rotated = code.apply_rotary_pos_emb(q[..., :width], sin, cos)
+            return self.torch.cat([rotated, q[..., width:]], dim=-1).to(q.dtype)
+
+        return by_heads(turned, x, form="bnhd")
+
+
+def _kind(made: Any, layer: int) -> str:
+    """What transformers calls this kind of layer."""
+    types = getattr(made, "layer_types", None)
+    return types[layer] if types else "full_attention"

@@ -1,0 +1,1 @@
+"""What models compute: reading their configurations, and what mistakes in reading them cost."""

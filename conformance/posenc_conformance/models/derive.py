@@ -1,0 +1,457 @@
+"""What a configuration means, derived from it."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
+from posenc_conformance.models.configuration import (
+    Configuration,
+    block,
+    head_dim,
+    kinds,
+    plain,
+    rotated,
+    window,
+)
+from posenc_conformance.models.meaning import Context, Group, Meaning, Number, Temperature
+
+MLA = ("deepseek_v2", "deepseek_v3", "kimi_k2")
+"""Types whose logits are multiplied by what YaRN makes of mscale_all_dim."""
+
+
+def meaning(config: Configuration) -> Meaning:
+    """Groups of layers, context lengths and layout.
+
+    Raises UserError naming a field that is missing, contradicts another one or is not understood.
+    """
+    if config.type in ROTARY and not _biased(config):
+        return _rotary(config)
+    if config.type in LEARNED:
+        return _table(config)
+    if config.type in GRIDS:
+        return _grid(config)
+    return OWN[config.type](config)
+
+
+def _biased(config: Configuration) -> bool:
+    """Whether a model of a type that rotates was released with a bias instead."""
+    return config.type == "falcon" and bool(config.get("alibi"))
+
+
+# Rotation.
+
+
+def _rotary(config: Configuration) -> Meaning:
+    names = kinds(config)
+    turned = _turned(config, names)
+    found = [
+        _group(config, kind, turns, layers)
+        for (kind, turns), layers in _alike(list(zip(names, turned, strict=True))).items()
+    ]
+    named = tuple(sorted(found, key=lambda group: group.layers))
+    if len(named) == 1:
+        named = (_renamed(named[0], "layers"),)
+    return Meaning(named, _context(config, named), config.layout)
+
+
+def _renamed(group: Group, id: str) -> Group:
+    return Group(**{**vars(group), "id": id})
+
+
+def _alike(keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], tuple[int, ...]]:
+    return {
+        key: tuple(number for number, each in enumerate(keys) if each == key)
+        for key in dict.fromkeys(keys)
+    }
+
+
+def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
+    """Of each layer: whether its queries and keys are rotated."""
+    unrotated = ROTARY[config.type].unrotated
+    if config.type in ("llama4_text", "smollm3"):
+        return rotated(config, len(names))
+    if unrotated is not None and len(set(names)) > 1:
+        return [name != unrotated for name in names]
+    return [name != "linear" for name in names]
+
+
+def _group(config: Configuration, kind: str, turns: bool, layers: tuple[int, ...]) -> Group:
+    reach = window(config, kind)
+    if not turns:
+        return Group(
+            id=kind if kind == "linear" else "without-positions",
+            layers=layers,
+            scheme="nope",
+            attention=kind,
+            window=reach,
+            temperature=_temperature(config, turns, {}),
+        )
+    settings = block(config, kind)
+    scheme, call, combination, options, parameters = _rotation(config, kind, settings)
+    return Group(
+        id=kind,
+        layers=layers,
+        scheme=scheme,
+        attention="two-sided" if kind == "sliding" and config.type == "modernbert" else kind,
+        window=reach,
+        call=call,
+        combination=combination,
+        options=options,
+        parameters=parameters,
+        temperature=_temperature(config, turns, settings),
+        score_factor=_score_factor(config, settings),
+    )
+
+
+def _size(config: Configuration, kind: str) -> int:
+    if kind == "full" and config.get("global_head_dim") is not None:
+        return config.whole("global_head_dim")
+    return head_dim(config)
+
+
+def rotary_dim(config: Configuration, kind: str, settings: Mapping[str, Any]) -> int:
+    """Channels of a head that are rotated."""
+    style, size = ROTARY[config.type], _size(config, kind)
+    share = settings.get("partial_rotary_factor")
+    given = config.get("rotary_dim")
+    if given is not None:
+        if share is not None and int(size * share) != given:
+            raise config.wrong(
+                "rotary_dim", f"it is {given}, but partial_rotary_factor is {share} of {size}"
+            )
+        width = config.whole("rotary_dim")
+    else:
+        width = int(size * (style.partial if share is None else share))
+    if width % 2 or not 0 < width <= size:
+        name = "head_dim" if share is None and given is None else "partial_rotary_factor"
+        raise config.wrong(
+            name, f"{width} of {size} channels would be rotated", "it must be an even number"
+        )
+    return width
+
+
+Rotation = tuple[str, str, str, dict[str, str | int], dict[str, Any]]
+
+
+def _rotation(config: Configuration, kind: str, settings: Mapping[str, Any]) -> Rotation:
+    """Scheme, call, combination, options and parameters of a kind of layers."""
+    type, style = settings["rope_type"], ROTARY[config.type]
+    size, base = _size(config, kind), settings["rope_theta"]
+    parameters: dict[str, Any] = {"head_dim": size, "base": base}
+    if type == "proportional":
+        return _proportional(config, settings, parameters)
+    width = rotary_dim(config, kind, settings)
+    partial: dict[str, str | int] = {"rotation": "partial"} if width < size else {}
+    if partial:
+        parameters["rotary_dim"] = width
+    if settings.get("mrope_section"):
+        return _sections(config, settings, width, partial, parameters)
+    if style.sections:
+        raise config.wrong("rope_scaling.mrope_section", "it is missing")
+    if type == "default":
+        return "rope", "rope", config.layout, partial, parameters
+    if type == "yarn":
+        return _yarn(config, settings, partial, parameters)
+    if type == "longrope":
+        return _longrope(config, settings, width, partial, parameters)
+    if partial:
+        raise config.wrong(
+            "partial_rotary_factor", f"no model is known that has it with rope_type {type!r}"
+        )
+    if settings.get("alpha") is not None:
+        parameters["factor"] = settings["alpha"]
+        return "ntk-aware", "ntk_aware", config.layout, {}, parameters
+    names = {
+        "linear": ("position-interpolation", ("factor",)),
+        "dynamic": ("dynamic-ntk", ("factor",)),
+        "llama3": ("llama3", ("factor", "low_freq_factor", "high_freq_factor")),
+    }
+    scheme, wanted = names[type]
+    parameters |= {name: _number(config, settings, name) for name in wanted}
+    if type != "linear":
+        parameters["original_max_position_embeddings"] = _original(config, settings)
+    if type == "llama3" and parameters["low_freq_factor"] > parameters["high_freq_factor"]:
+        raise config.wrong(
+            "rope_scaling.low_freq_factor",
+            f"it is {parameters['low_freq_factor']}, above high_freq_factor, "
+            f"which is {parameters['high_freq_factor']}",
+        )
+    return scheme, scheme.replace("-", "_"), config.layout, {}, parameters
+
+
+def _number(config: Configuration, settings: Mapping[str, Any], name: str) -> Number:
+    value = settings.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        what = "it is missing" if value is None else f"it is {value!r}"
+        raise config.wrong(
+            f"rope_scaling.{name}", what, f"rope_type {settings['rope_type']!r} needs a number"
+        )
+    return value
+
+
+def _original(config: Configuration, settings: Mapping[str, Any]) -> int:
+    """The original context; what the model is released for if nothing is said, as everywhere."""
+    inner = settings.get("original_max_position_embeddings")
+    found = inner if inner is not None else config.need("max_position_embeddings")
+    whole = config.get("max_position_embeddings")
+    if whole is not None and found > whole:
+        raise config.wrong(
+            "original_max_position_embeddings",
+            f"it is {found}, more than max_position_embeddings, which is {whole}",
+        )
+    return int(found)
+
+
+def _proportional(
+    config: Configuration, settings: Mapping[str, Any], parameters: dict[str, Any]
+) -> Rotation:
+    if settings.get("factor", 1) != 1:
+        raise config.wrong(
+            "rope_parameters.factor", "no model is known that has it with rope_type 'proportional'"
+        )
+    parameters["proportion"] = settings.get("partial_rotary_factor", 1)
+    return "p-rope", "p_rope", config.layout, {}, parameters
+
+
+def _sections(
+    config: Configuration,
+    settings: Mapping[str, Any],
+    width: int,
+    partial: dict[str, str | int],
+    parameters: dict[str, Any],
+) -> Rotation:
+    sections = list(settings["mrope_section"])
+    if settings["rope_type"] != "default":
+        raise config.wrong("mrope_section", f"not with rope_type {settings['rope_type']!r}")
+    if len(sections) != 3 or sum(sections) != width // 2:
+        raise config.wrong(
+            "mrope_section", f"{sections} are {sum(sections)} pairs, but {width // 2} are rotated"
+        )
+    interleaved = settings.get("mrope_interleaved")
+    given = {name: value for name, value in parameters.items() if name != "rotary_dim"}
+    combination = "qwen3-vl" if interleaved else "qwen2-vl"
+    return "m-rope", "m_rope", combination, partial, {**given, "sections": sections}
+
+
+def _yarn(
+    config: Configuration,
+    settings: Mapping[str, Any],
+    partial: dict[str, str | int],
+    parameters: dict[str, Any],
+) -> Rotation:
+    rounded = settings.get("truncate", True)
+    if rounded:
+        combination = "code-half" if config.layout == "half" else "code-interleaved"
+    elif config.layout == "half":
+        combination = "gpt-oss"
+    else:
+        raise config.wrong("rope_scaling.truncate", "no model is known with this layout and false")
+    parameters |= {
+        "factor": _number(config, settings, "factor"),
+        "original_max_position_embeddings": _original(config, settings),
+        "beta_fast": settings.get("beta_fast", 32),
+        "beta_slow": settings.get("beta_slow", 1),
+    }
+    if parameters["beta_fast"] < parameters["beta_slow"]:
+        raise config.wrong(
+            "rope_scaling.beta_fast",
+            f"it is {parameters['beta_fast']}, below beta_slow, which is {parameters['beta_slow']}",
+        )
+    options = dict(partial)
+    if settings.get("attention_factor") is not None:
+        options["attention"] = "explicit"
+        parameters["attention_factor"] = settings["attention_factor"]
+    elif settings.get("mscale") and settings.get("mscale_all_dim"):
+        options["attention"] = "mscale"
+        parameters |= {name: settings[name] for name in ("mscale", "mscale_all_dim")}
+    return "yarn", "yarn", combination, options, parameters
+
+
+def _longrope(
+    config: Configuration,
+    settings: Mapping[str, Any],
+    width: int,
+    partial: dict[str, str | int],
+    parameters: dict[str, Any],
+) -> Rotation:
+    if config.layout != "half":
+        raise config.wrong("rope_scaling.rope_type", "LongRoPE is known of models with halves only")
+    original = _original(config, settings)
+    factor = settings.get("factor")
+    whole = config.whole("max_position_embeddings")
+    if factor is None:
+        factor = plain(whole / original)
+    parameters |= {"factor": factor, "original_max_position_embeddings": original}
+    for inner, name in (("short_factor", "short_factors"), ("long_factor", "long_factors")):
+        values = settings.get(inner)
+        if not isinstance(values, Sequence) or len(values) != width // 2:
+            count = len(values) if isinstance(values, Sequence) else "no"
+            raise config.wrong(
+                f"rope_scaling.{inner}", f"it has {count} numbers; {width // 2} pairs are rotated"
+            )
+        parameters[name] = [float(value) for value in values]
+    options = dict(partial)
+    if settings.get("attention_factor") is not None:
+        options["attention"] = "explicit"
+        parameters["attention_factor"] = settings["attention_factor"]
+    return "longrope", "longrope", "phi-3", options, parameters
+
+
+def _temperature(
+    config: Configuration, turns: bool, settings: Mapping[str, Any]
+) -> Temperature | None:
+    if config.type == "llama4_text" and not turns and config.get("attn_temperature_tuning", True):
+        scale, interval = config.get("attn_scale", 0.1), config.get("floor_scale", 8192)
+        return Temperature(scale, interval, 1)
+    if settings.get("llama_4_scaling_beta") is not None:
+        return Temperature(settings["llama_4_scaling_beta"], _original(config, settings), 0)
+    return None
+
+
+def _score_factor(config: Configuration, settings: Mapping[str, Any]) -> float | None:
+    weight = settings.get("mscale_all_dim")
+    if config.type not in MLA or settings["rope_type"] != "yarn" or not weight:
+        return None
+    return float((0.1 * weight * math.log(settings["factor"]) + 1.0) ** 2)
+
+
+def _context(config: Configuration, groups: Sequence[Group]) -> Context:
+    extended = config.get("max_position_embeddings")
+    name = "original_max_position_embeddings"
+    given = {group.parameters[name] for group in groups if name in group.parameters}
+    stretched = any(group.scheme in ("position-interpolation", "ntk-aware") for group in groups)
+    if given:
+        return Context(max(given), extended)
+    return Context(None if stretched else extended, extended)
+
+
+# Tables.
+
+
+def _table(config: Configuration) -> Meaning:
+    style = config.get("position_embedding_type", "absolute")
+    if style != "absolute":
+        raise config.wrong("position_embedding_type", f"{style!r} is not known here")
+    combination, rows = LEARNED[config.type], config.whole("max_position_embeddings")
+    parameters: dict[str, Any] = {"rows": rows, "dim": config.whole("hidden_size")}
+    length = rows
+    if combination == "after-padding":
+        parameters["padding_idx"] = config.need("pad_token_id")
+        length = rows - parameters["padding_idx"] - 1
+    elif combination == "two":
+        parameters["rows"] = rows + 2
+    group = Group("input", (), "learned", call="learned", combination=combination)
+    return Meaning((_with(group, parameters),), Context(length, length), None)
+
+
+def _with(group: Group, parameters: Mapping[str, Any]) -> Group:
+    return Group(**{**vars(group), "parameters": dict(parameters)})
+
+
+def _grid(config: Configuration) -> Meaning:
+    combination, class_tokens = GRIDS[config.type]
+    image, patch = config.whole("image_size"), config.whole("patch_size")
+    side = image // patch
+    if config.type == "vit" and image % patch:
+        raise config.wrong("image_size", f"{image} is not divisible by patch_size {patch}")
+    parameters = {
+        "rows": side * side + class_tokens,
+        "dim": config.whole("hidden_size"),
+        "height": side,
+        "width": side,
+    }
+    group = Group("input", (), "learned", call="learned_grid", combination=combination)
+    return Meaning((_with(group, parameters),), Context(side * side, side * side), None)
+
+
+def _whisper(config: Configuration) -> Meaning:
+    dim = config.whole("hidden_size")
+    sources, targets = config.whole("max_source_positions"), config.whole("max_target_positions")
+    encoder = Group("encoder-input", (), "sinusoidal", call="sinusoidal", combination="whisper")
+    decoder = Group("decoder-input", (), "learned", call="learned", combination="plain")
+    groups = (
+        _with(encoder, {"dim": dim, "rows": sources}),
+        _with(decoder, {"rows": targets, "dim": dim}),
+    )
+    return Meaning(groups, Context(targets, targets), None)
+
+
+# Biases.
+
+
+def _alibi(config: Configuration, form: str, heads: int, layers: int) -> Meaning:
+    group = Group("layers", tuple(range(layers)), "alibi", call="alibi_bias", combination=form)
+    extended = config.get("max_position_embeddings")
+    return Meaning((_with(group, {"heads": heads}),), Context(extended, extended), None)
+
+
+def _bloom(config: Configuration) -> Meaning:
+    heads, layers = config.whole("num_attention_heads"), config.whole("num_hidden_layers")
+    return _alibi(config, "first-key", heads, layers)
+
+
+def _mpt(config: Configuration) -> Meaning:
+    attention = config.get("attn_config", {})
+    if not attention.get("alibi", True):
+        raise config.wrong("attn_config.alibi", "it is false; MPT without ALiBi is not known here")
+    if attention.get("rope"):
+        raise config.wrong("attn_config.rope", "it is true; MPT with rotation is not known here")
+    if attention.get("alibi_bias_max", 8) != 8:
+        raise config.wrong("attn_config.alibi_bias_max", "only 8 is known here")
+    heads, layers = config.whole("num_attention_heads"), config.whole("num_hidden_layers")
+    return _alibi(config, "last-key", heads, layers)
+
+
+def _t5(config: Configuration) -> Meaning:
+    parameters = {
+        "num_buckets": config.get("relative_attention_num_buckets", 32),
+        "max_distance": config.get("relative_attention_max_distance", 128),
+    }
+    heads = config.whole("num_attention_heads")
+    decoder = config.get("num_decoder_layers", config.whole("num_hidden_layers"))
+    groups = tuple(
+        _with(
+            Group(id, tuple(range(count)), "t5-bias", call="t5_bucket", combination=combination),
+            {**parameters, "heads": heads},
+        )
+        for id, combination, count in (
+            ("encoder", "bidirectional", config.whole("num_hidden_layers")),
+            ("decoder", "causal", decoder),
+        )
+    )
+    return Meaning(groups, Context(None, None), None)
+
+
+def _deberta(config: Configuration) -> Meaning:
+    if not config.get("relative_attention"):
+        raise config.wrong("relative_attention", "it is not true; then nothing is relative")
+    length = config.whole("max_position_embeddings")
+    reach = config.get("max_relative_positions", -1)
+    reach = length if reach < 1 else reach
+    layers = tuple(range(config.whole("num_hidden_layers")))
+    if config.type == "deberta":
+        group = Group("layers", layers, "deberta", call="deberta_scores", combination="v1")
+        found = _with(group, {"max_relative_positions": reach})
+    else:
+        buckets = config.whole("position_buckets")
+        group = Group("layers", layers, "deberta", call="deberta_bucket", combination="clamped")
+        found = _with(group, {"num_buckets": buckets, "max_relative_positions": reach})
+    return Meaning((found,), Context(length, length), None)
+
+
+OWN = {
+    "bloom": _bloom,
+    "deberta": _deberta,
+    "deberta-v2": _deberta,
+    "falcon": lambda config: _alibi(
+        config,
+        "first-key",
+        config.whole("num_attention_heads"),
+        config.whole("num_hidden_layers"),
+    ),
+    "mpt": _mpt,
+    "t5": _t5,
+    "whisper": _whisper,
+}
+"""Types that are told apart by code of their own."""

@@ -1,0 +1,294 @@
+"""Model files: reading them, checking them, and what they say as plain data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.models.configuration import (
+    Configuration,
+    as_released,
+    configuration,
+    plain,
+)
+from posenc_conformance.models.derive import meaning
+from posenc_conformance.models.meaning import (
+    Context,
+    Group,
+    Meaning,
+    Temperature,
+    passed,
+    scheme_of,
+    unwritten,
+)
+from posenc_conformance.scheme_file.model import Golden
+from posenc_conformance.scheme_file.read import begins_with, folder, located, valid
+
+SCHEMA = "model.schema.json"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a part of a configuration was read."""
+
+    key: str
+    title: str
+    where: str
+    url: str
+    fields: tuple[str, ...]
+    differs: Mapping[str, Any]
+    note: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """A mistake that somebody has made with a model."""
+
+    id: str
+    description: str
+    links: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model file."""
+
+    path: Path
+    id: str
+    title: str
+    repository: str
+    summary: str
+    sources: tuple[Source, ...]
+    config: Mapping[str, Any]
+    meaning: Meaning
+    layout_note: str
+    mistakes: tuple[Known, ...]
+    goldens: tuple[tuple[Group, Golden], ...]
+    provenance: Mapping[str, str]
+
+    @property
+    def configuration(self) -> Configuration:
+        """Its configuration, read as any other one."""
+        return configuration(self.config, self.path.name)
+
+
+def paths() -> list[Path]:
+    """The model files of the installed spec, sorted by name."""
+    return sorted((folder() / "models").glob("*.yaml"))
+
+
+def model_named(name: str) -> Model:
+    """The model of an id, or of what it is called on Hugging Face.
+
+    Raises UserError if there is none.
+    """
+    ids = {path.stem: path for path in paths()}
+    wanted = name.removesuffix(".yaml").lower()
+    if wanted in ids:
+        return load_model(ids[wanted])
+    for path in ids.values():
+        if load_model(path).repository.lower() in (wanted, f"{wanted}/"):
+            return load_model(path)
+    near = [id for id in ids if id.startswith(wanted)] or get_close_matches(wanted, ids, 3, 0.4)
+    raise UserError(
+        f"there is no model {name!r} in the spec, and no such file",
+        f"near to it are {', '.join(near)}" if near else "posenc model lists those that are there",
+    )
+
+
+def load_all() -> list[Model]:
+    """Every model of the installed spec."""
+    return [load_model(path) for path in paths()]
+
+
+MARK = "posenc-model:"
+
+
+def is_model_file(path: Path) -> bool:
+    """Whether a YAML file says of itself that it is a model."""
+    return begins_with(path, MARK)
+
+
+def model_file(name: str) -> Path:
+    """The file of what --posenc-model names.
+
+    Raises UserError if there is none.
+    """
+    path = Path(name)
+    if path.suffix == ".json":
+        return path.resolve()
+    if path.suffix == ".gguf":
+        raise UserError(
+            f"--posenc-model={name}: an engine is given a configuration as a dict",
+            "give the config.json that the file was made from; posenc model reads GGUF too",
+        )
+    try:
+        return model_named(name).path.resolve()
+    except UserError as error:
+        hint = f"{error.hint}; for one of your own give the path of its config.json"
+        raise UserError(f"--posenc-model={name}: {error.cause}", hint) from None
+
+
+def with_configuration(path: Path) -> Model:
+    """Somebody's own model, of which there is no more than a config.json.
+
+    Raises UserError for one that contradicts itself, or that is not understood.
+    """
+    raw = as_released(path)
+    config = configuration(raw, str(path))
+    what = f"a model of the type {config.type}"
+    return Model(path, path.name, what, "", what, (), raw, meaning(config), "", (), (), {})
+
+
+@lru_cache(maxsize=256)
+def load_model(path: Path) -> Model:
+    """One model file.
+
+    Raises UserError naming file, line and field if it is not what the schema asks for.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {error}", "give a model file") from None
+    raw = valid(path, text, SCHEMA)
+    model = _model(path, raw)
+    for place, problem in _inconsistencies(model, raw):
+        raise located(path, text, place, problem, SCHEMA)
+    return model
+
+
+def _model(path: Path, raw: Mapping[str, Any]) -> Model:
+    groups = tuple(_group(group, raw["config"], path) for group in raw["groups"])
+    named = {group.id: group for group in groups}
+    context = raw["context"]
+    return Model(
+        path=path,
+        id=raw["id"],
+        title=raw["title"],
+        repository=raw["repository"],
+        summary=raw["summary"],
+        sources=tuple(_source(key, source) for key, source in raw["sources"].items()),
+        config=raw["config"],
+        meaning=Meaning(
+            groups,
+            Context(context.get("original"), context.get("extended")),
+            raw.get("layout"),
+        ),
+        layout_note=raw.get("layout_note", ""),
+        mistakes=tuple(
+            Known(item["id"], item["description"], tuple(item["links"])) for item in raw["mistakes"]
+        ),
+        goldens=tuple(
+            (named[item["group"]], _golden(item, named[item["group"]]))
+            for item in raw["goldens"]
+            if item["group"] in named
+        ),
+        provenance=raw.get("provenance", {}),
+    )
+
+
+def _source(key: str, raw: Mapping[str, Any]) -> Source:
+    return Source(
+        key=key,
+        title=raw["title"],
+        where=raw["where"],
+        url=raw["url"],
+        fields=tuple(raw["fields"]),
+        differs=raw.get("differs", {}),
+        note=raw.get("note", ""),
+    )
+
+
+def _group(raw: Mapping[str, Any], config: Mapping[str, Any], path: Path) -> Group:
+    warm = raw.get("temperature")
+    return Group(
+        id=raw["id"],
+        layers=unwritten(raw["layers"]),
+        scheme=raw["scheme"],
+        attention=raw.get("attention", "full"),
+        window=raw.get("window"),
+        call=raw.get("call"),
+        combination=raw.get("combination"),
+        options=raw.get("options", {}),
+        parameters={
+            name: _value(value, config, path) for name, value in raw.get("parameters", {}).items()
+        },
+        temperature=Temperature(**warm) if warm else None,
+        score_factor=raw.get("score_factor"),
+    )
+
+
+def _value(value: Any, config: Mapping[str, Any], path: Path) -> Any:
+    """A parameter as given, or what the configuration has where it points."""
+    if not isinstance(value, Mapping):
+        return value
+    name = str(value.get("config"))
+    leaves = flat(config)
+    if name not in leaves:
+        raise UserError(f"{path}: groups: there is no {name} in config", "name a field of it")
+    return [float(each) for each in leaves[name]]
+
+
+def _golden(raw: Mapping[str, Any], group: Group) -> Golden:
+    """A golden of a model, as one of its group's scheme."""
+    return Golden(
+        id=raw["id"],
+        call=group.call or "",
+        combination=group.combination or "",
+        options=group.options,
+        kills="",
+        source="",
+        arguments={**passed(group), **raw["arguments"]},
+        values=raw["expect"].get("values"),
+        probes=raw["expect"].get("probes"),
+        sha256=raw.get("sha256", ""),
+    )
+
+
+def flat(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """The fields of a configuration, those of a block as ``block.field``."""
+    found: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{before}{name}.")
+        else:
+            found[f"{before}{name}"] = value
+    return found
+
+
+Problem = tuple[Sequence[str | int], str]
+
+
+def _inconsistencies(model: Model, raw: Mapping[str, Any]) -> list[Problem]:
+    """What the schema cannot see."""
+    found: list[Problem] = []
+    if model.id != model.path.stem:
+        found.append((["id"], f"the file is called {model.path.name}"))
+    leaves = flat(model.config)
+    read = {field for source in model.sources for field in source.fields}
+    found += [(["config"], f"{field} is in no source") for field in leaves if field not in read]
+    for source in model.sources:
+        where = ["sources", source.key, "fields"]
+        found += [
+            (where, f"{field} is not in config") for field in source.fields if field not in leaves
+        ]
+        where = ["sources", source.key, "differs"]
+        found += [
+            (where, f"{field} is as in config")
+            for field, value in source.differs.items()
+            if field in leaves and plain(leaves[field]) == plain(value)
+        ]
+    groups = {group.id for group in model.meaning.groups}
+    for number, item in enumerate(raw["goldens"]):
+        if item["group"] not in groups:
+            found.append((["goldens", number, "group"], "there is no such group"))
+    for number, group in enumerate(model.meaning.groups):
+        scheme = scheme_of(group)
+        if group.call is not None and group.call not in scheme.calls:
+            found.append((["groups", number, "call"], f"{scheme.id} has no such call"))
+        elif group.call and group.combination not in scheme.calls[group.call].combinations:
+            found.append((["groups", number, "combination"], f"{group.call} has no such one"))
+    return found

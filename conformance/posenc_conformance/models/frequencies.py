@@ -1,0 +1,57 @@
+"""The frequencies that a group of layers turns its pairs by."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import posenc
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.models.meaning import Group, case_of
+
+
+def frequencies(group: Group) -> Floats:
+    """Radians per position of each rotated pair, read off the rotation at position 1.
+
+    Of a group with two lists of factors, those for short texts.
+    """
+    turned, (first, second) = _at(group, 1)
+    return np.asarray(np.arctan2(turned[second], turned[first]), dtype=np.float64)
+
+
+def turning(group: Group) -> Iterator[tuple[str, Floats, float]]:
+    """Frequencies, and by what pairs grow longer: once, or for short texts and for long ones."""
+    turned, (first, second) = _at(group, 1)
+    longer = float(np.hypot(turned[first[0]], turned[second[0]]))
+    found = np.asarray(np.arctan2(turned[second], turned[first]), dtype=np.float64)
+    if group.scheme != "longrope":
+        yield "", found, longer
+        return
+    yield "in short texts", found, longer
+    divisors, base = group.parameters["long_factors"], group.parameters["base"]
+    slow = posenc.longrope_frequencies(divisors, base=base)
+    yield "in long texts", np.asarray(slow, dtype=np.float64), longer
+
+
+def _at(group: Group, position: int) -> tuple[Floats, tuple[list[int], list[int]]]:
+    """A head whose pairs are all (1, 0), turned to a position, and where its pairs are."""
+    size, width = int(group.parameters["head_dim"]), rotated(group)
+    first, second = channels(group, width)
+    x = np.zeros((1, size))
+    x[0, first] = 1.0
+    where = np.full((3, 1) if group.scheme == "m-rope" else (1,), position)
+    return case_of(group, {"x": x, "positions": where}).truth[0], (first, second)
+
+
+def rotated(group: Group) -> int:
+    """Channels of a head that are rotated, or may be: of p-RoPE all of them."""
+    given = group.parameters
+    if "sections" in given:
+        return 2 * int(sum(given["sections"]))
+    return int(given.get("rotary_dim", given["head_dim"]))
+
+
+def channels(group: Group, width: int) -> tuple[list[int], list[int]]:
+    """The first and the second channel of each pair."""
+    if group.conventions["layout"] == "half":
+        return [*range(width // 2)], [*range(width // 2, width)]
+    return [*range(0, width, 2)], [*range(1, width, 2)]

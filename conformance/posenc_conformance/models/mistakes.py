@@ -1,0 +1,344 @@
+"""Mistakes in reading a configuration: what a group computes if one is made."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from posenc_conformance.models.configuration import Configuration, divided
+from posenc_conformance.models.meaning import Group, Meaning
+
+Made = Callable[[Group, Meaning, Configuration], Group | None]
+"""The group as the mistake makes it, or None if the group is not concerned."""
+More = Callable[[Group, Meaning, Configuration], Iterator[Group]]
+"""Other ways to make it, less likely than the first."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One way to get a configuration wrong."""
+
+    id: str
+    what: str
+    made: Made
+    more: More = lambda *_: iter(())
+
+    def ways(self, group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
+        """The group as the mistake makes it, the likeliest way first; nothing if it cannot."""
+        first = self.made(group, meaning, config)
+        if first is not None:
+            yield first
+            yield from self.more(group, meaning, config)
+
+
+SCALED = ("position-interpolation", "ntk-aware", "dynamic-ntk", "llama3", "yarn", "longrope")
+SWAPPED = ("rope", "llama3", "position-interpolation", "p-rope", "ntk-aware", "dynamic-ntk")
+"""Schemes whose combinations are called like their layouts."""
+LENGTH = "original_max_position_embeddings"
+FACTORS = (8, 32, 4, 2, 16, 40, 64, 1)
+"""Factors of released models, and none; the first are those of many, and defaults."""
+
+
+def plain(group: Group, **changes: Any) -> Group:
+    """The group turned by RoPE itself, at its own base and width."""
+    given = {
+        name: group.parameters[name]
+        for name in ("head_dim", "base", "rotary_dim")
+        if name in group.parameters
+    } | changes
+    if given.get("rotary_dim") == given["head_dim"]:
+        del given["rotary_dim"]
+    options: dict[str, str | int] = {"rotation": "partial"} if "rotary_dim" in given else {}
+    return replace(
+        group,
+        scheme="rope",
+        call="rope",
+        combination=layout(group),
+        options=options,
+        parameters=given,
+    )
+
+
+def layout(group: Group) -> str:
+    """Which channels of a group make up pairs."""
+    return str(group.conventions["layout"])
+
+
+def longer(group: Group) -> float:
+    """By what a group makes pairs longer."""
+    given = group.parameters
+    if "attention_factor" in given:
+        return float(given["attention_factor"])
+    if group.scheme == "yarn":
+        grown = math.log(given["factor"]) / 10
+        above, below = given.get("mscale", 1), given.get("mscale_all_dim", 0)
+        return float((1 + above * grown) / (1 + below * grown))
+    if group.scheme == "longrope" and given["factor"] > 1:
+        return math.sqrt(1 + math.log(given["factor"]) / math.log(given[LENGTH]))
+    return 1.0
+
+
+def _made_longer(group: Group, factor: float) -> Group:
+    given = {
+        name: value
+        for name, value in group.parameters.items()
+        if name not in ("mscale", "mscale_all_dim")
+    }
+    options = {**group.options, "attention": "explicit"}
+    return replace(group, options=options, parameters={**given, "attention_factor": factor})
+
+
+def _scaling_ignored(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    return plain(group) if group.scheme in SCALED else None
+
+
+def _factor_missing(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    return _made_longer(group, 1.0) if longer(group) != 1 else None
+
+
+def _factor_twice(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    found = longer(group)
+    return _made_longer(group, found * found) if found != 1 else None
+
+
+def _mscale_ignored(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """0.1 ln s + 1 although mscale is given, as in YaRN's paper."""
+    if group.options.get("attention") != "mscale":
+        return None
+    return _made_longer(group, 1 + math.log(group.parameters["factor"]) / 10)
+
+
+def _through_logarithm(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    found = longer(group)
+    return None if found == 1 else _made_longer(group, 1 + math.log(found) / 10)
+
+
+def _of_yarn(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
+    """The logarithm of the factor of positions, where another formula or number is meant."""
+    grown = 1 + math.log(group.parameters["factor"]) / 10
+    if grown != longer(group):
+        yield _made_longer(group, grown)
+
+
+def _another_factor(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    return next(_other_factors(group, meaning, config), None)
+
+
+def _other_factors(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
+    """Pairs stay as long as they should be: that they do not is another mistake."""
+    if group.scheme not in SCALED or group.scheme == "longrope":
+        return
+    given = group.parameters
+    for factor in FACTORS:
+        if factor != given["factor"]:
+            other = replace(group, parameters={**given, "factor": factor})
+            yield _made_longer(other, longer(group)) if group.scheme == "yarn" else other
+
+
+def _score_factor(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    return None if group.score_factor is None else replace(group, score_factor=None)
+
+
+def _temperature(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    return None if group.temperature is None else replace(group, temperature=None)
+
+
+def _long_always(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    return replace(group, combination="long") if group.scheme == "longrope" else None
+
+
+def _short_always(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    if group.scheme != "longrope":
+        return None
+    given = dict(group.parameters)
+    return replace(group, parameters={**given, "long_factors": given["short_factors"]})
+
+
+def _other_length(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """The extended context where the original one is meant."""
+    extended = meaning.context.extended
+    if LENGTH not in group.parameters or extended in (None, group.parameters[LENGTH]):
+        return None
+    return replace(group, parameters={**group.parameters, LENGTH: extended})
+
+
+def _rounded_ramp(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    return replace(group, combination="code-half") if group.combination == "gpt-oss" else None
+
+
+def _whole_head(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """All channels rotated, although a share is."""
+    if group.scheme == "p-rope":
+        return plain(group)
+    if "rotary_dim" not in group.parameters or group.scheme != "rope":
+        return None
+    return plain(group, rotary_dim=group.parameters["head_dim"])
+
+
+def _share_of_the_channels(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """Some channels rotated at frequencies of their own, although pairs of the whole head are."""
+    if group.scheme != "p-rope":
+        return None
+    size = int(group.parameters["head_dim"] * group.parameters["proportion"])
+    return plain(group, rotary_dim=size)
+
+
+def _usual_base(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    if not group.turns or group.parameters["base"] == 10000:
+        return None
+    return replace(group, parameters={**group.parameters, "base": 10000})
+
+
+def _swapped_layout(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """Channels paired as in the other layout."""
+    other = {"half": "interleaved", "interleaved": "half"}
+    if group.scheme in SWAPPED:
+        return replace(group, combination=other[layout(group)])
+    names = {"code-half": "code-interleaved", "code-interleaved": "code-half"}
+    if group.scheme == "yarn" and group.combination in names:
+        return replace(group, combination=names[group.combination])
+    return None
+
+
+def _computed_head(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """Frequencies of heads of hidden_size / num_attention_heads channels."""
+    if not group.turns or config.get("qk_rope_head_dim") is not None:
+        return None
+    if config.get("hidden_size") is None or config.get("num_attention_heads") is None:
+        return None
+    if config.whole("hidden_size") % config.whole("num_attention_heads"):
+        return None
+    size, true = divided(config), group.parameters["head_dim"]
+    if size >= true or size % 2 or group.scheme not in ("rope", "llama3", "yarn"):
+        return None
+    return plain(group, rotary_dim=size) if group.scheme == "rope" else None
+
+
+def _as(*kinds: str) -> Made:
+    """Layers treated as those of another group are."""
+
+    def made(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+        if group.attention in kinds or not group.turns:
+            return None
+        others = [each for each in meaning.groups if each.attention in kinds and each.turns]
+        if not others:
+            return None
+        wrong = _turned_as(group, others[0])
+        if wrong.parameters["head_dim"] != group.parameters["head_dim"]:
+            base = wrong.parameters["base"]
+            wrong = replace(group, parameters={**group.parameters, "base": base})
+        return None if wrong == group else wrong
+
+    return made
+
+
+def _turned_as(group: Group, other: Group) -> Group:
+    """The group, seeing what it sees, turned as another one."""
+    return replace(
+        group,
+        scheme=other.scheme,
+        call=other.call,
+        combination=other.combination,
+        options=other.options,
+        parameters=other.parameters,
+    )
+
+
+def _rotated(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """Layers without positions rotated like the others."""
+    if group.call is not None or group.attention == "linear":
+        return None
+    others = [each for each in meaning.groups if each.turns]
+    return _turned_as(group, others[0]) if others else None
+
+
+def _uniform_slopes(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    heads = group.parameters.get("heads", 1)
+    if group.scheme != "alibi" or not heads & (heads - 1):
+        return None
+    return replace(group, combination="causal-uniform")
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "scaling-ignored",
+        "the block of scaling not applied; so does who reads type where rope_type stands",
+        _scaling_ignored,
+    ),
+    Mistake(
+        "factor-of-another-model",
+        "the factor of another model, or a default, for the one that is given",
+        _another_factor,
+        _other_factors,
+    ),
+    Mistake("wrong-context-length", "the extended context for the original one", _other_length),
+    Mistake("long-list-always", "the long list in short texts too", _long_always),
+    Mistake("short-list-always", "the short list in long texts too", _short_always),
+    Mistake("attention-factor-missing", "pairs not made longer", _factor_missing),
+    Mistake("attention-factor-twice", "pairs made longer twice", _factor_twice),
+    Mistake(
+        "attention-factor-through-logarithm",
+        "pairs made longer by 0.1 ln of the factor + 1, where the factor itself is meant",
+        _through_logarithm,
+        _of_yarn,
+    ),
+    Mistake("mscale-ignored", "0.1 ln s + 1 although mscale is given", _mscale_ignored),
+    Mistake("score-factor-missing", "logits not multiplied", _score_factor),
+    Mistake("temperature-missing", "queries not multiplied", _temperature),
+    Mistake("ramp-rounded", "the ramp's bounds rounded, although truncate is false", _rounded_ramp),
+    Mistake("global-base-everywhere", "other layers turned as the full ones are", _as("full")),
+    Mistake(
+        "local-base-everywhere",
+        "other layers turned as the sliding ones are",
+        _as("sliding", "two-sided"),
+    ),
+    Mistake("unrotated-layers-rotated", "layers without positions rotated", _rotated),
+    Mistake("partial-ignored", "all channels rotated", _whole_head),
+    Mistake("share-of-channels", "a share of the channels rotated alone", _share_of_the_channels),
+    Mistake("head-dim-computed", "hidden_size / num_attention_heads for head_dim", _computed_head),
+    Mistake("base-ignored", "the base 10,000", _usual_base),
+    Mistake("layout-swapped", "pairs of the other layout", _swapped_layout),
+    Mistake("slopes-uniform", "slopes 2^(-8(h+1)/heads) for any number of heads", _uniform_slopes),
+)
+"""Those that are costed, in the order in which they are shown."""
+
+
+def applicable(
+    meaning: Meaning, config: Configuration
+) -> Iterator[tuple[Mistake, Mapping[str, tuple[Group, Group]]]]:
+    """Mistakes that can be made with a model, with each group concerned and what becomes of it."""
+    for mistake in MISTAKES:
+        concerned = {}
+        for group in meaning.groups:
+            made = mistake.made(group, meaning, config)
+            if made is not None:
+                concerned[group.id] = (group, made)
+        if concerned:
+            yield mistake, concerned
+
+
+@dataclass(frozen=True)
+class Misread:
+    """A key of the block of scaling that is read in place of the one that says its type."""
+
+    id: str
+    given: str
+    read: str
+
+
+MISREAD = (
+    Misread("type-read", given="rope_type", read="type"),
+    Misread("rope-type-read", given="type", read="rope_type"),
+)
+"""What they compute is what ``scaling-ignored`` does; only other questions tell them apart."""
+
+
+def respelled(config: Mapping[str, Any], misread: Misread) -> dict[str, Any]:
+    """The configuration as it would have to be for who makes the mistake to read it."""
+    changed = {
+        name: respelled(value, misread) if isinstance(value, Mapping) else value
+        for name, value in config.items()
+    }
+    if misread.given in changed and misread.read not in changed:
+        changed[misread.read] = changed.pop(misread.given)
+    return changed

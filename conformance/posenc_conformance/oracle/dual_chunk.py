@@ -1,0 +1,25 @@
+"""Dual chunk attention by its definition: three kinds of queries, and keys counted by chunks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from posenc_conformance.oracle import Element
+from posenc_conformance.oracle.remapped import logits
+
+
+def dual_chunk_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (head, query, key)."""
+    size = int(arguments["chunk_size"])
+    length = size - int(arguments["local_size"])
+    successive = [min(length + place, size) for place in range(length)]
+
+    def places(query: int, key: int) -> tuple[int, int]:
+        (chunk, inside), (other, place) = divmod(query, length), divmod(key, length)
+        if chunk == other:
+            return inside, place
+        return successive[inside if chunk == other + 1 else -1], place
+
+    return logits(arguments, conventions, places)
+
+
+VALUES = {"dual_chunk_scores": dual_chunk_scores}

@@ -1,0 +1,41 @@
+"""Dot products of nodes by eigenvectors of the Laplacian, which mpmath finds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def laplacian(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (node, node)."""
+    adjacency, kept = arguments["adjacency"], int(arguments["count"])
+    nodes = range(len(adjacency))
+    dropped = conventions["loops"] == "dropped"
+    weights = [
+        [
+            mpmath.mpf(0 if dropped and row == column else float(adjacency[row][column]))
+            for column in nodes
+        ]
+        for row in nodes
+    ]
+    degrees = [mpmath.fsum(row) for row in weights]
+    matrix = mpmath.eye(len(adjacency))
+    for row in nodes:
+        for column in nodes:
+            if weights[row][column]:
+                root = mpmath.sqrt(degrees[row] * degrees[column])
+                matrix[row, column] -= weights[row][column] / root
+    _, vectors = mpmath.eigsy(matrix)  # by size
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        one, other = index
+        return mpmath.fsum(
+            vectors[one, column] * vectors[other, column] for column in range(1, kept + 1)
+        )
+
+    return value
+
+
+VALUES = {"laplacian": laplacian}

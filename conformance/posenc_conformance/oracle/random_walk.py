@@ -1,0 +1,37 @@
+"""Random walks by their definition: all walks, one step after the other, from each node."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+
+def random_walk(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (node, step)."""
+    adjacency = arguments["adjacency"]
+    nodes = range(len(adjacency))
+    weights = [[mpmath.mpf(float(adjacency[row][column])) for column in nodes] for row in nodes]
+    if conventions["degree"] == "in":
+        weights = [[weights[row][column] for row in nodes] for column in nodes]
+    degrees = [mpmath.fsum(row) for row in weights]
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        start, last = index
+        here = [mpmath.mpf(node == start) for node in nodes]
+        for _ in range(last + 1):
+            here = [
+                mpmath.fsum(
+                    here[node] * weights[node][other] / degrees[node]
+                    for node in nodes
+                    if degrees[node]
+                )
+                for other in nodes
+            ]
+        return here[start]
+
+    return value
+
+
+VALUES = {"random_walk": random_walk}

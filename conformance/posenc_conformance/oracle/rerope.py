@@ -1,0 +1,34 @@
+"""ReRoPE by its definition: queries and keys near and far turned each in its own way."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+from posenc_conformance.oracle.remapped import logits
+
+
+def rerope_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (head, query, key)."""
+    window = int(arguments["window"])
+
+    def places(query: int, key: int) -> tuple[int, int]:
+        return (query, key) if query - key < window else (window, 0)
+
+    return logits(arguments, conventions, places)
+
+
+def leaky_rerope_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (head, query, key)."""
+    window, factor = int(arguments["window"]), mpmath.mpf(float(arguments["factor"]))
+
+    def places(query: int, key: int) -> tuple[Any, Any]:
+        if query - key < window:
+            return query, key
+        return (query + window * (factor - 1)) / factor, key / factor
+
+    return logits(arguments, conventions, places)
+
+
+VALUES = {"rerope_scores": rerope_scores, "leaky_rerope_scores": leaky_rerope_scores}

@@ -1,0 +1,122 @@
+"""Rotary embedding of several things at once: each row is one of plain rotary embedding."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import mpmath
+
+from posenc_conformance.oracle import Element
+
+Found = tuple[Any, int, int | None]
+"""A row before it is turned, the channel that is asked for, and the position; None if it passes."""
+Find = Callable[[tuple[int, ...]], Found]
+
+
+def by_rows(
+    finds: Callable[[Mapping[str, Any]], Find],
+) -> Callable[[Mapping[str, Any], Mapping[str, Any]], Element]:
+    """A call, of what finds the row of an element and its position."""
+
+    def values(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+        find, base = finds(arguments), mpmath.mpf(float(arguments.get("base", 10000)))
+
+        def value(index: tuple[int, ...]) -> mpmath.mpf:
+            row, channel, position = find(index)
+            if position is None:
+                return mpmath.mpf(float(row[channel]))
+            pairs = len(row) // 2
+            if conventions["layout"] == "interleaved":
+                pair, member = divmod(channel, 2)
+                places = 2 * pair, 2 * pair + 1
+            else:
+                member, pair = divmod(channel, pairs)
+                places = pair, pair + pairs
+            real, imaginary = (mpmath.mpf(float(row[place])) for place in places)
+            angle = position * mpmath.power(base, -mpmath.mpf(pair) / pairs)
+            product = mpmath.mpc(real, imaginary) * mpmath.expj(angle)
+            return product.imag if member else product.real
+
+        return value
+
+    return values
+
+
+def of_batched(arguments: Mapping[str, Any]) -> Find:
+    """Elements (sequence, head, row, channel), positions of each row."""
+
+    def find(index: tuple[int, ...]) -> Found:
+        sequence, head, row, channel = index
+        position = int(arguments["positions"][sequence][row])
+        return arguments["x"][sequence][head][row], channel, position
+
+    return find
+
+
+def of_offsets(arguments: Mapping[str, Any]) -> Find:
+    """Elements (sequence, head, row, channel), positions of first rows."""
+
+    def find(index: tuple[int, ...]) -> Found:
+        sequence, head, row, channel = index
+        position = int(arguments["offsets"][sequence]) + row
+        return arguments["x"][sequence][head][row], channel, position
+
+    return find
+
+
+def of_packed(arguments: Mapping[str, Any]) -> Find:
+    """Elements (head, row, channel)."""
+    edges = [int(edge) for edge in arguments["cu_seqlens"]]
+
+    def find(index: tuple[int, ...]) -> Found:
+        head, row, channel = index
+        sequence = sum(edge <= row for edge in edges) - 1
+        position = row - edges[sequence] + int(arguments["offsets"][sequence])
+        return arguments["x"][head][row], channel, position
+
+    return find
+
+
+def of_query_key(arguments: Mapping[str, Any]) -> Find:
+    """Elements (head of the query or the key, row, channel)."""
+    q, k = arguments["q"], arguments["k"]
+
+    def find(index: tuple[int, ...]) -> Found:
+        head, row, channel = index
+        source = q[head] if head < len(q) else k[head - len(q)]
+        return source[row], channel, int(arguments["positions"][row])
+
+    return find
+
+
+def of_x(arguments: Mapping[str, Any]) -> Find:
+    """Elements (..., row, channel)."""
+
+    def find(index: tuple[int, ...]) -> Found:
+        *row, channel = index
+        return arguments["x"][tuple(row)], channel, int(arguments["positions"][row[-1]])
+
+    return find
+
+
+def of_qkv(arguments: Mapping[str, Any]) -> Find:
+    """Elements (row, channel of any head)."""
+    heads, key_heads = arguments["heads"], arguments["key_heads"]
+    width = arguments["qkv"].shape[1] // (heads + 2 * key_heads)
+
+    def find(index: tuple[int, ...]) -> Found:
+        row, place = index
+        head, channel = divmod(place, width)
+        position = int(arguments["positions"][row]) if head < heads + key_heads else None
+        return arguments["qkv"][row][head * width : (head + 1) * width], channel, position
+
+    return find
+
+
+VALUES = {
+    "rope_batched": by_rows(of_batched),
+    "rope_offsets": by_rows(of_offsets),
+    "rope_packed": by_rows(of_packed),
+    "rope_query_key": by_rows(of_query_key),
+    "rope_in_place": by_rows(of_x),
+    "rope_qkv": by_rows(of_qkv),
+}

@@ -1,0 +1,229 @@
+"""A process as an adapter: an object whose methods carry claims and ask the process."""
+
+from collections.abc import Mapping, Sequence
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.adapters.claims import ATTRIBUTE, Claim
+from posenc_conformance.errors import PLACE, shown
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.subject import (
+    Breakdown,
+    Escape,
+    Held,
+    Misbehaviour,
+    Refusal,
+)
+from posenc_conformance.remote.peer import Peer
+from posenc_conformance.remote.process import Lost
+from posenc_conformance.remote.wire import Malformed, Message, Said, value
+
+RESULT = "the result"
+"""Its name among arrays, of which the others are inputs: by number, or by keyword."""
+
+
+class Adapter:
+    """Methods by name."""
+
+    def __init__(self, methods: Mapping[str, "Method"]) -> None:
+        self.__dict__.update(methods)
+
+
+class Method:
+    """A call that another process makes."""
+
+    def __init__(self, peer: Peer, name: str, claims: Sequence[Claim], place: str) -> None:
+        self._peer = peer
+        self._name = name
+        setattr(self, ATTRIBUTE, tuple(claims))
+        setattr(self, PLACE, place)
+
+    def _asked(self, request: Message) -> Said:
+        try:
+            return self._peer.ask(request)
+        except Lost as reason:
+            raise self._broke(reason) from None
+
+    def _broke(self, reason: Lost) -> Breakdown:
+        return Breakdown(f"{self._name}() {reason}")
+
+
+class Program(Method):
+    """A call of a program, which is given everything by name."""
+
+    is_python = False
+
+    def __init__(
+        self, peer: Peer, name: str, claims: Sequence[Claim], place: str, arguments: Sequence[str]
+    ) -> None:
+        super().__init__(peer, name, claims, place)
+        self._arguments = arguments
+
+    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        """The result, which is an array in most cases."""
+        given = dict(zip(self._arguments, positional, strict=True)) | keywords
+        arguments = {name: _in_json(each) for name, each in given.items()}
+        request = {"request": "call", "call": self._name, "arguments": arguments}
+        said = self._asked(request)
+        answer = said.message
+        if "error" in answer:
+            error = answer["error"]
+            text = shown(f"{self._name}() failed with {error['type']}: {error['message']}")
+            declines = error["type"] == NotImplementedError.__name__
+            raise Refusal(text) from (NotImplementedError(error["message"]) if declines else None)
+        try:
+            return value(answer["result"])
+        except Malformed as problem:
+            raise self._broke(self._peer.refuse(problem, said)) from None
+
+
+class Worker(Method):
+    """A call of an adapter in Python, whose arrays are laid out as they are here."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        name: str,
+        claims: Sequence[Claim],
+        place: str,
+        signature: Signature | None,
+    ) -> None:
+        super().__init__(peer, name, claims, place)
+        if signature is not None:
+            self.__signature__ = signature
+
+    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        """The result as an array, if there is one.
+
+        What the call changes of its inputs is changed here too.
+        """
+        return self._result(positional, keywords)[0]
+
+    def held(self, *positional: Any, **keywords: Any) -> Held:
+        """The result, which the process keeps where it is."""
+        array, answer = self._result(positional, keywords, keep=True)
+        if array is None:
+            raise Misbehaviour(f"{self._name}() returned None: is a return missing?")
+        return _Kept(array, self, self._peer.starts, answer["id"], (positional, keywords))
+
+    def changes(self, *positional: Any, **keywords: Any) -> list[str]:
+        """What a call changes in its process."""
+        answer = self._result(positional, keywords, request="watch")[1]
+        found: list[str] = answer["result"]
+        return found
+
+    def of_kept(self, starts: int, request: Message) -> Message:
+        """Ask about a result that the process keeps, unless it was lost and started again."""
+        if starts != self._peer.starts:
+            raise Breakdown(f"{self._name}() was lost together with an earlier result")
+        return self._asked(request).message
+
+    def _result(
+        self,
+        positional: Sequence[Any],
+        keywords: Mapping[str, Any],
+        request: str = "call",
+        keep: bool = False,
+    ) -> tuple[Array | None, Message]:
+        named = {**{str(index): each for index, each in enumerate(positional)}, **keywords}
+        asked = {"request": request, "call": self._name, "keep": keep, **parted(named)}
+        answer = self._asked(asked).message
+        if "error" in answer:
+            raise _problem(self._name, answer["error"])
+        _change(answer["arrays"], positional, keywords)
+        return answer["arrays"].get(RESULT), answer
+
+
+class When:
+    """The condition of a claim, which is a function in another process."""
+
+    def __init__(self, peer: Peer, call: str, number: int, said: Message) -> None:
+        self._peer, self._request = peer, {"request": "when", "call": call, "claim": number}
+        setattr(self, PLACE, said["place"])
+        self.__signature__ = signature_of(said["parameters"])
+
+    def __call__(self, **named: Any) -> bool:
+        """Whether it holds."""
+        try:
+            answer = self._peer.ask({**self._request, **parted(named)}).message
+        except Lost as reason:
+            raise RuntimeError(f"in its process, which {reason}") from None
+        if "error" in answer:
+            raise RuntimeError(answer["error"]["message"])
+        return bool(answer["result"])
+
+
+def signature_of(said: Sequence[tuple[str, str, bool]] | None) -> Signature | None:
+    """The signature of a function in another process; None if it keeps that to itself."""
+    if said is None:
+        return None
+    names = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY")
+    kinds = {kind: getattr(Parameter, kind) for kind in (*names, "VAR_KEYWORD")}
+    return Signature(
+        [
+            Parameter(name, kinds[kind], default=None if optional else Parameter.empty)
+            for name, kind, optional in said
+        ]
+    )
+
+
+class _Kept(Held):
+    """A result in the memory of another process."""
+
+    def __init__(
+        self,
+        result: Array,
+        method: Worker,
+        starts: int,
+        number: int,
+        inputs: tuple[Sequence[Any], Mapping[str, Any]],
+    ) -> None:
+        super().__init__(result)
+        self._method, self._starts, self._number, self._inputs = method, starts, number, inputs
+
+    def now(self) -> Array:
+        answer = self._method.of_kept(self._starts, {"request": "now", "held": self._number})
+        array: Array = answer["arrays"][RESULT]
+        return array
+
+    def write(self, values: Array | float) -> bool:
+        request = {"request": "write", "held": self._number, "arrays": {RESULT: np.asarray(values)}}
+        answer = self._method.of_kept(self._starts, request)
+        _change(answer["arrays"], *self._inputs)
+        return bool(answer["result"])
+
+
+def _in_json(given: Any) -> Any:
+    """An argument, or an array without axes in place of a number that JSON does not have."""
+    return np.asarray(given) if isinstance(given, float) and not np.isfinite(given) else given
+
+
+def parted(named: Mapping[str, Any]) -> Message:
+    """Arguments as a message has them: arrays, and the rest."""
+    arrays = {name: each for name, each in named.items() if isinstance(each, np.ndarray)}
+    return {"arrays": arrays, "rest": {n: each for n, each in named.items() if n not in arrays}}
+
+
+def _problem(name: str, error: Message) -> Misbehaviour:
+    kinds = {"refusal": Refusal, "escape": Escape, "form": Misbehaviour}
+    problem = kinds[error["kind"]](f"{name}() {error['message']}")
+    if "declines" in error:
+        problem.__cause__ = NotImplementedError(error["declines"])
+    return problem
+
+
+def _change(
+    changed: Mapping[str, Array], positional: Sequence[Any], keywords: Mapping[str, Any]
+) -> None:
+    """Do to the inputs here what was done to them there."""
+    for name, values in changed.items():
+        if name == RESULT:
+            continue
+        here = positional[int(name)] if name.isdigit() else keywords[name]
+        if here.shape != values.shape:
+            raise Misbehaviour(f"the call changed the shape of its input to {values.shape}")
+        if not here.flags.writeable:
+            raise Misbehaviour("the call wrote into an input that is read-only")
+        here[...] = values

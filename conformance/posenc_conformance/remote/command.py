@@ -1,0 +1,142 @@
+"""The program that ``--impl`` names: by its command, or by a manifest that says more."""
+
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from posenc_conformance.adapters.find import registered
+from posenc_conformance.errors import UserError
+from posenc_conformance.remote.peer import Command
+
+MARK = "posenc-program"
+FIELDS = {
+    MARK: "1, the version of this format",
+    "command": "the program and its arguments: a text, or a list of texts",
+    "folder": "where it is started, as seen from the manifest; the manifest's own if left out",
+    "environment": "a table of texts: variables that are added to the environment",
+    "limits": "a table: seconds of a call, starting (seconds), memory (such as '4GB')",
+}
+LIMITS = ("seconds", "starting", "memory")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """How a program is started, and its limits, where they are not the usual ones."""
+
+    command: Command
+    place: str
+    """File of the manifest, or the program's name."""
+    seconds: float | None = None
+    starting: float | None = None
+    memory: int | None = None
+
+
+def manifest_of(name: str) -> Manifest | None:
+    """The program behind a name; None if it names no program.
+
+    Raises UserError for a manifest that is not right.
+    """
+    if name in registered() or (name.endswith(".py") and Path(name).is_file()):
+        return None
+    if name.endswith(".toml"):
+        return _read(Path(name))
+    try:
+        words = shlex.split(name)
+    except ValueError as error:
+        raise UserError(f"--impl={name} is no command: {error}", "close the quotes") from None
+    python = re.fullmatch(r".+\.py(:\w+)?", words[0]) if len(words) == 1 else None
+    if not words or python or (len(words) == 1 and "/" not in name):
+        return None
+    return Manifest(Command(words), words[0])
+
+
+def amount_of(text: str, what: str) -> int:
+    """Bytes of a text such as 500MB or 4 GB; 0 is no limit.
+
+    Raises UserError that begins with what is told.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGT]?)B?", text.strip())
+    if found is None:
+        raise UserError(f"{what}: {text!r} is no amount of memory", "say 500MB, 4GB, or 0 for any")
+    return int(float(found[1]) * 1000.0 ** " kMGT".index(found[2] or " "))
+
+
+def seconds_of(value: Any, what: str) -> float:
+    """A time that is more than nothing.
+
+    Raises UserError that begins with what is told.
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value <= 10**6:
+        raise UserError(f"{what}: {value!r} is no number of seconds", "say more than 0, such as 60")
+    return float(value)
+
+
+def _read(path: Path) -> Manifest:
+    try:
+        text = path.read_text(encoding="utf-8")
+        raw = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"{path} cannot be read: {error}", "--impl takes the manifest of a program"
+        ) from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UserError(f"{path} is no TOML: {error}", "see https://toml.io") from None
+    hint = "; ".join(f"{name}: {meaning}" for name, meaning in FIELDS.items())
+    unknown = [name for name in raw if name not in FIELDS]
+    if unknown:
+        raise UserError(f"{path}: {unknown[0]!r} is no field of a manifest", hint)
+    if raw.get(MARK) != 1:
+        raise UserError(f"{path} does not say {MARK} = 1", hint)
+    words = _words(raw.get("command"))
+    if not words:
+        raise UserError(f"{path}: command is {raw.get('command')!r}", hint)
+    home = path.resolve().parent
+    folder = home / _text(path, "folder", raw.get("folder", "."))
+    if not folder.is_dir():
+        raise UserError(f"{path}: folder: {folder} is no folder", hint)
+    environment = _table(path, "environment", raw)
+    for name, value in environment.items():
+        _text(path, f"environment.{name}", value)
+    limits = _table(path, "limits", raw)
+    for name in limits:
+        if name not in LIMITS:
+            raise UserError(f"{path}: limits.{name} is no limit", f"there are {', '.join(LIMITS)}")
+    seconds, starting = (
+        seconds_of(limits[name], f"{path}: limits.{name}") if name in limits else None
+        for name in ("seconds", "starting")
+    )
+    memory = None
+    if "memory" in limits:
+        where = f"{path}: limits.memory"
+        memory = amount_of(_text(path, "limits.memory", limits["memory"]), where)
+    return Manifest(Command(words, folder, environment), str(path), seconds, starting, memory)
+
+
+def _words(command: Any) -> list[str]:
+    """Program and arguments; nothing if they are neither a text nor a list of texts."""
+    if isinstance(command, str):
+        try:
+            return shlex.split(command)
+        except ValueError:
+            return []
+    if isinstance(command, list) and all(isinstance(word, str) and word for word in command):
+        return command
+    return []
+
+
+def _text(path: Path, name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise UserError(f"{path}: {name} is {value!r}, which is no text", "put it in quotes")
+    return value
+
+
+def _table(path: Path, name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    value = raw.get(name, {})
+    if not isinstance(value, dict):
+        raise UserError(f"{path}: {name} is no table", f"{name}: {FIELDS[name]}")
+    return value

@@ -1,0 +1,256 @@
+"""What ``--impl`` names, ready to be asked: in a process of its own, or in this one."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import fastjsonschema
+
+from posenc_conformance.adapters.claims import DEFAULT_MAX_POSITION, Claim, several
+from posenc_conformance.adapters.find import Implementation, load_adapter, registered
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.kinds import ENGINE
+from posenc_conformance.judge.process import staying
+from posenc_conformance.remote import worker
+from posenc_conformance.remote.adapter import Adapter, Program, When, Worker, signature_of
+from posenc_conformance.remote.command import Manifest, manifest_of
+from posenc_conformance.remote.peer import STARTING, Command, Limits, Peer
+from posenc_conformance.remote.process import Lost, amount, spare
+from posenc_conformance.remote.wire import Frames, Lines, Message
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import folder
+
+REFERENCE = "posenc_conformance.implementations.reference:Reference"
+SECONDS = 60.0
+
+
+class Place(Enum):
+    """Where an adapter in Python runs."""
+
+    USUAL = auto()
+    """Registered libraries apart, what is being written here."""
+    HERE = auto()
+    """In the judge's own process, where nothing limits it."""
+    APART = auto()
+
+
+@dataclass(frozen=True)
+class How:
+    """Where an implementation runs, and what a call may take."""
+
+    place: Place = Place.USUAL
+    seconds: float | None = None
+    memory: int | None = None
+    """Bytes; 0 for any."""
+    python: str = ""
+    """The interpreter of the worker, if it is not this one."""
+
+
+def load(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
+    """The implementation of a registered name, an adapter file, a module's attribute, a program.
+
+    Raises UserError if there is none, or it cannot be started.
+    """
+    manifest = manifest_of(name)
+    if manifest is not None:
+        return _program(name, manifest, how, schemes)
+    if _is_apart(name, how.place):
+        return _worker(name, how, schemes)
+    with staying():
+        return load_adapter(name)
+
+
+def _is_apart(name: str, place: Place) -> bool:
+    if place is Place.USUAL:
+        point = registered().get(name)
+        return point is not None and point.value != REFERENCE and os.name == "posix"
+    return place is Place.APART
+
+
+def _program(name: str, manifest: Manifest, how: How, schemes: Sequence[Scheme]) -> Implementation:
+    if how.place is Place.HERE or how.python:
+        option = "--posenc-python" if how.python else "--posenc-here"
+        raise UserError(
+            f"--impl={name} is a program, for which {option} means nothing",
+            f"leave {option} out: a program always runs in a process of its own",
+        )
+    _demand_poll(f"--impl={name} is a program, which can be judged")
+    limits = _limits(how, manifest)
+    first = {"request": "describe", "protocol": 1}
+    peer = Peer(manifest.command, Lines, limits, first, _show)
+    said = _described(name, peer)
+    try:
+        _description()(said)
+    except fastjsonschema.JsonSchemaValueException as error:
+        peer.end()
+        raise UserError(
+            f"--impl={name} describes itself against the protocol: "
+            f"{error.message.replace('data', 'the result of describe', 1)}",
+            "spec/protocol.schema.json says what a description holds",
+        ) from None
+    calls = [call for scheme in schemes for call in scheme.calls.values()]
+    arguments = {**ENGINE, **{call.name: tuple(call.arguments) for call in calls}}
+    claims: dict[str, list[Claim]] = {}
+    for claim in said["claims"]:
+        claims.setdefault(claim["call"], []).append(_program_claim(claim))
+    methods = {
+        call: Program(peer, call, some, manifest.place, arguments.get(call, ()))
+        for call, some in claims.items()
+    }
+    versions = {said["name"]: f"{said['version']} in {said['language']}".strip()}
+    return Implementation(name, Adapter(methods), versions, peer.end, _in_words(limits))
+
+
+def _worker(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
+    _demand_poll("an adapter can run in a process of its own")
+    point = registered().get(name)
+    reference = point is not None and point.value == REFERENCE
+    limits = _limits(how)
+    first = {
+        "request": "describe",
+        "impl": name,
+        "registered": point.value if point else "",
+        "path": [] if how.python else sys.path,
+        "schemes": [str(scheme.path) for scheme in schemes] if reference else [],
+    }
+    python = _interpreter(how.python) if how.python else sys.executable
+    peer = Peer(Command([python, "-P", str(worker.__file__)]), Frames, limits, first, _show)
+    said = _described(name, peer)
+    methods = {
+        each["call"]: Worker(
+            peer,
+            each["call"],
+            [_worker_claim(peer, each["call"], n, said) for n, said in enumerate(each["claims"])],
+            each["place"],
+            signature_of(each["parameters"]),
+        )
+        for each in said["calls"]
+    }
+    adapter = type(said["type"], (Adapter,), {})(methods)
+    return Implementation(name, adapter, said["versions"], peer.end, _in_words(limits))
+
+
+def _described(name: str, peer: Peer) -> Message:
+    """What a new process says of itself.
+
+    Raises UserError.
+    """
+    try:
+        answer = peer.described()
+    except Lost as reason:
+        raise UserError(
+            f"--impl={name} cannot be judged: the process {reason}",
+            "it is asked first what it is and claims; nothing may end it before it has answered",
+        ) from None
+    if "error" not in answer:
+        result: Message = answer["result"]
+        return result
+    peer.end()
+    error = answer["error"]
+    if "hint" in error:
+        raise UserError(error["message"], error["hint"])
+    raise UserError(
+        f"--impl={name} does not describe itself: {error['type']}: {error['message']}",
+        "a program answers the request describe with its name and claims",
+    )
+
+
+def _limits(how: How, manifest: Manifest | None = None) -> Limits:
+    """Limits of the command line, or else of the manifest, or else the usual ones."""
+    seconds, memory, starting = how.seconds, how.memory, None
+    if manifest is not None:
+        seconds = manifest.seconds if seconds is None else seconds
+        memory = manifest.memory if memory is None else memory
+        starting = manifest.starting
+    seconds = SECONDS if seconds is None else seconds
+    if memory is None:
+        memory = spare()
+    return Limits(seconds, STARTING * seconds if starting is None else starting, memory)
+
+
+def _in_words(limits: Limits) -> str:
+    memory = f" and {amount(limits.memory)}" if limits.memory else ""
+    return f"in a process of its own, with {limits.seconds:g} s{memory} for a call"
+
+
+def _demand_poll(what: str) -> None:
+    if os.name != "posix":
+        raise UserError(
+            f"{what} only where processes can be waited for as POSIX has it, not on {sys.platform}",
+            "on Windows use WSL, or judge an adapter in Python with --posenc-here",
+        )
+
+
+def _interpreter(path: str) -> str:
+    """The interpreter of a path, which may be a virtual environment.
+
+    Raises UserError.
+    """
+    given = Path(path).expanduser()
+    found = given / "bin" / "python" if given.is_dir() else given
+    if shutil.which(found) is None:
+        raise UserError(
+            f"--posenc-python={path} is no program that can be executed",
+            "give an interpreter or a virtual environment of Python that has numpy and ml-dtypes",
+        )
+    return str(found) if os.sep in str(found) else path
+
+
+def _show(text: str) -> None:
+    """Print what a process printed; pytest keeps it with the check."""
+    sys.stderr.write(text)
+
+
+@lru_cache(maxsize=1)
+def _description() -> Any:
+    """Raises JsonSchemaValueException for what is no description."""
+    schema = json.loads((folder() / "protocol.schema.json").read_text(encoding="utf-8"))
+    only = {"$ref": "#/definitions/description", "definitions": schema["definitions"]}
+    return fastjsonschema.compile(only)
+
+
+def _program_claim(said: Mapping[str, Any]) -> Claim:
+    return Claim(
+        tuple(said.get("combinations", ())),
+        several(said.get("dtype", "float32")),
+        said.get("max_position", DEFAULT_MAX_POSITION),
+        {name: several(value) for name, value in said.get("restrictions", {}).items()},
+        masked=said.get("masked", False),
+    )
+
+
+def _worker_claim(peer: Peer, call: str, number: int, said: Mapping[str, Any]) -> Claim:
+    when = said["when"]
+    if isinstance(when, dict) and "parameters" in when:
+        when = When(peer, call, number, when)
+    elif when is not None:
+        when = _heard(when)
+    return Claim(
+        tuple(map(_heard, said["combinations"])),
+        tuple(map(_heard, said["dtypes"])),
+        _heard(said["max_position"]),
+        {name: tuple(map(_heard, values)) for name, values in said["restrictions"].items()},
+        when,
+        _heard(said["masked"]),
+    )
+
+
+@dataclass(frozen=True)
+class _Strange:
+    """Something in a claim that is neither text nor number."""
+
+    looks: str
+
+    def __repr__(self) -> str:
+        return self.looks
+
+
+def _heard(said: Any) -> Any:
+    return _Strange(said["looks"]) if isinstance(said, dict) else said

@@ -1,0 +1,154 @@
+"""Asking a process, which is started again when it is lost."""
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from posenc_conformance.remote.process import Lost, Process
+from posenc_conformance.remote.wire import Malformed, Message, Said, Transport, shortened
+
+STARTING = 5
+"""Starting may take so many times as long as a call."""
+LAST_LINES = 12
+"""Of what was printed, shown with the reason why a process was lost."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one call may take."""
+
+    seconds: float = 60.0
+    starting: float = STARTING * 60.0
+    memory: int = 0
+    """Bytes; 0 if it is not limited."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """How a process is started."""
+
+    words: Sequence[str]
+    folder: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Peer:
+    """A process that answers requests, one after the other."""
+
+    def __init__(
+        self,
+        command: Command,
+        transport: Callable[[], Transport],
+        limits: Limits,
+        first: Message,
+        listen: Callable[[str], None],
+    ) -> None:
+        # Every process begins with the first request; what it prints is given to listen.
+        self.limits = limits
+        self.starts = 0
+        """How often it was started."""
+        self._command, self._transport, self._first = command, transport, first
+        self._listen = listen
+        self._process: Process | None = None
+        self._wire = transport()
+        self._number = 0
+
+    def described(self) -> Message:
+        """What a new process answers to the first request.
+
+        Raises Lost.
+        """
+        self.end()
+        return self._started().message
+
+    def ask(self, request: Message) -> Said:
+        """The answer to a request, which has a result or an error.
+
+        Raises Lost if there is none; the process is then ended, and the next request starts it
+        again.
+        """
+        if self._process is None:
+            self._started()
+        return self._asked(request, self.limits.seconds)
+
+    def refuse(self, why: Malformed, said: Said) -> Lost:
+        """End the process because of the value that it answered."""
+        return self._lost(Lost(_against(Malformed(why.why, said.text))))
+
+    def end(self) -> None:
+        """Say goodbye."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            self._number += 1
+            goodbye = self._wire.encode({"id": self._number, "request": "goodbye"})
+            process.exchange(goodbye, self._wire.take, 1.0, 0)
+            process.leave()
+        except (Lost, Malformed):
+            pass
+        finally:
+            process.end()
+
+    def _started(self) -> Said:
+        command = self._command
+        self._process = Process(command.words, command.folder, command.environment)
+        weakref.finalize(self, self._process.end)
+        self._wire = self._transport()
+        self._number = 0
+        self.starts += 1
+        return self._asked(self._first, self.limits.starting)
+
+    def _asked(self, request: Message, seconds: float) -> Said:
+        process = self._process
+        assert process is not None
+        try:
+            if stray := process.stray():
+                raise Malformed("it said more than it was asked", shortened(stray.split(b"\n")[0]))
+            self._number += 1
+            data = self._wire.encode({"id": self._number, **request})
+            said = process.exchange(data, self._wire.take, seconds, self.limits.memory)
+            _demand_answer(said, self._number)
+        except Malformed as problem:
+            raise self._lost(Lost(_against(problem))) from None
+        except Lost as reason:
+            raise self._lost(reason) from None
+        except BaseException:  # the answer may still come, and would be taken for the next one
+            self._process = None
+            process.end()
+            raise
+        if heard := process.heard():
+            self._listen(heard)
+        return said
+
+    def _lost(self, reason: Lost) -> Lost:
+        """The reason, with the last words of the process, which is ended."""
+        process, self._process = self._process, None
+        if process is None:
+            return reason
+        lines = process.heard().strip().splitlines()
+        process.end()
+        if not lines:
+            return reason
+        shown = "\n".join(f"  {line}" for line in lines[-LAST_LINES:])
+        return Lost(f"{reason}; it had printed\n{shown}")
+
+
+def _against(problem: Malformed) -> str:
+    return f"broke the protocol: {problem.why}\nline       {problem.said or '(empty)'}"
+
+
+def _demand_answer(said: Said, number: int) -> None:
+    """Raise Malformed for what is no answer to this request."""
+    message, text = said.message, said.text
+    if message.get("id") != number or isinstance(message.get("id"), bool):
+        raise Malformed(f"request {number} was asked, {message.get('id')!r} is answered", text)
+    if ("result" in message) == ("error" in message):
+        both = "both a result and an error" if "result" in message else "no result and no error"
+        raise Malformed(f"the answer has {both}", text)
+    error = message.get("error", {"type": "", "message": ""})
+    if not isinstance(error, dict) or not all(
+        isinstance(error.get(name), str) for name in ("type", "message")
+    ):
+        raise Malformed("the error has no type and message", text)

@@ -1,0 +1,227 @@
+"""A process that is asked things: what it says, how long it takes, how much memory, how it ends."""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from posenc_conformance.errors import UserError
+
+T = TypeVar("T")
+
+PIECE = 2**20
+HEARD = 2**16
+"""Bytes that are kept of what is printed during a call, the last ones."""
+TICK = 0.05
+"""Seconds between two looks at how much memory is used."""
+GRACE = 2.0
+"""Seconds in which a process may end by itself."""
+
+
+class Lost(Exception):
+    """The process gave no answer, and is no more; says why, beginning with a verb."""
+
+
+class Process:
+    """A process with three pipes, in a group of its own, so that Ctrl-C is left to the kit."""
+
+    def __init__(
+        self, command: Sequence[str], folder: Path | None, environment: Mapping[str, str]
+    ) -> None:
+        try:
+            self._process = subprocess.Popen(
+                command,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env={**os.environ, **environment},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise UserError(
+                f"{command[0]} cannot be started: {reason}",
+                "it must be a program that can be executed"
+                + (f", as seen from {folder}" if folder else ""),
+            ) from None
+        self._streams = [
+            each
+            for each in (self._process.stdin, self._process.stdout, self._process.stderr)
+            if each is not None
+        ]
+        self._in, self._out, self._err = (each.fileno() for each in self._streams)
+        for number in (self._in, self._out, self._err):
+            os.set_blocking(number, False)
+        self._poll = select.poll()
+        self._poll.register(self._out, select.POLLIN)
+        self._poll.register(self._err, select.POLLIN)
+        self._ended = False
+        self._said = bytearray()
+        self._heard = bytearray()
+
+    def heard(self) -> str:
+        """What was printed since it was last asked for."""
+        with contextlib.suppress(OSError):
+            while self._hear():
+                pass
+        text = bytes(self._heard).decode("utf-8", "backslashreplace")
+        self._heard.clear()
+        return text
+
+    def exchange(
+        self, data: bytes, take: Callable[[bytearray], T | None], seconds: float, memory: int
+    ) -> T:
+        """Write, and read until an answer can be taken from what has come in.
+
+        A memory of 0 is unlimited. Raises Lost if there will be no answer, or it takes longer or
+        more memory, and what take raises.
+        """
+        now = time.monotonic()
+        end, look = now + seconds, now + TICK
+        rest = self._write(memoryview(data))
+        if rest:
+            self._poll.register(self._in, select.POLLOUT)
+        try:
+            while True:
+                found = take(self._said) if self._said else None
+                if found is not None:
+                    return found
+                now = time.monotonic()
+                if now > look:
+                    look = now + TICK
+                    if memory and (used := self.memory()) > memory:
+                        allowed = f"{amount(memory)} are allowed, see --posenc-memory"
+                        raise Lost(f"took {amount(used)} of memory; {allowed}")
+                if now > end:
+                    raise Lost(f"gave no answer within {seconds:g} s, see --posenc-timeout")
+                for descriptor, _ in self._poll.poll(1000 * (min(end, look) - now)):
+                    if descriptor == self._out:
+                        self._read()
+                    elif descriptor == self._in:
+                        rest = self._write(rest)
+                        if not rest:
+                            self._poll.unregister(self._in)
+                    elif not self._hear():
+                        self._poll.unregister(self._err)
+        finally:
+            if rest:
+                self._poll.unregister(self._in)
+
+    def stray(self) -> bytes:
+        """What was said without having been asked for."""
+        with contextlib.suppress(BlockingIOError, Lost):
+            self._read()
+        return bytes(self._said)
+
+    def memory(self) -> int:
+        """Bytes of memory in use; 0 where that cannot be told."""
+        return _resident(self._process.pid)
+
+    def end(self) -> None:
+        """End it by force, with all that it has started."""
+        if self._ended:  # its number may be that of another process by now
+            return
+        self._ended = True
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._close()
+
+    def leave(self) -> None:
+        """Let it end by itself, for a short while."""
+        with contextlib.suppress(subprocess.TimeoutExpired, OSError):
+            self._streams[0].close()
+            self._process.wait(GRACE)
+        self.end()
+
+    def _close(self) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE)
+        for stream in self._streams:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+    def _write(self, data: memoryview) -> memoryview:
+        """Write as much as fits; what is left."""
+        try:
+            return data[os.write(self._in, data[:PIECE]) :]
+        except BlockingIOError:
+            return data
+        except OSError:
+            raise self._over() from None
+
+    def _read(self) -> None:
+        piece = os.read(self._out, PIECE)
+        if not piece:
+            raise self._over()
+        self._said += piece
+
+    def _hear(self) -> bool:
+        piece = os.read(self._err, PIECE)
+        self._heard += piece
+        if len(self._heard) > HEARD:
+            del self._heard[:-HEARD]
+        return bool(piece)
+
+    def _over(self) -> Lost:
+        """It has closed a stream, in most cases because it ended."""
+        try:
+            code = self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            return Lost("closed its standard streams")
+        if code < 0:
+            return Lost(f"was ended by signal {-code} ({_signal(-code)})")
+        return Lost(f"ended its process with status {code}")
+
+
+def amount(size: int) -> str:
+    """A number of bytes, for people."""
+    return f"{size / 1e9:.3g} GB" if size >= 10**9 else f"{size / 1e6:.3g} MB"
+
+
+def spare() -> int:
+    """Nine tenths of the memory that the machine has left; 0 where that cannot be told."""
+    found = [_available(), _left_of_container()]
+    return min((9 * each // 10 for each in found if each), default=0)
+
+
+def _available() -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _left_of_container() -> int:
+    folder = Path("/sys/fs/cgroup")
+    with contextlib.suppress(OSError, ValueError):
+        limit = int((folder / "memory.max").read_text(encoding="ascii"))
+        used = int((folder / "memory.current").read_text(encoding="ascii"))
+        lines = (folder / "memory.stat").read_text(encoding="ascii").splitlines()
+        given_back = sum(int(line.split()[1]) for line in lines if line.startswith("file "))
+        return max(1, limit - used + given_back)
+    return 0
+
+
+def _resident(pid: int) -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError, ValueError):
+        shown = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True)
+        return int(shown.stdout) * 1024
+    return 0
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unknown"

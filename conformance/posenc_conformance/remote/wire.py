@@ -1,0 +1,246 @@
+"""Messages on their way: one JSON object each, with arrays in it.
+
+Two transports carry them. A line holds arrays in base64, as a program in any language reads it. A
+frame has the bytes of its arrays behind the JSON text, which spares both sides the encoding.
+Neither runs code of the sender, as unpickling would.
+
+The worker imports this module too, in an interpreter that may have no more than NumPy.
+"""
+
+import base64
+import binascii
+import json
+import math
+import struct
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Message = dict[str, Any]
+
+INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (64, 32, 16, 8))
+DTYPES: dict[str, np.dtype[Any]] = {
+    "float64": np.dtype("<f8"),
+    "float32": np.dtype("<f4"),
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "float16": np.dtype("<f2"),
+    **{name: np.dtype(name).newbyteorder("<") for name in INTEGERS},
+    "bool": np.dtype(np.bool_),
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+LONGEST = 2**28
+"""Bytes of a line."""
+SHOWN = 160
+"""Characters of a line that are shown."""
+ALIGNED = 16
+"""Parts of a frame begin at multiples of so many bytes."""
+HEAD = struct.Struct("<QQ")
+
+
+class Malformed(Exception):
+    """Something was said that breaks the protocol: why, and the line."""
+
+    def __init__(self, why: str, said: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.said = said
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message, and as much of its text as is shown if it is wrong."""
+
+    message: Message
+    text: str
+
+
+class Transport(Protocol):
+    """How messages travel."""
+
+    def encode(self, message: Message) -> bytes:
+        """What is written."""
+
+    def take(self, buffer: bytearray) -> Said | None:
+        """Take the first message out of what has come in; None if it is not all there.
+
+        Raises Malformed.
+        """
+
+
+class Lines:
+    """A message is a line of JSON."""
+
+    def __init__(self) -> None:
+        self._searched = 0
+
+    def encode(self, message: Message) -> bytes:
+        """The line."""
+        return json.dumps(message, default=_in_base64, allow_nan=False).encode() + b"\n"
+
+    def take(self, buffer: bytearray) -> Said | None:
+        """The first line; its arrays are still in base64, see :func:`value`."""
+        end = buffer.find(b"\n", self._searched)
+        if end < 0 and len(buffer) <= LONGEST:
+            self._searched = len(buffer)
+            return None
+        self._searched = 0
+        line = bytes(buffer if end < 0 else buffer[:end])
+        del buffer[: len(line) + 1]
+        text = shortened(line)
+        if end < 0:
+            raise Malformed(f"a line is longer than {LONGEST:,} bytes", text)
+        try:
+            message = json.loads(line.decode(), parse_constant=_refuse)
+        except UnicodeDecodeError as error:
+            raise Malformed(f"the line is not UTF-8 ({error})", text) from None
+        except (ValueError, RecursionError) as error:
+            raise Malformed(f"the line is not JSON ({error})", text) from None
+        if not isinstance(message, dict):
+            raise Malformed("the line is no JSON object", text)
+        return Said(message, text)
+
+
+class Frames:
+    """A message is its length, JSON, and the bytes of its arrays.
+
+    Those are all in ``arrays``, by name. They arrive laid out as they were sent.
+    """
+
+    def encode(self, message: Message) -> bytes:
+        """The frame."""
+        arrays = message.get("arrays", {})
+        head = {**message, "arrays": [_laid_out(name, each) for name, each in arrays.items()]}
+        text = _filled(_ENCODER.encode(head).encode(), b" ")
+        parts = [_filled(_bytes(each)) for each in arrays.values()]
+        return b"".join([HEAD.pack(len(text), sum(map(len, parts))), text, *parts])
+
+    def take(self, buffer: bytearray) -> Said | None:
+        """The first frame, its arrays in memory of their own."""
+        if len(buffer) < HEAD.size:
+            return None
+        length, more = HEAD.unpack_from(buffer)
+        at = HEAD.size + length
+        if len(buffer) < at + more:
+            return None
+        message = json.loads(buffer[HEAD.size : at])
+        arrays = {}
+        for name, dtype, shape, strides, writeable in message["arrays"]:
+            arrays[name] = array = _made(DTYPES[dtype], shape, strides, buffer, at)
+            array.flags.writeable = writeable
+            at += array.nbytes + -array.nbytes % ALIGNED
+        message["arrays"] = arrays
+        del buffer[:at]
+        return Said(message, "")
+
+
+def value(node: Any) -> Any:
+    """The arrays and numbers of a result that came as JSON.
+
+    Raises Malformed.
+    """
+    if isinstance(node, list):
+        return [value(each) for each in node]
+    if isinstance(node, bool | int | float) or node is None:
+        return node
+    if not isinstance(node, dict):
+        raise Malformed("the result is no array, number or list of these")
+    if set(node) != {"dtype", "shape", "data"}:
+        raise Malformed(
+            f"an array has the fields dtype, shape and data, not {', '.join(node) or 'none'}"
+        )
+    dtype, shape = DTYPES.get(str(node["dtype"])), node["shape"]
+    if dtype is None:
+        raise Malformed(f"{node['dtype']!r} is no dtype; there are {', '.join(DTYPES)}")
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise Malformed(f"{json.dumps(shape)} is no shape")
+    try:
+        data = base64.b64decode(node["data"], validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise Malformed(f"the data is not base64 ({error})") from None
+    if len(data) != math.prod(shape) * dtype.itemsize:
+        raise Malformed(
+            f"the data has {len(data):,} bytes; {node['dtype']} of shape {shape} has "
+            f"{math.prod(shape) * dtype.itemsize:,}"
+        )
+    return np.frombuffer(bytearray(data), dtype).reshape(shape)
+
+
+def shortened(said: bytes | str) -> str:
+    """The beginning of what was said, in printable characters."""
+    start = said[: 4 * SHOWN]
+    text = start.decode("utf-8", "backslashreplace") if isinstance(start, bytes) else start
+    text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    if len(text) <= SHOWN and len(start) == len(said):
+        return text
+    return f"{text[:SHOWN]}… ({len(said):,} {'bytes' if isinstance(said, bytes) else 'characters'})"
+
+
+def known(array: Array) -> bool:
+    """Whether an array has a dtype that can be sent."""
+    return array.dtype.newbyteorder("<") in NAMES
+
+
+def _bytes(array: Array) -> bytes:
+    if sys.byteorder == "big" or not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("<"))
+    return array.tobytes()
+
+
+def _in_base64(thing: Any) -> Any:
+    if not isinstance(thing, np.ndarray):
+        return _number(thing)
+    data = base64.b64encode(_bytes(thing)).decode()
+    return {"dtype": _name(thing), "shape": thing.shape, "data": data}
+
+
+def _number(thing: Any) -> Any:
+    if isinstance(thing, np.generic):
+        return thing.item()
+    raise TypeError(f"a {type(thing).__name__} cannot be sent")
+
+
+_ENCODER = json.JSONEncoder(default=_number)
+
+
+def _name(array: Array) -> str:
+    return NAMES.get(array.dtype) or NAMES[array.dtype.newbyteorder("<")]
+
+
+def _filled(data: bytes, filler: bytes = b"\0") -> bytes:
+    return data + filler * (-len(data) % ALIGNED)
+
+
+def _laid_out(name: str, array: Array) -> tuple[str, str, Any, Any, bool]:
+    strides = None if array.flags.c_contiguous else array.strides
+    return name, _name(array), array.shape, strides, array.flags.writeable
+
+
+def _made(
+    dtype: np.dtype[Any],
+    shape: Sequence[int],
+    strides: Sequence[int] | None,
+    data: bytearray,
+    start: int,
+) -> Array:
+    """An array in memory of its own."""
+    count = math.prod(shape)
+    plain = (
+        np.frombuffer(data, dtype, count, start).reshape(shape) if count else np.zeros(shape, dtype)
+    )
+    if strides is None or not count:
+        return plain.copy()
+    last = sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+    room = np.zeros(last + dtype.itemsize, np.uint8)
+    array: Array = np.ndarray(tuple(shape), dtype, room, strides=tuple(strides))
+    array[...] = plain
+    return array
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number in JSON")

@@ -1,0 +1,290 @@
+"""The process in which an adapter in Python lives.
+
+It is started as a script, by whatever interpreter the library has, and finds the kit by itself.
+What the kit knows of the truth is hidden from the adapter: it cannot be asked by accident.
+"""
+
+import ctypes
+import gc
+import inspect
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+KIT = "posenc_conformance"
+FOLDER = Path(__file__).resolve().parents[1]
+SHOWN = (
+    "adapters",
+    "errors",
+    "implementations",
+    "files",
+    "judge.arrays",
+    "judge.process",
+    "remote.wire",
+)
+"""Rooms and modules of the kit that an adapter may import."""
+ROOMS = ("", "judge", "remote")
+"""Packages on the way to these."""
+RESULT = "the result"
+"""Its name among the arrays of an answer, beside inputs that were changed."""
+LARGEST = 2**31
+"""Bytes of a result."""
+PR_SET_PDEATHSIG = 1
+HELD = 64
+"""Results that are kept at a time, the latest."""
+
+
+class Finder:
+    """Finds the kit, whatever the path is, and nothing of the reference."""
+
+    def __init__(self) -> None:
+        self.hides = True
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The kit itself; None for what is found as usual."""
+        if self.hides and _is_hidden(name):
+            words = f"{name} knows the answers, and is hidden from what is judged"
+            raise ImportError(words, name=name)
+        if name != KIT:
+            return None
+        file = FOLDER / "__init__.py"
+        return spec_from_file_location(name, file, submodule_search_locations=[str(FOLDER)])
+
+
+def _is_hidden(name: str) -> bool:
+    package, _, module = name.partition(".")
+    if package != KIT:
+        return package == "posenc"
+    shown = module in ROOMS or any(f"{module}.".startswith(f"{each}.") for each in SHOWN)
+    return not shown or module == "implementations.reference"
+
+
+class Adapter:
+    """An adapter, and the results of it that are kept."""
+
+    def __init__(self, made: object) -> None:
+        from posenc_conformance.errors import refuses, told, traced
+        from posenc_conformance.judge.arrays import around, to_numpy
+        from posenc_conformance.remote.wire import known
+
+        self.made, self.refuses, self.told, self.traced = made, refuses, told, traced
+        self.to_numpy, self.known, self.around = to_numpy, known, around
+        self.kept: dict[int, tuple[Any, Mapping[str, Any]]] = {}
+
+    def call(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Make a call."""
+        inputs = request["arrays"]
+        before = {name: array.tobytes() for name, array in inputs.items()}
+        between = {name: self.around(array) for name, array in inputs.items()}
+        named = {**request["rest"], **inputs}
+        places = sorted((name for name in named if name.isdigit()), key=int)
+        keywords = {name: value for name, value in named.items() if not name.isdigit()}
+        try:
+            method = getattr(self.made, request["call"])
+            result = method(*(named[name] for name in places), **keywords)
+        except BaseException as error:
+            kind = "refusal" if self.refuses(error) else "escape"
+            answer = _error(kind, f"raised {self.told(error)}\n{self.traced(error)}")
+            if isinstance(error, NotImplementedError):
+                answer["error"]["declines"] = str(error)
+            return answer
+        for name, array in inputs.items():
+            if self.around(array) != between[name]:
+                return _error("form", "wrote into memory between the elements of an input")
+        if result is None:
+            return {"result": None, "arrays": _changed(inputs, before)}
+        try:
+            array = self.to_numpy(result)
+        except BaseException as error:
+            what = f"returned a {type(result).__name__}, of which no array can be made"
+            return _error("form", f"{what}: {self.told(error)}")
+        if not self.known(array):
+            return _error("form", f"returned {array.dtype}, a dtype that the kit does not know")
+        if array.nbytes > LARGEST:
+            return _error("form", f"returned shape {array.shape}, too large to be looked at")
+        if request["keep"]:
+            self.kept[request["id"]] = array, inputs
+            if len(self.kept) > HELD:
+                del self.kept[next(iter(self.kept))]
+        return {"result": True, "arrays": {RESULT: _plain(array), **_changed(inputs, before)}}
+
+    def watch(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Make a call and tell what it changes that belongs to the whole process."""
+        from posenc_conformance.judge.process import changes_by
+
+        answers: list[dict[str, Any]] = []
+        found = changes_by(lambda: answers.append(self.call(request)))
+        failed = [answer for answer in answers if "error" in answer]
+        return failed[0] if failed else {**answers[0], "result": found}
+
+    def when(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Whether the condition of a claim holds."""
+        from posenc_conformance.adapters.claims import claims_on
+
+        function = claims_on(self.made)[request["call"]][request["claim"]].when
+        try:
+            return {"result": bool(function and function(**request["rest"], **request["arrays"]))}
+        except BaseException as error:
+            return _error("refusal", self.told(error))
+
+    def now(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """A result that is kept, as it is now."""
+        return {"result": True, "arrays": {RESULT: _plain(self.kept[request["held"]][0])}}
+
+    def write(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Write into a result that is kept."""
+        array, inputs = self.kept[request["held"]]
+        before = {name: each.tobytes() for name, each in inputs.items()}
+        written = bool(array.flags.writeable)
+        if written:
+            array[...] = request["arrays"][RESULT]
+        return {"result": written, "arrays": _changed(inputs, before)}
+
+
+def described(adapter: object, versions: Mapping[str, str]) -> dict[str, Any]:
+    """What an adapter claims, and how its methods can be called."""
+    from posenc_conformance.adapters.claims import claims_on, method_of
+    from posenc_conformance.errors import where
+
+    calls = []
+    for name, claims in claims_on(adapter).items():
+        method = method_of(adapter, name)
+        if callable(method):  # a subclass withdraws a claim: rope = None
+            said = [{each: _said(part) for each, part in vars(claim).items()} for claim in claims]
+            for entry, claim in zip(said, claims, strict=True):
+                if callable(claim.when):
+                    place, names = where(claim.when), _parameters(claim.when)
+                    entry["when"] = {"place": place, "parameters": names}
+            entry = {"call": name, "claims": said, "place": where(method)}
+            calls.append({**entry, "parameters": _parameters(method)})
+    return {"type": type(adapter).__name__, "versions": dict(versions), "calls": calls}
+
+
+def _said(value: Any) -> Any:
+    """Part of a claim as JSON; what JSON does not know by its looks."""
+    if isinstance(value, Mapping):
+        return {name: _said(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_said(each) for each in value]
+    plain = value is None or isinstance(value, str | int | float)
+    return value if plain else {"looks": repr(value)}
+
+
+def _parameters(method: Callable[..., Any]) -> list[tuple[str, str, bool]] | None:
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):  # compiled code may keep its signature to itself
+        return None
+    return [(each.name, each.kind.name, each.default is not each.empty) for each in parameters]
+
+
+def made(request: Mapping[str, Any]) -> tuple[object, Mapping[str, str]]:
+    """The adapter that is asked for, and versions of what it requires.
+
+    Raises UserError.
+    """
+    from posenc_conformance.adapters.find import load_adapter, versions
+
+    if request["schemes"]:
+        module = import_module(request["registered"].partition(":")[0])
+        reference = module.reference_in(request["schemes"])
+        return reference(), versions(reference)
+    found = load_adapter(request["impl"], request["registered"])
+    return found.adapter, found.versions
+
+
+def _changed(inputs: Mapping[str, Any], before: Mapping[str, bytes]) -> dict[str, Any]:
+    return {name: each for name, each in inputs.items() if each.tobytes() != before[name]}
+
+
+def _plain(array: Any) -> Any:
+    """The same values in row-major order."""
+    return array if array.flags.c_contiguous else array.copy(order="C")
+
+
+def _error(kind: str, message: str) -> dict[str, Any]:
+    return {"error": {"type": "", "kind": kind, "message": message}}
+
+
+def _answer(request: Mapping[str, Any], adapters: list[Adapter], finder: Finder) -> dict[str, Any]:
+    if request["request"] != "describe":
+        answer: dict[str, Any] = getattr(adapters[0], request["request"])(request)
+        return answer
+    from posenc_conformance.errors import UserError
+
+    import_module("posenc_conformance.judge.process")  # before anything changes what is usual
+    finder.hides = not request["schemes"]
+    if request["path"]:
+        sys.path[:] = request["path"]
+    try:
+        adapter, versions = made(request)
+        description = described(adapter, versions)
+    except UserError as error:
+        return {"error": {"type": "", "message": error.cause, "hint": error.hint}}
+    adapters.append(Adapter(adapter))
+    gc.freeze()  # what is loaded stays: keep the garbage collector from visiting it
+    return {"result": description}
+
+
+def _end_with_the_judge() -> None:
+    """Have Linux end this process in the middle of a call if the judge is killed.
+
+    Elsewhere it ends when it reads the next request.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _no_breakpoint(*arguments: Any, **keywords: Any) -> None:
+    raise RuntimeError("breakpoint() needs the terminal: judge with --posenc-here")
+
+
+def main() -> None:
+    """Answer until the kit says goodbye or is no more."""
+    incoming, outgoing = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    os.register_at_fork(after_in_child=lambda: os.closerange(incoming, outgoing + 1))
+    _end_with_the_judge()
+    sys.breakpointhook = _no_breakpoint
+    finder = Finder()
+    sys.meta_path.insert(0, finder)
+    from posenc_conformance.remote.wire import Frames
+
+    wire, buffer, adapters = Frames(), bytearray(), list[Adapter]()
+    while True:
+        said = wire.take(buffer)
+        if said is None:
+            piece = os.read(incoming, 2**20)
+            if not piece:
+                os._exit(0)
+            buffer += piece
+            continue
+        request = said.message
+        leaving = request["request"] == "goodbye"
+        answer = {"result": None} if leaving else _answer(request, adapters, finder)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:  # an adapter may have closed or replaced it
+                continue
+        rest = memoryview(wire.encode({"id": request["id"], **answer}))
+        while rest:
+            rest = rest[os.write(outgoing, rest) :]
+        if leaving:
+            return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,498 @@
+"""Perceiver's Fourier features: bounds, invariants and deviations."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.diagnose.mistakes import DeviationModel, Model, several
+from posenc_conformance.families.encodings import Waves, dot_products, on_circles
+from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.bounded import Answer
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import Trial
+
+Integers = npt.NDArray[np.int64]
+ROWS = 4
+SIN, COS, POSITION = 0, 1, 2
+SHIFTED_SINE = np.pi / 8
+"""What a cosine formed as sin(a + π/2) loses beside its angle, an eighth of it."""
+GRIDS = ([4, 3], [1, 5], [6], [2, 3, 4], [7, 1])
+
+
+def features(case: Case) -> tuple[Integers, Integers, Integers]:
+    """Of each feature the coordinate, the number of its band, and what it is."""
+    coords, count = case.arguments["x"].shape[-1], case.arguments["num_bands"]
+    position, both = case.conventions["position"], case.conventions["waves"] == "both"
+    waves = (SIN, COS) if both else (SIN,)
+    each = range(coords)
+    found = [(axis, 0, POSITION) for axis in each if position == "first"]
+    if case.conventions["order"] == "sines-first":
+        found += [(axis, k, wave) for wave in waves for axis in each for k in range(count)]
+    else:
+        for axis in each:
+            found += [(axis, k, wave) for wave in waves for k in range(count)]
+            found += [(axis, 0, POSITION)] * (position == "last-of-each")
+    coord, band, kind = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    return coord, band, kind
+
+
+def shape(case: Case) -> tuple[int, ...]:
+    """Features in place of coordinates."""
+    return *case.arguments["x"].shape[:-1], len(features(case)[0])
+
+
+def bands(case: Case, highest: Any = None) -> Floats:
+    """Bands of every axis, up to these or to the right ones: [coords, bands]."""
+    top = case.arguments["max_resolution"] / 2 if highest is None else np.asarray(highest)
+    return np.asarray(np.linspace(np.ones(len(top)), top, case.arguments["num_bands"], axis=-1))
+
+
+def from_half_turns(case: Case, half_turns: Floats) -> Floats:
+    """The features that these angles, [..., coords, bands] in half turns, would give."""
+    coord, band, kind = features(case)
+    angles = np.pi * half_turns[..., coord, band]
+    waves = np.where(kind == SIN, np.sin(angles), np.cos(angles))
+    return np.asarray(np.where(kind == POSITION, case.arguments["x"][..., coord], waves))
+
+
+def from_bands(case: Case, frequencies: Floats) -> Floats:
+    """The features that these bands, [coords, bands], would give."""
+    return from_half_turns(case, case.arguments["x"][..., None] * frequencies)
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is 1, and 0 for copies of the position."""
+    coord, band, kind = features(case)
+    angle = np.pi * np.abs(case.arguments["x"])[..., coord] * bands(case)[coord, band]
+    return ErrorTerms(
+        np.where(kind == POSITION, 0.0, 1.0), angle + np.where(kind == COS, SHIFTED_SINE, 0.0)
+    )
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """A few positions, in one batch or two."""
+    coords = trial.choose("coords", (2, 1, 3))
+    batches = trial.pick.one_of(((), (2,)))
+    sizes = trial.pick.one_of(((8, 20, 6), (5, 12, 224), (16, 2, 7)))
+    return {
+        "x": 1.25 * fine((*batches, ROWS, coords)),
+        "max_resolution": resolutions(trial, sizes[:coords]),
+        "num_bands": trial.choose("num_bands", (4, 3, 5, 12, 2, 1)),
+    }
+
+
+def resolutions(trial: Trial, sizes: tuple[int, ...]) -> Integers:
+    """Places of each axis; of all axes the same number, where perceiver-pytorch is claimed."""
+    alike = trial.subject.combination.conventions["order"] == "by-coordinate"
+    return np.array([sizes[0]] * len(sizes) if alike else sizes)
+
+
+def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """Many positions in the 64 bands of released models."""
+    coords = parameters.get("coords", 2)
+    return {
+        "x": fine((63, coords)),
+        "max_resolution": np.full(coords, 224),
+        "num_bands": parameters.get("num_bands", 64),
+    }
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Few and many coordinates, bands, places and positions."""
+    for coords, count, places in ((1, 1, 2), (1, 192, 1920), (2, 64, 224), (3, 32, 16), (4, 7, 3)):
+        yield {
+            "x": fine((3, coords), 5),
+            "max_resolution": np.full(coords, places),
+            "num_bands": count,
+        }
+    for rows in (1, 257, 600):
+        yield {
+            "x": fine((rows, 2), 7),
+            "max_resolution": np.array([12, 12]),
+            "num_bands": 5,
+        }
+
+
+def waves_of(answer: Answer) -> Waves:
+    """Sines and cosines of an answer: [..., coords, bands]."""
+    coord, band, kind = features(answer.case)
+    order = np.lexsort((band, coord, kind))
+    by_axis = (-1, answer.case.arguments["num_bands"])
+    sin, cos = (order[kind[order] == which].reshape(by_axis) for which in (SIN, COS))
+    return Waves(answer[..., sin], answer[..., cos])
+
+
+def norm(trial: Trial) -> None:
+    """Each pair lies on the unit circle."""
+    on_circles(trial, waves_of(trial.answer(**arguments(trial))))
+
+
+def even_steps(trial: Trial) -> None:
+    """Sine and cosine of what an angle grows by are the same from each band to the next."""
+    waves = waves_of(trial.answer(**arguments(trial)))
+    here, there = waves[..., :-1], waves[..., 1:]
+    cos = there.cos * here.cos + there.sin * here.sin
+    sin = there.sin * here.cos - there.cos * here.sin
+    for step in (cos, sin):
+        trial.zero(
+            step[..., 1:] - step[..., :-1], "the bands of an axis are not at equal distances"
+        )
+
+
+def dot_by_offset(trial: Trial) -> None:
+    """The dot product of two positions stays when both move by the same step."""
+    chosen = arguments(trial)
+    # Multiples of 1/64, so that positions and their sums are exact in every dtype.
+    points = lattice(chosen["x"].shape[-2:]) / 2
+    step = lattice((1, points.shape[-1]), 17) / 2
+    dots = []
+    for x in (points, points + step):
+        waves = waves_of(trial.answer(**(chosen | {"x": x})))
+        dots.append(sum_of_products(waves.sin) + sum_of_products(waves.cos))
+    trial.zero(
+        dots[0] - dots[1], "the dot product of two positions depends on more than their difference"
+    )
+
+
+def sum_of_products(waves: Answer) -> Answer:
+    """Dot products of every two rows, [rows, coords, bands] to [rows, rows]."""
+    every = np.indices(waves.values.shape[1:]).reshape(2, -1)
+    return dot_products(waves[:, every[0], every[1]])
+
+
+def reflection(trial: Trial) -> None:
+    """At the opposite position sines change sign and cosines do not."""
+    chosen = arguments(trial)
+    ahead = trial.answer(**chosen)
+    behind = trial.answer(**(chosen | {"x": -chosen["x"]}))
+    kind = features(ahead.case)[2]
+    for residual in (
+        (ahead + behind)[..., kind == SIN],
+        (ahead - behind)[..., kind == COS],
+    ):
+        trial.zero(residual, "at the opposite position it is not the sines that change sign")
+
+
+def repeats(which: int, apart: Callable[[Floats], Floats], what: str) -> Callable[[Trial], None]:
+    """In one band, positions so far apart are the same."""
+
+    def check(trial: Trial) -> None:
+        chosen = arguments(trial)
+        last = chosen["num_bands"] - 1
+        if which and not last:
+            return
+        chosen["max_resolution"] = 2 ** np.arange(2, 2 + len(chosen["max_resolution"]))
+        chosen["max_resolution"] = resolutions(trial, tuple(chosen["max_resolution"]))
+        points = lattice(chosen["x"].shape)
+        step = apart(chosen["max_resolution"].astype(np.float64))
+        answer = trial.answer(**(chosen | {"x": points}))
+        moved = trial.answer(**(chosen | {"x": points + step}))
+        _, band, kind = features(answer.case)
+        of_band = (band == which * last) & (kind != POSITION)
+        trial.zero((answer - moved)[..., of_band], what)
+
+    return check
+
+
+def coordinates_apart(trial: Trial) -> None:
+    """Features of a coordinate are the same whatever the other coordinates are."""
+    chosen = arguments(trial)
+    answer = trial.answer(**chosen)
+    coord, _, _ = features(answer.case)
+    other = chosen["x"].copy()
+    other[..., 1:] = fine(other[..., 1:].shape, 41)
+    moved = trial.answer(**(chosen | {"x": other}))
+    trial.zero(
+        (answer - moved)[..., coord == 0],
+        "features of the first coordinate change with the others",
+    )
+
+
+def position_copied(trial: Trial) -> None:
+    """The coordinates are among the features, exactly as given."""
+    answer = trial.answer(**arguments(trial))
+    coord, _, kind = features(answer.case)
+    copied = kind == POSITION
+    wrong = answer.values[..., copied] != answer.case.arguments["x"][..., coord[copied]]
+    trial.never(answer, wrong, "the position is not copied")
+
+
+def by_bands(words: str, frequencies: Callable[[Case], Floats]) -> DeviationModel:
+    """Other bands."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        yield Model(words, from_bands(case, frequencies(case)))
+
+    return models
+
+
+def log_bands(first: float) -> Callable[[Case], Floats]:
+    """Bands in geometric progression."""
+
+    def frequencies(case: Case) -> Floats:
+        top = case.arguments["max_resolution"] / 2
+        count = case.arguments["num_bands"]
+        return np.asarray(np.geomspace(np.full(len(top), first), top, count, axis=-1))
+
+    return frequencies
+
+
+def octaves(ratio: float) -> Callable[[Case], Floats]:
+    """The same bands for all axes, each the one before times a ratio."""
+
+    def frequencies(case: Case) -> Floats:
+        each = ratio ** np.arange(case.arguments["num_bands"])
+        return np.asarray(np.broadcast_to(each, (case.arguments["x"].shape[-1], len(each))))
+
+    return frequencies
+
+
+def up_to(part: float) -> Callable[[Case], Floats]:
+    """Bands up to this part of the resolution."""
+    return lambda case: bands(case, case.arguments["max_resolution"] * part)
+
+
+def without_an_end(first: float, steps: Callable[[int], Floats]) -> Callable[[Case], Floats]:
+    """Bands so many parts of the way from the first to the highest."""
+
+    def frequencies(case: Case) -> Floats:
+        top = case.arguments["max_resolution"][:, None] / 2
+        return np.asarray(first + (top - first) * steps(case.arguments["num_bands"]))
+
+    return frequencies
+
+
+def times_factor(factor: float) -> Callable[[Case], Floats]:
+    """All bands times a factor."""
+    return lambda case: bands(case) * factor
+
+
+def one_resolution(case: Case, got: Floats) -> Iterator[Model]:
+    """The resolution of one axis for all, or those of the axes in reverse order."""
+    places = case.arguments["max_resolution"]
+    for words, other in (
+        ("the resolution of the first axis for all", np.full_like(places, places[0])),
+        ("the resolution of the last axis for all", np.full_like(places, places[-1])),
+        ("the largest resolution for all axes", np.full_like(places, places.max())),
+        ("the resolutions of the axes in reverse order", places[::-1]),
+    ):
+        yield Model(f"matches {words}", from_bands(case, bands(case, other / 2)))
+
+
+def first_of_the_batch(case: Case, got: Floats) -> Iterator[Model]:
+    """Sines and cosines of the first of a batch for all of it, with or without its positions."""
+    x = case.arguments["x"]
+    if x.ndim < 3:
+        return
+    coord, _, kind = features(case)
+    first = x.reshape(-1, *x.shape[-2:])[:1].reshape(*[1] * (x.ndim - 2), *x.shape[-2:])
+    for only in (first, x[:1]):
+        alike = np.broadcast_to(only, x.shape)
+        waves = from_half_turns(case, alike[..., None] * bands(case))
+        yield Model("matches waves of the first of the batch", waves)
+        whole = np.where(kind == POSITION, alike[..., coord], waves)
+        yield Model("matches features of the first of the batch", np.asarray(whole))
+
+
+def misplaced(case: Case, got: Floats) -> Iterator[Model]:
+    """The right features in another order that is found in the wild."""
+    coord, band, kind = features(case)
+    right = case.changed().truth
+    orders: dict[str, tuple[Any, ...]] = {
+        "all sines before all cosines, by coordinate": (band, coord, kind),
+        "all sines before all cosines, by band": (coord, band, kind),
+        "sines, then cosines of each coordinate": (band, kind, coord),
+        "sine and cosine in turns, by coordinate": (kind, band, coord),
+        "sines, then cosines of each band": (coord, kind, band),
+    }
+    for where, key in (
+        ("first", kind != POSITION),
+        ("last", kind == POSITION),
+        ("behind each coordinate", np.where(kind == POSITION, coord, coord - 0.5)),
+    ):
+        for words, keys in orders.items():
+            order = np.lexsort((*keys, key))
+            yield Model(f"matches {words}, the position {where}", right[..., order])
+        order = np.lexsort((band, kind, np.where(kind == POSITION, 3, 0), coord))
+        yield Model("matches each coordinate behind its waves", right[..., order])
+
+
+def waves_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """Cosine where the sine belongs."""
+    yield Model(
+        "matches sine and cosine exchanged",
+        np.where(features(case)[2] == POSITION, case.changed().truth, exchanged(case)),
+    )
+
+
+def exchanged(case: Case) -> Floats:
+    """Cosines for sines and sines for cosines."""
+    coord, band, kind = features(case)
+    angles = np.pi * case.arguments["x"][..., coord] * bands(case)[coord, band]
+    return np.asarray(np.where(kind == SIN, np.cos(angles), np.sin(angles)))
+
+
+def narrow_angles(case: Case, got: Floats) -> Iterator[Model]:
+    """Positions, bands or angles held in a narrow dtype."""
+    x, right = case.arguments["x"][..., None], bands(case)
+    for dtype in ("bfloat16", "float16"):
+        p, w = narrowed(x, dtype), narrowed(right, dtype)
+        held = {
+            "positions": p * right,
+            "bands": x * w,
+            "positions and bands": p * w,
+            "angles in half turns": narrowed(p * w, dtype),
+            "angles": narrowed(np.pi * x * right, dtype) / np.pi,
+            "positions, bands and angles": narrowed(np.pi * narrowed(p * w, dtype), dtype) / np.pi,
+        }
+        for what, half_turns in held.items():
+            yield Model(f"matches {what} in {dtype}", from_half_turns(case, half_turns))
+
+
+def grid_shape(case: Case) -> tuple[int, ...]:
+    """A row for every place."""
+    return int(np.prod(case.arguments["index_dims"])), len(case.arguments["index_dims"])
+
+
+def grid_terms(case: Case) -> ErrorTerms:
+    """The scale is 1; numbers below 2 are rounded a few times."""
+    return ErrorTerms(np.ones(()), np.full((), 0.5))
+
+
+def grid_arguments(trial: Trial) -> dict[str, Any]:
+    """A few places along a few axes."""
+    allowed = trial.choose("coords", (1, 2, 3))
+    fit = [grid for grid in GRIDS if len(grid) == allowed] or [[2] * allowed]
+    return {"index_dims": np.array(trial.pick.one_of(fit))}
+
+
+def grid_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """A small image."""
+    return {"index_dims": np.array([16] * parameters.get("coords", 2))}
+
+
+def grid_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """One place, many, and many axes."""
+    for grid in ([1], [2], [1000], [1, 1], [224, 3], [3, 225], [2, 1, 2, 3], [257, 128]):
+        yield {"index_dims": np.array(grid)}
+
+
+def corners(trial: Trial) -> None:
+    """The first place is -1 everywhere, and the last one 1 along axes of several places."""
+    answer = trial.answer(**grid_arguments(trial))
+    several_places = answer.case.arguments["index_dims"] > 1
+    wrong = "the grid does not go from -1 to 1"
+    trial.zero(answer[0] + 1, wrong)
+    trial.zero((answer[-1] - 1)[several_places], wrong)
+
+
+def opposite_places(trial: Trial) -> None:
+    """In reverse order the places are the opposite ones."""
+    answer = trial.answer(**grid_arguments(trial))
+    several_places = answer.case.arguments["index_dims"] > 1
+    trial.zero(
+        (answer + answer[::-1])[:, several_places],
+        "in reverse order the places are not the opposite ones",
+    )
+
+
+def index_of(case: Case) -> tuple[Integers, Integers]:
+    """Index of every place along every axis, and how many an axis has."""
+    places = case.arguments["index_dims"]
+    return np.indices(tuple(places)).reshape(len(places), -1).T, places
+
+
+def other_places(words: str, where: Callable[[Integers, Integers], Any]) -> DeviationModel:
+    """Places from the index and the number of places of their axis."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        yield Model(words, np.asarray(where(*index_of(case)), dtype=np.float64))
+
+    return models
+
+
+def axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """Coordinates in reverse order, or the first axis fastest."""
+    right, places = case.changed().truth, case.arguments["index_dims"]
+    yield Model("matches coordinates in reverse order", right[:, ::-1])
+    turned = np.arange(len(right)).reshape(tuple(places)).T.ravel()
+    yield Model("matches the first axis fastest", right[turned])
+    yield Model("matches the grid transposed", right[turned][:, ::-1])
+
+
+ERROR_TERMS = {"perceiver_fourier": error_terms, "perceiver_positions": grid_terms}
+ARGUMENTS = {"perceiver_fourier": arguments, "perceiver_positions": grid_arguments}
+SWEEPS = {"perceiver_fourier": sweep, "perceiver_positions": grid_sweep}
+SIZES = {"perceiver_fourier": sizes, "perceiver_positions": grid_sizes}
+SHAPES = {"perceiver_fourier": shape, "perceiver_positions": grid_shape}
+INVARIANTS = {
+    "perceiver_fourier": {
+        "norm": norm,
+        "even-steps": even_steps,
+        "dot-by-offset": dot_by_offset,
+        "reflection": reflection,
+        "first-band": repeats(
+            0, lambda places: np.full(places.shape, 2.0), "in the first band points 2 apart differ"
+        ),
+        "last-band": repeats(
+            1, lambda places: 4 / places, "in the last band points 4/max_resolution apart differ"
+        ),
+        "coordinates-apart": coordinates_apart,
+        "position-copied": position_copied,
+    },
+    "perceiver_positions": {"corners": corners, "opposite-places": opposite_places},
+}
+DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
+    "perceiver_fourier": {
+        "log-bands": several(
+            by_bands("matches bands in geometric progression from 1", log_bands(1.0)),
+            by_bands("matches bands in geometric progression from 2", log_bands(2.0)),
+        ),
+        "octaves": several(
+            by_bands("matches bands that double", octaves(2.0)),
+            by_bands("matches bands that halve", octaves(0.5)),
+        ),
+        "nyquist-wrong": several(
+            by_bands("matches bands up to the resolution, not half of it", up_to(1.0)),
+            by_bands("matches bands up to a quarter of the resolution", up_to(0.25)),
+        ),
+        "last-band-missing": several(
+            by_bands(
+                "matches equal steps that end before the highest band",
+                without_an_end(1.0, lambda count: np.arange(count) / count),
+            ),
+            by_bands(
+                "matches equal steps from 0 that leave 0 out",
+                without_an_end(0.0, lambda count: np.arange(1, count + 1) / count),
+            ),
+            by_bands(
+                "matches equal steps that begin at 0",
+                without_an_end(0.0, lambda count: np.arange(count) / max(count - 1, 1)),
+            ),
+        ),
+        "factor-wrong": several(
+            by_bands("matches no factor π", times_factor(1 / np.pi)),
+            by_bands("matches a factor of 2π", times_factor(2.0)),
+        ),
+        "one-resolution": one_resolution,
+        "first-of-the-batch": first_of_the_batch,
+        "order-swapped": misplaced,
+        "waves-swapped": waves_swapped,
+        "low-precision-angles": narrow_angles,
+    },
+    "perceiver_positions": {
+        "pixel-centers": other_places(
+            "matches places in the middle of their cells", lambda i, n: (2 * i + 1) / n - 1
+        ),
+        "range-wrong": several(
+            other_places("matches places from 0 to 1", lambda i, n: i / np.maximum(n - 1, 1)),
+            other_places("matches places counted from 0", lambda i, n: i + 0.0),
+        ),
+        "axes-swapped": axes_swapped,
+        "end-missing": other_places(
+            "matches steps that do not reach 1", lambda i, n: 2 * i / n - 1
+        ),
+    },
+}

@@ -1,0 +1,346 @@
+"""Tables of offsets in two dimensions: invariants and deviations."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.diagnose.mistakes import DeviationModel, Model
+from posenc_conformance.families.lengths import no_sweep
+from posenc_conformance.judge.arrays import Array, Floats, fine
+from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.trial import Trial
+
+Index = npt.NDArray[np.int64]
+LARGEST_WINDOW = 64
+"""Rows or columns of patches that are looked for in what is saved."""
+WINDOWS = ((2, 3), (3, 2), (2, 2), (1, 4), (5, 3))
+
+
+@dataclass(frozen=True)
+class Window:
+    """The rows of patches, with places for mistakes."""
+
+    height: int
+    width: int
+
+    def rows(
+        self,
+        down: Callable[[Index], Index] = lambda offset: offset,
+        right: Callable[[Index], Index] = lambda offset: offset,
+        stride: int = 0,
+    ) -> Index:
+        """Row of each query and key, from changed offsets or with another stride."""
+        row, column = np.divmod(np.arange(self.height * self.width), self.width)
+        below = down(row[:, None] - row) + self.height - 1
+        beside = right(column[:, None] - column) + self.width - 1
+        return np.asarray(below * (stride or 2 * self.width - 1) + beside)
+
+    @property
+    def count(self) -> int:
+        """Rows for patches."""
+        return (2 * self.height - 1) * (2 * self.width - 1)
+
+
+def window(case: Case) -> Window:
+    """That of a case."""
+    return Window(int(case.arguments["height"]), int(case.arguments["width"]))
+
+
+def has_class(case: Case) -> bool:
+    """Whether a class token comes first."""
+    return case.conventions["class_token"] == "first"
+
+
+def with_class(case: Case, patches: Index, extra: tuple[int, int, int] = (0, 1, 2)) -> Index:
+    """The same with the rows of a class token, if there is one: as query, as key, as both."""
+    if not has_class(case):
+        return patches
+    tokens = len(patches) + 1
+    as_query, as_key, as_both = (window(case).count + number for number in extra)
+    every = np.full((tokens, tokens), as_query)
+    every[:, 0] = as_key
+    every[0, 0] = as_both
+    every[1:, 1:] = patches
+    return every
+
+
+def result(case: Case, rows: Index) -> Floats:
+    """What a call returns that reads these rows; rows beyond the table wrap around."""
+    if case.call.name == "relative_table_2d_rows":
+        return np.asarray(rows, dtype=np.float64)
+    table = case.arguments["table"]
+    return np.asarray(np.moveaxis(table[rows % len(table)], -1, 0))
+
+
+def shape(case: Case) -> tuple[int, ...]:
+    """[heads, tokens, tokens], or without heads."""
+    at = window(case)
+    tokens = at.height * at.width + has_class(case)
+    heads = (case.arguments["table"].shape[1],) if "table" in case.arguments else ()
+    return *heads, tokens, tokens
+
+
+def arrays(heads: int, height: int, width: int, extra: int) -> dict[str, Any]:
+    """A table for a window."""
+    rows = (2 * height - 1) * (2 * width - 1) + extra
+    return {"table": fine((rows, heads)), "height": height, "width": width}
+
+
+def extra_of(trial: Trial) -> int:
+    """Rows for a class token."""
+    return 3 * (trial.subject.combination.conventions["class_token"] == "first")
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """A small window, square or not."""
+    height, width = trial.pick.one_of(WINDOWS)
+    return arrays(trial.choose("heads", (2, 1, 3)), height, width, extra_of(trial))
+
+
+def row_arguments(trial: Trial) -> dict[str, Any]:
+    """The same without a table."""
+    height, width = trial.pick.one_of(WINDOWS)
+    return {"height": height, "width": width}
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Windows of released models, long and narrow ones, many heads; one of a single patch."""
+    extra = 3 * has_class(case)
+    for heads, height, width in (
+        (3, 7, 7),
+        (4, 12, 12),
+        (33, 2, 2),
+        (1, 14, 14),
+        (2, 1, 65),
+        (2, 16, 9),
+        (2, 1, 1),
+    ):
+        yield arrays(heads, height, width, extra)
+
+
+def row_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """The same without tables."""
+    for height, width in ((7, 7), (14, 14), (1, 65), (16, 9), (9, 16), (1, 1)):
+        yield {"height": height, "width": width}
+
+
+def patches_of(case: Case, values: Floats) -> Floats:
+    """Without the class token."""
+    return values[..., 1:, 1:] if has_class(case) else values
+
+
+def offset_only(trial: Trial) -> None:
+    """Queries and keys at the same offset have the same number."""
+    answer = trial.answer(**trial_arguments(trial))
+    found = patches_of(answer.case, answer.values)
+    rows = window(answer.case).rows()
+    _, first, group = np.unique(rows, return_index=True, return_inverse=True)
+    query, key = np.unravel_index(first[group.reshape(rows.shape)], rows.shape)
+    trial.never(answer, found != found[..., query, key], "equal offsets have different numbers")
+
+
+def trial_arguments(trial: Trial) -> dict[str, Any]:
+    """Of either call."""
+    return ARGUMENTS[trial.subject.call.name](trial)
+
+
+def upside_down(trial: Trial) -> None:
+    """The part of the table for patches upside down, and the result transposed: the same."""
+    chosen = arguments(trial)
+    count = len(chosen["table"]) - extra_of(trial)
+    turned = chosen["table"].copy()
+    turned[:count] = chosen["table"][:count][::-1]
+    one, other = trial.answer(**chosen), trial.answer(**(chosen | {"table": turned}))
+    wrong = patches_of(one.case, one.values) != np.swapaxes(
+        patches_of(one.case, other.values), -1, -2
+    )
+    trial.never(one, wrong, "turning the table upside down does not exchange queries and keys")
+
+
+def heads_apart(trial: Trial) -> None:
+    """Each head reads its own column."""
+    chosen = arguments(trial)
+    whole = trial.answer(**chosen)
+    head = trial.pick.integer(0, chosen["table"].shape[1] - 1)
+    alone = trial.answer(**(chosen | {"table": chosen["table"][:, head : head + 1].copy()}))
+    trial.never(whole, whole.values[head] != alone.values[0], "a head depends on other heads")
+
+
+def every_row(trial: Trial) -> None:
+    """Every row of the table is read."""
+    answer = trial.answer(**row_arguments(trial))
+    count = window(answer.case).count + 3 * has_class(answer.case)
+    missing = set(range(count)) - set(answer.values.ravel().astype(int).tolist())
+    trial.never(answer, np.array([len(missing)]), "rows of the table are never read")
+
+
+def class_rows(trial: Trial) -> None:
+    """The class token reads the three rows behind, and patches do not."""
+    answer = trial.answer(**row_arguments(trial))
+    rows, count = answer.values, window(answer.case).count
+    wrong = np.concatenate(
+        [rows[0, 1:] != count, rows[1:, 0] != count + 1, [rows[0, 0] != count + 2]]
+    )
+    trial.never(answer, wrong, "the class token does not read the last three rows")
+
+
+Rows = Callable[[Case], Iterator[tuple[str, Index]]]
+
+
+def reading(rows: Rows) -> DeviationModel:
+    """The result of reading other rows."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        for words, found in rows(case):
+            yield Model(words, result(case, found))
+
+    return models
+
+
+def reversed_offsets(case: Case) -> Iterator[tuple[str, Index]]:
+    """Key minus query, on both axes or on one."""
+    at = window(case)
+    for words, down, right in (
+        ("both axes", np.negative, np.negative),
+        ("the height alone", np.negative, np.positive),
+        ("the width alone", np.positive, np.negative),
+    ):
+        rows = at.rows(down, right)
+        yield f"matches offsets of key minus query on {words}", with_class(case, rows)
+
+
+def transposed(case: Case) -> Iterator[tuple[str, Index]]:
+    """Width before height in the table, or in the list of patches."""
+    at = window(case)
+    row, column = np.divmod(np.arange(at.height * at.width), at.width)
+    by_width = (column[:, None] - column + at.width - 1) * (2 * at.height - 1)
+    by_width = by_width + row[:, None] - row + at.height - 1
+    yield "matches a table of columns first, then rows", with_class(case, by_width)
+    order = np.arange(at.height * at.width).reshape(at.height, at.width).T.ravel()
+    listed = at.rows()[np.ix_(order, order)]
+    yield "matches patches listed column by column", with_class(case, listed)
+
+
+def other_strides(case: Case) -> Iterator[tuple[str, Index]]:
+    """Another number between rows of offsets."""
+    at = window(case)
+    for stride in (
+        2 * at.height - 1,
+        2 * at.width - 2,
+        2 * at.width,
+        3 * at.width - 1,
+        3 * at.height - 1,
+    ):
+        if stride > 0 and stride != 2 * at.width - 1:
+            yield (
+                f"matches {stride} rows between offsets one apart in height, not "
+                f"{2 * at.width - 1}",
+                with_class(case, at.rows(stride=stride)),
+            )
+
+
+def unsigned(case: Case) -> Iterator[tuple[str, Index]]:
+    """Distances in the place of offsets."""
+    yield "matches distances, not offsets", with_class(case, window(case).rows(np.abs, np.abs))
+
+
+def unshifted(case: Case) -> Iterator[tuple[str, Index]]:
+    """Negative numbers used as indices from the end."""
+    at = window(case)
+    middle = (at.height - 1) * (2 * at.width - 1) + at.width - 1
+    found = with_class(case, at.rows() - middle)
+    size = at.count + 3 * has_class(case)
+    yield (
+        "matches offsets used as they are, negative ones from the end of the table",
+        found if case.call.name == "relative_table_2d_rows" else found % size,
+    )
+
+
+def class_exchanged(case: Case) -> Iterator[tuple[str, Index]]:
+    """The three rows behind in another order, or before the others."""
+    if has_class(case):
+        rows = window(case).rows()
+        yield (
+            "matches the class token's rows of query and key exchanged",
+            with_class(case, rows, (1, 0, 2)),
+        )
+        yield (
+            "matches the class token's rows in the order both, query, key",
+            with_class(case, rows, (1, 2, 0)),
+        )
+        count = window(case).count
+        first = with_class(case, rows + 3, (-count, 1 - count, 2 - count))
+        yield "matches a table that begins with the class token's rows", first
+
+
+def resampled(case: Case, got: Floats) -> Iterator[Model]:
+    """The table taken for one of columns first, and stretched over the window."""
+    if case.call.name == "relative_table_2d_rows":
+        return
+    at, table = window(case), case.arguments["table"]
+    high, wide = 2 * at.height - 1, 2 * at.width - 1
+    if high == wide:
+        return
+    taken = table[: at.count].reshape(wide, high, -1)
+    for axis, (before, after) in enumerate(((wide, high), (high, wide))):
+        place = np.clip((np.arange(after) + 0.5) * before / after - 0.5, 0, before - 1)
+        near = np.floor(place).astype(np.int64)
+        far = np.minimum(near + 1, before - 1)
+        share = np.expand_dims(place - near, tuple(each for each in range(3) if each != axis))
+        taken = np.take(taken, near, axis) * (1 - share) + np.take(taken, far, axis) * share
+    stretched = np.concatenate([taken.reshape(at.count, -1), table[at.count :]])
+    changed = case.changed(table=stretched)
+    yield Model(
+        "matches a table taken for one of columns first, then stretched to the window",
+        result(changed, with_class(case, at.rows())),
+    )
+
+
+SHARED: Mapping[str, DeviationModel] = {
+    "offset-reversed": reading(reversed_offsets),
+    "transposed": reading(transposed),
+    "row-stride": reading(other_strides),
+    "distances": reading(unsigned),
+    "unshifted": reading(unshifted),
+    "class-rows-exchanged": reading(class_exchanged),
+}
+
+
+def saved_rows(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
+    """A row for each two tokens, of each height and width that have as many, or one less."""
+    if array.ndim != 2 or array.dtype.kind not in "iu" or len(set(array.shape)) > 1:
+        return
+    for cells in (len(array), len(array) - 1):
+        for height in range(1, min(cells, LARGEST_WINDOW) + 1):
+            if cells % height == 0 and cells // height <= LARGEST_WINDOW:
+                yield {"height": height, "width": cells // height}, array
+
+
+IDENTIFY = {"relative_table_2d_rows": saved_rows}
+ERROR_TERMS = {"relative_table_2d": exact_terms, "relative_table_2d_rows": exact_terms}
+ARGUMENTS: dict[str, Callable[[Trial], dict[str, Any]]] = {
+    "relative_table_2d": arguments,
+    "relative_table_2d_rows": row_arguments,
+}
+SWEEPS = {"relative_table_2d": no_sweep, "relative_table_2d_rows": no_sweep}
+SIZES = {"relative_table_2d": sizes, "relative_table_2d_rows": row_sizes}
+SHAPES = {"relative_table_2d": shape, "relative_table_2d_rows": shape}
+INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
+    "relative_table_2d": {
+        "offset-only": offset_only,
+        "upside-down": upside_down,
+        "heads-apart": heads_apart,
+    },
+    "relative_table_2d_rows": {
+        "rows-offset-only": offset_only,
+        "every-row": every_row,
+        "class-rows": class_rows,
+    },
+}
+DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
+    "relative_table_2d": {**SHARED, "table-stretched": resampled},
+    "relative_table_2d_rows": dict(SHARED),
+}

@@ -1,0 +1,300 @@
+"""Rotation by given tables: bounds, invariants and deviations."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.diagnose.mistakes import DeviationModel, Model
+from posenc_conformance.families.linearity import linear_in
+from posenc_conformance.families.rotary import channels
+from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.trial import Trial
+
+ROWS = 6
+LONGER = 5
+"""Rows of a cache beyond those that are asked for."""
+Tables = tuple[Floats, Floats]
+
+
+def tables(case: Case) -> Tables:
+    """Cosine and sine of each row and pair: [n, pairs]."""
+    given = case.arguments
+    if "cis" in given:
+        return given["cis"][..., 0], given["cis"][..., 1]
+    if "cache" in given:
+        return halves(given["cache"][given["rows"]])
+    if case.conventions["table"] == "half-width":
+        return given["cos"], given["sin"]
+    first = channels(given["cos"].shape[1], str(case.conventions["layout"]))[0]
+    return given["cos"][:, first], given["sin"][:, first]
+
+
+def halves(rows: Floats) -> Tables:
+    """The left and the right half of rows."""
+    half = rows.shape[1] // 2
+    return rows[:, :half], rows[:, half:]
+
+
+def other(layout: str) -> str:
+    """The layout that is not this one."""
+    return "half" if layout == "interleaved" else "interleaved"
+
+
+def spread(pairs: Floats, layout: str) -> Floats:
+    """A number for each pair, as one for each channel of a layout."""
+    out = np.empty((*pairs.shape[:-1], 2 * pairs.shape[-1]))
+    for each in channels(out.shape[-1], layout):
+        out[..., each] = pairs
+    return out
+
+
+def turned(case: Case, cos: Floats, sin: Floats, layout: str = "") -> Floats:
+    """What tables with a number for each channel make of x."""
+    x, out = case.arguments["x"], case.arguments["x"].copy()
+    first, second = channels(cos.shape[1], layout or str(case.conventions["layout"]))
+    out[..., first] = x[..., first] * cos[:, first] - x[..., second] * sin[:, first]
+    out[..., second] = x[..., first] * sin[:, second] + x[..., second] * cos[:, second]
+    return np.asarray(out)
+
+
+def by_pairs(case: Case, cos: Floats, sin: Floats, layout: str = "") -> Floats:
+    """What tables with a number for each pair make of x."""
+    layout = layout or str(case.conventions["layout"])
+    return turned(case, spread(cos, layout), spread(sin, layout), layout)
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is what is added up; no angle is computed."""
+    cos, sin = (np.abs(each) for each in tables(case))
+    x = np.abs(case.arguments["x"])
+    first, second = channels(2 * cos.shape[1], str(case.conventions["layout"]))
+    scale = np.zeros(case.shape)
+    scale[..., first] = x[..., first] * cos + x[..., second] * sin
+    scale[..., second] = x[..., first] * sin + x[..., second] * cos
+    return ErrorTerms(scale, np.zeros(()))
+
+
+# Arguments.
+
+
+def given_tables(call: str, conventions: Mapping[str, Any], cos: Floats, sin: Floats) -> Any:
+    """Tables in the form that a call takes them in."""
+    if call == "rope_apply_pairs":
+        return {"cis": np.stack([cos, sin], axis=-1)}
+    if call == "rope_apply_cache":
+        rows = np.arange(len(cos))[::-1] + LONGER - 1
+        cache = fine((len(cos) + LONGER, 2 * cos.shape[1]), 7)
+        cache[rows] = np.concatenate([cos, sin], axis=1)
+        return {"rows": rows, "cache": cache}
+    if conventions["table"] == "doubled":
+        layout = str(conventions["layout"])
+        return {"cos": spread(cos, layout), "sin": spread(sin, layout)}
+    return {"cos": cos, "sin": sin}
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """Two heads of a few rows, and tables that are no cosines and sines."""
+    return with_tables(trial, fine, 5)
+
+
+def with_tables(trial: Trial, make: Callable[..., Floats], start: int) -> dict[str, Any]:
+    """Arguments whose tables have values of a kind."""
+    call = trial.subject.call
+    head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
+    n = trial.choose("n", (ROWS,)) if "n" in call.parameters else ROWS
+    pairs, chosen = head_dim // 2, {}
+    if head_dim > 2 and "partial" in trial.can("rotation") and trial.pick.one_of((False, True)):
+        chosen, pairs = {"rotation": "partial"}, head_dim // 2 - 1
+    cos, sin = make((n, pairs), start), make((n, pairs), start + 3)
+    formed = given_tables(call.name, trial.subject.combination.conventions, cos, sin)
+    return {"x": fine((2, n, head_dim)), **formed, **chosen}
+
+
+def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
+    """None: tables have no positions."""
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Small and large heads, powers of two and not; one row and many."""
+    for rows, dim in (
+        *((2, dim) for dim in (2, 4, 6, 10, 16, 48, 64, 80, 96, 128, 130, 256, 512)),
+        (1, 8),
+        (257, 4),
+        (2049, 4),
+    ):
+        cos, sin = fine((rows, dim // 2), 5), fine((rows, dim // 2), 8)
+        formed = given_tables(case.call.name, case.conventions, cos, sin)
+        yield {"x": fine((2, rows, dim)), **formed}
+
+
+# Invariants.
+
+
+def longer_pairs(trial: Trial) -> None:
+    """A pair becomes as much longer as its cosine and sine are together."""
+    answer = trial.answer(**arguments(trial))
+    cos, sin = tables(answer.case)
+    layout = str(answer.case.conventions["layout"])
+    first, second = channels(2 * cos.shape[1], layout)
+    x = answer.case.arguments["x"]
+    before = x[..., first] ** 2 + x[..., second] ** 2
+    after = answer[..., first] * answer[..., first] + answer[..., second] * answer[..., second]
+    trial.zero(after - before * (cos**2 + sin**2), "a pair has another length than tables say")
+
+
+def constant(cos: float, sin: float) -> Callable[[Trial], dict[str, Any]]:
+    """Arguments whose tables have one cosine and one sine."""
+
+    def drawn(trial: Trial) -> dict[str, Any]:
+        values = iter((cos, sin))
+        return with_tables(trial, lambda shape, _: np.full(shape, next(values)), 0)
+
+    return drawn
+
+
+def identity(trial: Trial) -> None:
+    """Nothing turns."""
+    answer = trial.answer(**constant(1.0, 0.0)(trial))
+    wrong = answer.values != answer.case.arguments["x"]
+    trial.never(answer, wrong, "cosines of 1 and sines of 0 change something")
+
+
+def quarter_turn(trial: Trial) -> None:
+    """Pairs turn by a quarter."""
+    answer = trial.answer(**constant(0.0, 1.0)(trial))
+    cos, sin = tables(answer.case)
+    wrong = answer.values != by_pairs(answer.case, cos, sin)
+    trial.never(answer, wrong, "cosines of 0 and sines of 1 do not make (-x₂, x₁) of (x₁, x₂)")
+
+
+def rows_apart(trial: Trial) -> None:
+    """Another row of tables changes the same row of the result alone."""
+    chosen = arguments(trial)
+    before = trial.answer(**chosen)
+    row = trial.pick.integer(0, before.values.shape[-2] - 1)
+    moved = {name: chosen[name].copy() for name in ("cos", "sin")}
+    for table in moved.values():
+        table[row] = table[row] / 2 + 0.25
+    after = trial.answer(**(chosen | moved))
+    elsewhere = np.arange(before.values.shape[-2]) != row
+    wrong = (after.values != before.values)[..., elsewhere, :]
+    trial.never(after, wrong, f"row {row} of the tables changes other rows of the result")
+
+
+def cache_order(trial: Trial) -> None:
+    """The cache upside down, and rows counted from its end."""
+    chosen = arguments(trial)
+    answer = trial.answer(**chosen)
+    cache, rows = chosen["cache"], chosen["rows"]
+    turned_over = {"cache": cache[::-1].copy(), "rows": len(cache) - 1 - rows}
+    again = trial.answer(**(chosen | turned_over))
+    trial.zero(
+        again - answer, "a cache in another order, with rows renumbered, gives another result"
+    )
+
+
+# Models of mistakes.
+
+
+def mixed(case: Case, got: Floats) -> Iterator[Model]:
+    """Numbers repeated for one layout under pairs of the other."""
+    layout = str(case.conventions["layout"])
+    cos, sin = tables(case)
+    if cos.shape[1] < 2:
+        return
+    how = {"half": "tiled in halves", "interleaved": "repeated for neighbours"}
+    for numbers, pairs in ((other(layout), layout), (layout, other(layout))):
+        output = turned(case, spread(cos, numbers), spread(sin, numbers), pairs)
+        yield Model(f"matches tables {how[numbers]}, with pairs of the {pairs} layout", output)
+    if case.conventions["table"] == "doubled":
+        first = channels(2 * cos.shape[1], other(layout))[0]
+        given = case.arguments
+        output = by_pairs(case, given["cos"][:, first], given["sin"][:, first])
+        yield Model(f"matches doubled tables read as those of the {other(layout)} layout", output)
+
+
+def layout_swapped(case: Case, got: Floats) -> Iterator[Model]:
+    """Pairs of the other layout."""
+    claimed = str(case.conventions["layout"])
+    value = other(claimed)
+    output = by_pairs(case, *tables(case), value)
+    yield Model(f"matches the {value} layout exactly; {claimed} was claimed", output)
+
+
+def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
+    """The other way."""
+    cos, sin = tables(case)
+    yield Model("matches sines of the opposite sign", by_pairs(case, cos, -sin))
+
+
+def exchanged(case: Case, got: Floats) -> Iterator[Model]:
+    """Sines for cosines."""
+    cos, sin = tables(case)
+    yield Model("matches sines taken for cosines, and cosines for sines", by_pairs(case, sin, cos))
+
+
+def other_rows(case: Case, got: Floats) -> Iterator[Model]:
+    """Rows of the tables off by one, one for all, or in order."""
+    count = case.shape[-2]
+    cos, sin = tables(case)
+    wanted = np.arange(count)
+    if "cache" in case.arguments:
+        cos, sin = halves(case.arguments["cache"])
+        wanted = case.arguments["rows"]
+        if count <= len(cos):
+            yield Model(
+                "matches rows of the cache in order, not those asked for",
+                by_pairs(case, cos[:count], sin[:count]),
+            )
+    for shift in (1, -1):
+        taken = np.clip(wanted + shift, 0, len(cos) - 1)
+        yield Model(
+            f"matches rows of the tables shifted by {shift:+d}",
+            by_pairs(case, cos[taken], sin[taken]),
+        )
+    if count:
+        taken = np.full(count, wanted[0])
+        yield Model("matches the first row for all", by_pairs(case, cos[taken], sin[taken]))
+
+
+def narrow_tables(case: Case, got: Floats) -> Iterator[Model]:
+    """Tables in half precision."""
+    cos, sin = tables(case)
+    for dtype in ("bfloat16", "float16"):
+        output = by_pairs(case, narrowed(cos, dtype), narrowed(sin, dtype))
+        yield Model(f"matches tables rounded to {dtype}", output)
+
+
+def unrotated(case: Case, got: Floats) -> Iterator[Model]:
+    """No rotation at all."""
+    yield Model("matches x without any rotation", case.arguments["x"])
+
+
+CALLS = ("rope_apply", "rope_apply_pairs", "rope_apply_cache")
+SHARED: Mapping[str, DeviationModel] = {
+    "layout-swapped": layout_swapped,
+    "tables-mixed": mixed,
+    "sine-sign-flipped": sign_flipped,
+    "sin-cos-exchanged": exchanged,
+    "wrong-row": other_rows,
+    "tables-narrowed": narrow_tables,
+    "unrotated": unrotated,
+}
+ERROR_TERMS = dict.fromkeys(CALLS, error_terms)
+ARGUMENTS = dict.fromkeys(CALLS, arguments)
+SWEEPS = dict.fromkeys(CALLS, no_sweep)
+SIZES = dict.fromkeys(CALLS, sizes)
+INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
+    "rope_apply": {
+        "lengths": longer_pairs,
+        "identity": identity,
+        "quarter-turn": quarter_turn,
+        "linear-in-x": linear_in("x", arguments),
+        "rows-apart": rows_apart,
+    },
+    "rope_apply_pairs": {"pairs-lengths": longer_pairs, "pairs-quarter-turn": quarter_turn},
+    "rope_apply_cache": {"cache-quarter-turn": quarter_turn, "cache-order": cache_order},
+}
+DEVIATIONS = {call: dict(SHARED) for call in CALLS}

@@ -1,0 +1,545 @@
+"""Rotary embedding as kernels are called: bounds, invariants and deviations.
+
+Each call is one of rows that are turned, each at a position: what a call is given is taken apart
+into rows of shape [..., n, head_dim], and what becomes of them is put together again.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc_conformance.diagnose.mistakes import DeviationModel, Model
+from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.trial import Trial
+
+Integers = npt.NDArray[np.int64]
+LENGTHS = (6, 7, 17, 33, 65)
+"""Rows that are drawn, none of which a block divides but the first; a single one is among sizes."""
+ROUNDINGS = 16
+"""So many may be between a model of a mistake and what makes it, with two rotations in turn."""
+GAP = 16
+"""Between the positions at which drawn sequences start."""
+
+
+def rows_of(case: Case) -> Floats:
+    """All rows that a call is given, those of values too: [..., n, head_dim]."""
+    given = case.arguments
+    if "qkv" in given:
+        rows, width = given["qkv"].shape
+        by_head = given["qkv"].reshape(rows, sum(counts(case)), width // sum(counts(case)))
+        return np.asarray(by_head.swapaxes(0, 1))
+    if "q" in given:
+        return np.concatenate([given["q"], given["k"]])
+    return np.asarray(given["x"])
+
+
+def joined(case: Case, rows: Floats) -> Floats:
+    """Rows as the result of the call has them."""
+    if "qkv" in case.arguments:
+        return np.asarray(rows.swapaxes(0, 1).reshape(case.shape))
+    return rows
+
+
+def counts(case: Case) -> tuple[int, int, int]:
+    """Heads of the query, the key and the value."""
+    given = case.arguments
+    if "q" in given:
+        return len(given["q"]), len(given["k"]), 0
+    return given["heads"], given["key_heads"], given["key_heads"]
+
+
+def positions(case: Case) -> Integers:
+    """Position of each row: broadcasts to the rows without their channels."""
+    given = case.arguments
+    if case.call.name == "rope_batched":
+        return np.asarray(given["positions"][:, None, :])
+    if case.call.name == "rope_offsets":
+        return np.asarray((given["offsets"][:, None] + np.arange(given["x"].shape[2]))[:, None, :])
+    if case.call.name == "rope_packed":
+        edges = given["cu_seqlens"]
+        return in_sequences(edges, given["offsets"], np.diff(edges))
+    return np.asarray(given["positions"])
+
+
+def in_sequences(edges: Integers, offsets: Integers, lengths: Integers) -> Integers:
+    """Positions of rows, as many for each sequence as its length, counted from its edge."""
+    return np.asarray(np.arange(lengths.sum()) + np.repeat(offsets - edges[:-1], lengths))
+
+
+def turning(case: Case) -> npt.NDArray[np.bool_]:
+    """Which rows are turned, as :func:`rows_of` has them; those of values are not."""
+    rows = rows_of(case)
+    if "qkv" not in case.arguments:
+        return np.ones(rows.shape[:-1], bool)
+    heads, key_heads, _ = counts(case)
+    return np.broadcast_to((np.arange(len(rows)) < heads + key_heads)[:, None], rows.shape[:-1])
+
+
+def frequencies(case: Case) -> Floats:
+    """Radians per position of each pair."""
+    return progression(case.arguments.get("base", 10000.0), rows_of(case).shape[-1])
+
+
+def turned(case: Case, rows: Floats, where: Any) -> Floats:
+    """Rows, turned at positions that broadcast to them."""
+    angles = np.asarray(where)[..., None] * frequencies(case)
+    first, second = channels(rows.shape[-1], str(case.conventions["layout"]))
+    out = np.empty(rows.shape)
+    out[..., first] = rows[..., first] * np.cos(angles) - rows[..., second] * np.sin(angles)
+    out[..., second] = rows[..., first] * np.sin(angles) + rows[..., second] * np.cos(angles)
+    return out
+
+
+def at(case: Case, where: Any) -> Floats:
+    """What a call gives if its rows stand at other positions."""
+    rows = rows_of(case)
+    out = turned(case, rows, where)
+    return joined(case, np.where(turning(case)[..., None], out, rows))
+
+
+def error_terms(case: Case) -> ErrorTerms:
+    """The scale is the length of the turned pair; values must be equal."""
+    rows, omega = rows_of(case), frequencies(case)
+    first, second = channels(rows.shape[-1], str(case.conventions["layout"]))
+    length = np.hypot(rows[..., first], rows[..., second]) * turning(case)[..., None]
+    lost = np.abs(positions(case))[..., None] * omega * (1 + np.abs(np.log(omega)))
+    scale, angles = np.zeros(rows.shape), np.zeros(rows.shape)
+    for channel in (first, second):
+        scale[..., channel] = length
+        angles[..., channel] = lost + POLAR / case.scheme.accuracy.angle
+    return ErrorTerms(joined(case, scale), joined(case, angles))
+
+
+# Arguments.
+
+
+def given(
+    call: str,
+    starts: Integers,
+    *,
+    heads: int = 2,
+    key_heads: int = 1,
+    n: int = 6,
+    head_dim: int = 8,
+) -> dict[str, Any]:
+    """Arguments of a call: sequences of n rows that start at some positions."""
+    many = (len(starts), heads, n, head_dim)
+    if call == "rope_batched":
+        return {"x": fine(many), "positions": starts[:, None] + np.arange(n)}
+    if call == "rope_offsets":
+        return {"x": fine(many), "offsets": starts}
+    if call == "rope_packed":
+        lengths = np.maximum(n - 2 * np.arange(len(starts)), 0)
+        edges = np.concatenate([[0], np.cumsum(lengths)])
+        x = fine((heads, int(edges[-1]), head_dim))
+        return {"x": x, "cu_seqlens": edges, "offsets": starts}
+    where = starts[0] + np.arange(n)
+    if call == "rope_query_key":
+        q, k = fine((heads, n, head_dim)), fine((key_heads, n, head_dim), 5)
+        return {"q": q, "k": k, "positions": where}
+    if call == "rope_qkv":
+        qkv = fine((n, (heads + 2 * key_heads) * head_dim))
+        return {"qkv": qkv, "positions": where, "heads": heads, "key_heads": key_heads}
+    return {"x": fine((heads, n, head_dim)), "positions": where}
+
+
+def arguments(trial: Trial) -> dict[str, Any]:
+    """A few sequences of a few rows, each at positions of its own."""
+    call = trial.subject.call
+    n = trial.pick.one_of(LENGTHS)
+    batch = trial.choose("batch", (2, 1, 3)) if "batch" in call.parameters else 2
+    gap = max(0, min(GAP, (trial.scope.max_position - n) // batch))
+    starts = trial.position(n + batch * gap) + gap * np.arange(batch)[::-1]
+    if call.name == "rope_packed" and not trial.pick.integer(0, 1):
+        starts = 0 * starts
+    heads, key_heads = trial.pick.one_of(_head_counts(trial))
+    size = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
+    chosen = given(call.name, starts, heads=heads, key_heads=key_heads, n=n, head_dim=size)
+    return chosen | {"base": trial.choose("base", (10000.0, 500000.0, 1e6, 100.0))}
+
+
+def _head_counts(trial: Trial) -> list[tuple[int, int]]:
+    """Heads, and a number of key heads that divides theirs, as claimed."""
+    claimed = trial.scope.parameters
+    some, few = claimed.get("heads", (2, 1, 3, 4)), claimed.get("key_heads", (1, 2))
+    return [(each, least) for each in some for least in few if each % least == 0] or [(2, 1)]
+
+
+def sweep(call: str) -> Callable[[Mapping[str, Any], int], dict[str, Any]]:
+    """All powers of two up to the largest position."""
+
+    def arguments(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+        where = reaching(largest)
+        sizes = {
+            name: parameters.get(name, usual)
+            for name, usual in (("heads", 1), ("key_heads", 1), ("head_dim", 128))
+        }
+        base = {"base": parameters.get("base", 10000.0)}
+        if call == "rope_offsets":
+            return given(call, where, n=1, **sizes) | base
+        if call == "rope_packed":
+            x = fine((sizes["heads"], len(where), sizes["head_dim"]))
+            return {"x": x, "cu_seqlens": np.arange(len(where) + 1), "offsets": where} | base
+        chosen = given(call, where[:1], n=len(where), **sizes)
+        shape = chosen["positions"].shape
+        return chosen | {"positions": np.broadcast_to(where, shape).copy()} | base
+
+    return arguments
+
+
+def sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """Rows that no block divides, a row for each of many sequences, small and large heads."""
+    for rows, dim in (
+        *((2, dim) for dim in (2, 4, 6, 10, 16, 48, 64, 80, 96, 128, 130, 256, 512)),
+        *((rows, 4) for rows in (1, 3, 31, 63, 65, 127, 129, 255, 1000, 2049)),
+    ):
+        yield given(case.call.name, np.array([5, 3]), n=rows, head_dim=dim)
+    for heads, key_heads in ((32, 8), (7, 7), (9, 1), (130, 2)):
+        yield given(case.call.name, np.array([5]), n=3, heads=heads, key_heads=key_heads)
+    yield given(case.call.name, np.arange(300)[::-1] % 41, n=1, heads=1)
+
+
+# Invariants.
+
+
+def alone(trial: Trial) -> None:
+    """Each sequence of a batch, as if it were the only one."""
+    chosen = arguments(trial)
+    whole = trial.answer(**chosen)
+    name = "positions" if "positions" in chosen else "offsets"
+    for sequence in range(len(chosen["x"])):
+        own = slice(sequence, sequence + 1)
+        one = trial.answer(**(chosen | {"x": chosen["x"][own], name: chosen[name][own]}))
+        trial.zero(
+            whole[own] - one, f"sequence {sequence} is not what it is alone, at its own positions"
+        )
+
+
+def unpacked(trial: Trial) -> None:
+    """Each packed sequence, as if it were the only one."""
+    chosen = arguments(trial)
+    whole = trial.answer(**chosen)
+    edges, offsets = chosen["cu_seqlens"], chosen["offsets"]
+    for sequence in range(len(offsets)):
+        rows = slice(int(edges[sequence]), int(edges[sequence + 1]))
+        if rows.start == rows.stop:
+            continue
+        own = {
+            "x": chosen["x"][:, rows],
+            "cu_seqlens": np.array([0, rows.stop - rows.start]),
+            "offsets": offsets[sequence : sequence + 1],
+        }
+        one = trial.answer(**(chosen | own))
+        trial.zero(whole[:, rows] - one, f"sequence {sequence} is not what it is alone")
+
+
+def heads_alone(trial: Trial) -> None:
+    """Each head, as if it were the only one of its kind."""
+    chosen = arguments(trial)
+    whole = trial.answer(**chosen)
+    heads = len(chosen["q"])
+    for head, row in enumerate(rows_of(whole.case)):
+        one = trial.answer(**(chosen | {"q": row[None], "k": row[None]}))
+        which = f"query head {head}" if head < heads else f"key head {head - heads}"
+        trial.zero(whole[head : head + 1] - one[:1], f"{which} is not what it is alone")
+
+
+def values_stay(trial: Trial) -> None:
+    """Values are returned bit by bit."""
+    answer = trial.answer(**arguments(trial))
+    given = answer.case.arguments["qkv"]
+    heads, key_heads, _ = counts(answer.case)
+    first = given.shape[1] // sum(counts(answer.case)) * (heads + key_heads)
+    wrong = answer.values[:, first:] != given[:, first:]
+    trial.never(answer, wrong, "values are changed")
+
+
+def lengths_stay(trial: Trial) -> None:
+    """Every pair keeps its length."""
+    answer = trial.answer(**arguments(trial))
+    x = answer.case.arguments["x"]
+    first, second = channels(x.shape[-1], str(answer.case.conventions["layout"]))
+    before = x[..., first] ** 2 + x[..., second] ** 2
+    after = answer[..., first] * answer[..., first] + answer[..., second] * answer[..., second]
+    trial.zero(after - before, "a pair has another length than before")
+
+
+# Models of mistakes.
+
+
+def rounded_as(case: Case, model: Floats, got: Floats) -> Floats:
+    """A model's numbers, or those that a call gave, if they are the same but for rounding.
+
+    Where other rows or values are turned than should be, the bound says nothing of their rounding.
+    """
+    farthest = np.max(positions(case), initial=0)
+    unit = max(UNIT_ROUNDOFF[case.dtype], UNIT_ROUNDOFF["float32"] * (1 + farthest))
+    return np.where(np.abs(got - model) <= ROUNDINGS * unit * np.abs(model).max(), got, model)
+
+
+def last_block_skipped(case: Case, got: Floats) -> Iterator[Model]:
+    """Rows behind the last full block left as they were, or never written."""
+    rows = rows_of(case)
+    n = rows.shape[-2]
+    whole = turned(case, rows, positions(case))
+    for full in dict.fromkeys(n // size * size for size in (2 ** np.arange(1, 12)).tolist()):
+        if full == n:
+            continue
+        for words, rest in (("left as they were", rows), ("never written", 0 * rows)):
+            if full or not rest.any():  # that nothing at all was done has other names
+                kept = np.where(np.arange(n)[:, None] < full, whole, rest)
+                output = joined(case, np.where(turning(case)[..., None], kept, rows))
+                yield Model(f"matches full blocks of rows, those from {full} on {words}", output)
+
+
+def first_for_all(case: Case, got: Floats) -> Iterator[Model]:
+    """Positions of the first sequence for all."""
+    where = positions(case)
+    if case.call.name == "rope_packed":
+        edges, offsets = case.arguments["cu_seqlens"], case.arguments["offsets"]
+        where = in_sequences(edges, 0 * offsets + offsets[:1].sum(), np.diff(edges))
+        yield Model("matches the first sequence's offset for all", at(case, where))
+    elif len(where):
+        yield Model("matches the first sequence's positions for all", at(case, where[:1]))
+
+
+def first_only(case: Case, got: Floats) -> Iterator[Model]:
+    """Sequences after the first left as they were, or never written."""
+    x = case.arguments["x"]
+    whole = at(case, positions(case))
+    for words, rest in (("left as they were", x), ("never written", 0 * x)):
+        output = np.concatenate([whole[:1], rest[1:]])
+        yield Model(f"matches the first sequence, the others {words}", output)
+        if x.shape[2] == 1:
+            yield Model(f"matches the first of sequences of one row, the others {words}", output)
+
+
+def offsets_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """Every sequence counted from 0."""
+    offsets = case.arguments["offsets"]
+    without = case.anew(arguments={**case.arguments, "offsets": 0 * offsets})
+    yield Model("matches sequences that all start at position 0", at(case, positions(without)))
+
+
+def boundaries_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """Rows counted through."""
+    rows, offsets = np.arange(case.arguments["x"].shape[1]), case.arguments["offsets"]
+    yield Model("matches rows counted on from one sequence to the next", at(case, rows))
+    if offsets[:1].any():
+        where = rows + offsets[0]
+        yield Model("matches rows counted on, from the first offset", at(case, where))
+
+
+def boundaries_shifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Sequences that begin a row late, or a row early."""
+    edges, offsets = case.arguments["cu_seqlens"], case.arguments["offsets"]
+    total = int(edges[-1])
+    for shift, words in ((1, "a row late"), (-1, "a row early")):
+        moved = np.concatenate([[0], np.clip(edges[1:-1] + shift, 0, total), [total]])
+        lengths = np.diff(moved)
+        if (lengths < 0).any():
+            continue
+        where = in_sequences(moved, offsets, lengths)
+        yield Model(f"matches sequences that begin {words}", at(case, where))
+        if shift > 0:
+            row = np.arange(total)
+            first = np.isin(row, edges[1:-1])
+            once = np.where(first, where, positions(case))
+            words = "matches first rows counted on from the sequence before, all others right"
+            yield Model(words, at(case, once))
+
+
+def head_counts_mixed(case: Case, got: Floats) -> Iterator[Model]:
+    """One number of heads for queries and keys."""
+    heads, key_heads, values = counts(case)
+    if heads == key_heads:
+        return
+    rows, where = rows_of(case), positions(case)
+    n = len(where)
+    right = turned(case, rows, where)
+    right[heads + key_heads :] = rows[heads + key_heads :]
+    for part, own, taken, words in (
+        (slice(heads, heads + key_heads), key_heads, heads, f"keys as of {heads} heads"),
+        (slice(0, heads), heads, key_heads, f"queries as of {key_heads} heads"),
+    ):
+        number = np.arange(n) * own + np.arange(own)[:, None]
+        found = where[np.minimum(number // taken, n - 1)]
+        out = right.copy()
+        out[part] = turned(case, rows[part], found)
+        yield Model(f"matches positions of rows of {words}", joined(case, out))
+    least = min(heads, key_heads)
+    out = right.copy()
+    out[least:heads] = rows[least:heads]
+    yield Model(f"matches {least} heads of the query rotated, the others left", joined(case, out))
+    if values:
+        every = turned(case, rows, where)
+        beyond = min(2 * heads, len(rows))
+        out = np.concatenate([every[:beyond], rows[beyond:]])
+        words = f"matches {beyond - heads} heads behind the query's rotated, of values too"
+        yield Model(words, rounded_as(case, joined(case, out), got))
+        out = np.concatenate([every[: 2 * key_heads], rows[2 * key_heads :]])
+        words = f"matches the first {2 * key_heads} heads rotated, the others left"
+        yield Model(words, joined(case, out))
+
+
+def crossed(case: Case, got: Floats) -> Iterator[Model]:
+    """Second members of queries made of keys, first members of keys made of queries."""
+    heads, key_heads, _ = counts(case)
+    rows = rows_of(case)
+    first, second = channels(rows.shape[-1], str(case.conventions["layout"]))
+    whole = turned(case, rows, positions(case))
+    for words, to_key, to_query in (
+        ("of the same number", np.arange(heads) % key_heads, np.arange(key_heads) % heads),
+        (
+            "of the same group",
+            np.arange(heads) * key_heads // heads,
+            np.arange(key_heads) * heads // key_heads,
+        ),
+    ):
+        out = whole.copy()
+        out[:heads, :, second] = whole[heads + to_key][..., second]
+        out[heads : heads + key_heads, :, first] = whole[to_query][..., first]
+        out[heads + key_heads :] = rows[heads + key_heads :]
+        words = f"matches pairs of which one half is made of the other, of heads {words}"
+        yield Model(words, joined(case, out))
+
+
+def keys_left(case: Case, got: Floats) -> Iterator[Model]:
+    """Queries alone."""
+    heads, _, _ = counts(case)
+    rows = rows_of(case)
+    out = np.concatenate([turned(case, rows, positions(case))[:heads], rows[heads:]])
+    yield Model("matches queries rotated, keys left as they were", joined(case, out))
+
+
+def values_turned(case: Case, got: Floats) -> Iterator[Model]:
+    """All heads."""
+    out = joined(case, turned(case, rows_of(case), positions(case)))
+    yield Model("matches values rotated as well", rounded_as(case, out, got))
+
+
+def strides_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """Rows of q and k taken to follow each other, as if nothing lay between."""
+    qkv, where = case.arguments["qkv"], positions(case)[:, None]
+    heads, key_heads, _ = counts(case)
+    width = qkv.shape[1] // sum(counts(case))
+    parts = [(0, heads), (heads * width, key_heads)]
+
+    def read(flat: Floats, start: int, count: int) -> Floats:
+        rows = flat[start : start + len(qkv) * count * width].reshape(len(qkv), count, width)
+        return turned(case, rows, where)
+
+    apart = qkv.copy()
+    flat = qkv.copy().reshape(-1)
+    for start, count in parts:
+        apart[:, start : start + count * width] = read(qkv.reshape(-1), start, count).reshape(
+            len(qkv), -1
+        )
+        flat[start : start + len(qkv) * count * width] = read(flat, start, count).reshape(-1)
+    words = "rows of q and k read as if they followed each other"
+    yield Model(f"matches {words}", rounded_as(case, apart, got))
+    written = rounded_as(case, flat.reshape(qkv.shape), got)
+    yield Model(f"matches {words}, and written so", written)
+
+
+def copy_changed(case: Case, got: Floats) -> Iterator[Model]:
+    """x as it was."""
+    yield Model("matches x as it was: a copy was changed", case.arguments["x"])
+
+
+def overwritten(case: Case, got: Floats) -> Iterator[Model]:
+    """A member of a pair used after it was written."""
+    x = case.arguments["x"]
+    angles = positions(case)[:, None] * frequencies(case)
+    first, second = channels(x.shape[-1], str(case.conventions["layout"]))
+    for one, other, sign, which in ((first, second, 1, "second"), (second, first, -1, "first")):
+        out = x.copy()
+        out[..., one] = x[..., one] * np.cos(angles) - sign * x[..., other] * np.sin(angles)
+        out[..., other] = sign * out[..., one] * np.sin(angles) + x[..., other] * np.cos(angles)
+        yield Model(f"matches {which} members made of what was already written", out)
+
+
+CALLS = (
+    "rope_batched",
+    "rope_offsets",
+    "rope_packed",
+    "rope_query_key",
+    "rope_in_place",
+    "rope_qkv",
+)
+PLACES = dict.fromkeys(CALLS, positions)
+SHAPES = {
+    "rope_batched": lambda case: case.arguments["x"].shape,
+    "rope_offsets": lambda case: case.arguments["x"].shape,
+    "rope_packed": lambda case: case.arguments["x"].shape,
+    "rope_query_key": lambda case: (
+        len(case.arguments["q"]) + len(case.arguments["k"]),
+        *case.arguments["q"].shape[1:],
+    ),
+    "rope_in_place": lambda case: case.arguments["x"].shape,
+    "rope_qkv": lambda case: case.arguments["qkv"].shape,
+}
+BATCHED: Mapping[str, tuple[str, ...]] = {
+    "rope_batched": (),
+    "rope_offsets": (),
+    "rope_packed": (),
+}
+ERROR_TERMS = dict.fromkeys(CALLS, error_terms)
+ARGUMENTS = dict.fromkeys(CALLS, arguments)
+SWEEPS = {call: sweep(call) for call in CALLS}
+SIZES = dict.fromkeys(CALLS, sizes)
+INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
+    "rope_batched": {"sequences-alone": alone},
+    "rope_offsets": {"offsets-alone": alone},
+    "rope_packed": {"packed-alone": unpacked},
+    "rope_query_key": {"heads-alone": heads_alone},
+    "rope_in_place": {"lengths-stay": lengths_stay},
+    "rope_qkv": {"values-stay": values_stay},
+}
+SHARED: Mapping[str, DeviationModel] = {
+    "layout-swapped": LAYOUT_SWAPPED,
+    "last-block-skipped": last_block_skipped,
+}
+DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
+    "rope_batched": {
+        **SHARED,
+        "first-sequence-for-all": first_for_all,
+        "first-sequence-only": first_only,
+    },
+    "rope_offsets": {
+        **SHARED,
+        "first-sequence-for-all": first_for_all,
+        "first-sequence-only": first_only,
+        "offsets-ignored": offsets_ignored,
+    },
+    "rope_packed": {
+        **SHARED,
+        "first-sequence-for-all": first_for_all,
+        "offsets-ignored": offsets_ignored,
+        "boundaries-ignored": boundaries_ignored,
+        "boundaries-shifted": boundaries_shifted,
+    },
+    "rope_query_key": {
+        **SHARED,
+        "head-counts-mixed": head_counts_mixed,
+        "query-key-crossed": crossed,
+        "keys-unrotated": keys_left,
+    },
+    "rope_in_place": {
+        **SHARED,
+        "copy-changed": copy_changed,
+        "pair-overwritten": overwritten,
+    },
+    "rope_qkv": {
+        **SHARED,
+        "head-counts-mixed": head_counts_mixed,
+        "keys-unrotated": keys_left,
+        "values-rotated": values_turned,
+        "strides-ignored": strides_ignored,
+    },
+}

@@ -1,0 +1,47 @@
+"""The picture that is shown where somebody shares a page: its title above a wave.
+
+Such pictures need a whole address, so they are drawn where the address of the site is known.
+"""
+
+import math
+from pathlib import Path
+from textwrap import wrap
+
+import matplotlib as mpl
+from mkdocs.structure.pages import Page
+from PIL import Image, ImageDraw, ImageFont
+
+SIZE = (1200, 630)
+GROUND, INK, PALE = "#00594f", "#ffffff", "#4db6ac"
+LETTERS = Path(mpl.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
+
+_titles: dict[str, str] = {}
+
+
+def add(page: Page) -> None:
+    """Remember a page's title, and tell the page where its picture will be."""
+    name = page.file.src_uri.removesuffix(".md").replace("/", "-")
+    page.meta["card"] = f"cards/{name}.png"
+    _titles[page.meta["card"]] = str(page.title)
+
+
+def write(site: Path) -> None:
+    """Draw the picture of every page."""
+    for name, title in _titles.items():
+        path = site / name
+        path.parent.mkdir(exist_ok=True)
+        drawn(title).save(path, optimize=True)
+
+
+def drawn(title: str) -> Image.Image:
+    """The picture of one title."""
+    image = Image.new("RGB", SIZE, GROUND)
+    pen = ImageDraw.Draw(image)
+    for pair in range(4):
+        frequency = 0.05 / 2**pair
+        points = [(x, 500 + 55 * math.sin(frequency * x)) for x in range(0, SIZE[0] + 4, 4)]
+        pen.line(points, fill=PALE, width=4)
+    pen.text((80, 70), "posenc", fill=PALE, font=ImageFont.truetype(str(LETTERS), 44))
+    lines = "\n".join(wrap(title, 26)[:3])
+    pen.text((80, 150), lines, fill=INK, font=ImageFont.truetype(str(LETTERS), 68), spacing=16)
+    return image.quantize(32)

@@ -1,0 +1,61 @@
+"""A scheme in a few lines of NumPy, PyTorch and JAX, and what the kit said of them."""
+
+import sys
+from textwrap import indent
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+
+from markup import code, fenced
+from pages import DOCS
+
+sys.path.append(str(DOCS.parent))  # where the package of the benchmarks lies
+
+from benchmarks import code as judging
+
+TITLES = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX"}
+
+
+def has_code(scheme: str) -> bool:
+    """Whether a scheme is shown in code."""
+    return scheme in judging.claimed()
+
+
+def tabs(scheme: str) -> str:
+    """The code in each library, with its verdict."""
+    libraries = [library for id, library in judging.shown() if id == scheme]
+    return "\n" + "".join(_tab(scheme, library) for library in libraries)
+
+
+def _tab(scheme: str, library: str) -> str:
+    text = judging.path(scheme, library).read_text(encoding="utf-8")
+    said = judging.recorded().get(scheme, {}).get(library)
+    if said is None or said["code"] != judging.digest(scheme, library):
+        raise PluginError(
+            f"the code of {scheme} in {library} has changed since it was judged: "
+            f"run python -m benchmarks.code --library {library} {scheme}"
+        )
+    content = fenced(text, "python") + _verdict(scheme, said)
+    return f'=== "{TITLES[library]}"\n\n{indent(content, "    ")}\n'
+
+
+def _verdict(scheme: str, said: dict[str, Any]) -> str:
+    """One paragraph: as what it was judged, what passed, how far it holds, what it lets through."""
+    claimed = " and ".join(
+        f'<a href="#combination-{call.replace("_", "-")}-{name}">{code(name)}</a>'
+        for call, name in _distinct(judging.claimed()[scheme]).items()
+    )
+    bad = said["refused"] + said["not refused"]
+    words = [f"<strong>Passed</strong> as {claimed} in float32: all {said['passed']} checks."]
+    if said["horizon"]:
+        reach, all_asked = min(map(tuple, said["horizon"].values()))
+        far = ", the farthest that is asked" if all_asked else ""
+        words.append(f"Precise enough for bfloat16 up to position {reach:,}{far}.")
+    if said["not refused"]:
+        words.append(f"It refuses {said['refused']} of {bad} bad inputs; a library should all.")
+    return f'\n<p class="verdict">{" ".join(words)}</p>\n'
+
+
+def _distinct(claimed: dict[str, str]) -> dict[str, str]:
+    """One call for each combination."""
+    return {call: name for name, call in {name: call for call, name in claimed.items()}.items()}

@@ -1,0 +1,141 @@
+"""What the page of models shows of ``spec/models``."""
+
+import html
+from collections.abc import Callable
+
+from general_blocks import schema
+from markup import code, link, paragraph, prose, table, thread
+from posenc_conformance.models.file import SCHEMA, Model, flat, load_all
+from posenc_conformance.models.frequencies import rotated
+from posenc_conformance.models.meaning import Group
+from posenc_conformance.models.mistakes import MISTAKES, longer
+from posenc_conformance.scheme_file.read import folder
+from scheme_blocks import schemes
+
+
+def models() -> str:
+    """Every model, a row for each group of its layers."""
+    rows = []
+    for model in load_all():
+        for number, group in enumerate(model.meaning.groups):
+            first = number == 0
+            rows.append(
+                [
+                    _name(model) if first else "",
+                    group.id if len(model.meaning.groups) > 1 else "",
+                    f'<a href="../schemes/{group.scheme}/">{schemes()[group.scheme].title}</a>',
+                    *_numbers(group),
+                    _context(model) if first else "",
+                    (model.meaning.layout or "") if first else "",
+                    _sources(model) if first else "",
+                ]
+            )
+    head = [
+        *("model", "layers", "scheme", "head_dim", "rotated", "base", "scaling", "context"),
+        *("layout", "read in"),
+    ]
+    return table(head, rows)
+
+
+def _name(model: Model) -> str:
+    file = f'<a href="../spec/models/{model.path.name}">{code(model.id)}</a>'
+    return f'<span id="{model.id}">{file}</span><br>{html.escape(model.title)}'
+
+
+def _numbers(group: Group) -> list[str]:
+    given = group.parameters
+    if not group.turns:
+        heads = f"{given['heads']} heads" if "heads" in given else ""
+        return ["", "", "", heads]
+    width = rotated(group)
+    if "proportion" in given:
+        width = int(width * given["proportion"])
+    return [str(given["head_dim"]), str(width), f"{given['base']:,}", _scaling(group)]
+
+
+def _scaling(group: Group) -> str:
+    factor = group.parameters.get("factor")
+    found = [f"× {factor:g}"] if factor is not None else []
+    found += [f"pairs × {longer(group):.4g}"] if longer(group) != 1 else []
+    found += [f"logits × {group.score_factor:.4g}"] if group.score_factor is not None else []
+    found += ["queries by position"] if group.temperature is not None else []
+    return ", ".join(found)
+
+
+def _context(model: Model) -> str:
+    context = model.meaning.context
+    if context.extended is None:
+        return ""
+    if context.original in (None, context.extended):
+        return f"{context.extended:,}"
+    return f"{context.original:,} → {context.extended:,}"
+
+
+def _sources(model: Model) -> str:
+    return ", ".join(link(source.url, html.escape(source.title)) for source in model.sources)
+
+
+def layouts() -> str:
+    """Which released models have which layout."""
+    rows = []
+    for layout in ("half", "interleaved"):
+        some = [model for model in load_all() if model.meaning.layout == layout]
+        names = [
+            f'<a href="../../models/#{each.id}">{html.escape(each.title)}</a>' for each in some
+        ]
+        rows.append([f"<strong>{layout}</strong>", str(len(some)), ", ".join(names)])
+    return table(["layout", "models", "which"], rows)
+
+
+def differences() -> str:
+    """Where sources of one model contradict each other."""
+    rows = [
+        [
+            code(model.id),
+            code(field),
+            f"{flat(model.config).get(field)}",
+            f"{value}",
+            link(source.url, html.escape(source.where)),
+        ]
+        for model in load_all()
+        for source in model.sources
+        for field, value in source.differs.items()
+    ]
+    return table(["model", "field", "here", "there", "where"], rows)
+
+
+def mistakes() -> str:
+    """Mistakes that are costed, and who has made them."""
+    rows = []
+    for mistake in MISTAKES:
+        known = {
+            url: None
+            for model in load_all()
+            for each in model.mistakes
+            if each.id == mistake.id
+            for url in each.links
+        }
+        rows.append([code(mistake.id), prose(mistake.what), ", ".join(map(thread, known))])
+    return table(["mistake", "what is done", "threads"], rows)
+
+
+def counted() -> str:
+    """How many models there are, and how many of them were read in several sources."""
+    found = load_all()
+    several = sum(len(model.sources) > 1 for model in found)
+    return paragraph(f"{len(found)} models, {several} of them read in more than one source.")
+
+
+def fields() -> str:
+    """The fields of a model file."""
+    return schema(folder() / SCHEMA, described_only=True)
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "count:models": counted,
+    "schema:model": fields,
+    "table:model-differences": differences,
+    "table:model-mistakes": mistakes,
+    "table:layouts": layouts,
+    "table:models": models,
+}

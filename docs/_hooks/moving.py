@@ -1,0 +1,185 @@
+"""Pictures that react: drawn while the site is built, and anew when a reader moves a slider.
+
+A function under ``docs/figures`` that returns a Moving is shown as any other figure is. What it
+shows is computed twice: here, by the reference, for the sliders as they stand at first, and in the
+browser by a module of ``docs/assets/moving``. ``tests/test_moving.py`` holds the two together,
+wherever the sliders stand. Without JavaScript the first picture stays, and there are no sliders.
+"""
+
+import html
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Point = tuple[float, float]
+Stroke = Sequence[Point]
+"""A line through points, the two corners of a box, or a single dot."""
+
+WIDTH = 420.0
+"""So narrow that letters of 12 are readable on a telephone."""
+LETTER = 12
+
+
+@dataclass(frozen=True)
+class Slider:
+    """What a reader can change: its name in the code, its words, its values, and the first one."""
+
+    name: str
+    words: str
+    values: Sequence[float]
+    start: float
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis shows, from where to where; one that has no words is not drawn."""
+
+    low: float
+    high: float
+    words: str = ""
+    ticks: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Series:
+    """One of the things that move: its name in the code, its words, and how it is drawn."""
+
+    name: str
+    words: str
+    colour: int
+    form: str = "line"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Where everything stands for some values of the sliders, and what that means in words."""
+
+    strokes: Mapping[str, Sequence[Stroke]]
+    said: str
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A picture with sliders; the docstring of the function that makes it is its title.
+
+    ``shown`` takes the values of the sliders by name. ``background`` is what never moves.
+    """
+
+    module: str
+    sliders: Sequence[Slider]
+    x: Axis
+    y: Axis
+    height: float
+    series: Sequence[Series]
+    shown: Callable[..., Shown]
+    description: str
+    caption: str
+    background: Sequence[Stroke] = ()
+
+    @property
+    def frame(self) -> tuple[float, float, float, float]:
+        """Left, upper, right and lower edge of what is between the axes."""
+        left = 10 + 7.5 * max((len(_number(each)) for each in self.y.ticks), default=0)
+        below = 2.9 * LETTER if self.x.words else 8
+        above = 1.7 * LETTER if self.y.words else 8
+        return left, above, WIDTH - 14, self.height - below
+
+    def start(self) -> Shown:
+        """What is shown first."""
+        return self.shown(**{each.name: each.start for each in self.sliders})
+
+
+def path(strokes: Sequence[Stroke], moving: Moving, form: str = "line") -> str:
+    """The strokes as SVG draws them; ``docs/assets/moving/path.js`` does the same."""
+    left, top, right, bottom = moving.frame
+    x, y = moving.x, moving.y
+
+    def place(point: Point) -> tuple[float, float]:
+        across = left + (right - left) * (point[0] - x.low) / (x.high - x.low)
+        return across, bottom - (bottom - top) * (point[1] - y.low) / (y.high - y.low)
+
+    def drawn(stroke: Stroke) -> str:
+        places = [place(point) for point in stroke]
+        if form == "box":
+            (a, b), (c, d) = places
+            return f"M{a:.1f},{b:.1f}H{c:.1f}V{d:.1f}H{a:.1f}Z"
+        points = "L".join(f"{a:.1f},{b:.1f}" for a, b in places)
+        return f"M{points}" + ("h0" if len(places) == 1 else "")
+
+    return "".join(map(drawn, strokes))
+
+
+def html_of(name: str, title: str, moving: Moving, root: str) -> str:
+    """The figure, where ``root`` leads to the first page of the site."""
+    found = moving.start()
+    frame = [round(each, 2) for each in moving.frame]
+    limits = [moving.x.low, moving.x.high, moving.y.low, moving.y.high]
+    paths = "".join(
+        f'<path class="moving-{each.form} moving-{each.colour}" data-series="{each.name}" '
+        f'data-form="{each.form}" d="{path(found.strokes[each.name], moving, each.form)}"/>'
+        for each in moving.series
+    )
+    key = "".join(
+        f'<span class="moving-key-{each.colour}">{html.escape(each.words)}</span>'
+        for each in moving.series
+    )
+    sliders = "".join(_slider(name, each) for each in moving.sliders)
+    return (
+        f'<link rel="stylesheet" href="{root}assets/moving/moving.css">'
+        f'<script type="module" src="{root}assets/moving/page.js"></script>'
+        f'<figure class="drawn moving" id="figure-{name}" data-module="{moving.module}" '
+        f'data-frame="{json.dumps(frame)}" data-limits="{json.dumps(limits)}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {moving.height:g}" '
+        f'role="img" aria-labelledby="{name}-title {name}-description">'
+        f'<title id="{name}-title">{html.escape(title)}</title>'
+        f'<desc id="{name}-description">{html.escape(moving.description)}</desc>'
+        f"{_axes(moving)}{paths}</svg>"
+        f'<div class="moving-key">{key}</div>'
+        f'<div class="moving-sliders" hidden>{sliders}</div>'
+        f'<p class="moving-said" role="status">{html.escape(found.said)}</p>'
+        f"<figcaption>{html.escape(moving.caption, quote=False)}</figcaption></figure>"
+    )
+
+
+def _slider(figure: str, slider: Slider) -> str:
+    values = list(slider.values)
+    id = f"{figure}-{slider.name.replace('_', '-')}"
+    now = _number(slider.start)
+    return (
+        f'<div><label for="{id}">{html.escape(slider.words)}</label>'
+        f'<input type="range" id="{id}" name="{slider.name}" min="0" max="{len(values) - 1}" '
+        f'step="1" value="{values.index(slider.start)}" aria-valuetext="{now}" '
+        f'data-values="{json.dumps(values)}" autocomplete="off">'
+        f'<output for="{id}">{now}</output></div>'
+    )
+
+
+def _axes(moving: Moving) -> str:
+    left, top, right, bottom = moving.frame
+    x, y = moving.x, moving.y
+    lines = path(moving.background, moving)
+    text = ""
+    if x.words:
+        lines += f"M{left:.1f},{bottom:.1f}H{right:.1f}"
+        lines += path([[(tick, y.low)] for tick in x.ticks], moving).replace("h0", "v4")
+        for tick in x.ticks:
+            across = left + (right - left) * (tick - x.low) / (x.high - x.low)
+            text += _text(across, bottom + 1.3 * LETTER, "middle", _number(tick))
+        text += _text((left + right) / 2, bottom + 2.5 * LETTER, "middle", x.words)
+    if y.words:
+        lines += f"M{left:.1f},{top:.1f}V{bottom:.1f}"
+        lines += path([[(x.low, tick)] for tick in y.ticks], moving).replace("h0", "h-4")
+        for tick in y.ticks:
+            down = bottom - (bottom - top) * (tick - y.low) / (y.high - y.low)
+            text += _text(left - 6, down + 0.35 * LETTER, "end", _number(tick))
+        text += _text(2, 0.9 * LETTER, "start", y.words)
+    return f'<path class="moving-axes" d="{lines}"/>{text}'
+
+
+def _text(x: float, y: float, anchor: str, words: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(words)}</text>'
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}".replace("-", "−")

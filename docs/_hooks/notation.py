@@ -1,0 +1,99 @@
+"""What letters mean: one table for all pages, and what on a page contradicts it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import yaml
+from mkdocs.exceptions import PluginError
+
+from pages import DOCS
+
+FILE = DOCS / "notation.yaml"
+PAGE = "notation.md"
+FORMULA = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.S)
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
+GREEK = re.compile(
+    r"\\(?:var)?(?:alpha|beta|gamma|delta|epsilon|zeta|eta|theta|kappa|lambda|mu|nu|xi|pi|rho|sigma"
+    r"|tau|phi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega)(?![A-Za-z])"
+)
+INDEX = r"(?:_(?:\w|\{[^{}]*\}))?"
+
+
+@lru_cache(maxsize=1)
+def known() -> dict[str, Any]:
+    """The file with all letters."""
+    found: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def formulas(markdown: str) -> list[str]:
+    """The formulas of a page, outside of code."""
+    return [first or second for first, second in FORMULA.findall(CODE.sub("", markdown))]
+
+
+def breaches(page: str, markdown: str) -> Iterator[str]:
+    """What the formulas of a page do with letters that the table does not allow."""
+    own = known()["local"].get(page, {})
+    rules = {letter: rule for rule in known()["general"] for letter in rule["letters"]}
+    text = formulas(markdown)
+    used = {letter for formula in text for letter in GREEK.findall(formula)}
+    for letter in sorted(used - set(own) - set(rules)):
+        yield f"{letter} is in neither part of docs/notation.yaml"
+    for letter in sorted(letter for letter in own if letter.startswith("\\")):
+        if letter not in used:
+            yield f"{letter} is said to be of this page, which does not use it"
+    for letter in [each for each in rules if each not in own]:
+        for formula in text:
+            yield from _against(letter, rules[letter], formula)
+
+
+def _against(letter: str, rule: Mapping[str, Any], formula: str) -> Iterator[str]:
+    """Equations that say something else of a letter, and forms that it never has.
+
+    An equation with a number gives an example, not a meaning.
+    """
+    for never in rule.get("never", ()):
+        if found := re.search(never, formula):
+            yield f"{found[0]} is used for something else: {rule['meaning']}"
+    if "is" not in rule:
+        return
+    start = re.compile(rf"(?<![\w}}\\^/,|-]){re.escape(letter)}{INDEX}\s*=\s*(?P<said>[^=]*)")
+    for found in start.finditer(formula):
+        said = re.sub(r"(?:\\[,;!]|\s)+", " ", found["said"]).strip(" .,")
+        if not said[:1].isdigit() and not any(re.match(allowed, said) for allowed in rule["is"]):
+            yield f"{found[0].strip()} gives {letter} another meaning: {rule['meaning']}"
+
+
+def checked(page: str, markdown: str) -> str:
+    """The page, with a line that leads to the table, if it keeps to it.
+
+    Raises PluginError if it does not.
+    """
+    for breach in breaches(page, markdown):
+        raise PluginError(f"{page}: {breach}")
+    if not formulas(markdown) or PAGE in markdown or page == PAGE:
+        return markdown
+    up = "../" * page.count("/")
+    return f"{markdown.rstrip()}\n\nWhat letters mean: [Notation]({up}{PAGE}).\n"
+
+
+def letters() -> str:
+    """The letters that mean the same everywhere."""
+    rows = [f"| {rule['shown']} | {rule['meaning']} |" for rule in known()["general"]]
+    return "\n".join(["", "| letter | meaning |", "|---|---|", *rows, "", ""])
+
+
+def local() -> str:
+    """The letters of single pages."""
+    rows = []
+    for page, own in known()["local"].items():
+        title = re.search(r"^title: (.*)$", (DOCS / page).read_text(encoding="utf-8"), re.M)
+        name = title[1] if title else page
+        said = "; ".join(f"\\({letter}\\): {meaning}" for letter, meaning in own.items())
+        rows.append(f"| [{name}]({page}) | {said} |")
+    return "\n".join(["", "| page | letters |", "|---|---|", *rows, "", ""])
+
+
+BLOCKS = {"table:notation": letters, "table:notation-local": local}

@@ -1,0 +1,39 @@
+"""What the site says of itself: how to install and how to cite."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+from markup import fenced
+
+ROOT = Path(__file__).parents[2]
+REPOSITORY = "REPO_URL"
+"""The environment variable with the repository's address, as mkdocs.yml reads it."""
+
+
+def install() -> str:
+    """One line to install: from the repository if its address is known, else from a clone."""
+    address = os.environ.get(REPOSITORY, "")
+    what = f"git+{address}" if address else "./posenc   # a clone"
+    return fenced(f"$ pip install {what}", "console")
+
+
+def cite() -> str:
+    """The entry that CITATION.cff stands for."""
+    said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    authors = " and ".join(f"{{{each['name']}}}" for each in said["authors"])
+    address = os.environ.get(REPOSITORY, "")
+    fields = {
+        "title": f"{{{said['title']}}}",
+        "author": f"{{{authors}}}",
+        "version": f"{{{said['version']}}}",
+        "license": f"{{{said['license']}}}",
+        **({"url": f"{{{address}}}"} if address else {}),
+    }
+    body = "".join(f"  {name:8}= {value},\n" for name, value in fields.items())
+    return fenced(f"@software{{posenc,\n{body}}}", "bibtex", title="BibTeX")
+
+
+BLOCKS: dict[str, Callable[[], str]] = {"cite": cite, "install": install}

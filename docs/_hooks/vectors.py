@@ -1,0 +1,102 @@
+"""The test vectors that the site offers: made when it is built, and kept nowhere else."""
+
+import io
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from markup import code, fenced, table
+from posenc_conformance.commands.export.command import INDEX, Order, files_of
+from posenc_conformance.commands.export.forms import FORMS
+from posenc_conformance.commands.export.make import vectors_of
+from posenc_conformance.commands.export.vectors import Vectors
+from scheme_blocks import schemes
+
+PAGE = "vectors"
+DTYPES = ("float32", "bfloat16")
+"""Those that can be downloaded; the first file by file too."""
+
+
+@lru_cache
+def exported(dtype: str) -> tuple[Vectors, ...]:
+    """The vectors of all schemes in one dtype, and of the calls that have none."""
+    return tuple(each for scheme in schemes().values() for each in vectors_of(scheme, [dtype]))
+
+
+@lru_cache
+def files(dtype: str) -> Mapping[str, bytes]:
+    """What ``posenc export`` writes for all schemes in one dtype."""
+    return files_of(Order(tuple(schemes()), (dtype,), tuple(FORMS)), exported(dtype))
+
+
+@lru_cache
+def archive(dtype: str) -> bytes:
+    """The same in one file, which is the same whenever it is made."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files(dtype).items():
+            entry = zipfile.ZipInfo(f"posenc-vectors/{name}")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(entry, content)
+    return stream.getvalue()
+
+
+def write(site: Path) -> None:
+    """Put archives and files where the page links to them."""
+    folder = site / PAGE
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files(DTYPES[0]).items():
+        if name != INDEX:
+            (folder / name).write_bytes(content)
+    for dtype in DTYPES:
+        (folder / _archive_name(dtype)).write_bytes(archive(dtype))
+
+
+def _archive_name(dtype: str) -> str:
+    return f"posenc-vectors-{dtype}.zip"
+
+
+def archives() -> str:
+    """The archives, with what each holds."""
+    rows = []
+    for dtype in DTYPES:
+        count = sum(len(each.cases) for each in exported(dtype))
+        size = f"{len(archive(dtype)) / 1e6:.1f} MB"
+        rows.append([_link(_archive_name(dtype)), code(dtype), f"{count:,}", size])
+    return table(["archive", "dtype", "cases", "size"], rows)
+
+
+def downloads() -> str:
+    """The files of each scheme in the first dtype."""
+    rows = []
+    for vectors in exported(DTYPES[0]):
+        names = [f"{vectors.name}.{form.ending}" for form in FORMS.values()]
+        cells = [f"{_link(name, form)}" for name, form in zip(names, FORMS, strict=True)]
+        known = {id for case in vectors.cases for id in (*case.kills, *case.kills_some)}
+        size = f"{len(files(DTYPES[0])[names[0]]) / 1e3:.0f} kB"
+        cells = [cells[0] + f" ({size})", *cells[1:]]
+        rows.append([code(vectors.name), str(len(vectors.cases)), str(len(known)), *cells])
+    head = ["scheme and dtype", "cases", "known mistakes that they reject"]
+    return table([*head, *FORMS], rows)
+
+
+def sample() -> str:
+    """A case as the text has it."""
+    text = files(DTYPES[0])[f"rope.{DTYPES[0]}.txt"].decode()
+    found = re.search(r"^case interleaved-d2\n.*?^end$", text, re.M | re.S)
+    assert found is not None
+    return fenced(found[0], title=f"rope.{DTYPES[0]}.txt")
+
+
+def _link(name: str, words: str = "") -> str:
+    """A link to a file beside the page, which MkDocs does not know while it builds."""
+    return f'<a href="{name}" download>{words or name}</a>'
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "vectors:archives": archives,
+    "vectors:downloads": downloads,
+    "vectors:sample": sample,
+}

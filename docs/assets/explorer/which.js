@@ -1,0 +1,61 @@
+/** Identification on the page of mistakes: what it needs is fetched when something is pasted. */
+import { element } from "./elements.js";
+
+const EXAMPLES = {
+  "inv_freq of a model": "llama3",
+  "a row of a cosine cache": "cosines",
+  "slopes of 12 heads": "slopes",
+  "position 1 of a table": "sinusoid",
+};
+
+const at = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+
+const needed = { loaded: null };
+
+function load() {
+  needed.loaded ??= (async () => {
+    const [answers, calls, ...files] = await Promise.all([
+      import("./answer.js"),
+      import("./schemes/index.js"),
+      ...["schemes.json", "models.json"].map(async (name) => {
+        const found = await fetch(new URL(name, import.meta.url));
+        return found.json();
+      }),
+    ]);
+    const [{ schemes }, models] = files;
+    return { answer: answers.answer, calls, schemes, models };
+  })();
+  return needed.loaded;
+}
+
+async function tell() {
+  const text = at("identify-paste").value;
+  const { answer, calls, ...known } = await load();
+  if (text === at("identify-paste").value) {
+    at("identify-found").replaceChildren(...answer(text, known, calls));
+  }
+}
+
+/** The numbers of an example, from the same modules. */
+async function example(kind) {
+  const { calls, models } = await load();
+  const print = (/** @type {number[]} */ row) => row.map((value) => value.toPrecision(7)).join(", ");
+  const llama = models.find((each) => each.scheme === "llama3");
+  at("identify-paste").value = print({
+    llama3: () => llama.frequencies,
+    cosines: () => llama.frequencies.map((w) => Math.cos(7 * w)),
+    slopes: () => calls.alibi_slopes(12),
+    sinusoid: () => calls.sinusoidal([1], 32)[0],
+  }[kind]());
+  tell();
+}
+
+at("identify-examples").append(
+  ...Object.entries(EXAMPLES).map(([words, kind]) => {
+    const button = element("button", { type: "button" }, words);
+    button.addEventListener("click", () => example(kind));
+    return button;
+  }),
+);
+at("identify-paste").addEventListener("input", tell);
+at("identify-tool").hidden = false;

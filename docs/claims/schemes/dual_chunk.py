@@ -1,0 +1,16 @@
+import numpy as np
+
+import posenc
+
+
+def local() -> None:
+    """Distances up to local_size have posenc's logits of plain rotary embedding, borders or not."""
+    rng = np.random.default_rng(0)
+    q, k = rng.normal(size=(1, 60, 8)), rng.normal(size=(1, 60, 8))
+    lag = np.arange(60)[:, None] - np.arange(60)
+    one, other = (posenc.rope(x, np.arange(60)) for x in (q, k))
+    plain = one @ np.swapaxes(other, 1, 2) / 8**0.5
+    for size, near in ((8, 3), (16, 4), (5, 0), (8, 4)):
+        found = posenc.dual_chunk_scores(q, k, chunk_size=size, local_size=near)
+        seen = (lag >= 0) & (lag <= near)
+        assert np.allclose(found[:, seen], plain[:, seen])

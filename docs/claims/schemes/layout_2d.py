@@ -1,0 +1,26 @@
+import numpy as np
+
+import posenc
+
+
+def turned() -> None:
+    """Without sizes a box and the one turned around have equal sums; with them one is refused."""
+    box, around = [[1, 2, 3, 4]], [[3, 4, 1, 2]]
+    x, y = (np.arange(10.0 * start, 10.0 * start + 10).reshape(5, 2) for start in (1, 3))
+    none = np.zeros((5, 2))
+    one, other = (
+        posenc.layout_embedding(each, x, y, none, none, join="sum", sizes="clipped")
+        for each in (box, around)
+    )
+    assert np.array_equal(one, other)
+    h, w = x[::-1], y[::-1]
+    one, other = (
+        posenc.layout_embedding(each, x, y, h, w, join="sum", sizes="clipped")
+        for each in (box, around)
+    )
+    assert not np.array_equal(one, other)
+
+
+def unused() -> str:
+    """Rows that no edge and no size between 0 and 1000 reads."""
+    return f"{1024 - len(range(1001))} rows"

@@ -1,0 +1,32 @@
+import numpy as np
+
+import posenc
+
+
+def _factor(place: int, count: str = "from-1") -> float:
+    """What posenc makes of a query of 1."""
+    return float(posenc.query_temperature(np.ones((1, 1)), [place], count=count)[0, 0])
+
+
+def two_floors() -> tuple[str, str]:
+    """posenc's factors of both counts about position 8,191, and that they agree elsewhere."""
+    assert _factor(8191, count="from-0") == 1
+    places = np.arange(16383)
+    x = np.ones((len(places), 1))
+    one, other = (posenc.query_temperature(x, places, count=c) for c in ("from-1", "from-0"))
+    assert np.flatnonzero(one != other).tolist() == [8191]
+    return f"{_factor(8191):.3f}", "8,191"
+
+
+def half() -> None:
+    """The weight of one key among n at the factor that the text derives."""
+    for length, keys in ((100, 1000), (2048, 32768)):
+        logit = np.log(length - 1) * np.log(keys - 1) / np.log(length - 1)
+        assert abs(np.exp(logit) / (np.exp(logit) + keys - 1) - 0.5) < 1e-9
+
+
+def staircase() -> tuple[str, str, str]:
+    """posenc's factors at L and 1000 L of both forms."""
+    far = 1000 * 8192
+    log = posenc.query_log_scale(np.ones((1, 1)), [far - 1], length=8192)[0, 0]
+    return f"{_factor(8191):.3f}", f"{_factor(far - 1):.3f}", f"{log:.3f}"

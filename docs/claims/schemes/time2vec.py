@@ -1,0 +1,19 @@
+import math
+
+import numpy as np
+
+import posenc
+
+
+def week() -> str:
+    """The frequency of a week with time in days, which posenc's wave repeats after."""
+    frequency = 2 * math.pi / 7
+    times = np.arange(15.0)[:, None]
+    waves = posenc.time2vec(times, [[0.0, frequency]], [0.0, 0.3])[:, 1]
+    assert np.allclose(waves[7:], waves[:-7], atol=1e-12)
+    return f"= {frequency:.4f}"
+
+
+def stamps() -> str:
+    """The distance of neighbouring numbers of float32 at 1.8 billion."""
+    return f"{np.spacing(np.float32(1.8e9)):.0f}"

@@ -1,0 +1,13 @@
+import numpy as np
+
+
+def alibi_slopes(heads):
+    power = 1 << (heads.bit_length() - 1)  # the power of two at or below
+    slopes = 2.0 ** (-8 * np.arange(1, power + 1) / power)
+    between = 2.0 ** (-4 * np.arange(1, 2 * (heads - power), 2) / power)
+    return np.concatenate([slopes, between]).astype(np.float32)
+
+
+def alibi_bias(heads, q_len, k_len):
+    query, key = np.arange(k_len - q_len, k_len)[:, None], np.arange(k_len)
+    return alibi_slopes(heads)[:, None, None] * (key - query).astype(np.float32)

@@ -1,0 +1,5 @@
+import torch
+
+
+def binary(positions, dim):
+    return (positions[:, None] >> torch.arange(dim) & 1).float()

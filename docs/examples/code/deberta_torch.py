@@ -1,0 +1,11 @@
+import torch
+
+
+def deberta_scores(q, k, q_r, k_r):
+    length, span = q.shape[1], k_r.shape[-2] // 2
+    query, key = torch.arange(length)[:, None], torch.arange(length)
+    row = torch.clip(query - key + span, 0, 2 * span - 1)
+    content = q @ k.swapaxes(-1, -2)
+    to_place = torch.take_along_dim(q @ k_r.swapaxes(-1, -2), row[None], dim=-1)
+    from_place = torch.take_along_dim(k @ q_r.swapaxes(-1, -2), row[None], dim=-1)
+    return (content + to_place + from_place.swapaxes(-1, -2)) / (3 * q.shape[-1]) ** 0.5

@@ -1,0 +1,2 @@
+def integer(positions, dim):
+    return positions[:, None].float().repeat(1, dim)

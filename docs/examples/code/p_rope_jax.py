@@ -1,0 +1,10 @@
+from fractions import Fraction
+
+import jax.numpy as jnp
+
+
+def p_rope_frequencies(rotary_dim, *, base=10000.0, proportion):
+    pair = jnp.arange(rotary_dim // 2)
+    turning = int(Fraction(str(proportion)) * (rotary_dim // 2))  # 0.7 of 10 is 7, not 6
+    frequencies = base ** (-2 * pair / rotary_dim)
+    return jnp.where(pair < turning, frequencies, 0)

@@ -1,0 +1,6 @@
+import jax.numpy as jnp
+
+
+def position_interpolation_frequencies(rotary_dim, *, base=10000.0, factor):
+    frequencies = base ** (-jnp.arange(0, rotary_dim, 2) / rotary_dim)
+    return frequencies / factor

@@ -1,0 +1,11 @@
+import numpy as np
+
+
+def relative_table_2d_rows(height, width):
+    y, x = np.divmod(np.arange(height * width), width)
+    down, right = y[:, None] - y, x[:, None] - x  # query minus key
+    return (down + height - 1) * (2 * width - 1) + right + width - 1
+
+
+def relative_table_2d(table, *, height, width):
+    return np.moveaxis(table[relative_table_2d_rows(height, width)], -1, 0)

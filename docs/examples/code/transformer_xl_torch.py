@@ -1,0 +1,12 @@
+import torch
+
+
+def transformer_xl_scores(q, k, w_kr, u, v):
+    q_len, k_len, dim = q.shape[1], k.shape[1], w_kr.shape[1]
+    query, key = torch.arange(k_len - q_len, k_len)[:, None], torch.arange(k_len)
+    angles = (query - key)[..., None] * 10000.0 ** (-torch.arange(0, dim, 2) / dim)
+    encoding = torch.cat([torch.sin(angles), torch.cos(angles)], dim=-1).to(q.dtype)
+    content = (q + u[:, None]) @ k.swapaxes(-1, -2)
+    projected = (q + v[:, None]) @ w_kr.swapaxes(-1, -2)
+    distance = torch.einsum("hid,ijd->hij", projected, encoding)
+    return (content + distance) / q.shape[-1] ** 0.5

@@ -1,0 +1,19 @@
+"""Code in PyTorch and JAX is judged as the pages say; run where these are installed."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks import code
+
+SHOWN = [(scheme, library) for scheme, library in code.shown() if library != "numpy"]
+
+
+@pytest.mark.parametrize(("scheme", "library"), SHOWN)
+def test_it_is_judged_as_the_page_says(scheme: str, library: str) -> None:
+    said = code.judged(scheme, library)
+    assert said.pop("failed") == []
+    assert said.items() <= code.recorded()[scheme][library].items(), "run python -m benchmarks.code"

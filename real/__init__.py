@@ -1,0 +1,1 @@
+"""Tests that need a real library; ``make real`` installs it and runs them."""

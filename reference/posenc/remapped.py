@@ -1,0 +1,71 @@
+"""Logits of rotary embedding whose pairs turn by a distance that is not that of the positions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, exact
+from posenc.disentangled import operands, over_root, turned_products
+from posenc.exact import Array, Pair, SinCos
+from posenc.masks import Positions, places
+
+LAYOUTS = ("interleaved", "half")
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Queries, keys and where they stand."""
+
+    q: Array
+    k: Array
+    dtype: np.dtype[Any]
+    layout: str
+    query: Positions
+    """As a column."""
+    key: Positions
+
+    @property
+    def distance(self) -> Positions:
+        """Query minus key, 0 where the key comes after the query: [q_len, k_len]."""
+        return np.asarray(np.maximum(self.query - self.key, 0))
+
+    def waves(self, distances: Array, base: float) -> SinCos:
+        """Sine and cosine of the angles by which the pairs turn: [..., head_dim / 2]."""
+        width = self.q.shape[-1]
+        turns = exact.turns_per_position(arguments.base(base), Fraction(2, width), width // 2)
+        return exact.sincos(distances, turns)
+
+    def logits(
+        self, distance: Positions, waves: Callable[[Array], SinCos]
+    ) -> npt.NDArray[np.floating]:
+        """Dot products of queries with keys turned back by a distance, over the root of head_dim.
+
+        Distances have shape [q_len, k_len]; the waves of those that differ are asked for once.
+        Keys after the query have ``-inf``.
+        """
+        different, index = np.unique(distance, return_inverse=True)
+        parts = waves(different.astype(np.float64))
+        index = index.reshape(distance.shape)
+        each = SinCos(*(Pair(wave.high[index], wave.low[index]) for wave in parts))
+        turned = turned_products(self.q, self.k, each, self.layout)
+        shown = over_root(turned, self.q.shape[-1], np.dtype(np.float64))
+        return np.where(self.key <= self.query, shown, -np.inf).astype(self.dtype)
+
+
+def heads(q: npt.ArrayLike, k: npt.ArrayLike, layout: str) -> Heads:
+    """Checked queries and keys; query i stands at position ``k_len - q_len + i``.
+
+    Raises TypeError if they are not floating or not of one dtype, and ValueError if shapes do not
+    fit, head_dim is odd, or the layout is unknown.
+    """
+    arguments.choice("layout", layout, LAYOUTS)
+    given = operands(q=(q, "heads q_len head_dim"), k=(k, "heads k_len head_dim"))
+    width = given.sizes["head_dim"]
+    if width < 2 or width % 2:
+        raise ValueError(f"head_dim is {width}; it must be even and at least 2")
+    where = places(given.sizes["q_len"], given.sizes["k_len"])
+    return Heads(given["q"], given["k"], given.dtype, layout, *where)

@@ -1,0 +1,72 @@
+"""How likely a random walk on a graph is back where it began, after one step, two, and more.
+
+Source: Dwivedi et al. 2022, "Graph Neural Networks with Learnable Structural and Positional
+Representations", arXiv 2110.07875, section 3.2, equation 8.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, graphs
+from posenc.elementary import divide, dots, pair, sum_last, total
+from posenc.exact import Array, Pair
+
+__all__ = ["random_walk"]
+
+DEGREES = ("out", "in")
+
+
+def random_walk(
+    adjacency: npt.ArrayLike, steps: int, *, degree: str = "out"
+) -> npt.NDArray[np.floating]:
+    """Diagonals of the powers of a graph's random walk matrix.
+
+    Parameters
+    ----------
+    adjacency : floating array of shape [nodes, nodes]
+        Weights of edges from the row's node to the column's: finite, at least 0.
+    steps : int
+        At least 1.
+    degree : "out" or "in"
+        Whether an edge's weight is divided by the sum of its row, or of its column. Where adjacency
+        is symmetric it makes no difference.
+
+    Returns
+    -------
+    array of shape [nodes, steps] and the dtype of adjacency
+        In column k - 1, the probability to be back after k steps; 0 for nodes without edges.
+
+    Raises
+    ------
+    TypeError
+        If adjacency is not floating, or steps is not an integer.
+    ValueError
+        If an argument is out of its domain.
+    """
+    arguments.choice("degree", degree, DEGREES)
+    count = arguments.integer("steps", steps, 1)
+    weights = np.asarray(adjacency)
+    exact = graphs.edges(weights)
+    # The other way round, a walk along turned edges is back as often.
+    step = _probabilities(exact if degree == "out" else exact.T)
+    power, columns = step, [np.diagonal(step.high)]
+    turned = Pair(*(each.T for each in step))
+    for number in range(1, count):
+        columns.append(total(dots(power, turned)))
+        if number < count - 1:  # of the last power the diagonal will do
+            power = dots(_along(power, 1), _along(turned, 0))
+    return np.stack(columns, axis=-1).astype(weights.dtype)
+
+
+def _along(a: Pair, axis: int) -> Pair:
+    return Pair(*(np.expand_dims(each, axis) for each in a))
+
+
+def _probabilities(weights: Array) -> Pair:
+    """Of each step: weights divided by the sum of their row."""
+    sums = sum_last(pair(weights))
+    some = sums.high > 0
+    divisor = Pair(
+        *(np.where(some, each, one)[:, None] for each, one in zip(sums, (1.0, 0.0), strict=True))
+    )
+    return divide(pair(weights), divisor)

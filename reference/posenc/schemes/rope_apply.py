@@ -1,0 +1,153 @@
+"""Rotation by tables of cosines and sines that are given.
+
+Source: apply_rotary_pos_emb in transformers, apply_rotary_emb in meta-llama/llama-models, and the
+kernels of FlashInfer that take a cos_sin_cache.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from posenc import arguments, rotation
+from posenc.exact import Array, Pair
+
+__all__ = ["rope_apply", "rope_apply_cache", "rope_apply_pairs"]
+
+LAYOUTS = ("half", "interleaved")
+
+
+def rope_apply(
+    x: npt.ArrayLike,
+    cos: npt.ArrayLike,
+    sin: npt.ArrayLike,
+    *,
+    layout: str = "interleaved",
+    table: str = "half-width",
+) -> npt.NDArray[np.floating]:
+    """Queries or keys, each pair of channels turned by the cosine and sine that are given for it.
+
+    Pair (x1, x2) becomes (x1 cos - x2 sin, x1 sin + x2 cos). Nothing asks that cos² + sin² is 1.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Queries or keys of any batch and head axes.
+    cos, sin : floating arrays of shape [n, r / 2], or [n, r] if doubled
+        A row for each row of x; r channels are rotated, the leading ones.
+    layout : "interleaved" or "half"
+        Pairs are channels (2t, 2t+1), or (t, t + r/2).
+    table : "half-width" or "doubled"
+        A number for each pair, or for each channel: both channels of a pair have the same.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If x or tables are not floating.
+    ValueError
+        If an argument is out of its domain, shapes do not fit, or a table is not doubled.
+    """
+    arguments.choice("table", table, ("half-width", "doubled"))
+    arguments.choice("layout", layout, LAYOUTS)
+    tables = {name: _floats(name, given, 2) for name, given in (("cos", cos), ("sin", sin))}
+    if table == "doubled":
+        tables = {name: _first_of_each_pair(name, each, layout) for name, each in tables.items()}
+    return _turned(x, tables["cos"], tables["sin"], layout)
+
+
+def rope_apply_pairs(
+    x: npt.ArrayLike, cis: npt.ArrayLike, *, layout: str = "interleaved", table: str = "complex"
+) -> npt.NDArray[np.floating]:
+    """Queries or keys, each pair times the complex number that is given for it.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Queries or keys of any batch and head axes.
+    cis : floating array of shape [n, r / 2, 2]
+        Real and imaginary part, that is cosine and sine, for each pair.
+    layout, table
+        As for :func:`rope_apply`; the table is ``"complex"``.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`rope_apply`.
+    """
+    arguments.choice("table", table, ("complex",))
+    numbers = _floats("cis", cis, 3)
+    if numbers.shape[-1] != 2:
+        raise ValueError(f"cis has shape {numbers.shape}; it must be [n, r / 2, 2]")
+    return _turned(x, numbers[..., 0], numbers[..., 1], layout)
+
+
+def rope_apply_cache(
+    x: npt.ArrayLike,
+    rows: npt.ArrayLike,
+    cache: npt.ArrayLike,
+    *,
+    layout: str = "interleaved",
+    table: str = "side-by-side",
+) -> npt.NDArray[np.floating]:
+    """Queries or keys, each row turned by the row of a cache that it asks for.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, head_dim]
+        Queries or keys of any batch and head axes.
+    rows : integer array of shape [n]
+        Row of the cache for each row of x, its position as a rule.
+    cache : floating array of shape [length, r]
+        Cosines, then sines.
+    layout, table
+        As for :func:`rope_apply`; the table is ``"side-by-side"``.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in float64 and rounded once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`rope_apply`; also if a row is not in the cache.
+    """
+    arguments.choice("table", table, ("side-by-side",))
+    kept, wanted = _floats("cache", cache, 2), np.asarray(rows)
+    if wanted.dtype.kind not in "iu":
+        raise TypeError(f"rows are {wanted.dtype}; they must be integers")
+    if wanted.ndim != 1 or kept.shape[1] % 2:
+        raise ValueError(f"rows have shape {wanted.shape} and the cache {kept.shape}")
+    if wanted.size and not (wanted.min() >= 0 and wanted.max() < len(kept)):
+        raise ValueError(f"rows are {wanted.min()} to {wanted.max()}; the cache has {len(kept)}")
+    chosen, half = kept[wanted], kept.shape[1] // 2
+    return _turned(x, chosen[:, :half], chosen[:, half:], layout)
+
+
+def _turned(x: npt.ArrayLike, cos: Array, sin: Array, layout: str) -> npt.NDArray[np.floating]:
+    arguments.choice("layout", layout, LAYOUTS)
+    values = rotation.queries_or_keys("x", x)
+    if cos.shape != sin.shape or len(cos) != values.shape[-2]:
+        raise ValueError(f"tables {cos.shape} and {sin.shape} do not fit x of {values.shape}")
+    rotation.width(2 * cos.shape[1], values.shape[-1])
+    nothing = np.zeros(cos.shape)
+    return rotation.turned(values, Pair(sin, nothing), Pair(cos, nothing), layout, layout)
+
+
+def _floats(name: str, given: npt.ArrayLike, axes: int) -> Array:
+    return arguments.floating(name, given, axes).astype(np.float64)
+
+
+def _first_of_each_pair(name: str, table: Array, layout: str) -> Array:
+    first, second = rotation.pairs(table, layout)
+    if not np.array_equal(first, second):
+        raise ValueError(f"{name} is not doubled: the channels of a pair have different numbers")
+    return first

@@ -1,0 +1,134 @@
+"""What the board shows of a report: counts by scheme and dtype, and findings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from posenc_conformance.errors import UserError
+from scoreboard.kept import Kept
+from scoreboard.table import FOLDER
+
+ALL = "all"
+SEVERITIES = {
+    "numbers": "wrong numbers",
+    "state": "wrong after other calls",
+    "dtype": "wrong in a short dtype",
+    "refuses": "refuses what is in order",
+    "answers": "answers what is not",
+}
+"""Kinds of findings, the worst first."""
+FIELDS = {
+    "id": str,
+    "adapters": list,
+    "title": str,
+    "severity": str,
+    "checks": list,
+    "means": str,
+    "since": str,
+    "reproduce": str,
+    "expected": str,
+    "got": str,
+    "reference": str,
+}
+HINT = "the comment at its top says what a finding holds"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong in a library, and how it is seen without this kit."""
+
+    id: str
+    adapters: tuple[str, ...]
+    title: str
+    severity: str
+    checks: tuple[str, ...]
+    """Ids of the checks that show it; * stands for anything."""
+    means: str
+    """What it does to a model."""
+    since: str
+    """In which releases it was seen and not seen."""
+    reproduce: str
+    """Python that needs that library alone."""
+    expected: str
+    got: str
+    reference: str
+
+    def shown_by(self, check: Mapping[str, Any]) -> bool:
+        """Whether a check that failed is one of this finding."""
+        wrong = check["verdict"] in ("failed", "known")
+        id = check["id"].replace("[", "(").replace("]", ")")  # brackets are patterns to fnmatch
+        patterns = (each.replace("[", "(").replace("]", ")") for each in self.checks)
+        return wrong and any(fnmatchcase(id, pattern) for pattern in patterns)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A cell: what was found in a scheme, in one dtype or in all."""
+
+    passed: int
+    failed: int
+    """Without those that a finding or the file of known failures explains."""
+    known: int
+    horizon: int | None
+    """Up to which position angles are good, for the claim that reaches least."""
+
+
+def findings(path: Path = FOLDER / "findings.yaml") -> list[Finding]:
+    """All findings, the worst first.
+
+    Raises UserError for one that is not whole.
+    """
+    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    found = [_finding(f"{path}: findings.{n}", each) for n, each in enumerate(raw["findings"])]
+    return sorted(found, key=lambda each: list(SEVERITIES).index(each.severity))
+
+
+def _finding(where: str, raw: Any) -> Finding:
+    if not isinstance(raw, Mapping) or set(raw) != set(FIELDS):
+        given = set(raw) if isinstance(raw, Mapping) else set()
+        wrong = sorted(given ^ set(FIELDS))
+        raise UserError(f"{where} must have exactly its fields; see {', '.join(wrong)}", HINT)
+    for field, kind in FIELDS.items():
+        if not isinstance(raw[field], kind) or not raw[field]:
+            raise UserError(f"{where}.{field} is {raw[field]!r}", HINT)
+    if raw["severity"] not in SEVERITIES:
+        known = ", ".join(SEVERITIES)
+        raise UserError(f"{where}.severity is {raw['severity']!r}", f"it is one of {known}")
+    texts = {field: raw[field] for field, kind in FIELDS.items() if kind is str}
+    return Finding(adapters=tuple(raw["adapters"]), checks=tuple(raw["checks"]), **texts)
+
+
+def cells(kept: Kept, found: Sequence[Finding]) -> dict[str, dict[str, Counts]]:
+    """Counts by scheme, and there by dtype; ``all`` has checks about several dtypes too.
+
+    What did not run has no cell.
+    """
+    mine = [each for each in found if kept.adapter.name in each.adapters]
+    grouped: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
+    for check in kept.report["checks"]:
+        by_dtype = grouped.setdefault(check["scheme"], {})
+        for name in dict.fromkeys([ALL, check["dtype"] or ALL]):
+            by_dtype.setdefault(name, []).append(check)
+    return {
+        scheme: {dtype: _counts(checks, mine) for dtype, checks in by_dtype.items()}
+        for scheme, by_dtype in grouped.items()
+        if any(check["verdict"] in ("passed", "failed", "known") for check in by_dtype[ALL])
+    }
+
+
+def _counts(checks: Iterable[Mapping[str, Any]], mine: Sequence[Finding]) -> Counts:
+    numbers = {"passed": 0, "failed": 0, "known": 0}
+    reaches = []
+    for check in checks:
+        verdict = check["verdict"]
+        if verdict == "failed" and any(each.shown_by(check) for each in mine):
+            verdict = "known"
+        if verdict in numbers:
+            numbers[verdict] += 1
+        if check["horizon"] is not None:
+            reaches.append(check["horizon"])
+    return Counts(**numbers, horizon=min(reaches, default=None))

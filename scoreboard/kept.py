@@ -1,0 +1,243 @@
+"""Reports as the board keeps them, and the reasons for which one is refused."""
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from posenc_conformance import __version__
+from posenc_conformance.errors import UserError
+from posenc_conformance.report.difference import demand_whole
+from posenc_conformance.scheme_file.read import StrictLoader, folder
+from scoreboard.table import FOLDER, ROOT, Adapter, Library
+
+FORMAT = 1
+MARK = "posenc-scoreboard"
+REPORTS = Path(os.environ.get("SCOREBOARD_REPORTS", FOLDER / "reports"))
+PROSE = {"title", "summary", "sources", "provenance", "desiderata", "deviations", "published"}
+WORDS = {"used_by", "description", "kills", "note", "source", "why"}
+FIELDS = {
+    MARK: int,
+    "name": str,
+    "library": str,
+    "language": str,
+    "install": list,
+    "measured": dict,
+    "inputs": dict,
+    "report": dict,
+}
+MEASURED = ("date", "seconds", "seed", "kit", "commit", "system", "cpu", "features", "packages")
+PACKAGES = re.compile(r"""/[^\s"':,]*?/((?:site|dist)-packages/)""")
+HINT = "judge it again: make scoreboard ONLY={name}"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A report that may be shown, of an adapter that the table has."""
+
+    library: Library
+    adapter: Adapter
+    content: Mapping[str, Any]
+    without: tuple[str, ...] = ()
+    """Schemes that ask for something else since, whose checks are left out."""
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """What the run wrote."""
+        report: Mapping[str, Any] = self.content["report"]
+        return report
+
+    @property
+    def version(self) -> str:
+        """That of the library, as it was installed."""
+        versions: Mapping[str, str] = self.report["implementation"]["versions"]
+        known = {_plain(name): number for name, number in versions.items()}
+        return known.get(_plain(self.library.name)) or list(known.values())[-1]
+
+
+def place_of(name: str) -> Path:
+    """The file of an adapter's report."""
+    return REPORTS / f"{name}.json.gz"
+
+
+def earlier_place_of(name: str) -> Path:
+    """The file of an adapter's report of an earlier release."""
+    return REPORTS / "earlier" / f"{name}.json.gz"
+
+
+def write(content: Mapping[str, Any], path: Path) -> None:
+    """Keep a report, without places of this machine; the same content makes the same file."""
+    text = json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    text = PACKAGES.sub(r"\1", text.replace(f"{ROOT}{os.sep}", ""))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".part")
+    draft.write_bytes(gzip.compress(text.encode(), mtime=0))
+    draft.replace(path)
+
+
+def keep(content: Mapping[str, Any]) -> None:
+    """Keep the report of an adapter; that of another release, which it replaces, is kept beside it.
+
+    What it replaces is dropped if it is of another spec: nothing can be compared with it.
+    """
+    path = place_of(content["name"])
+    try:
+        before = read(path)
+    except UserError:
+        before = content
+    if _versions(before) != _versions(content):
+        write(before, earlier_place_of(content["name"]))
+    write(content, path)
+
+
+def _versions(content: Mapping[str, Any]) -> Mapping[str, str]:
+    versions: Mapping[str, str] = content["report"]["implementation"]["versions"]
+    return versions
+
+
+def read(path: Path) -> Mapping[str, Any]:
+    """A kept report, of whatever adapter.
+
+    Raises UserError as :func:`read_whole` does, and for one that is of another spec than the one
+    beside it.
+    """
+    content = read_whole(path)
+    if other := changed_schemes(content):
+        hint = HINT.format(name=path.name.removesuffix(".json.gz"))
+        raise UserError(f"{path.name} is of another spec: {', '.join(other)} differ since", hint)
+    return content
+
+
+def read_whole(path: Path) -> Mapping[str, Any]:
+    """A kept report, of whatever spec.
+
+    Raises UserError for a file that is cut off, of another format, or of a run that was not
+    through.
+    """
+    hint = HINT.format(name=path.name.removesuffix(".json.gz"))
+    try:
+        content = json.loads(gzip.decompress(path.read_bytes()))
+    except FileNotFoundError:
+        raise UserError(f"there is no {path.name}", hint) from None
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
+        raise UserError(f"{path.name} cannot be read: {error}", hint) from None
+    if not isinstance(content, dict) or content.get(MARK) != FORMAT:
+        raise UserError(f"{path.name} is no report of the board in format {FORMAT}", hint)
+    for field, kind in FIELDS.items():
+        if not isinstance(content.get(field), kind):
+            raise UserError(f"{path.name} is not whole: it has no {field}", hint)
+    missing = [field for field in MEASURED if field not in content["measured"]]
+    if missing:
+        raise UserError(f"{path.name} does not say its {missing[0]}", hint)
+    demand_whole(content["report"], path.name)
+    if reason := content["report"].get("interrupted"):
+        raise UserError(f"{path.name} is of a run that was not through: {reason}", hint)
+    return content
+
+
+def of_this_spec(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """A report without what is of another spec, and the schemes that this leaves out."""
+    other = changed_schemes(content)
+    kept = {
+        part: [each for each in content["report"][part] if each["scheme"] not in other]
+        for part in ("rows", "checks")
+    }
+    return {**content, "report": {**content["report"], **kept}}, tuple(other)
+
+
+def changed_schemes(content: Mapping[str, Any]) -> list[str]:
+    """Schemes of a report that are not as they were when it was made."""
+    then: Mapping[str, str] = content["inputs"].get("schemes", {})
+    shown = {row["scheme"] for row in content["report"]["rows"]}
+    return sorted(id for id in {*then, *shown} if then.get(id) != digest_of_scheme(id))
+
+
+def out_of_date(library: Library, adapter: Adapter) -> str:
+    """Why an adapter must be judged again; nothing if its report still holds."""
+    try:
+        content = read(place_of(adapter.name))
+    except UserError as error:
+        return error.cause
+    if content["install"] != list(library.pinned):
+        return "what is installed has changed"
+    if content["measured"]["kit"] != __version__:
+        return f"it was judged by the kit's version {content['measured']['kit']}"
+    for what, now in inputs(adapter, ()).items():
+        if content["inputs"].get(what) != now and what != "schemes":
+            return f"its {what} has changed"
+    return ""
+
+
+def inputs(adapter: Adapter, schemes: Iterable[str]) -> dict[str, Any]:
+    """Hashes of all that a verdict depends on, beside the library itself."""
+    return {
+        "adapter": _digest(each.read_bytes() for each in adapter.files),
+        "known failures": _digest([adapter.known.read_bytes()]) if adapter.known else "",
+        "schemes": {id: digest_of_scheme(id) for id in schemes},
+    }
+
+
+@lru_cache(maxsize=128)
+def digest_of_scheme(id: str) -> str:
+    """Hash of what a scheme file asks for, without its prose; nothing if there is no such file."""
+    path = folder() / f"{id}.yaml"
+    if not path.is_file():
+        return ""
+    raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
+    asked = {name: _asked(part) for name, part in raw.items() if name not in PROSE}
+    return _digest([json.dumps(asked, sort_keys=True, default=str).encode()])
+
+
+def _asked(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {str(name): _asked(each) for name, each in part.items() if name not in WORDS}
+    return [_asked(each) for each in part] if isinstance(part, list) else part
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()[:16]
+
+
+def _plain(package: str) -> str:
+    return re.sub("[-_.]+", "-", package).lower()
+
+
+def all_kept(table: Iterable[Library]) -> tuple[list[Kept], dict[str, str]]:
+    """Reports that may be shown, and what is missing: all of an adapter, or some schemes.
+
+    A scheme that asks for something else since is left out; the others were measured all the same.
+    """
+    found: list[Kept] = []
+    refused: dict[str, str] = {}
+    for library in table:
+        for adapter in library.adapters:
+            try:
+                content, without = of_this_spec(read_whole(place_of(adapter.name)))
+            except UserError as error:
+                refused[adapter.name] = error.cause
+                continue
+            if content["report"]["checks"]:
+                found.append(Kept(library, adapter, content, without))
+            if without:
+                refused[adapter.name] = f"of another spec: {', '.join(without)} differ since"
+    return found, refused
+
+
+def earlier(kept: Kept) -> Kept | None:
+    """The report of an earlier release, if there is one of this spec."""
+    try:
+        return Kept(kept.library, kept.adapter, read(earlier_place_of(kept.adapter.name)))
+    except UserError:
+        return None

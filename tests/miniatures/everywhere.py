@@ -1,0 +1,128 @@
+"""Mistakes that any call can have, made of its right implementation.
+
+Each is right in what is asked first, and wrong in something that is asked seldom: large values,
+wide or equal axes, bases with a fraction, small integers.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.scheme_file.model import Call
+from tests.judging import schemes
+from tests.miniatures.mistakes import Array, Mistake, declared
+
+Given = Mapping[str, Any]
+
+
+def call_of(steps: type[Mistake]) -> Call:
+    """The call of the specification that a right implementation is of."""
+    return next(scheme.calls[steps.call] for scheme in schemes() if steps.call in scheme.calls)
+
+
+def answering(steps: type[Mistake], answer: Callable[..., Any]) -> object:
+    """A right implementation's claim of its first combination, with another answer."""
+    claimed = (next(iter(call_of(steps).combinations)),)
+    attributes = {"claimed": claimed, "answer": answer}
+    made: type[Mistake] = type(steps.__name__, (steps,), attributes, listed=False)
+    return declared(made)()
+
+
+def arrays(given: Given, kinds: str) -> dict[str, Array]:
+    """The arrays whose dtype is of one of these kinds."""
+    found = {name: each for name, each in given.items() if isinstance(each, np.ndarray)}
+    return {name: each for name, each in found.items() if each.dtype.kind in kinds}
+
+
+def whole_base(given: Given) -> Given:
+    """A base that is cut to a whole number."""
+    names = {"base", "max_period", "scale_base"} & given.keys()
+    return {name: int(given[name]) for name in names}
+
+
+def clipped(given: Given) -> Given:
+    """Inputs cut to what eight bits hold."""
+    return {name: np.clip(each, -448, 448) for name, each in arrays(given, "f").items()}
+
+
+def doubled_and_halved(given: Given) -> Given:
+    """Whole numbers doubled in their own type."""
+    return {name: (each + each) // 2 for name, each in arrays(given, "iu").items()}
+
+
+def first_channels(given: Given) -> Given:
+    """One block of 128 threads for the channels, the others as if they were 0."""
+    return {
+        name: np.where(np.arange(each.shape[-1]) < 128, each, np.zeros_like(each))
+        for name, each in arrays(given, "f").items()
+        if each.ndim
+    }
+
+
+def square_transposed(given: Given) -> Given:
+    """A matrix that is square taken for its transpose."""
+    return {
+        name: each.swapaxes(-1, -2)
+        for name, each in arrays(given, "f").items()
+        if each.ndim > 1 and each.shape[-1] == each.shape[-2]
+    }
+
+
+def batches_transposed(given: Given) -> Given:
+    """Batches and heads exchanged where there are as many."""
+    return {
+        name: each.swapaxes(-3, -4)
+        for name, each in arrays(given, "f").items()
+        if each.ndim > 3 and each.shape[-3] == each.shape[-4]
+    }
+
+
+def with_inputs(steps: type[Mistake], change: Callable[[Given], Given]) -> object:
+    """A right implementation that works with other arguments than those given."""
+    names = tuple(call_of(steps).arguments)
+
+    def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:
+        given = dict(zip(names, positional, strict=True))
+        other = change({**given, **keywords})
+        given = {name: other.get(name, value) for name, value in given.items()}
+        return steps.answer(self, *given.values(), **{**keywords, **other_than(given, other)})
+
+    return answering(steps, answer)
+
+
+def other_than(given: Given, changed: Given) -> Given:
+    """What was changed and is passed by keyword."""
+    return {name: value for name, value in changed.items() if name not in given}
+
+
+def first_numbers(given: Given) -> Given:
+    """A grid of 65,535 blocks, one for each number of an input: those beyond are taken for 0."""
+    return {
+        name: np.where(np.arange(each.size).reshape(each.shape) < 65535, each, np.zeros_like(each))
+        for name, each in arrays(given, "f").items()
+    }
+
+
+def with_one_buffer(steps: type[Mistake]) -> object:
+    """Results of one shape that are handed out in one array."""
+    buffers: dict[Any, Array] = {}
+
+    def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:
+        found = np.asarray(steps.answer(self, *positional, **keywords))
+        out = buffers.setdefault((found.shape, found.dtype.str), found.copy())
+        out[...] = found
+        return out
+
+    return answering(steps, answer)
+
+
+def with_few_blocks(steps: type[Mistake]) -> object:
+    """A grid of 65,535 blocks, one for each number: those beyond stay 0."""
+
+    def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:
+        found = np.array(steps.answer(self, *positional, **keywords), order="C")
+        found.reshape(-1)[65535:] = 0
+        return found
+
+    return answering(steps, answer)

@@ -1,0 +1,1 @@
+"""Programs that are judged: small, and most of them ill-behaved."""

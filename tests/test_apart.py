@@ -1,0 +1,457 @@
+"""An adapter in a process of its own: whatever it does fails its own check and nothing else."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.smoke import smallest_case
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.subject import Breakdown, Escape, Misbehaviour, Refusal, Subject
+from posenc_conformance.remote.load import How, Place, load
+from tests.building import CHECKOUT
+from tests.judging import schemes
+from tests.test_hostile import CLAIMS, CLASS, HEAD, ROPE
+
+SLOPES = 2.0 ** -np.arange(1.0, 9.0)
+LIMITS = How(Place.APART, seconds=2, memory=250_000_000)
+
+Provoke = Callable[[str], np.ndarray]
+
+
+def ask(subject: Subject) -> np.ndarray:
+    return asked(subject, smallest_case(subject, "float64"))
+
+
+@pytest.fixture(scope="module")
+def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
+    """What comes of a call that does mischief; the one after it is right."""
+    folder = tmp_path_factory.mktemp("apart")
+    shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", folder)
+    there = load(str(folder / "culprit_adapter.py"), LIMITS, schemes())
+    (subject,) = subjects(there.adapter, schemes())
+
+    def provoked(mischief: str) -> np.ndarray:
+        (folder / "mischief.py").write_text(mischief)
+        try:
+            return ask(subject)
+        finally:
+            assert not (folder / "mischief.py").exists()
+            assert np.array_equal(ask(subject), SLOPES)
+
+    yield provoked
+    there.end()
+
+
+LOST = {
+    "exits-at-once": ("import os; os._exit(0)", "ended its process with status 0"),
+    "exits-at-once-with-5": ("import os; os._exit(5)", "ended its process with status 5"),
+    "reads-at-zero": ("import ctypes; ctypes.string_at(0)", "signal 11 (SIGSEGV)"),
+    "aborts": ("import os; os.abort()", "signal 6 (SIGABRT)"),
+    "is-killed": ("import os; os.kill(os.getpid(), 9)", "signal 9 (SIGKILL)"),
+    "is-terminated": ("import os; os.kill(os.getpid(), 15)", "signal 15 (SIGTERM)"),
+    "divides-by-zero-in-c": ("import os; os.kill(os.getpid(), 8)", "signal 8 (SIGFPE)"),
+    "is-stopped": ("import os; os.kill(os.getpid(), 19)", "no answer within 2 s"),
+    "hangs": ("while True: pass", "no answer within 2 s"),
+    "sleeps": ("import time; time.sleep(3600)", "no answer within 2 s"),
+    "waits-for-itself": (
+        "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()",
+        "no answer within 2 s",
+    ),
+    "prints-without-end": (
+        "while True: print('again')",
+        "see --posenc-timeout; it had printed",
+    ),
+    "ignores-signals": (
+        "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)",
+        "no answer within 2 s",
+    ),
+    "eats-memory": (
+        "import numpy, time; x = numpy.ones(5 * 10**7); time.sleep(60)",
+        "of memory; 250 MB are allowed",
+    ),
+    "eats-memory-bit-by-bit": (
+        "x = []\nwhile True: x.append(bytes(10**6) + b'1')",
+        "of memory; 250 MB are allowed",
+    ),
+    "closes-everything": (
+        "import os, time; os.closerange(0, 100); time.sleep(60)",
+        "closed its standard streams",
+    ),
+    "says-why": (
+        "import os, sys; print('no device', file=sys.stderr, flush=True); os._exit(1)",
+        "status 1; it had printed\n  no device",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_lost_process_fails_one_check(provoke: Provoke, name: str) -> None:
+    mischief, words = LOST[name]
+    with pytest.raises(Breakdown) as found:
+        provoke(mischief)
+    assert words in str(found.value)
+    assert str(found.value).startswith("alibi_slopes() ")
+    assert "call       alibi_slopes(heads=8" in str(found.value)
+
+
+ESCAPES = {
+    "sys.exit": ("import sys; sys.exit(0)", "SystemExit"),
+    "exit": ("exit()", "SystemExit"),
+    "skip": ("import pytest; pytest.skip('no GPU')", "Skipped: no GPU"),
+    "xfail": ("import pytest; pytest.xfail('known')", "XFailed: known"),
+    "fail": ("import pytest; pytest.fail('no')", "Failed: no"),
+    "pytest.exit": ("import pytest; pytest.exit('enough', returncode=0)", "Exit: enough"),
+    "interrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    "generator-exit": ("raise GeneratorExit", "GeneratorExit"),
+    "base-exception": ("raise BaseException('gone')", "BaseException: gone"),
+    "cancelled": ("import asyncio; raise asyncio.CancelledError", "CancelledError"),
+}
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_leaving_the_check_fails_it(provoke: Provoke, name: str) -> None:
+    mischief, words = ESCAPES[name]
+    with pytest.raises(Escape) as found:
+        provoke(mischief)
+    assert type(found.value) is Escape
+    assert f"alibi_slopes() raised {words}" in str(found.value)
+
+
+REFUSALS = {
+    "value-error": ("raise ValueError('heads')", "ValueError: heads"),
+    "without-text": ("raise ArithmeticError", "ArithmeticError"),
+    "text-that-raises": (
+        "class E(Exception):\n    def __str__(self): raise OSError\nraise E",
+        "cannot be shown",
+    ),
+    "text-with-odd-letters": ("raise ValueError('\\ud800\\x00')", "ValueError"),
+    "text-of-megabytes": ("raise ValueError('x' * 10**7)", "ValueError: xxx"),
+    "recursion": ("def f(): f()\nf()", "RecursionError"),
+    "stop-iteration": ("raise StopIteration", "StopIteration"),
+    "memory-error": ("raise MemoryError", "MemoryError"),
+    "group": ("raise ExceptionGroup('two', [ValueError(), OSError()])", "ExceptionGroup"),
+    "broken-pipe": ("raise BrokenPipeError", "BrokenPipeError"),
+    "blocking": ("raise BlockingIOError", "BlockingIOError"),
+    "input": ("import sys; sys.stdin = open(0, closefd=False); input()", "EOFError"),
+    "breakpoint": ("breakpoint()", "--posenc-here"),
+    "imports-the-reference": ("import posenc", "posenc knows the answers"),
+    "imports-from-the-reference": ("from posenc import rope", "posenc knows the answers"),
+    "imports-within-the-reference": ("import posenc.schemes.rope", "posenc knows the answers"),
+    "imports-the-oracle": ("import posenc_conformance.oracle.rope", "knows the answers"),
+    "imports-a-scheme": ("import posenc_conformance.schemes.rope", "knows the answers"),
+    "imports-the-judge": ("from posenc_conformance.judge import case", "knows the answers"),
+    "imports-the-scheme-files": (
+        "from posenc_conformance.scheme_file.read import load_all",
+        "knows the answers",
+    ),
+    "imports-the-reference-adapter": (
+        "from posenc_conformance.implementations.reference import Reference",
+        "knows the answers",
+    ),
+    "imports-it-by-name": (
+        "import importlib; importlib.import_module('posenc.elementary')",
+        "posenc knows the answers",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_an_exception_is_a_refusal(provoke: Provoke, name: str) -> None:
+    mischief, words = REFUSALS[name]
+    with pytest.raises(Refusal) as found:
+        provoke(mischief)
+    assert words in str(found.value)
+    assert "mischief" in str(found.value)  # the line that raised it
+
+
+FORMS = {
+    "nothing": ("None", "returned None: is a return missing?"),
+    "an-object": ("object()", "no array can be made"),
+    "a-generator": ("(i for i in right)", "no array can be made"),
+    "a-set": ("{1.0}", "no array can be made"),
+    "a-dictionary": ("{'slopes': right}", "no array can be made"),
+    "ragged": ("[[1.0], [1.0, 2.0]]", "no array can be made"),
+    "objects": ("right.astype(object)", "no array can be made"),
+    "text": ("'0.5'", "dtype that the kit does not know"),
+    "bytes": ("b'0.5'", "dtype that the kit does not know"),
+    "complex": ("right + 0j", "returned complex128, a dtype that the kit does not know"),
+    "dates": ("right.astype('M8[s]')", "dtype that the kit does not know"),
+    "fields": ("right.astype([('a', 'f8')])", "dtype that the kit does not know"),
+    "huge": ("__import__('numpy').broadcast_to(right, (2**40, 8))", "too large to be looked at"),
+    "another-shape": ("right[:3]", "returned shape (3,); expected (8,)"),
+    "a-number": ("0.5", "returned shape (); expected (8,)"),
+    "another-dtype": ("right.astype('f4')", "returned float32; expected float64"),
+    "whole-numbers": ("right.astype('i8')", "returned int64; expected float64"),
+    "truth-values": ("right > 0", "returned bool; expected float64"),
+    "not-finite": ("right / 0", "returned inf at index (0,)"),
+    "array-that-raises": (
+        "type('A', (), {'__array__': lambda *a, **k: 1 / 0})()",
+        "ZeroDivisionError",
+    ),
+    "array-that-exits": (
+        "type('A', (), {'__array__': lambda *a, **k: exit()})()",
+        "no array can be made: SystemExit",
+    ),
+    "dlpack-that-is-none": ("type('A', (), {'__dlpack__': 1})()", "no array can be made"),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_result_of_another_form_is_told(provoke: Provoke, name: str) -> None:
+    result, words = FORMS[name]
+    with pytest.raises(Misbehaviour) as found:
+        provoke(f"result = {result}")
+    assert type(found.value) is Misbehaviour
+    assert words in str(found.value)
+
+
+LIAR = """
+import numpy as np
+class Liar(np.ndarray):
+    def __array_ufunc__(self, *arguments, **keywords): return np.zeros(8)
+    def __sub__(self, other): return np.zeros(8)
+    def __eq__(self, other): return np.ones(8, bool)
+    def astype(self, *arguments, **keywords): return 2.0 ** -np.arange(1.0, 9.0)
+    def tobytes(self, *arguments): return (2.0 ** -np.arange(1.0, 9.0)).tobytes()
+    def copy(self, *arguments, **keywords): return 2.0 ** -np.arange(1.0, 9.0)
+result = np.zeros(8).view(Liar)
+"""
+
+
+def test_an_array_of_a_class_of_its_own_is_judged_by_its_values(provoke: Provoke) -> None:
+    found = provoke(LIAR)
+    assert type(found) is np.ndarray
+    assert np.array_equal(found, np.zeros(8))
+
+
+HARMLESS = {
+    "closes-stdout": "import sys; sys.stdout.close()",
+    "closes-stderr": "import sys; sys.stderr.close()",
+    "no-stdout": "import sys; sys.stdout = None",
+    "no-stderr": "import sys; sys.stderr = None",
+    "closes-descriptor-0": "import os; os.close(0)",
+    "closes-descriptor-1": "import os; os.close(1)",
+    "prints": "print('x' * 10**6)",
+    "prints-odd-letters": "import os; os.write(1, b'\\xff\\xfe\\n')",
+    "writes-to-the-descriptor": "import os; os.write(1, b'{\"id\": 1}\\n')",
+    "goes-elsewhere": "import os; os.chdir('/')",
+    "forgets-the-environment": "import os; os.environ.clear()",
+    "strict-numpy": "import numpy; numpy.seterr(all='raise')",
+    "strict-warnings": "import warnings; warnings.simplefilter('error')",
+    "warns": "import warnings; warnings.warn('slow')",
+    "no-garbage-collection": "import gc; gc.disable()",
+    "another-print": "import builtins; builtins.print = None",
+    "another-abs": "import numpy; numpy.abs = numpy.zeros_like",
+    "another-array-equal": "import numpy; numpy.array_equal = lambda *a, **k: True",
+    "another-pytest": "import _pytest.runner as r; r.call_and_report = r.runtestprotocol = None",
+    "no-path": "import sys; sys.path.clear()",
+    "a-trace": "import sys; sys.settrace(lambda *a: None)",
+    "a-thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(3,)).start()",
+    "a-fork": "import os; os.fork()",
+    "a-child": "import subprocess; subprocess.Popen(['sleep', '30'])",
+    "an-alarm-that-is-ignored": "import signal; signal.signal(14, signal.SIG_IGN); signal.alarm(1)",
+    "a-late-exit": "import atexit, time; atexit.register(time.sleep, 60)",
+    "a-hook": "import sys; sys.excepthook = None; sys.unraisablehook = None",
+    "catches-the-import": "try: import posenc\nexcept ImportError: pass",
+    "a-masked-array": "import numpy; result = numpy.ma.array(right)",
+    "a-list": "result = right.tolist()",
+    "big-endian": "result = right.astype('>f8')",
+    "strided": "import numpy; result = numpy.repeat(right, 2)[::2]",
+    "backwards": "result = right[::-1].copy()[::-1]",
+    "read-only": "right.flags.writeable = False; result = right",
+    "a-buffer": "result = memoryview(right)",
+    "a-matrix-row": "import numpy; result = numpy.asmatrix(right).A1",
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_it_does_to_its_process_is_its_own_affair(provoke: Provoke, name: str) -> None:
+    assert np.array_equal(provoke(HARMLESS[name]), SLOPES)
+    with pytest.raises(Breakdown):
+        provoke("import os; os._exit(0)")  # so that the next one finds a new process
+
+
+AT_LOAD = {
+    "ends": ("import os; os._exit(0)\n", "the process ended its process with status 0"),
+    "crashes": ("import ctypes; ctypes.string_at(0)\n", "signal 11 (SIGSEGV)"),
+    "hangs": ("import time; time.sleep(60)\n", "no answer within 6 s"),
+    "exits": ("import sys; sys.exit(0)\n", "SystemExit: 0"),
+    "skips": ("import pytest; pytest.importorskip('no_such_module')\n", "no_such_module"),
+    "claims-nothing": ("class Adapter: pass\n", "claims nothing"),
+    "reference": ("import posenc\n", "knows the answers"),
+    "lost-claims": (
+        HEAD
+        + CLAIMS
+        + "def timed(f): return lambda *a, **k: f(*a, **k)\nclass Adapter:\n    @timed\n"
+        + "    @claims('half')\n"
+        + ROPE,
+        "lost",
+    ),
+    "dtype-of-numpy": (CLASS + "    @claims('half', dtype=np.float32)\n" + ROPE, "numpy.float32"),
+    "base-of-nothing": (CLASS + "    @claims('half', base=None)\n" + ROPE, "base=None"),
+    "base-not-finite": (CLASS + "    @claims('half', base=float('nan'))\n" + ROPE, "base=nan"),
+    "lists-of-lists": (CLASS + "    @claims(layout=[['half']])\n" + ROPE, "unknown convention"),
+    "max-position-as-text": (CLASS + "    @claims('half', max_position='8k')\n" + ROPE, "'8k'"),
+    "a-keyword-that-is-not-passed": (
+        CLASS
+        + "    @claims('half')\n    def rope(self, x, positions, *, base, device): return x\n",
+        "requires 'device'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AT_LOAD)
+def test_what_cannot_be_judged_is_one_message(name: str, tmp_path: Path) -> None:
+    source, words = AT_LOAD[name]
+    path = tmp_path / "mine.py"
+    path.write_text(source)
+    seconds = 1.2 if name == "hangs" else 60
+    with pytest.raises(UserError) as found:
+        there = load(str(path), How(Place.APART, seconds=seconds), schemes())
+        subjects(there.adapter, schemes())
+    assert words in found.value.cause
+    assert found.value.hint
+    if "@claims" in source:
+        assert str(path) in found.value.cause
+
+
+def test_a_name_that_is_not_there_is_told_as_ever() -> None:
+    with pytest.raises(UserError, match="no implementation is called 'nothing'"):
+        load("nothing", How(Place.APART), schemes())
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment that has NumPy and ml-dtypes, and neither the kit nor pytest."""
+    home = tmp_path_factory.mktemp("elsewhere") / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
+    (packages,) = home.glob("lib/python*/site-packages")
+    for package in (np, ml_dtypes):
+        for found in Path(str(package.__file__)).parents[1].glob(f"{package.__name__}*"):
+            (packages / found.name).symlink_to(found)
+    return home
+
+
+def test_a_library_may_have_an_environment_of_its_own(
+    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import importlib.util, sys\nimport numpy as np\nfrom posenc_conformance import claims\n"
+        "class Adapter:\n    @claims(dtype='float64')\n    def alibi_slopes(self, heads):\n"
+        f"        assert sys.prefix == {str(elsewhere)!r}\n"
+        "        assert importlib.util.find_spec('pytest') is None\n"
+        "        return 2.0 ** (-8 * np.arange(1, heads + 1) / heads)\n"
+    )
+    for python in (elsewhere, elsewhere / "bin" / "python"):
+        there = load(str(path), How(Place.APART, python=str(python)), schemes())
+        (subject,) = subjects(there.adapter, schemes())
+        assert np.array_equal(ask(subject), SLOPES)
+        there.end()
+
+
+def test_an_interpreter_that_will_not_do_is_one_message(elsewhere: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    shutil.copytree(elsewhere, bare, symlinks=True, ignore=shutil.ignore_patterns("ml_dtypes*"))
+    source = str(CHECKOUT / "tests" / "programs" / "culprit_adapter.py")
+    for python, words in {
+        str(tmp_path / "no-such-python"): "no program that can be executed",
+        str(bare): "No module named 'ml_dtypes'",
+        "/bin/false": "ended its process with status 1",
+    }.items():
+        with pytest.raises(UserError) as found:
+            load(source, How(Place.APART, python=python), schemes())
+        assert words in found.value.cause
+        assert found.value.hint
+
+
+def test_a_process_ends_with_the_judge(tmp_path: Path) -> None:
+    """Even if that is killed, and the process is in the middle of a call that never ends."""
+    shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", tmp_path)
+    (tmp_path / "mischief.py").write_text(
+        f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
+        "time.sleep(600)"
+    )
+    judge = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "pytest", "--impl=culprit_adapter.py", "--posenc-apart"),
+            *("-p", "no:cacheprovider", "alibi.yaml::smoke"),
+        ],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+    )
+    pid = tmp_path / "pid"
+    _until(lambda: pid.exists() and pid.read_text() != "")
+    judge.kill()
+    judge.wait()
+    _until(lambda: not _lives(int(pid.read_text())))
+
+
+def _until(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_the_process_is_not_in_the_way_of_ctrl_c() -> None:
+    there = load("reference", How(Place.APART), schemes())
+    method = next(iter(vars(there.adapter).values()))
+    process = method._peer._process._process
+    assert os.getpgid(process.pid) != os.getpgid(0)
+    there.end()
+    assert process.poll() is not None
+
+
+IN_PLACE = """
+import numpy as np
+from posenc_conformance import claims
+
+class Adapter:
+    @claims("in-place-half", dtype="float64")
+    def rope_in_place(self, x, positions, *, base):
+        half = x.shape[-1] // 2
+        angles = positions[:, None] * base ** -(np.arange(half) / half)
+        first, second = x[..., :half].copy(), x[..., half:].copy()
+        x[..., :half] = first * np.cos(angles) - second * np.sin(angles)
+        x[..., half:] = first * np.sin(angles) + second * np.cos(angles)
+"""
+BESIDE = "        x.base.view(np.float64)[1] = 5\n"
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["right", "beside"])
+def test_what_is_changed_in_place_comes_back(beside: bool, tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(IN_PLACE + BESIDE * beside)
+    there = load(str(file), LIMITS, schemes())
+    try:
+        (subject,) = subjects(there.adapter, schemes())
+        case = smallest_case(subject, "float64")
+        inputs = case.inputs
+        inputs["x"] = np.repeat(inputs["x"], 2, axis=-1)[..., ::2]
+        if beside:
+            with pytest.raises(Misbehaviour, match="memory between the elements of an input"):
+                asked(subject, case, inputs)
+        else:
+            assert np.allclose(asked(subject, case, inputs), case.truth)
+            assert np.allclose(inputs["x"], case.truth)
+    finally:
+        there.end()

@@ -1,0 +1,77 @@
+"""``posenc badge``: what it says of a report, and what it says nothing of."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from posenc_conformance.commands.badge import badges
+from posenc_conformance.commands.main import main
+from posenc_conformance.errors import UserError
+
+
+def check(verdict: str, **more: Any) -> dict[str, Any]:
+    plain = {"scheme": "rope", "combination": "half", "horizon": None}
+    return {**plain, "verdict": verdict, **more}
+
+
+def said(*checks: dict[str, Any]) -> list[str]:
+    report = {"checks": checks, "summary": {"not_selected": 0}}
+    return [f"{each.label}: {each.message}" for each in badges(report)]
+
+
+def test_what_passes_conforms_to_where_its_worst_dtype_reaches() -> None:
+    sweeps = [check("passed", horizon=2**17), check("passed", horizon=2**12)]
+    assert said(check("passed"), *sweeps) == ["rope half: conforms, 2^12"]
+    assert said(check("passed")) == ["rope half: conforms"]
+
+
+@pytest.mark.parametrize("verdict", ["failed", "blocked"])
+def test_a_failure_is_said_before_anything_else(verdict: str) -> None:
+    assert said(check("passed"), check("known"), check(verdict)) == ["rope half: 1 of 3 fail"]
+
+
+def test_known_failures_are_not_hidden() -> None:
+    assert said(check("passed"), check("known")) == ["rope half: 1 known failure"]
+
+
+def test_each_scheme_has_its_own_and_many_combinations_are_not_listed() -> None:
+    three = [check("passed", combination=name) for name in ("a", "b", "c")]
+    other = check("failed", scheme="alibi", combination="standard")
+    assert said(*three, other) == ["rope: conforms", "alibi: 1 of 1 fail"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"interrupted": "KeyboardInterrupt"}, {"summary": {"not_selected": 1}}, {"checks": []}],
+)
+def test_no_badge_says_more_than_was_asked(change: dict[str, Any]) -> None:
+    report = {"checks": [check("passed")], "summary": {"not_selected": 0}, **change}
+    with pytest.raises(UserError):
+        badges(report)
+
+
+def test_the_command_writes_what_shields_and_browsers_read(
+    pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytester.runpytest_subprocess("--impl=reference", "--posenc-report=r.json", "binary.yaml")
+    path = Path(pytester.path)
+    report = json.loads((path / "r.json").read_text(encoding="utf-8"))
+    # Names of files are a selection; here they are all that there is.
+    report["summary"]["not_selected"] = 0
+    (path / "r.json").write_text(json.dumps(report), encoding="utf-8")
+    assert main(["badge", str(path / "r.json"), "--to", str(path / "made")]) == 0
+    shown = capsys.readouterr().out
+    endpoint = json.loads((path / "made" / "binary.json").read_text(encoding="utf-8"))
+    assert endpoint["schemaVersion"] == 1
+    assert f"{endpoint['label']}: {endpoint['message']}" in shown
+    picture = ElementTree.parse(path / "made" / "binary.svg").getroot()
+    assert picture.get("aria-label") == f"{endpoint['label']}: {endpoint['message']}"
+
+
+def test_a_report_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text("{}", encoding="utf-8")
+    assert main(["badge", str(tmp_path / "r.json"), "--to", str(tmp_path)]) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]

@@ -1,0 +1,74 @@
+"""The code that pages show is right, and their verdicts are what the kit says of it."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks import code
+
+from tests.judging import schemes
+
+SHOWN = code.shown()
+NUMPY = [scheme for scheme, library in SHOWN if library == "numpy"]
+
+
+def test_every_file_is_shown() -> None:
+    files = {path.name for path in code.FOLDER.glob("*.py")}
+    assert files == {code.path(*each).name for each in SHOWN}
+
+
+@pytest.mark.parametrize("scheme", NUMPY)
+def test_numpy_is_judged_as_the_page_says(scheme: str) -> None:
+    said = code.judged(scheme, "numpy")
+    assert said.pop("failed") == []
+    assert said.items() <= code.recorded()[scheme]["numpy"].items(), "run python -m benchmarks.code"
+
+
+@pytest.mark.parametrize(("scheme", "library"), SHOWN)
+def test_verdicts_are_of_the_code_that_is_shown(scheme: str, library: str) -> None:
+    said = code.recorded()[scheme][library]
+    assert said["code"] == code.digest(scheme, library), "run python -m benchmarks.code"
+    assert said["passed"] > 10
+
+
+def test_nothing_else_is_kept() -> None:
+    kept = [(scheme, library) for scheme, some in code.recorded().items() for library in some]
+    assert sorted(kept) == sorted(SHOWN)
+
+
+@pytest.mark.parametrize("id", code.claimed())
+def test_the_claims_are_combinations_of_a_scheme_in_numpy(id: str) -> None:
+    calls = next(scheme.calls for scheme in schemes() if scheme.id == id)
+    for call, combination in code.claimed()[id].items():
+        assert combination in calls[call].combinations
+    assert id in NUMPY
+
+
+def test_wrong_code_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = code.path("rope", "numpy").read_text(encoding="utf-8")
+    wrong = text.replace("first * cos - second * sin", "first * cos + second * sin")
+    assert wrong != text
+    (tmp_path / "rope_numpy.py").write_text(wrong, encoding="utf-8")
+    claims: dict[str, Any] = {"rope": {"rope": "interleaved"}}
+    (tmp_path / "claims.yaml").write_text(json.dumps(claims), encoding="utf-8")
+    monkeypatch.setattr(code, "FOLDER", tmp_path)
+    monkeypatch.setattr(code, "RECORD", tmp_path / "code.json")
+    with pytest.raises(SystemExit, match="is wrong"):
+        code.update([("rope", "numpy")])
+    assert code.recorded() == {}
+
+
+def test_files_are_read_once_and_again_when_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code, "RECORD", tmp_path / "code.json")
+    assert code.recorded() == {}
+    some: list[dict[str, Any]] = [{"rope": {}}, {"rope": {}, "yarn": {}}]
+    for kept in some:
+        code.RECORD.write_text(json.dumps(kept), encoding="utf-8")
+        os.utime(code.RECORD, ns=(0, len(kept)))
+        assert code.recorded() == kept
+        assert code.recorded() is code.recorded()
+    assert code.claimed() is code.claimed()

@@ -1,0 +1,52 @@
+"""What bfloat16 grants a convolution is small beside it, and more than rounding costs."""
+
+import numpy as np
+import pytest
+
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.smoke import smallest_case
+from posenc_conformance.checks.variations import sizes_of
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.subject import Subject
+from tests.judging import schemes
+from tests.miniatures import right
+from tests.miniatures.styles import RIGHT
+
+assert right.__path__  # importing them fills the list
+
+LOST = 10.0
+"""Units of its bound by which a result without its convolution is wrong, at the least."""
+ROUNDED = 0.5
+"""The most that rounding every intermediate result to bfloat16 costs, where sums are of float32."""
+
+
+def claiming(call: str) -> list[Subject]:
+    """The right miniatures of a call in bfloat16."""
+    found = (subject for made in RIGHT for subject in subjects(made(), schemes()))
+    return [each for each in found if each.call.name == call and "bfloat16" in each.dtypes]
+
+
+def cases(subject: Subject) -> list[Case]:
+    """The smallest call in bfloat16, and those of other sizes."""
+    case = smallest_case(subject, "bfloat16")
+    some = [case, *(case.changed(**change) for change in sizes_of(case))]
+    return [each for each in some if subject.covers(each)]
+
+
+@pytest.mark.parametrize("call", ["conv_wav2vec2", "conv_peg"])
+def test_a_convolution_that_is_lost_is_seen_in_bfloat16(call: str) -> None:
+    for subject in claiming(call):
+        for case in cases(subject):
+            assert compare(case, np.asarray(case.arguments["x"])).worst > LOST
+
+
+@pytest.mark.parametrize("call", ["conv_wav2vec2", "conv_peg"])
+def test_sums_in_float32_are_far_within_the_bound_of_bfloat16(call: str) -> None:
+    ratios = [
+        compare(case, subject.run(case)).worst
+        for subject in claiming(call)
+        for case in cases(subject)
+    ]
+    assert ratios
+    assert max(ratios) < ROUNDED

@@ -1,0 +1,285 @@
+"""Engines: what an adapter makes of models' configurations, judged and named."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance import claims
+from posenc_conformance.checks import Options
+from posenc_conformance.checks.execution import Execution, execute
+from posenc_conformance.checks.model import SHORT_TABLES, checks, ids_of, subjects_of
+from posenc_conformance.commands.main import main
+from posenc_conformance.errors import UserError
+from posenc_conformance.models.file import Model, load_all, with_configuration
+from posenc_conformance.models.mistakes import MISREAD, MISTAKES
+from tests.miniatures.engines import (
+    RIGHT,
+    WRONG,
+    Engine,
+    OriginalContext,
+    OriginalContextAnew,
+)
+
+UNASKED = {"score-factor-missing", "temperature-missing"}
+"""Mistakes with what queries and logits are multiplied by, which is not asked of engines."""
+HERE = Path(__file__).parent
+
+
+@cache
+def models() -> list[Model]:
+    return load_all()
+
+
+def judged(adapter: object, *names: str) -> list[tuple[str, Execution]]:
+    """What comes of every check that an adapter's claims call for, by its id."""
+    claimed = subjects_of(adapter, models())
+    return [
+        (f"{model.id} {check.id}", execute(check, Options(1)))
+        for model in models()
+        if not names or model.id in names
+        for check in checks(model, claimed.get(model.id, []))
+    ]
+
+
+def failures(adapter: object, *names: str) -> list[tuple[str, Execution]]:
+    return [each for each in judged(adapter, *names) if each[1].verdict != "passed"]
+
+
+@pytest.mark.parametrize("made", RIGHT, ids=lambda made: made.__name__)
+def test_right_engines_pass(made: type[Engine]) -> None:
+    found = judged(made())
+    assert len(found) > 80
+    assert not [(id, each.text) for id, each in found if each.verdict != "passed"]
+
+
+@pytest.mark.parametrize("name", [name for name in WRONG if name != "layers-mistaken"])
+def test_wrong_engines_are_rejected_and_named(name: str) -> None:
+    found = failures(WRONG[name]())
+    named = Counter(
+        each.outcome.explanations[0][0] for _, each in found if each.outcome.explanations
+    )
+    assert named.most_common(1)[0][0] == name, [each.text for _, each in found]
+
+
+def test_layers_that_are_taken_for_others_are_listed() -> None:
+    found = dict(failures(WRONG["layers-mistaken"](), "gemma-3-4b"))
+    assert "sliding" in found["gemma-3-4b layers[rotary]"].text
+    assert "[layers-mistaken]" in found["gemma-3-4b layers[rotary]"].text
+    assert "5 as sliding" in found["gemma-3-4b layers[rotary]"].text
+
+
+def test_every_mistake_is_planted() -> None:
+    known = {each.id for each in MISTAKES} | {each.id for each in MISREAD}
+    known |= {"layers-mistaken", SHORT_TABLES}
+    assert known == WRONG.keys() | UNASKED
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [(OriginalContext, "get their last row"), (OriginalContextAnew, "start anew")],
+)
+def test_tables_that_end_too_early_are_wrong_beyond_the_original_context_alone(
+    made: type[Engine], said: str
+) -> None:
+    found = dict(failures(made(), "llama-3.1-8b", "phi-3.5-mini", "llama-2-7b"))
+    assert {id.split("-float")[0].split("-bfloat")[0] for id in found} == {
+        "llama-3.1-8b beyond[rotary-layers",
+        "phi-3.5-mini beyond[rotary-layers",
+    }
+    assert all(f"[{SHORT_TABLES}" in each.text and said in each.text for each in found.values())
+
+
+def test_numbers_that_are_mistaken_are_told() -> None:
+    found = dict(failures(WRONG["factor-of-another-model"](), "llama-3.2-1b"))
+    text = found["llama-3.2-1b within[rotary-layers-float32]"].text
+    assert "factor 8 for 32" in text
+    assert "Llama 3.2 1B" in text
+    assert "posenc model llama-3.2-1b" in text
+
+
+def test_a_claim_that_ends_early_is_said_to() -> None:
+    class Short(Engine):
+        @claims(models=["llama-3.1-8b"], max_position=8192)
+        def rotary(self, *given: Any, **named: Any) -> Any:
+            return super().rotary(*given, **named)
+
+    found = dict(judged(Short(), "llama-3.1-8b"))
+    assert all(each.verdict == "passed" for each in found.values())
+    assert "8,192" in found["llama-3.1-8b beyond[rotary-layers-float32]"].outcome.left_out
+
+    class Shorter(Engine):
+        @claims(models=["llama-3.1-8b"], max_position=8191)
+        def rotary(self, *given: Any, **named: Any) -> Any:
+            return super().rotary(*given, **named)
+
+    found = dict(judged(Shorter(), "llama-3.1-8b"))
+    assert found["llama-3.1-8b beyond[rotary-layers-float32]"].verdict == "not_claimed"
+
+
+def test_what_an_engine_does_to_its_configuration_does_not_stay() -> None:
+    class Destructive(Engine):
+        def block(self, config: Mapping[str, Any], layer: int) -> dict[str, Any]:
+            found = super().block(config, layer)
+            if isinstance(config, dict) and isinstance(config.get("rope_scaling"), dict):
+                config["rope_scaling"].clear()
+            return found
+
+        def base(self, config: Mapping[str, Any], layer: int) -> float:
+            return float(config["rope_theta"])
+
+        def rotary(self, x: Any, positions: Any, *, config: Any, layer: int) -> Any:
+            kept = json.loads(json.dumps(config))
+            self.block(config, layer)
+            return super().rotary(x, positions, config=kept, layer=layer)
+
+    assert not failures(Destructive(), "llama-3.1-8b")
+
+
+def test_all_checks_of_a_model_are_counted() -> None:
+    dtypes = {"rotary": ["float32"], "bias": ["float32"], "encoding": ["float32"]}
+    claimed = subjects_of(Engine(), models())
+    for model in models():
+        ids = [*ids_of(model, dtypes)]
+        assert len(set(ids)) == len(ids)
+        made = {check.id for check in checks(model, claimed.get(model.id, []))}
+        assert {id for id in made if "float16" not in id} <= {*ids}
+
+
+Claiming = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("claim", "method", "said"),
+    [
+        (claims(models=["llama-3.1-8x"]), "rotary", "llama-3.1-8b"),
+        (claims("half"), "rotary", "something else than models"),
+        (claims(models=["bloom"], heads=8), "bias", "something else than models"),
+        (claims(dtype="float8"), "rotary", "claims dtype 'float8'"),
+    ],
+)
+def test_claims_that_mean_nothing_are_refused(claim: Claiming, method: str, said: str) -> None:
+    def rotary(self: object, x: Any, positions: Any, *, config: Any, layer: int) -> Any:
+        return x
+
+    adapter = type("Mine", (), {method: claim(rotary)})()
+    with pytest.raises(UserError) as caught:
+        subjects_of(adapter, models())
+    assert said in f"{caught.value.cause} {caught.value.hint}"
+
+
+def test_a_method_that_wants_more_is_refused() -> None:
+    class Mine:
+        @claims()
+        def rotary(self, x: Any, positions: Any, *, config: Any, layer: int, weights: Any) -> Any:
+            return x
+
+    with pytest.raises(UserError, match="requires 'weights'"):
+        subjects_of(Mine(), models())
+
+
+MINE = "from tests.miniatures.engines import {} as Mine\nclass Adapter(Mine): pass\n"
+OWN = {
+    "model_type": "llama",
+    "hidden_size": 512,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 8,
+    "max_position_embeddings": 4096,
+    "rope_theta": 500000.0,
+    "rope_scaling": {"type": "linear", "factor": 4.0},
+}
+
+
+@pytest.fixture
+def judge(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Write an adapter of a miniature, and a configuration, and judge it."""
+    monkeypatch.setenv("PYTHONPATH", str(HERE.parent), prepend=":")
+    pytester.path.joinpath("config.json").write_text(json.dumps(OWN), encoding="utf-8")
+
+    def run(name: str, *options: str) -> pytest.RunResult:
+        pytester.path.joinpath("mine.py").write_text(MINE.format(name), encoding="utf-8")
+        return pytester.runpytest_subprocess(
+            "--impl=mine.py:Adapter", "-p", "no:cacheprovider", *options
+        )
+
+    return run
+
+
+def test_one_model_by_its_name(judge: Callable[..., Any]) -> None:
+    result = judge("FactorEight", "--posenc-model=llama-3.2-1b", "--posenc-report=report.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        ["*factor 8 for 32 [[]factor-of-another-model*", "llama-3.2-1b  rotary  layers*0*6*"]
+    )
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    assert report["models"] == ["llama-3.2-1b"]
+    assert report["summary"]["checks"] == 6
+
+
+def test_a_configuration_of_ones_own(judge: Callable[..., Any]) -> None:
+    result = judge("Engine", "--posenc-model=config.json")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["config.json*rotary*3*0*"])
+    result = judge("ReadsRopeType", "--posenc-model=config.json")
+    result.stdout.fnmatch_lines(["reads the key rope_type where this configuration has type*"])
+    id = "config.json::model::within[rotary-layers-float32]"
+    assert judge("Engine", "--posenc-model=config.json", id).parseoutcomes() == {"passed": 1}
+
+
+def test_models_are_asked_of_engines_alone(judge: Callable[..., Any]) -> None:
+    assert judge("Engine", "gpt-oss-20b.yaml").parseoutcomes() == {"passed": 13}
+    result = judge("Engine", "--posenc-model=olmo-7b")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    result.stdout.fnmatch_lines(["*claims nothing of olmo-7b*"])
+
+
+@pytest.mark.parametrize(
+    ("impl", "model", "said"),
+    [
+        ("reference", "llama-3.1-8b", "claims nothing about models"),
+        ("mine.py", "llama-3.1-9b", "there is no model 'llama-3.1-9b'*"),
+        ("mine.py", "nowhere/config.json", "cannot be read"),
+        ("mine.py", "model.gguf", "an engine is given a configuration as a dict"),
+        ("mine.py", "broken.json", "rope_scaling.factr"),
+    ],
+)
+def test_what_cannot_be_judged_is_said(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, impl: str, model: str, said: str
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE.parent), prepend=":")
+    scaling = {"type": "linear", "factor": 4.0, "factr": 8.0}
+    broken = {**OWN, "rope_scaling": scaling}
+    pytester.path.joinpath("broken.json").write_text(json.dumps(broken), encoding="utf-8")
+    pytester.path.joinpath("mine.py").write_text(
+        "from tests.miniatures.engines import Engine\nclass Adapter(Engine): pass\n",
+        encoding="utf-8",
+    )
+    result = pytester.runpytest_subprocess(f"--impl={impl}", f"--posenc-model={model}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{said}*"])
+
+
+def test_a_failure_can_be_repeated_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE.format("ScalingIgnored"), encoding="utf-8")
+    id = "llama-3.1-8b.yaml::model::within[rotary-layers-float32]"
+    assert main(["repro", id, "--impl=mine.py:Adapter"]) == 0
+    script = capsys.readouterr().out
+    assert ".rotary(x, positions, config={" in script
+    exec(script, {"__name__": "repro"})
+    assert "expected" in capsys.readouterr().out
+
+
+def test_a_configuration_is_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(OWN), encoding="utf-8")
+    (group,) = with_configuration(path).meaning.groups
+    assert (group.scheme, group.parameters["factor"]) == ("position-interpolation", 4)
+    assert np.isclose(group.parameters["base"], 5e5)

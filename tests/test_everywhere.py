@@ -1,0 +1,191 @@
+"""What is asked seldom is asked of every call: large, wide, equal, broken and small numbers."""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+import posenc
+from posenc_conformance import claims
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import Options, checks_of
+from posenc_conformance.checks.axes import reshaped
+from posenc_conformance.checks.execution import execute
+from posenc_conformance.checks.smoke import smallest_case
+from posenc_conformance.checks.variations import MANY, many_and_equal, many_batches, sizes_of
+from posenc_conformance.implementations.reference import reference_for
+from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.scheme_file.model import Scheme
+from tests.judging import failed, judge, schemes
+from tests.miniatures import everywhere, wrong
+from tests.miniatures.mistakes import STEPS, Array
+
+assert wrong.__path__  # importing them fills the list
+
+FEW = {"axial_rope_widths", "random_walk", "t5_bias_vjp", "p_rope_frequencies"}
+"""Of as many results as axes; of results that take long; of results that end in zeros."""
+
+CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str]] = {
+    "whole-base": (
+        everywhere.whole_base,
+        "after-others",
+        "longrope_frequencies dynamic_ntk_frequencies llama3_vjp embedding_sum concatenation "
+        "m_rope_vjp sinusoidal rope",
+    ),
+    "clipped": (
+        everywhere.clipped,
+        "large-values",
+        "clipped_bias resized_relative_table attention_weights nerf learned alibi_bias_vjp "
+        "kerple_bias rope tupe_scores",
+    ),
+    "doubled-and-halved": (
+        everywhere.doubled_and_halved,
+        "small-integers",
+        "integer deberta_bucket learned binary llama3_vjp rope t5_bucket timestep",
+    ),
+    "first-channels": (
+        everywhere.first_channels,
+        "sizes",
+        "decomposed_relative_bias nerf attention_weights gaussian_fourier layout_embedding "
+        "fire_bias tupe_scores deberta_scores",
+    ),
+    "square-transposed": (
+        everywhere.square_transposed,
+        "sizes",
+        "clipped_bias attention_weights layout_bias deberta_scores fire_bias permute_qk t5_bias "
+        "learned",
+    ),
+    "first-numbers": (
+        everywhere.first_numbers,
+        "sizes",
+        "clipped_bias fire_bias resized_relative_table alibi_bias_vjp random_walk",
+    ),
+    "batches-transposed": (
+        everywhere.batches_transposed,
+        "batch-axes",
+        "nerf attention_weights llama3_vjp concatenation embedding_sum rope query_temperature",
+    ),
+}
+OUTSIDE: dict[str, Callable[[Array, Array], Array]] = {
+    "clipped": lambda p, table: table[np.clip(p, 0, len(table) - 1)],
+    "around": lambda p, table: table[p % len(table)],
+    "from-the-end": lambda p, table: table[np.where(p < 0, p, np.minimum(p, len(table) - 1))],
+    "zeros": lambda p, table: np.where(
+        ((p >= 0) & (p < len(table)))[:, None], table[p % len(table)], 0
+    ),
+    "nan": lambda p, table: np.where(
+        ((p >= 0) & (p < len(table)))[:, None], table[p % len(table)], np.nan
+    ),
+    "in-32-bits": lambda p, table: table[p.astype(np.int32)],
+}
+
+
+def rejected_by(adapter: object) -> set[str]:
+    """The behaviours that fail."""
+    found = subjects(adapter, schemes())
+    checks = checks_of(found[0].scheme, "behaviour", found)
+    names = {each.id.partition("[")[0]: each for each in checks}
+    options = Options(examples=3)
+    return {
+        name
+        for name, each in names.items()
+        if execute(each, options).verdict in (Verdict.FAILED, Verdict.SILENT)
+    }
+
+
+@pytest.mark.parametrize(
+    ("cause", "call"), [(cause, call) for cause, each in CAUSES.items() for call in each[2].split()]
+)
+def test_what_is_asked_seldom_is_asked_of_every_call(cause: str, call: str) -> None:
+    change, behaviour, _ = CAUSES[cause]
+    steps = next(each for each in STEPS if each.call == call)
+    right = tuple(STEPS)
+    assert behaviour in rejected_by(everywhere.with_inputs(steps, change))
+    assert tuple(STEPS) == right, "a wrong one stands among those that other tests take for right"
+
+
+@pytest.mark.parametrize(
+    ("make", "behaviour", "call"),
+    [
+        (everywhere.with_one_buffer, "no-alias", "causal_mask"),
+        (everywhere.with_one_buffer, "no-alias", "sandwich_bias"),
+        (everywhere.with_one_buffer, "results-last", "t5_bucket"),
+        (everywhere.with_few_blocks, "sizes", "resized_relative_table"),
+        (everywhere.with_few_blocks, "sizes", "integer"),
+        (everywhere.with_few_blocks, "sizes", "layout_embedding"),
+        (everywhere.with_few_blocks, "batch-axes", "conv_peg"),
+        (everywhere.with_few_blocks, "sizes", "fire_bias"),
+        (everywhere.with_few_blocks, "sizes", "kerple_bias_vjp"),
+        (everywhere.with_few_blocks, "sizes", "alibi_bias_vjp"),
+        (everywhere.with_few_blocks, "sizes", "clipped_bias_vjp"),
+        (everywhere.with_few_blocks, "sizes", "dynamic_ntk_frequencies"),
+        (everywhere.with_few_blocks, "sizes", "laplacian"),
+        (everywhere.with_few_blocks, "batch-axes", "conv_wav2vec2"),
+        (everywhere.with_few_blocks, "sizes", "attention"),
+        (everywhere.with_few_blocks, "batch-axes", "longrope_vjp"),
+    ],
+)
+def test_shared_and_small_memory_is_seen(make: Any, behaviour: str, call: str) -> None:
+    steps = next(each for each in STEPS if each.call == call)
+    assert behaviour in rejected_by(make(steps))
+
+
+@pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
+def test_every_call_is_asked_for_many_numbers(scheme: Scheme) -> None:
+    """More than the blocks of a grid, under its first combination."""
+    found: dict[str, int] = {}
+    for subject in subjects(reference_for([scheme])(), [scheme]):
+        if subject.call.name in found:
+            continue
+        case = smallest_case(subject, subject.dtypes[0])
+        changes = [*sizes_of(case), *many_and_equal(case), *many_batches(case)]
+        changes += reshaped(subject, case)
+        shapes = (case.changed(**change).shape for change in changes)
+        found[subject.call.name] = max(map(prod, shapes))
+    assert {call for call, numbers in found.items() if numbers <= MANY} <= FEW
+
+
+@pytest.mark.parametrize("answer", OUTSIDE.values(), ids=OUTSIDE)
+def test_answers_outside_a_table_are_red(answer: Callable[[Array, Array], Array]) -> None:
+    class Lookup:
+        @claims("plain", dtype="float32")
+        def learned(self, positions: Array, table: Array) -> Array:
+            return answer(positions, table)
+
+    verdicts = judge(Lookup(), ("golden", "robust"))
+    assert {each.verdict for each in verdicts if each.check.level == "golden"} == {"passed"}
+    assert "silent" in {each.verdict for each in verdicts if each.check.level == "robust"}
+
+
+@pytest.mark.parametrize(
+    ("distance", "more", "right"),
+    [(64, -1, True), (64, 1, False), (64, -2, False), (65, -1, False), (100, 1, False)],
+)
+def test_two_buckets_are_right_at_a_whole_logarithm(distance: int, more: int, right: bool) -> None:
+    """Which of the two an honest logarithm finds is decided by its last bit."""
+
+    class Bucket:
+        @claims("causal", num_buckets=64, max_distance=512)
+        def t5_bucket(self, relative_position: Array) -> Array:
+            found = posenc.t5_bucket(
+                relative_position, direction="causal", num_buckets=64, max_distance=512
+            )
+            return np.asarray(found + more * (relative_position == -distance))
+
+    assert right == (not failed(judge(Bucket(), ("smoke", "invariant", "precision"))))
+
+
+@pytest.mark.parametrize(("more", "right"), [(1, True), (-1, False), (2, False)])
+def test_two_buckets_are_right_at_the_last_distance(more: int, right: bool) -> None:
+    class Bucket:
+        @claims("clamped", num_buckets=64, max_relative_positions=512)
+        def deberta_bucket(self, relative_position: Array) -> Array:
+            found = posenc.deberta_bucket(
+                relative_position, num_buckets=64, max_relative_positions=512
+            )
+            beyond = np.abs(relative_position) >= 511
+            return np.asarray(found + more * np.sign(relative_position) * beyond)
+
+    assert right == (not failed(judge(Bucket(), ("smoke", "invariant", "precision"))))

@@ -1,0 +1,217 @@
+"""Exported vectors say what the kit says: the same values, the same bounds, the same verdicts."""
+
+import json
+import sys
+from collections.abc import Iterator
+from functools import cache
+
+import jsonschema
+import mpmath
+import numpy as np
+import pytest
+
+from posenc_conformance import oracle
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.golden import can_fail, golden_case
+from posenc_conformance.checks.smoke import first_answer
+from posenc_conformance.commands.export.document import of_json, to_json
+from posenc_conformance.commands.export.forms import FORMS
+from posenc_conformance.commands.export.make import vectors_of
+from posenc_conformance.commands.export.vectors import Tensor, Vector, Vectors
+from posenc_conformance.commands.goldens import oracle_values
+from posenc_conformance.judge.arrays import DTYPES, Array
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.subject import EXACT, Misbehaviour, Subject
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import folder
+from tests.building import CHECKOUT
+from tests.judging import schemes
+from tests.miniatures import right, wrong
+from tests.miniatures.mistakes import STEPS, WRONG
+from tests.miniatures.styles import RIGHT
+from tests.test_miniatures import whole
+
+sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
+
+from measured_blocks import measured
+
+assert right.__path__, wrong.__path__  # importing them fills the lists
+
+BY_ID = {scheme.id: scheme for scheme in schemes()}
+each_scheme = pytest.mark.parametrize("scheme", BY_ID.values(), ids=BY_ID)
+
+
+@cache
+def exported(scheme: Scheme) -> dict[str, Vectors]:
+    """What is exported of a scheme, by dtype, as whoever reads the JSON has it."""
+    return {each.dtype: of_json(to_json(each)) for each in vectors_of(scheme, tuple(DTYPES))}
+
+
+def cases(scheme: Scheme) -> Iterator[tuple[Vector, Case]]:
+    """Every exported case, and the same as the kit would ask it."""
+    for dtype, vectors in exported(scheme).items():
+        for vector in vectors.cases:
+            yield vector, asked(scheme, vector, dtype)
+
+
+def asked(scheme: Scheme, vector: Vector, dtype: str) -> Case:
+    """The call of a vector, from nothing but what it says."""
+    given = {
+        name: widened(value) if isinstance(value, Tensor) else value
+        for name, value in vector.arguments.items()
+    }
+    return Case(scheme, scheme.calls[vector.call], vector.conventions, given, dtype)
+
+
+def widened(tensor: Tensor) -> Array:
+    array = tensor.array
+    return array if array.dtype.kind == "i" else array.astype(np.float64)
+
+
+@each_scheme
+def test_json_obeys_the_schema(scheme: Scheme) -> None:
+    schema = json.loads((folder() / "vectors.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator.check_schema(schema)
+    for vectors in exported(scheme).values():
+        document = json.loads(to_json(vectors))
+        jsonschema.validate(document, schema)
+        ids = [case["id"] for case in document["cases"]]
+        assert len(set(ids)) == len(ids)
+        named = {name for each in document["cases"] for name in each["kills"] + each["kills_some"]}
+        assert named == set(document["deviations"])
+        for case in document["cases"]:
+            places = [element[0] for element in case["elements"]]
+            assert places == sorted(set(places))
+            assert places[-1] < np.prod(case["shape"])
+            for value in case["arguments"].values():
+                if isinstance(value, dict):
+                    listed = value["bits"] if "bits" in value else value["values"]
+                    assert len(listed) == np.prod(value["shape"])
+
+
+@each_scheme
+def test_every_form_says_the_same(scheme: Scheme) -> None:
+    for vectors in exported(scheme).values():
+        for name in ("json", "npz", "safetensors"):
+            form = FORMS[name]
+            assert form.decode(form.encode(vectors)) == vectors, name
+        text = FORMS["text"].decode(FORMS["text"].encode(vectors))
+        for said, vector in zip(text.cases, vectors.cases, strict=True):
+            words = {name: str(value) for name, value in vector.conventions.items()}
+            assert said == Vector(**{**vars(vector), "conventions": words})
+
+
+@each_scheme
+def test_every_golden_is_exported_with_its_values(scheme: Scheme) -> None:
+    found = {(case.dtype, vector.id): (vector, case) for vector, case in cases(scheme)}
+    for golden in scheme.goldens:
+        exact = scheme.calls[golden.call].dtype
+        for dtype in (exact,) if exact in EXACT else DTYPES:
+            if not can_fail(scheme, golden, dtype):
+                assert (dtype, golden.id) not in found
+                continue
+            wanted = golden_case(scheme, golden, dtype)
+            vector, case = found[dtype, golden.id]
+            assert vector.comment == golden.kills
+            assert vector.shape == wanted.shape
+            assert dict(vector.conventions) == dict(wanted.conventions)
+            assert case.arguments.keys() == wanted.arguments.keys()
+            for name, value in case.arguments.items():
+                assert np.array_equal(value, wanted.arguments[name]), (golden.id, name)
+            judged = wanted.judged
+            printed = np.broadcast_to(np.where(judged, wanted.truth, np.nan), wanted.shape).ravel()
+            exported_values = {index: value for index, value, _ in vector.elements}
+            for index in np.flatnonzero(np.isfinite(printed)):
+                assert exported_values[int(index)] == printed[index], (golden.id, index)
+
+
+@each_scheme
+def test_values_and_allowed_errors_are_those_of_the_judge(scheme: Scheme) -> None:
+    for vector, case in cases(scheme):
+        assert vector.shape == case.shape == case.truth.shape
+        truth, allowed = case.truth.ravel(), case.bound.ravel()
+        judged = case.judged.ravel()
+        for index, value, error in vector.elements:
+            assert judged[index], (vector.id, index)
+            assert (value, error) == (truth[index], allowed[index]), (vector.id, index)
+
+
+@each_scheme
+def test_added_elements_are_certified_by_the_oracle(scheme: Scheme) -> None:
+    """Those that no golden prints; the others are certified with the goldens."""
+    printed = {golden.id: golden_case(scheme, golden, "float64") for golden in scheme.goldens}
+    seen = set()
+    for vector, case in cases(scheme):
+        known = np.full(case.shape, np.nan)
+        if vector.id in printed:
+            known = np.asarray(printed[vector.id].truth, dtype=np.float64)
+        unit = np.spacing(np.broadcast_to(case.terms.scale, case.shape))
+        with mpmath.workdps(oracle.DIGITS):
+            exact = oracle_values(case)
+            for index, value, _ in vector.elements:
+                place = tuple(int(each) for each in np.unravel_index(index, case.shape))
+                new = np.isnan(np.broadcast_to(known, case.shape)[place])
+                if new and (vector.id, index, value) not in seen:
+                    seen.add((vector.id, index, value))
+                    error = abs(mpmath.mpf(value) - exact(place))
+                    assert error <= (0 if case.dtype in EXACT else unit[place]), (vector.id, place)
+
+
+@cache
+def right_ones() -> list[object]:
+    return [*(make() for make in RIGHT), *map(whole, tuple(STEPS))]
+
+
+Asked = tuple[Subject, Vector, Case]
+
+
+def claimed(scheme: Scheme, adapter: object) -> Iterator[Asked]:
+    """The exported cases that an adapter claims, asked after the smallest call, as by the kit."""
+    for subject in subjects(adapter, schemes()):
+        for dtype in subject.dtypes if subject.scheme is scheme else ():
+            first_answer(subject, dtype)
+            for vector in exported(scheme)[dtype].cases:
+                if (vector.call, vector.combination) == (subject.call.name, subject.label):
+                    case = asked(scheme, vector, dtype)
+                    if subject.covers(case):
+                        yield subject, vector, case
+
+
+def rejected(subject: Subject, vector: Vector, case: Case) -> bool:
+    """As a reader in any language would judge."""
+    try:
+        flat = subject.run(case).astype(np.float64).ravel()
+    except Misbehaviour:
+        return True
+    return not all(abs(flat[index] - value) <= allowed for index, value, allowed in vector.elements)
+
+
+@each_scheme
+def test_right_implementations_pass(scheme: Scheme) -> None:
+    passed = set()
+    for adapter in right_ones():
+        if any(hasattr(adapter, call) for call in scheme.calls):
+            for subject, vector, case in claimed(scheme, adapter):
+                assert not rejected(subject, vector, case), (type(adapter).__name__, vector.id)
+                passed.add((vector.call, vector.combination))
+    assert passed == {(vector.call, vector.combination) for vector, _ in cases(scheme)}
+
+
+@each_scheme
+def test_wrong_implementations_fail_as_they_fail_goldens(scheme: Scheme) -> None:
+    """At least as many as the matrix has. Of a mistake that it notes, a case sees all it can."""
+    failed = 0
+    for mistake in WRONG:
+        if mistake.call in scheme.calls:
+            found = False
+            for subject, vector, case in claimed(scheme, mistake()):
+                noted = mistake.named in vector.kills
+                if noted or not found:
+                    bad = rejected(subject, vector, case)
+                    if noted and not bad:
+                        whole_result = compare(case, subject.run(case))
+                        assert whole_result.right, (mistake.__name__, vector.id, case.dtype)
+                    found = found or bad
+            failed += found
+    assert failed >= measured("matrix")["schemes"][scheme.id]["seen_by"]["golden"]

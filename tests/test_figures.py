@@ -1,0 +1,147 @@
+"""Figures: letters can be read on a telephone, where a figure is as wide as the page."""
+
+import base64
+import io
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browsing import DESK, PHONE, chromium, context, served
+from tests.building import CHECKOUT
+
+sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
+
+from figures import READABLE, TELEPHONE, smaller, smallest_letter
+
+FIGURE = re.compile(r'<figure class="drawn(?: twice)?" id="([^"]+)">(.*?)</figure>', re.S)
+
+
+def too_small(page: str) -> list[str]:
+    """Figures of a page whose letters a telephone shows too small; of two, it shows the second."""
+    return [
+        name
+        for name, drawn in FIGURE.findall(page)
+        if smallest_letter(drawn[drawn.rindex("<svg") :]) < READABLE
+    ]
+
+
+def drawing(width: float, letter: float, style: str = "") -> str:
+    return (
+        f'<svg viewBox="0 0 {width} 100" style="{style}"><text style="font: {letter}px x">a</text>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("drawn", "is_too_small"),
+    [
+        (drawing(TELEPHONE, READABLE), False),
+        (drawing(TELEPHONE, READABLE - 0.1), True),
+        (drawing(518, 10), True),
+        (drawing(518, 10, "min-width: 520px"), False),
+        (drawing(518, 10) + drawing(270, 10), False),
+        (drawing(270, 10) + drawing(518, 10), True),
+        (drawing(100, 7), False),
+        (drawing(270, 10).replace("</text>", '<tspan style="font-size: 5px">'), True),
+        (drawing(518, 10).replace("font:", "font: italic bold"), True),
+    ],
+)
+def test_what_is_too_small(drawn: str, is_too_small: bool) -> None:
+    page = f'<figure class="drawn" id="figure-a">{drawn}<figcaption>b</figcaption></figure>'
+    assert too_small(page) == ["figure-a"] * is_too_small
+
+
+def test_letters_of_all_figures_can_be_read_on_a_telephone(site: Path) -> None:
+    pages = {path: path.read_text("utf-8") for path in site.rglob("*.html")}
+    assert sum(len(FIGURE.findall(page)) for page in pages.values()) > 70
+    assert {path: found for path, page in pages.items() if (found := too_small(page))} == {}
+
+
+def encoded(pixels: np.ndarray) -> str:
+    kept = io.BytesIO()
+    Image.fromarray(pixels, "RGBA").save(kept, "png")
+    return base64.b64encode(kept.getvalue()).decode("ascii")
+
+
+def decoded(text: str) -> Image.Image:
+    return Image.open(io.BytesIO(base64.b64decode(text)))
+
+
+@pytest.mark.parametrize("colours", [1, 2, 17, 256])
+def test_pixels_of_few_colours_stay_and_weigh_less(colours: int) -> None:
+    random = np.random.default_rng(3)
+    some = np.unique(random.integers(0, 256, (4 * colours, 4), np.uint8), axis=0)
+    pixels = random.permutation(some)[:colours][random.integers(0, colours, (60, 80))]
+    kept = decoded(smaller(encoded(pixels)))
+    assert np.array_equal(np.asarray(kept.convert("RGBA")), pixels)
+    assert kept.mode == "P"
+    assert len(smaller(encoded(pixels))) < len(encoded(pixels))
+
+
+def test_a_picture_of_many_colours_stays_as_it_is() -> None:
+    pixels = np.random.default_rng(3).integers(0, 256, (60, 80, 4), np.uint8)
+    assert smaller(encoded(pixels)) == encoded(pixels)
+
+
+BESIDE = re.compile(r"\bOn the (?:left|right)\b|\b(?:left|right) one\b|\b(?:Left|Right),")
+
+
+def sent_sideways(page: str) -> list[str]:
+    """Figures whose words look for a part beside the other; a telephone shows it below."""
+    return [
+        name
+        for name, drawn in FIGURE.findall(page)
+        if BESIDE.search(re.sub(r"<text.*?</text>", "", drawn, flags=re.S))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "is_sent"),
+    [
+        ("On the right both axes are logarithmic.", True),
+        ("Two maps. The left one is a tangle.", True),
+        ("Left, stripes along the diagonal.", True),
+        ("To the right of the dotted line angles are new.", False),
+        ("Tokens between are left out.", False),
+        ("Three texts padded on the left.", False),
+    ],
+)
+def test_what_looks_sideways(words: str, is_sent: bool) -> None:
+    page = (
+        '<figure class="drawn twice" id="figure-a">' + drawing(358, 10) + f"<desc>{words}</desc>"
+        "</svg><text>on the right</text><figcaption>b</figcaption></figure>"
+    )
+    assert sent_sideways(page) == ["figure-a"] * is_sent
+
+
+def test_no_words_look_for_a_part_beside_the_other(site: Path) -> None:
+    pages = {path: path.read_text("utf-8") for path in site.rglob("*.html")}
+    assert {path: found for path, page in pages.items() if (found := sent_sideways(page))} == {}
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    with served(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright, chromium(playwright) as started:
+        yield started
+
+
+@pytest.mark.parametrize(("width", "shown"), [(PHONE, [False, True]), (DESK, [True, False])])
+def test_one_of_two_drawings_is_shown(
+    width: int, shown: list[bool], browser: Browser, address: str
+) -> None:
+    page = context(browser, viewport={"width": width, "height": 900}).new_page()
+    page.goto(f"{address}schemes/alibi/")
+    drawings = page.locator("#figure-bias-maps svg").all()
+    assert [each.is_visible() for each in drawings] == shown
+    page.context.close()

@@ -1,0 +1,110 @@
+"""An adapter in the judge's own process: what it does to leave, break or deceive the check."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.errors import LONGEST
+from posenc_conformance.judge.subject import Escape, Misbehaviour, Refusal
+from posenc_conformance.remote.load import How, Place, load
+from tests.building import CHECKOUT
+from tests.judging import schemes
+from tests.test_apart import ESCAPES, FORMS, LIAR, REFUSALS, SLOPES, ask
+
+Provoke = Callable[[str], np.ndarray]
+HIDDEN = tuple(name for name in REFUSALS if name.startswith("imports-"))
+"""The answers are hidden only from what lives elsewhere."""
+ELSEWHERE = ("interrupt", "input", "breakpoint", *HIDDEN)
+
+
+@pytest.fixture(scope="module")
+def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
+    """What comes of a call that does mischief; the one after it is right."""
+    folder = tmp_path_factory.mktemp("here")
+    shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", folder)
+    there = load(str(folder / "culprit_adapter.py"), How(Place.HERE), schemes())
+    (subject,) = subjects(there.adapter, schemes())
+
+    def provoked(mischief: str) -> np.ndarray:
+        (folder / "mischief.py").write_text(mischief)
+        try:
+            return ask(subject)
+        finally:
+            assert not (folder / "mischief.py").exists()
+            assert np.array_equal(ask(subject), SLOPES)
+
+    yield provoked
+    there.end()
+
+
+EXITS = {
+    "exits-at-once": ("import os; os._exit(0)", "SystemExit: os._exit(0)"),
+    "exits-at-once-with-5": ("import os; os._exit(5)", "SystemExit: os._exit(5)"),
+    "exits-by-a-name-of-its-own": ("from os import _exit; _exit(0)", "SystemExit: os._exit(0)"),
+}
+LEAVES = EXITS | {name: each for name, each in ESCAPES.items() if name not in ELSEWHERE}
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_leaving_the_check_fails_it(provoke: Provoke, name: str) -> None:
+    mischief, words = LEAVES[name]
+    with pytest.raises(Escape) as found:
+        provoke(mischief)
+    assert f"alibi_slopes() raised {words}" in str(found.value)
+    assert "call       alibi_slopes(heads=8" in str(found.value)
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSALS if name not in ELSEWHERE])
+def test_an_exception_is_a_refusal(provoke: Provoke, name: str) -> None:
+    mischief, words = REFUSALS[name]
+    with pytest.raises(Refusal) as found:
+        provoke(mischief)
+    text = str(found.value)
+    assert words in text
+    assert "mischief" in text  # the line that raised it
+    assert len(text) < 3 * LONGEST
+    assert not {"\x00", "\x1b"} & set(text)
+    text.encode()
+
+
+ORDINARY = {
+    "text": "returned shape (); expected (8,)",
+    "bytes": "returned shape (); expected (8,)",
+    "complex": "returned complex128; expected float64",
+    "dates": "returned datetime64[s]; expected float64",
+    "fields": "returned void64; expected float64",
+    "huge": "returned shape (1099511627776, 8); expected (8,)",
+}
+"""Where nothing has to be sent, the form alone is wrong."""
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_a_result_of_another_form_is_told(provoke: Provoke, name: str) -> None:
+    result, words = FORMS[name]
+    with pytest.raises(Misbehaviour) as found:
+        provoke(f"result = {result}")
+    assert type(found.value) is Misbehaviour
+    assert ORDINARY.get(name, words) in str(found.value)
+
+
+def test_an_array_of_a_class_of_its_own_is_judged_by_its_values(provoke: Provoke) -> None:
+    found = provoke(LIAR)
+    assert type(found) is np.ndarray
+    assert np.array_equal(found, np.zeros(8))
+
+
+def test_a_child_that_was_forked_may_end(provoke: Provoke) -> None:
+    forks = "import os\nif os.fork() == 0: os._exit(7)\nresult = right + (os.wait()[1] >> 8)"
+    assert np.array_equal(provoke(forks), SLOPES + 7)
+
+
+def test_what_exits_when_it_is_loaded_is_one_message(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("import os\nos._exit(0)\n")
+    with pytest.raises(Exception, match=rf"SystemExit: os._exit\(0\) \({path}:2\)"):
+        load(str(path), How(Place.HERE), schemes())

@@ -1,0 +1,179 @@
+"""The page and ``posenc identify`` say the same of the same numbers."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import posenc
+from posenc_conformance.commands.identify.answers import answers
+from posenc_conformance.commands.identify.tables import Table
+from posenc_conformance.judge.arrays import Array
+from tests.judging import schemes as known
+from tests.test_explorer_identify import identified, models, schemes
+
+__all__ = ["models", "schemes"]
+
+LLAMA: dict[str, Any] = {
+    "base": 5e5,
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
+GPT_OSS: dict[str, Any] = {
+    "base": 150000.0,
+    "factor": 32.0,
+    "original_max_position_embeddings": 4096,
+    "ramp": "untruncated",
+}
+
+
+def plain(base: float = 1e4, pairs: int = 32) -> Array:
+    return np.asarray(base ** (-np.arange(pairs) / pairs))
+
+
+def waves(frequencies: Array, first: int = 0, longer: float = 1.0) -> tuple[Array, Array]:
+    angles = np.outer(np.arange(first, first + 40), frequencies)
+    return longer * np.cos(angles), longer * np.sin(angles)
+
+
+def forms(frequencies: Array, longer: float = 1.0) -> dict[str, Array]:
+    cos, sin = waves(frequencies, longer=longer)
+    return {
+        "cosines": cos,
+        "halves": np.concatenate([cos, cos], axis=1),
+        "each-twice": np.repeat(cos, 2, axis=1),
+        "side-by-side": np.concatenate([cos, sin], axis=1),
+        "sines-first": np.concatenate([sin, cos], axis=1),
+        "side-by-side-doubled": np.concatenate([cos, cos, sin, sin], axis=1),
+        "stacked": np.stack([cos, sin]),
+        "last-axis": np.stack([cos, sin], axis=-1),
+        "by-turns": np.stack([cos, sin], axis=-1).reshape(len(cos), -1),
+        "complex": cos + 1j * sin,
+    }
+
+
+def cases() -> Mapping[str, Array]:
+    rules = {
+        "common": (plain(), 1.0),
+        "other-base": (plain(123456.0), 1.0),
+        "llama-3.1": (posenc.llama3_frequencies(128, **LLAMA), 1.0),
+        "gpt-oss": (posenc.yarn_frequencies(64, **GPT_OSS), 0.1 * np.log(32) + 1),
+    }
+    caches = {
+        f"{rule}-{form}": array
+        for rule, (frequencies, longer) in rules.items()
+        for form, array in forms(frequencies, longer).items()
+    }
+    other = posenc.yarn_frequencies(64, base=2e4, factor=5.0, original_max_position_embeddings=8192)
+    sevens = LLAMA | {"base": 7e4, "factor": 6.0}
+    causal = np.tril(np.ones((8, 8), dtype=np.bool_))
+    distance = np.arange(60) - np.arange(60)[:, None]
+    return caches | {
+        **{f"{rule}-frequencies": frequencies for rule, (frequencies, _) in rules.items()},
+        "sine-of-position-7": np.concatenate(waves(plain(123456.0), first=7), axis=1),
+        "frequencies-divided": plain() / 4,
+        "frequencies-in-halves": np.tile(plain(), 2),
+        "frequencies-each-twice": np.repeat(plain(), 2),
+        "ntk": posenc.ntk_aware_frequencies(128, factor=8.0),
+        "llama-of-no-model": posenc.llama3_frequencies(64, **sevens),
+        "yarn-of-no-model": other,
+        "yarn-cache-of-no-model": np.concatenate(waves(other), axis=1),
+        "p-rope": posenc.p_rope_frequencies(128, base=123456.0, proportion=0.25),
+        "slopes-8": posenc.alibi_slopes(8),
+        "slopes-12": posenc.alibi_slopes(12),
+        "slopes-reversed": posenc.alibi_slopes(12)[::-1],
+        "causal": causal,
+        "causal-ones": causal.astype(np.int64),
+        "causal-added": np.where(causal, 0, -np.inf),
+        "causal-inverted": ~causal,
+        "window": posenc.sliding_window(40, 40, 8),
+        "window-each-side": posenc.sliding_window(20, 20, 3, reach="window-each-side"),
+        "chunked": posenc.chunked_mask(40, 40, 8),
+        "t5": posenc.t5_bucket(distance, num_buckets=32, max_distance=128),
+        "rows-of-a-table": posenc.relative_table_2d_rows(7, 7),
+        "sinusoid": posenc.sinusoidal(range(40), 64),
+        "grid": posenc.sincos_2d(6, 6, 32),
+        "noise": np.random.default_rng(0).normal(size=(20, 16)),
+        "squashed-noise": np.tanh(np.random.default_rng(0).normal(size=(40, 32))),
+        "sorted": np.sort(np.random.default_rng(0).uniform(size=32))[::-1],
+    }
+
+
+CASES = {
+    name: array.astype({"f": np.float32, "c": np.complex64}.get(array.dtype.kind, array.dtype))
+    for name, array in cases().items()
+}
+ALSO = {"timestep", "sinusoidal"}
+"""Encodings that are added, whose tables may be those of a cache with its cosines beside its sines;
+the page looks for more of them."""
+
+
+def text(array: Array) -> str:
+    if array.dtype.kind == "c":
+        return json.dumps([[f"{x.real:.8f}{x.imag:+.8f}j" for x in row] for row in array])
+    return str(array.tolist())
+
+
+@pytest.fixture(scope="session")
+def said(schemes: list[Any], models: list[Any]) -> dict[str, Any]:
+    """What the page says of each array."""
+    found = identified(schemes, *map(text, CASES.values()), models=models)
+    return dict(zip(CASES, found, strict=True))
+
+
+def of_page(answer: Any) -> set[tuple[str, bool]]:
+    """Schemes, and whether a mistake is named with them."""
+    told = {(e["scheme"], bool(e["mistake"]) or "but with" in e["what"]) for e in answer["told"]}
+    return told | {(each["scheme"], bool(each["mistake"])) for each in answer["matches"]}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_page_and_the_command_name_the_same(name: str, said: dict[str, Any]) -> None:
+    found, _ = answers(Table(CASES[name]), known())
+    expected = {(each.partition(":")[0], "\n  but " in each) for each in found}
+    page = of_page(said[name])
+    assert page - {(also, False) for also in ALSO} == expected - {(also, False) for also in ALSO}
+    assert expected <= page
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_page_names_the_models_that_the_command_names(name: str, said: dict[str, Any]) -> None:
+    found, _ = answers(Table(CASES[name]), known())
+    lines = [line for each in found for line in each.splitlines() if line.startswith("  as in ")]
+    titles = {
+        title.partition(" (")[0].partition(" and ")[0]
+        for line in lines
+        for title in line.removeprefix("  as in ").split(", ")
+    }
+    named = [title for each in said[name]["told"] for title in each["models"]]
+    assert all(any(each.startswith(title) for each in named) for title in titles)
+    assert bool(named) == bool(titles)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("llama-3.1-frequencies", "base 500,000"),
+        ("other-base-halves", "in two equal halves, as for the layout half; 64 rotated channels"),
+        ("other-base-each-twice", "each value twice, as for the layout interleaved"),
+        (
+            "other-base-side-by-side",
+            "side by side, cosines first; 64 rotated channels, base 123,456",
+        ),
+        ("other-base-by-turns", "cosine and sine by turns"),
+        ("gpt-oss-stacked", "made longer by 1.3466"),
+        ("sine-of-position-7", "at positions 7 to 46"),
+        ("frequencies-divided", "all divided by 4"),
+        ("frequencies-in-halves", "in two equal halves"),
+        ("ntk", "as NTK-aware scaling makes of 10,000 with factor 8"),
+        ("llama-of-no-model", "base 70,000, factor 6, high_freq_factor 4"),
+        ("yarn-of-no-model", "base 20,000, factor 5"),
+        ("p-rope", "base 123,456, proportion 0.25"),
+    ],
+)
+def test_form_and_parameters_are_said(name: str, words: str, said: dict[str, Any]) -> None:
+    assert words in said[name]["told"][0]["what"]

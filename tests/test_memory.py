@@ -1,0 +1,36 @@
+"""What an implementation does with memory is found, wherever it runs."""
+
+import pytest
+
+from posenc_conformance.remote.load import How, Place, load
+from tests.judging import failed, judge, schemes
+from tests.miniatures.memory import MEMORY, Conditional, Turning
+
+
+def names(adapter: object) -> set[str]:
+    bad = failed(judge(adapter, ["behaviour"]))
+    return {each.check.id.partition("[")[0] for each in bad}
+
+
+@pytest.mark.parametrize("wrong", MEMORY, ids=[each.__name__ for each in MEMORY])
+def test_it_is_found_here_and_in_a_process_of_its_own(wrong: type[Turning]) -> None:
+    there = load(f"{wrong.__module__}:{wrong.__name__}", How(Place.APART), schemes())
+    try:
+        found = names(there.adapter)
+    finally:
+        there.end()
+    assert wrong.caught <= found
+    if wrong.certain:
+        assert found == names(wrong())
+
+
+@pytest.mark.parametrize("right", [Turning, Conditional])
+def test_what_is_right_passes_in_a_process_of_its_own(right: type) -> None:
+    there = load(f"{right.__module__}:{right.__name__}", How(Place.APART), schemes())
+    verdicts = judge(there.adapter)
+    there.end()
+    assert not failed(verdicts), failed(verdicts)[0].text
+    found = {each.id: each.verdict for each in verdicts}
+    assert found == {each.id: each.verdict for each in judge(right())}
+    assert "passed" in found.values()
+    assert ("not_claimed" in found.values()) == (right is Conditional)

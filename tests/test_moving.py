@@ -1,0 +1,255 @@
+"""Figures with sliders: what the browser makes of them is what the reference says, everywhere."""
+
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browsing import DESK, PATIENCE, chromium, context, served
+from tests.building import CHECKOUT
+from tests.explorer import NODE
+
+sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
+
+import moving
+from pages import module_of, pages_with
+
+ASSETS = CHECKOUT / "docs" / "assets"
+HERE = Path(__file__).parent
+SHARED = {"page", "path"}
+"""Modules that are no figure's own."""
+
+expect.set_options(timeout=PATIENCE)
+
+
+def _figures() -> dict[str, moving.Moving]:
+    """Every figure with sliders, by the address of its page and its name."""
+    found = {}
+    for page in pages_with("figures"):
+        for name, make in inspect.getmembers(module_of("figures", page), inspect.isfunction):
+            if inspect.signature(make).return_annotation is moving.Moving:
+                found[f"{page.removesuffix('.md')}/#figure-{name.replace('_', '-')}"] = make()
+    return found
+
+
+FIGURES = _figures()
+
+
+def settings(figure: moving.Moving) -> list[dict[str, float]]:
+    """Each slider at each of its values, the others as at first; and all of them at their ends."""
+    start = {each.name: each.start for each in figure.sliders}
+    alone = [start | {each.name: value} for each in figure.sliders for value in each.values]
+    ends = product(*((each.values[0], each.values[-1]) for each in figure.sliders))
+    return alone + [dict(zip(start, some, strict=True)) for some in ends]
+
+
+def answers(figure: moving.Moving, some: list[dict[str, float]], assets: Path) -> list[Any]:
+    """What the figure's module shows for some settings."""
+    question = {
+        "module": figure.module,
+        "frame": figure.frame,
+        "limits": [figure.x.low, figure.x.high, figure.y.low, figure.y.high],
+        "forms": {each.name: each.form for each in figure.series},
+    }
+    said = subprocess.run(
+        [NODE, HERE / "moving.mjs", assets / "moving"],
+        input="".join(json.dumps(question | {"settings": each}) + "\n" for each in some),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [json.loads(line) for line in said.stdout.splitlines()]
+
+
+def differences(figure: moving.Moving, assets: Path = ASSETS) -> list[str]:
+    """Where the module and the reference do not agree."""
+    some = settings(figure)
+    found = []
+    for setting, answer in zip(some, answers(figure, some, assets), strict=True):
+        wanted = figure.shown(**setting)
+        if answer["said"] != wanted.said:
+            found.append(f"{setting}: says {answer['said']!r}, not {wanted.said!r}")
+        if set(answer["strokes"]) != {each.name for each in figure.series}:
+            found.append(f"{setting}: has {sorted(answer['strokes'])}")
+        for each in figure.series:
+            strokes = wanted.strokes[each.name]
+            if not near(numbers(answer["strokes"][each.name]), numbers(strokes), 1e-9):
+                found.append(f"{setting}: {each.name} is elsewhere")
+            drawn = moving.path(strokes, figure, each.form)
+            if not same_path(answer["paths"][each.name], drawn):
+                found.append(f"{setting}: {each.name} is drawn elsewhere")
+    return found
+
+
+def numbers(strokes: Any) -> list[float]:
+    return [number for stroke in strokes for point in stroke for number in point]
+
+
+def near(one: list[float], other: list[float], allowed: float) -> bool:
+    return len(one) == len(other) and bool(np.allclose(one, other, rtol=0, atol=allowed))
+
+
+def same_path(one: str, other: str) -> bool:
+    """Whether two paths have the same commands and the same numbers, up to a last digit."""
+    number = re.compile(r"-?\d+\.?\d*")
+    places = [[float(each) for each in number.findall(path)] for path in (one, other)]
+    return number.sub("", one) == number.sub("", other) and near(places[0], places[1], 0.11)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_browser_shows_what_the_reference_says(name: str) -> None:
+    assert differences(FIGURES[name]) == []
+
+
+def test_every_module_belongs_to_a_figure() -> None:
+    modules = {path.stem for path in (ASSETS / "moving").glob("*.js")} - SHARED
+    assert modules == {figure.module for figure in FIGURES.values()}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_everything_stays_between_the_axes(name: str) -> None:
+    figure = FIGURES[name]
+    for setting in settings(figure):
+        shown = figure.shown(**setting)
+        points = [point for some in shown.strokes.values() for stroke in some for point in stroke]
+        for axis, places in zip((figure.x, figure.y), zip(*points, strict=True), strict=True):
+            low, high = sorted((axis.low, axis.high))
+            assert low <= min(places), setting
+            assert max(places) <= high, setting
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_letters_fit_and_can_be_read_on_a_telephone(name: str) -> None:
+    figure = FIGURES[name]
+    assert moving.LETTER * 358 / moving.WIDTH >= 9
+    left, _, right, _ = figure.frame
+    for axis in (figure.x, figure.y):
+        assert 0.55 * moving.LETTER * len(axis.words) <= right - left, axis.words
+
+
+BROKEN = {
+    "rope": ("moving/rope.js", "[key + distance, key]", "[key - distance, key]"),
+    "rope-drawn": ("moving/path.js", "toX - fromX)).toFixed", "toX)).toFixed"),
+    "sinusoidal": ("explorer/waves.js", "base ** (-t * step)", "base ** (-t * step * 1.01)"),
+    "alibi": ("moving/alibi.js", "share < 0.5", "share < 0.6"),
+    "alibi-slopes": ("explorer/schemes/alibi.js", "-8 * (index + 1)", "-8 * index"),
+    "t5-bias": ("moving/t5-bias.js", "num_buckets / 2 - 1", "num_buckets - 1"),
+    "t5-bias-sign": ("moving/t5-bias.js", "(each) => -each", "(each) => each"),
+    "position-interpolation": ("moving/position-interpolation.js", "* slow) / plain", "* slow)"),
+    "yarn": ("explorer/schemes/yarn.js", "1 - clipped((t - low)", "clipped((t - low)"),
+    "yarn-length": ("moving/yarn.js", "0.1 * Math.log(factor)", "0.1 * Math.log2(factor)"),
+    "llama3": ("explorer/schemes/llama3.js", "/ factor + kept", "/ factor + kept ** 2"),
+    "llama3-ramp": ("moving/llama3.js", "64 - kept - slowed", "64 - kept"),
+    "ntk-aware": (
+        "explorer/schemes/ntk-aware.js",
+        "stretched(rotary_dim, base, factor)",
+        "stretched(rotary_dim, base, factor ** 0.99)",
+    ),
+    "ntk-aware-base": ("moving/ntk-aware.js", "(HEAD_DIM / (HEAD_DIM - 2))", "1"),
+    "dynamic-ntk": (
+        "explorer/schemes/dynamic-ntk.js",
+        "(factor * longest)",
+        "(factor * longest * 1.01)",
+    ),
+    "dynamic-ntk-short": ("moving/dynamic-ntk.js", "length <= TRAINED", "length < TRAINED"),
+    "sliding-window": ("moving/sliding-window.js", "query - window < key", "query - window <= key"),
+    "sliding-window-layers": ("moving/sliding-window.js", "layer < layers", "layer <= layers"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_one_broken_line_is_noticed(name: str, tmp_path: Path) -> None:
+    file, right, wrong = BROKEN[name]
+    for folder in ("moving", "explorer"):
+        shutil.copytree(ASSETS / folder, tmp_path / folder)
+    text = (tmp_path / file).read_text("utf-8")
+    assert text.count(right) == 1
+    (tmp_path / file).write_text(text.replace(right, wrong), "utf-8")
+    of_module = [each for each in FIGURES.values() if name.startswith(each.module)]
+    assert any(differences(each, tmp_path) for each in of_module)
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    with served(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright, chromium(playwright) as started:
+        yield started
+
+
+def opened(browser: Browser, address: str, **options: Any) -> Page:
+    page = context(browser, viewport={"width": DESK, "height": 900}, **options).new_page()
+    page.goto(address)
+    return page
+
+
+def paths(page: Page, figure: str) -> Mapping[str, str]:
+    found = page.locator(f"#{figure} path[data-series]").all()
+    return {str(each.get_attribute("data-series")): str(each.get_attribute("d")) for each in found}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_sliders_move_the_picture_with_the_keyboard(
+    name: str, browser: Browser, address: str
+) -> None:
+    figure, id = FIGURES[name], name.partition("#")[2]
+    page = opened(browser, address + name)
+    # They are shown as soon as they move something; what is hidden takes no key.
+    expect(page.locator(f"#{id} .moving-sliders")).to_be_visible()
+    first, seen = paths(page, id), []
+    for slider in figure.sliders:
+        found = page.locator(f"#{id}").get_by_label(slider.words, exact=True)
+        now = list(slider.values).index(slider.start)
+        step = 1 if now + 1 < len(slider.values) else -1
+        found.press("ArrowRight" if step > 0 else "ArrowLeft")
+        value = slider.values[now + step]
+        wanted = figure.shown(
+            **{each.name: each.start for each in figure.sliders} | {slider.name: value}
+        )
+        expect(page.locator(f"#{id} .moving-said")).to_have_text(wanted.said)
+        expect(found).to_have_attribute("aria-valuetext", f"{value:,}")
+        shown = paths(page, id)
+        for each in figure.series:
+            drawn = moving.path(wanted.strokes[each.name], figure, each.form)
+            assert same_path(shown[each.name], drawn)
+        seen.append(shown)
+        found.press("ArrowLeft" if step > 0 else "ArrowRight")
+    assert any(shown != first for shown in seen)
+    assert all(same_path(path, first[each]) for each, path in paths(page, id).items())
+    page.context.close()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_without_scripts_the_first_picture_stands_alone(
+    name: str, browser: Browser, address: str
+) -> None:
+    figure, id = FIGURES[name], name.partition("#")[2]
+    page = opened(browser, address + name, java_script_enabled=False)
+    expect(page.locator(f"#{id} .moving-said")).to_have_text(figure.start().said)
+    expect(page.locator(f"#{id} input").first).not_to_be_visible()
+    expect(page.locator(f"#{id} svg")).to_be_visible()
+    page.context.close()
+
+
+def test_pages_without_such_a_figure_load_nothing_of_it(site: Path) -> None:
+    with_figure = {f"{name.partition('#')[0]}index.html" for name in FIGURES}
+    found = {
+        path.relative_to(site).as_posix()
+        for path in site.rglob("*.html")
+        if "assets/moving/" in path.read_text("utf-8")
+    }
+    assert found == with_figure

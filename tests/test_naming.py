@@ -1,0 +1,150 @@
+"""A name explains the answers of a claim together; what has none is read from the results."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance import claims
+from posenc_conformance.diagnose.witnesses import STATE
+from tests.judging import Verdict, diagnoses, failed, judge
+from tests.miniatures.mistakes import Array
+from tests.miniatures.styles import rotate_half
+
+Frequencies = Callable[[int, float], Array]
+LEVELS = ("smoke", "golden", "invariant")
+
+
+def omega(dim: int, base: float) -> Array:
+    return np.asarray(base ** -(np.arange(0, dim, 2) / dim))
+
+
+def halves(x: Array, angles: Array) -> Array:
+    wave = np.concatenate([angles, angles], axis=-1)
+    wide = x.astype(np.float64)
+    return np.asarray((wide * np.cos(wave) + rotate_half(wide) * np.sin(wave)).astype(x.dtype))
+
+
+def rotary(frequencies: Frequencies, offset: float = 0.0) -> object:
+    class Turning:
+        @claims("half")
+        def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+            return halves(x, offset + np.outer(positions, frequencies(x.shape[-1], base)))
+
+    return Turning()
+
+
+def first_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    return [each.text.splitlines()[0] for each in failed(verdicts)]
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "offset", "said"),
+    [
+        (lambda d, b: b ** (-2 * (np.arange(d // 2) + 1) / d), 0.0, "base^(-2(t+1)/d)"),
+        (lambda d, b: b ** (-2 * np.arange(d // 2) / (d + 2)), 0.0, "base^(-2t/(d+2))"),
+        (lambda d, b: omega(d, b)[::-1], 0.0, "base^(-2(d/2-1-t)/d)"),
+        (lambda d, b: 2 * np.pi * omega(d, b), 0.0, "2π·base^(-2t/d)"),
+        (lambda d, b: np.ones(d // 2), 0.0, "every pair turns at 1;"),
+        (omega, 1.0, "1 radians are added to every angle"),
+    ],
+)
+def test_an_unknown_formula_is_recovered(
+    frequencies: Frequencies, offset: float, said: str
+) -> None:
+    verdicts = judge(rotary(frequencies, offset), LEVELS)
+    assert diagnoses(verdicts) == []
+    lines = [line for line in first_lines(verdicts) if line.startswith("no known deviation: ")]
+    assert lines
+    assert len(set(lines)) == 1
+    assert said in lines[0]
+    assert offset or "asked for base^(-2t/d)" in lines[0]
+
+
+def test_another_base_for_each_size_is_no_base() -> None:
+    """Evenly spaced exponents that reach 1 look like another base at each size alone."""
+    verdicts = judge(rotary(lambda d, b: b ** -np.linspace(0, 1, max(d // 2, 2))[: d // 2]), LEVELS)
+    assert diagnoses(verdicts)[:1] == ["exponent-to-the-end"]
+
+
+def test_two_mistakes_that_cancel_are_no_explanation() -> None:
+    """The root of the square of the base is the base: what is left must have another cause."""
+    verdicts = judge(rotary(lambda d, b: omega(d, b) * (1 + 1e-3)), LEVELS)
+    assert not [name for name in diagnoses(verdicts) if "exponent" in name]
+
+
+def test_a_wrap_far_out_is_no_shift() -> None:
+    """Far out, where it is wrong, it looks like shifted positions; near by these would show."""
+
+    class Wrapping:
+        @claims("half")
+        def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+            return halves(x, np.outer(positions % 8192, omega(x.shape[-1], base)))
+
+    verdicts = judge(Wrapping(), LEVELS)
+    assert failed(verdicts)
+    assert diagnoses(verdicts) == []
+
+
+def test_what_is_left_of_earlier_calls_is_told() -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.calls = 0
+
+        @claims("half")
+        def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+            self.calls += 1
+            return halves(x, np.outer(positions, omega(x.shape[-1], base) / self.calls))
+
+    verdicts = judge(Counting(), LEVELS)
+    assert diagnoses(verdicts) == []
+    assert STATE in first_lines(verdicts)
+
+
+def test_the_report_tells_what_was_recovered() -> None:
+    verdicts = judge(rotary(lambda d, b: 2 * np.pi * omega(d, b)), ("smoke", "golden"))
+    said: set[Any] = {each.outcome.recovered for each in failed(verdicts)}
+    assert said == {"pair t turns at 2π·base^(-2t/d); asked for base^(-2t/d)"}
+
+
+def test_a_base_for_each_length_is_told_as_such() -> None:
+    """Steps at powers of two look like a length kept from another call in some answers."""
+
+    class Stepping:
+        @claims("standard")
+        def dynamic_ntk_frequencies(
+            self,
+            rotary_dim: int,
+            *,
+            base: float,
+            original_max_position_embeddings: int,
+            length: int,
+            dtype: str,
+            **_: Any,
+        ) -> Array:
+            steps = np.ceil(np.log2(max(length / original_max_position_embeddings, 1)))
+            stretch = 2.0 ** (steps + 1) - 1 if steps > 0 else 1.0
+            power = rotary_dim / max(rotary_dim - 2, 1)
+            return omega(rotary_dim, base * stretch**power).astype(dtype)
+
+    verdicts = judge(Stepping(), (*LEVELS, "behaviour"))
+    assert diagnoses(verdicts) == []
+    said = {each.outcome.recovered for each in failed(verdicts)}
+    assert all("pair t turns at B^(-2t/d), and B is " in each for each in said), said
+
+
+def test_what_fits_one_answer_of_many_is_no_name() -> None:
+    """A factor that is rounded up looks like another base where it was drawn with a fraction."""
+
+    class Rounding:
+        @claims("half")
+        def position_interpolation(
+            self, x: Array, positions: Array, *, base: float, factor: float, **_: Any
+        ) -> Array:
+            short = factor < 4
+            return halves(x, np.outer(positions, omega(x.shape[-1], base)) / (factor + short / 3))
+
+    verdicts = judge(Rounding(), (*LEVELS, "behaviour"))
+    assert failed(verdicts)
+    assert diagnoses(verdicts) == []

@@ -1,0 +1,96 @@
+"""What an implementation does to the process that it shares with its caller."""
+
+import locale
+import random
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import posenc
+from posenc_conformance import claims
+from posenc_conformance.judge.process import changes_by
+from tests.judging import judge
+from tests.miniatures.styles import Array
+
+WRONG: dict[str, Callable[[], object]] = {
+    "NumPy's random state": lambda: np.random.rand(),  # noqa: NPY002
+    "random state": lambda: np.random.seed(0),  # noqa: NPY002
+    "Python's random state": lambda: random.seed(0),
+    "floating-point errors": lambda: np.seterr(all="ignore"),
+    "print options": lambda: np.set_printoptions(precision=3),
+    "filters of warnings": lambda: warnings.simplefilter("ignore"),
+    "the locale": lambda: locale.setlocale(locale.LC_ALL, "C.UTF-8"),
+}
+RIGHT: dict[str, Callable[[], object]] = {
+    "nothing": lambda: None,
+    "a generator of its own": lambda: np.random.default_rng(0).random(),
+    "a warning caught": lambda: _quiet(),
+    "errors silenced for a while": lambda: _silenced(),
+}
+
+
+def _quiet() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+
+
+def _silenced() -> None:
+    with np.errstate(all="ignore"):
+        np.float64(1) / np.float64(0)
+
+
+def doing(action: Callable[[], object]) -> object:
+    class Adapter:
+        @claims("half")
+        def rope(self, x: Array, positions: Array, *, base: float) -> Any:
+            action()
+            return posenc.rope(x, positions, base=base, layout="half")
+
+    return Adapter()
+
+
+def verdicts(action: Callable[[], object]) -> dict[str, tuple[str, str]]:
+    found = judge(doing(action), ["smoke", "behaviour"])
+    return {each.check.id.partition("[")[0]: (each.verdict, each.text) for each in found}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_left_changed_is_named(what: str) -> None:
+    before = np.geterr(), np.get_printoptions(), locale.setlocale(locale.LC_ALL)
+    try:
+        verdict, text = verdicts(WRONG[what])["process-untouched"]
+    finally:
+        np.seterr(**before[0])
+        np.set_printoptions(**before[1])
+        locale.setlocale(locale.LC_ALL, before[2])
+    assert verdict == "failed"
+    assert what in text
+
+
+@pytest.mark.parametrize("what", RIGHT)
+def test_what_is_put_back_is_in_order(what: str) -> None:
+    assert {verdict for verdict, _ in verdicts(RIGHT[what]).values()} == {"passed"}
+
+
+def test_modules_of_torch_may_be_made_but_nothing_be_seeded() -> None:
+    torch = pytest.importorskip("torch")
+    assert verdicts(lambda: torch.nn.Linear(2, 2))["process-untouched"][0] == "passed"
+    for action in (
+        lambda: torch.manual_seed(0),
+        lambda: torch.set_default_dtype(torch.float64),
+    ):
+        verdict, text = verdicts(action)["process-untouched"]
+        torch.set_default_dtype(torch.float32)
+        assert verdict == "failed"
+        assert "PyTorch" in text
+
+
+def test_what_only_the_first_call_of_a_process_changes_is_an_import() -> None:
+    """A worker that was started again has its first call in any check."""
+    waiting = [lambda: warnings.simplefilter("ignore")]
+    before = list(warnings.filters)
+    assert changes_by(lambda: waiting and waiting.pop()()) == []
+    assert list(warnings.filters) == before

@@ -1,0 +1,213 @@
+"""What a reader does on the site: search, ask what numbers are, copy, print, follow a dead link."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, Playwright, sync_playwright
+
+import posenc
+from tests.browsing import DESK, PHONE, Visitor, chromium, context, served
+from tests.test_site import LIGHT
+
+PAGES = re.compile(rb"/Type\s*/Page\b")
+
+
+@pytest.fixture(scope="module")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="module")
+def visitor(playwright: Playwright) -> Iterator[Visitor]:
+    with chromium(playwright) as browser:
+        yield Visitor(browser)
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    with served(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def searching(visitor: Visitor, address: str) -> Iterator[Page]:
+    with visitor.page(DESK, "light") as (page, _):
+        page.goto(address)
+        yield page
+
+
+def found_first(page: Page, query: str) -> str:
+    """The path of the first result, once the results are those of a query."""
+    box = page.locator("[data-md-component=search-query]")
+    results = page.locator(".md-search-result__list > li")
+    # The worker answers in order: a word that nothing has separates what is asked from before.
+    for text in ("qqqq", query):
+        box.fill(text)
+        box.press("End")
+        if text == "qqqq":
+            page.get_by_text("No matching documents").wait_for()
+    results.first.wait_for()
+    href = results.first.locator("a").first.get_attribute("href") or ""
+    return urlsplit(href).path.strip("/")
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("rotary", "schemes/rope"),
+        ("theta", "schemes/rope"),
+        ("GPT-J", "models"),
+        ("max_position_embeddings", "models"),
+        ("rope_scaling", "theory/scalings"),
+        ("concatenate", "schemes/concatenation"),
+        ("inv_freq", "which-mistake"),
+        ("alibi", "schemes/alibi"),
+        ("yarn", "schemes/yarn"),
+        ("Llama 3.1", "models"),
+        ("rotate_half", "theory/layouts"),
+    ],
+)
+def test_search_gives_the_right_page_first(query: str, wanted: str, searching: Page) -> None:
+    assert found_first(searching, query) == wanted
+
+
+def test_first_visit_fetches_no_index_and_is_light(
+    site: Path, visitor: Visitor, address: str
+) -> None:
+    with visitor.page(DESK, "light") as (page, noticed):
+        fetched: list[str] = []
+        page.on("request", lambda request: fetched.append(urlsplit(request.url).path.strip("/")))
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        assert noticed == []
+    assert not [name for name in fetched if "prose" in name]
+    files = [site / (name or "index.html") for name in dict.fromkeys(fetched)]
+    assert sum(len(gzip.compress(each.read_bytes())) for each in files) <= LIGHT
+
+
+FREQUENCIES = posenc.llama3_frequencies(
+    128,
+    base=500000,
+    factor=8,
+    low_freq_factor=1,
+    high_freq_factor=4,
+    original_max_position_embeddings=8192,
+)
+PLAIN = [10000 ** (-t / 32) for t in range(32)]
+
+
+def printed(values: object, form: str = ".6g") -> str:
+    return ", ".join(format(float(value), form) for value in values)  # type: ignore[attr-defined]
+
+
+def _cache() -> str:
+    """Three rows of cosines, each value twice over the halves, as transformers keeps them."""
+    cosines = posenc.sinusoidal([0, 1, 2], 64)[:, 1::2]
+    return str([[round(float(x), 4) for x in (*row, *row)] for row in cosines])
+
+
+def _rotations() -> str:
+    rows = posenc.sinusoidal([5, 6], 64)
+    pairs = [
+        [f"{c:.4f}{s:+.4f}j" for s, c in zip(row[::2], row[1::2], strict=True)] for row in rows
+    ]
+    return "tensor([" + ", ".join(f"[{', '.join(row)}]" for row in pairs) + "])"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (printed(FREQUENCIES), ["Llama 3.1 8B", "base 500,000"]),
+        (printed(PLAIN), ["Rotary position embedding", "64 rotated channels, base 10,000"]),
+        (printed(PLAIN, ".3g"), ["base 10,000"]),
+        (
+            printed(np.asarray(PLAIN, dtype=np.float16)),
+            ["base 10,000, rounded to float16", "narrow-frequencies"],
+        ),
+        (printed([10000 ** (-t / 31) for t in range(32)]), ["exponent-to-the-end"]),
+        (printed([10000 ** (-t / 64) for t in range(32)]), ["exponent-halved"]),
+        (_cache(), ["table of cosines at positions 0 to 2", "two equal halves"]),
+        (_rotations(), ["rotations as complex numbers at positions 5 to 6"]),
+        (printed(posenc.alibi_slopes(8)), ["alibi_slopes", "heads 8"]),
+        (printed(posenc.sinusoidal([7], 32)[0], ".4f"), ["sinusoidal", "position 7"]),
+        ("1, 2, 4, 9", ["Nothing that this page knows"]),
+    ],
+    ids=[
+        *(
+            "llama",
+            "rope",
+            "three-digits",
+            "float16",
+            "to-the-end",
+            "halved",
+            "cache",
+            "complex",
+            "slopes",
+        ),
+        *("sinusoid", "nothing"),
+    ],
+)
+def test_pasted_numbers_are_named(
+    text: str, said: list[str], visitor: Visitor, address: str
+) -> None:
+    with visitor.page(PHONE, "light") as (page, noticed):
+        page.goto(f"{address}which-mistake/")
+        page.locator("#identify-paste").fill(text)
+        found = page.locator("#identify-found p").first
+        found.wait_for()
+        answer = page.locator("#identify-found").inner_text()
+        for words in said:
+            assert words in answer, answer
+        assert ("rounded" in answer) == ("rounded" in " ".join(said)), answer
+        assert noticed == []
+
+
+def test_examples_are_answered(visitor: Visitor, address: str) -> None:
+    with visitor.page(DESK, "light") as (page, _):
+        page.goto(f"{address}which-mistake/")
+        for button, said in {
+            "inv_freq of a model": "Llama 3.1 8B",
+            "a row of a cosine cache": "table of cosines at position 7",
+            "slopes of 12 heads": "heads 12",
+            "position 1 of a table": "position 1",
+        }.items():
+            page.get_by_role("button", name=button).click()
+            page.locator("#identify-found").get_by_text(said).first.wait_for()
+
+
+def test_what_is_copied_of_a_console_is_what_one_types(
+    playwright: Playwright, address: str
+) -> None:
+    with chromium(playwright) as browser:
+        fresh = context(browser)
+        fresh.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = fresh.new_page()
+        page.goto(f"{address}test-your-implementation/")
+        page.locator("button.md-code__button[data-md-type=copy]").nth(1).click()
+        page.get_by_text("Copied to clipboard").wait_for()
+        copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.splitlines()[0] == "posenc init rotary_embedding_torch"
+    assert "$" not in copied
+
+
+def test_missing_page_helps(visitor: Visitor, address: str) -> None:
+    with visitor.page(PHONE, "light") as (page, noticed):
+        page.goto(f"{address}404.html#schemes/rope-layouts")
+        page.get_by_role("link", name="Search for it").wait_for()
+        assert page.get_by_role("link", name="Which mistake do I have?").count() >= 1
+        href = page.locator("#missing").get_attribute("href") or ""
+        assert "?q=404" in href
+        assert noticed == []
+
+
+@pytest.mark.parametrize("scheme", ["rope", "yarn", "sinusoidal"])
+def test_a_scheme_is_printed_on_eight_pages(scheme: str, visitor: Visitor, address: str) -> None:
+    with visitor.page(DESK, "light") as (page, _):
+        page.goto(f"{address}schemes/{scheme}/")
+        assert 1 <= len(PAGES.findall(page.pdf(format="A4"))) <= 8

@@ -1,0 +1,406 @@
+"""The scoreboard shows what was measured, and refuses what is no whole report of this spec."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from scoreboard import judging, kept, table
+from scoreboard.cells import ALL, Counts, cells, findings
+from scoreboard.releases import of_release
+
+from posenc_conformance import __version__
+from posenc_conformance.errors import UserError
+from tests.building import CHECKOUT
+
+sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
+
+import scoreboard_blocks
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def check(id: str, verdict: str, **more: Any) -> dict[str, Any]:
+    plain = {
+        "level": "golden", "scheme": "rope", "call": "rope", "combination": "half",
+        "dtype": "float32", "worst": 0.5, "exact_angles": None, "horizon": None,
+        "horizon_is_claim": None, "curve": [], "left_out": "", "explanations": [], "message": "",
+    }  # fmt: skip
+    return {**plain, "id": id, "verdict": verdict, **more}
+
+
+def report(*checks: dict[str, Any]) -> dict[str, Any]:
+    verdicts = ("passed", "failed", "known", "blocked", "silent")
+    counts: dict[str, Any] = dict.fromkeys(verdicts, 0)
+    row = {
+        "scheme": "rope", "call": "rope", "combination": "half", "dtype": "float32", **counts,
+        "worst": 0.5, "exact_angles": None, "horizon": None, "horizon_is_claim": None,
+    }  # fmt: skip
+    return {
+        "posenc-report": 1,
+        "kit": __version__,
+        "implementation": {"name": "torch", "versions": {"torch": "2.13.0"}},
+        "schemes": ["rope"],
+        "summary": {"checks": 1, **counts, "not_selected": 0, "not_claimed": 0},
+        "rows": [row],
+        "diagnoses": [],
+        "checks": list(checks),
+        "not_claimed": [],
+        "not_asked": {},
+        "combinations_not_claimed": {},
+    }
+
+
+LIBRARY = next(each for each in table.libraries() if each.name == "torch")
+ADAPTER = LIBRARY.adapters[0]
+
+
+def content(*checks: dict[str, Any]) -> dict[str, Any]:
+    return {
+        kept.MARK: kept.FORMAT,
+        "name": "torch",
+        "library": "torch",
+        "language": "Python",
+        "install": list(LIBRARY.pinned),
+        "measured": dict.fromkeys(kept.MEASURED, "") | {"kit": __version__},
+        "inputs": kept.inputs(ADAPTER, ["rope"]),
+        "report": report(*checks),
+    }
+
+
+def shown(*checks: dict[str, Any]) -> kept.Kept:
+    return kept.Kept(LIBRARY, ADAPTER, content(*checks))
+
+
+def test_a_report_that_was_kept_is_read_again(tmp_path: Path) -> None:
+    kept.write(content(check("rope.yaml::golden::a[float32]", "passed")), tmp_path / "r.json.gz")
+    assert kept.read(tmp_path / "r.json.gz")["library"] == "torch"
+    before = (tmp_path / "r.json.gz").read_bytes()
+    kept.write(content(check("rope.yaml::golden::a[float32]", "passed")), tmp_path / "r.json.gz")
+    assert (tmp_path / "r.json.gz").read_bytes() == before
+
+
+def test_no_place_of_a_machine_is_kept(tmp_path: Path) -> None:
+    broken = check("rope.yaml::golden::a[float32]", "failed")
+    broken["message"] = (
+        f'File "{CHECKOUT}/scoreboard/adapters/a.py", line 3\n'
+        'File "/home/me/envs/a/lib/python3.11/site-packages/a/b.py", line 4'
+    )
+    kept.write(content(broken), tmp_path / "r.json.gz")
+    text = json.dumps(kept.read(tmp_path / "r.json.gz"))
+    assert str(CHECKOUT) not in text
+    assert "/home/me" not in text
+    assert "scoreboard/adapters/a.py" in text
+    assert "site-packages/a/b.py" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda it: it.update({kept.MARK: 2}), "no report of the board in format 1"),
+        (lambda it: it.pop("measured"), "it has no measured"),
+        (lambda it: it["measured"].pop("cpu"), "does not say its cpu"),
+        (lambda it: it["report"].update({"posenc-report": 2}), "no report of format 1"),
+        (lambda it: it["report"].pop("checks"), "no whole report"),
+        (lambda it: it["report"].update({"interrupted": "KeyboardInterrupt"}), "was not through"),
+        (lambda it: it["inputs"]["schemes"].update({"rope": "0"}), "of another spec: rope differ"),
+        (lambda it: it["inputs"]["schemes"].clear(), "of another spec: rope differ"),
+        (lambda it: it["report"]["rows"][0].update({"scheme": "none"}), "another spec: none, rope"),
+    ],
+)
+def test_a_bad_report_is_refused_with_the_reason(
+    tmp_path: Path, change: Change, reason: str
+) -> None:
+    bad = content()
+    change(bad)
+    if reason.endswith("none, rope"):
+        bad["inputs"]["schemes"]["rope"] = "0"
+    kept.write(bad, tmp_path / "r.json.gz")
+    with pytest.raises(UserError, match=re.escape(reason)):
+        kept.read(tmp_path / "r.json.gz")
+
+
+@pytest.mark.parametrize("part", [0, 1, 100, -1])
+def test_a_report_that_is_cut_off_is_refused(tmp_path: Path, part: int) -> None:
+    kept.write(content(), tmp_path / "r.json.gz")
+    whole = (tmp_path / "r.json.gz").read_bytes()
+    (tmp_path / "r.json.gz").write_bytes(whole[:part])
+    with pytest.raises(UserError, match="cannot be read"):
+        kept.read(tmp_path / "r.json.gz")
+
+
+def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "r.json.gz").write_bytes(gzip.compress(b"[" * 10**5))
+    with pytest.raises(UserError, match="cannot be read"):
+        kept.read(tmp_path / "r.json.gz")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda it: None, ""),
+        (lambda it: it.update(install=["torch==2.12.0"]), "what is installed has changed"),
+        (lambda it: it["measured"].update(kit="0.0.1"), "judged by the kit's version 0.0.1"),
+        (lambda it: it["inputs"].update(adapter="0"), "its adapter has changed"),
+        (lambda it: it["inputs"].update({"known failures": "0"}), "its known failures has changed"),
+    ],
+)
+def test_what_changed_is_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, reason: str
+) -> None:
+    monkeypatch.setattr(kept, "REPORTS", tmp_path)
+    assert "there is no torch.json.gz" in kept.out_of_date(LIBRARY, ADAPTER)
+    changed = content()
+    change(changed)
+    kept.write(changed, kept.place_of("torch"))
+    found = kept.out_of_date(LIBRARY, ADAPTER)
+    assert reason in found
+    assert bool(found) == bool(reason)
+
+
+def test_a_scheme_that_asks_for_something_else_is_left_out_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "REPORTS", tmp_path)
+    rope = check("rope.yaml::golden::a[float32]", "passed")
+    alibi = check("alibi.yaml::golden::a[float32]", "passed", scheme="alibi")
+    old = content(rope, alibi)
+    old["inputs"]["schemes"] |= {"rope": "0", "alibi": kept.digest_of_scheme("alibi")}
+    kept.write(old, kept.place_of("torch"))
+    (left,), missing = kept.all_kept([LIBRARY])
+    assert [each["id"] for each in left.report["checks"]] == [alibi["id"]]
+    assert (left.without, missing) == (("rope",), {"torch": "of another spec: rope differ since"})
+    assert "of another spec" in kept.out_of_date(LIBRARY, ADAPTER)
+    old["report"]["checks"] = [rope]
+    kept.write(old, kept.place_of("torch"))
+    assert kept.all_kept([LIBRARY])[0] == []
+
+
+def release(version: str, *checks: dict[str, Any]) -> dict[str, Any]:
+    made = content(*checks)
+    made["report"]["implementation"]["versions"] = {"torch": version}
+    return made
+
+
+def test_the_report_of_another_release_is_kept_beside_the_present_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "REPORTS", tmp_path)
+    id = "rope.yaml::golden::a[float32]"
+    present = kept.Kept(LIBRARY, ADAPTER, release("2.13.0", check(id, "failed")))
+    kept.keep(release("2.12.0", check(id, "passed")))
+    assert kept.earlier(present) is None
+    kept.keep(present.content)
+    kept.keep(present.content)  # judged again: no other release
+    before = kept.earlier(present)
+    assert before is not None
+    assert (before.version, present.version) == ("2.12.0", "2.13.0")
+    page = scoreboard_blocks._changes(present, before)
+    assert "2.12.0 to 2.13.0: 1 worse" in page
+    assert f"{id}: passed, now failed" in page
+
+
+def test_an_earlier_report_of_another_spec_is_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "REPORTS", tmp_path)
+    other = release("2.12.0")
+    other["inputs"]["schemes"]["rope"] = "0"
+    kept.write(other, kept.place_of("torch"))
+    kept.keep(release("2.13.0"))
+    assert kept.earlier(shown()) is None
+    kept.write(other, kept.earlier_place_of("torch"))
+    assert kept.earlier(shown()) is None
+
+
+def test_an_earlier_release_is_pinned_by_its_name() -> None:
+    assert of_release(LIBRARY, "torch==2.12.0").install == ("torch==2.12.0",)
+    for wrong, reason in (("torch", "names no release"), ("timm==1.0.0", "does not install timm")):
+        with pytest.raises(UserError, match=reason):
+            of_release(LIBRARY, wrong)
+
+
+def test_prose_of_a_scheme_is_no_part_of_what_it_asks(tmp_path: Path) -> None:
+    raw = {"id": "a", "title": "A", "goldens": [{"expect": 1, "kills": "b"}]}
+
+    def asked(**more: Any) -> Any:
+        changed = {**raw, **more}
+        return {name: kept._asked(part) for name, part in changed.items() if name not in kept.PROSE}
+
+    assert asked(title="B") == asked(goldens=[{"expect": 1, "kills": "c"}]) == asked()
+    assert asked(goldens=[{"expect": 2, "kills": "b"}]) != asked()
+
+
+def test_cells_count_what_ran_and_nothing_else() -> None:
+    found = cells(
+        shown(
+            check("rope.yaml::golden::a[float32]", "passed"),
+            check("rope.yaml::golden::a[bfloat16]", "failed", dtype="bfloat16"),
+            check("rope.yaml::invariant::b[rope-half]", "known", dtype=None),
+            check("rope.yaml::precision::c[float32]", "passed", horizon=2**17),
+            check("alibi.yaml::smoke::d", "blocked", scheme="alibi"),
+        ),
+        [],
+    )
+    assert found == {
+        "rope": {
+            ALL: Counts(2, 1, 1, 2**17),
+            "float32": Counts(2, 0, 0, 2**17),
+            "bfloat16": Counts(0, 1, 0, None),
+        }
+    }
+
+
+def test_a_finding_explains_its_own_checks_alone() -> None:
+    one = findings()[0]
+    mine = type(one)(**{**vars(one), "adapters": ("torch",), "checks": ("rope.yaml::*[float32]",)})
+    checks = [
+        check("rope.yaml::golden::a[float32]", "failed"),
+        check("rope.yaml::golden::a[float16]", "failed", dtype="float16"),
+    ]
+    assert cells(shown(*checks), [mine])["rope"][ALL] == Counts(0, 1, 1, None)
+    other = type(one)(**{**vars(mine), "adapters": ("timm",)})
+    assert cells(shown(*checks), [other])["rope"][ALL] == Counts(0, 2, 0, None)
+
+
+def test_every_finding_is_shown_by_a_report_and_can_be_run() -> None:
+    reports = {each.adapter.name: each for each in kept.all_kept(table.libraries())[0]}
+    known = {adapter.name for library in table.libraries() for adapter in library.adapters}
+    for found in findings():
+        compile(found.reproduce, found.title, "exec")
+        assert set(found.adapters) <= known, found.title
+        for name in set(found.adapters) & set(reports):
+            checks = reports[name].report["checks"]
+            for pattern in found.checks:
+                if pattern.partition(".yaml")[0] in reports[name].without:
+                    continue
+                alone = type(found)(**{**vars(found), "checks": (pattern,)})
+                assert any(alone.shown_by(each) for each in checks), (name, pattern)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("install: [torch]", "'torch' is not pinned"),
+        ("instal: [torch==1]", "instal is no field"),
+        ("install: torch==1", "install is no list"),
+        ("adapters: [nobody]", "there is no adapter nobody"),
+    ],
+)
+def test_a_mistake_in_the_table_is_told(tmp_path: Path, change: str, reason: str) -> None:
+    plain = {"title": "T", "language": "Python", "adapters": ["torch"], **yaml.safe_load(change)}
+    path = tmp_path / "libraries.yaml"
+    path.write_text(yaml.safe_dump({"libraries": {"torch": plain}}), encoding="utf-8")
+    with pytest.raises(UserError, match=reason):
+        table.libraries(path)
+
+
+def test_a_program_is_built_of_what_was_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def install(library: table.Library, home: Path) -> None:
+        packages = home / "lib" / "python3.14" / "site-packages"
+        packages.mkdir(parents=True)
+        (packages / "it.h").write_text(library.install[0], encoding="utf-8")
+
+    monkeypatch.setattr(judging, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setattr(judging, "_install", install)
+    build = ("cp {root}/LICENSE one", "cp {packages}/it.h two")
+    library = replace(LIBRARY, install=("it==1",), build=build)
+    home = judging.environment(library)
+    assert (home / "one").read_bytes() == (CHECKOUT / "LICENSE").read_bytes()
+    assert (home / "two").read_text(encoding="utf-8") == "it==1"
+    with pytest.raises(UserError, match="torch cannot be built: cp nothing here"):
+        judging.environment(replace(library, build=("cp nothing here",)))
+
+
+def test_a_program_is_judged_again_when_one_that_it_may_include_changes() -> None:
+    (contrib,) = (each for each in table.libraries() if each.name == "onnxruntime-contrib-c")
+    (adapter,) = contrib.adapters
+    assert {"onnxruntime.c", "onnxruntime-contrib.c"} <= {each.name for each in adapter.files}
+
+
+def test_a_name_that_is_not_on_the_board_is_told() -> None:
+    with pytest.raises(UserError, match="nobody is not on the board"):
+        table.named(["nobody"], table.libraries())
+
+
+def test_known_failures_of_the_project_are_those_of_the_board(tmp_path: Path) -> None:
+    for library in table.libraries():
+        for adapter in library.adapters:
+            told = judging.arguments(library, adapter, tmp_path, tmp_path / "r.json")
+            known = CHECKOUT / "tests" / "known" / f"{adapter.name}.yaml"
+            assert (f"--posenc-known={known}" in told) == known.is_file()
+
+
+def test_a_cell_that_was_not_measured_is_empty() -> None:
+    page = scoreboard_blocks.table()
+    reports = kept.all_kept(table.libraries())[0]
+    assert page.count("<tr data-name=") == len(reports)
+    measured = sum(len(cells(each, findings())) for each in reports)
+    assert page.count("data-counts=") == measured
+    for data in re.findall(r"data-counts='(.*?)'", page):
+        assert any(json.loads(data)[ALL][:3])
+
+
+def test_the_job_of_each_week_judges_the_whole_table() -> None:
+    path = CHECKOUT / ".github" / "workflows" / "scoreboard.yml"
+    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+    names = [library.name for library in table.libraries()]
+    assert jobs["judge"]["strategy"]["matrix"]["library"] == names
+    assert not any("contents: write" in str(job) for job in jobs.values())
+
+
+def action(folder: Path, **inputs: str) -> "subprocess.CompletedProcess[str]":
+    """What action.yml's step does in a project's folder."""
+    given = {f"POSENC_{name.upper()}": value for name, value in inputs.items()}
+    return subprocess.run(
+        ["bash", str(CHECKOUT / ".ci" / "action")],
+        cwd=folder,
+        env=os.environ | {"POSENC_PYTHON": sys.executable} | given,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_action_judges_and_leaves_report_and_badges(tmp_path: Path) -> None:
+    for name in ("mylib.py", "mylib_adapter.py", "mylib_adapter_half.py"):
+        shutil.copy(CHECKOUT / "docs" / "examples" / name, tmp_path)
+    badge = tmp_path / "posenc-report" / "badges" / "rope.json"
+    for name, code, words in (
+        ("mylib_adapter_half.py", 0, "rope half: conforms"),
+        ("mylib_adapter.py", 1, "fail"),
+    ):
+        done = action(tmp_path, impl=name, arguments="-q\n--tb=no")
+        assert done.returncode == code, done.stdout + done.stderr
+        assert words in done.stdout
+        said = json.loads(badge.read_text(encoding="utf-8"))
+        assert words in f"{said['label']}: {said['message']}"
+
+
+def test_the_action_without_an_implementation_fails(tmp_path: Path) -> None:
+    done = action(tmp_path)
+    assert done.returncode
+    assert "says what to judge" in done.stderr
+
+
+def test_the_action_passes_on_what_it_is_given() -> None:
+    raw = yaml.safe_load((CHECKOUT / "action.yml").read_text(encoding="utf-8"))
+    script = (CHECKOUT / ".ci" / "action").read_text(encoding="utf-8")
+    (step,) = [each for each in raw["runs"]["steps"] if "run" in each]
+    assert "${{" not in step["run"]
+    assert list(step["env"].values()) == [
+        f"${{{{ inputs.{name} }}}}" for name in ("impl", "known", "arguments", "folder", "python")
+    ]
+    assert set(raw["inputs"]) == {name.removeprefix("POSENC_").lower() for name in step["env"]}
+    for name in step["env"]:
+        assert name in script
