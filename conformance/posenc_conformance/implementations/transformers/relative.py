@@ -30,8 +30,7 @@ class Relative(Transformers):
 
     Wav2Vec2's are encoders, whose queries are all of the sequence. Where fewer are asked for, those
     before them are zeros, and their scores are not looked at. DeBERTa's layers project hidden
-    states; here these hold queries and keys side by side, so that half of the heads have those that
-    are asked for.
+    states; here these are one-hot, so that their projections are queries and keys.
     """
 
     def __init__(self) -> None:
@@ -286,75 +285,69 @@ class Relative(Transformers):
     @claims("v1", dtype=FLOATS)
     def deberta_scores(self, q: Array, k: Array, q_r: Array, k_r: Array) -> Tensor:
         """DeBERTa's layer."""
-        hidden, table, first, second = self._side_by_side(q, k, q_r, k_r)
-        code, rows = self.code["deberta"], q_r.shape[1]
         config = self.transformers.DebertaConfig(
-            **_sizes(q), max_relative_positions=rows // 2, pos_att_type=["c2p", "p2c"]
+            **_sizes(q), max_relative_positions=q_r.shape[1] // 2, pos_att_type=["c2p", "p2c"]
         )
-        layer = code.DisentangledSelfAttention(config).to(hidden.dtype).eval()
-        three = self.torch.stack((first, second, self.torch.zeros_like(first)))
-        three = three.reshape(3, config.num_attention_heads, -1, len(first)).transpose(0, 1)
-        layer.in_proj.weight.data = three.reshape(-1, len(first))
-        layer.pos_q_proj.weight.data, layer.pos_proj.weight.data = first, second
+        queries, keys, table_q, table_k = (_by_channel(each) for each in (q, k, q_r, k_r))
+        code = self.code["deberta"]
+        layer = code.DisentangledSelfAttention(config).to(queries.dtype).eval()
+        three = self.torch.stack((queries, keys, self.torch.zeros_like(keys)), dim=1)
+        layer.in_proj.weight.data = three.flatten(0, 2)
+        layer.pos_q_proj.weight.data = table_q.flatten(0, 1)
+        layer.pos_proj.weight.data = table_k.flatten(0, 1)
         layer.pos_q_proj.bias.data.zero_()
-        distances = code.build_relative_position(hidden, hidden)
-        return self._scores(layer, q, hidden, distances, table)
+        tokens = self._one_hot(queries)
+        return self._scores(layer, tokens, code.build_relative_position(tokens, tokens), table_q)
 
     @claims("v2-transformers", dtype=FLOATS)
     def deberta_v2_scores(
         self, q: Array, k: Array, q_r: Array, k_r: Array, *, max_relative_positions: int
     ) -> Tensor:
         """DeBERTa-v2's layer."""
-        hidden, table, first, second = self._side_by_side(q, k, q_r, k_r)
-        code, rows = self.code["deberta_v2"], q_r.shape[1]
         config = self.transformers.DebertaV2Config(
             **_sizes(q),
             max_relative_positions=max_relative_positions,
-            position_buckets=rows // 2,
+            position_buckets=q_r.shape[1] // 2,
             pos_att_type=["c2p", "p2c"],
         )
-        layer = code.DisentangledSelfAttention(config).to(hidden.dtype).eval()
-        for projection in (layer.query_proj, layer.pos_query_proj):
-            projection.weight.data = first
-        for projection in (layer.key_proj, layer.pos_key_proj):
-            projection.weight.data = second
-        for projection in (
-            layer.query_proj,
-            layer.key_proj,
-            layer.pos_query_proj,
-            layer.pos_key_proj,
+        queries, keys, table_q, table_k = (_by_channel(each) for each in (q, k, q_r, k_r))
+        code = self.code["deberta_v2"]
+        layer = code.DisentangledSelfAttention(config).to(queries.dtype).eval()
+        for projection, heads in (
+            (layer.query_proj, queries),
+            (layer.key_proj, keys),
+            (layer.value_proj, self.torch.zeros_like(keys)),
+            (layer.pos_query_proj, table_q),
+            (layer.pos_key_proj, table_k),
         ):
+            projection.weight.data = heads.flatten(0, 1)
             projection.bias.data.zero_()
-        return self._scores(layer, q, hidden, None, table)
+        return self._scores(layer, self._one_hot(queries), None, table_q)
 
-    def _side_by_side(
-        self, q: Array, k: Array, q_r: Array, k_r: Array
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Hidden states, a table, and the projections that take them apart again."""
-        queries, keys, table_q, table_k = (
-            to_torch(each).transpose(0, 1).flatten(1) for each in (q, k, q_r, k_r)
-        )
-        width = queries.shape[1]
-        both = self.torch.eye(2 * width, dtype=queries.dtype)
-        nothing = self.torch.zeros_like(both[:width])
-        first, second = (self.torch.cat([half, nothing]) for half in (both[:width], both[width:]))
-        hidden = self.torch.cat([queries, keys], dim=1)[None]
-        return hidden, self.torch.cat([table_q, table_k], dim=1), first, second
+    def _one_hot(self, heads: Tensor) -> Tensor:
+        """As many rows as heads have, so that a projection of them is its own weights."""
+        return self.torch.eye(heads.shape[-1], dtype=heads.dtype)[None]
 
     def _scores(
-        self, layer: Any, q: Array, hidden: Tensor, distances: Tensor | None, table: Tensor
+        self, layer: Any, tokens: Tensor, distances: Tensor | None, table: Tensor
     ) -> Tensor:
-        everything = self.torch.ones(1, 1, 1, hidden.shape[1], dtype=self.torch.int64)
+        everything = self.torch.ones(1, 1, 1, tokens.shape[1], dtype=self.torch.int64)
+        rows = self._one_hot(table)[0]
         scores = logits(
-            lambda: layer(hidden, everything, relative_pos=distances, rel_embeddings=table)
+            lambda: layer(tokens, everything, relative_pos=distances, rel_embeddings=rows)
         )
-        return scores[0, : len(q)].to(hidden.dtype)
+        return scores[0].to(tokens.dtype)
 
 
 def _sizes(q: Array) -> dict[str, Any]:
     heads, _length, head_dim = q.shape
     return {
-        "hidden_size": 2 * heads * head_dim,
-        "num_attention_heads": 2 * heads,
+        "hidden_size": heads * head_dim,
+        "num_attention_heads": heads,
         "relative_attention": True,
     }
+
+
+def _by_channel(heads: Array) -> Tensor:
+    """Weights that make heads of one-hot rows: [heads, head_dim, n]."""
+    return to_torch(heads).transpose(1, 2)
