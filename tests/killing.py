@@ -130,7 +130,7 @@ def _only_catcher(suspect: Suspect, scheme: Scheme, goldens: Sequence[Golden]) -
 def _miniatures(scheme: Scheme, key: Group) -> Iterator[Suspect]:
     """The wrong implementations of a call."""
     name, combination, options = key
-    for miniature, subject, claimed in _claiming_all(scheme):
+    for miniature, subject, claimed in wrong_subjects(scheme):
         here = (subject.call.name, subject.label) == (name, combination)
         if here and subject.offers(dict(options)):
             yield Suspect(
@@ -141,7 +141,7 @@ def _miniatures(scheme: Scheme, key: Group) -> Iterator[Suspect]:
 
 
 @cache
-def _claiming_all(scheme: Scheme) -> list[tuple[str, Subject, bool]]:
+def wrong_subjects(scheme: Scheme) -> list[tuple[str, Subject, bool]]:
     """All wrong miniatures of a scheme, by name, in every combination and dtype of their calls.
 
     And whether they claim the combination themselves. Each call has an instance of its own, so that

@@ -43,6 +43,7 @@ from posenc.schemes.conv_wav2vec2 import (
     conv_wav2vec2,
 )
 from posenc.schemes.cope import (
+    cope_gated_scores,
     cope_scores,
 )
 from posenc.schemes.data_dependent_alibi import (
@@ -288,6 +289,7 @@ __all__ = [
     "conv_hubert",
     "conv_peg",
     "conv_wav2vec2",
+    "cope_gated_scores",
     "cope_scores",
     "data_dependent_alibi_bias",
     "deberta_bucket",

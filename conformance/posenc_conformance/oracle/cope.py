@@ -9,8 +9,9 @@ from posenc_conformance.oracle import Element
 
 
 def cope_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+    """Element (head, query, key); gates are of the keys, or of vectors of their own."""
     q, k, table = (arguments[name] for name in ("q", "k", "table"))
+    opening = arguments.get("gate_keys", k)
     late = k.shape[1] - q.shape[1]
     scale = 1 / mpmath.sqrt(q.shape[2])
 
@@ -26,7 +27,7 @@ def cope_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) ->
             return None
         vector = q[head, row]
         counted = [
-            1 / (1 + mpmath.exp(-scale * product(vector, k[head, between])))
+            1 / (1 + mpmath.exp(-scale * product(vector, opening[head, between])))
             for between in range(key, query + 1)
         ]
         position = min(mpmath.fsum(counted), mpmath.mpf(len(table) - 1))
@@ -39,4 +40,4 @@ def cope_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) ->
     return value
 
 
-VALUES = {"cope_scores": cope_scores}
+VALUES = {"cope_scores": cope_scores, "cope_gated_scores": cope_scores}

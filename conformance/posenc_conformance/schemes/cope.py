@@ -1,7 +1,7 @@
 """Contextual positions: bounds, invariants and deviations."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ class Parts:
 
     content: Floats
     """q.k / sqrt(head_dim)."""
+    opening: Floats
+    """The same with what gates are of: keys, or vectors of their own."""
     by_row: Floats
     """Products of queries with rows of the table, divided too if the sum is."""
     seen: npt.NDArray[np.bool_]
@@ -63,12 +65,18 @@ class Parts:
 
 def parts(case: Case, size: bool = False) -> Parts:
     """Those of a case; or sums of magnitudes in place of products."""
-    arrays = [case.arguments[name] for name in ("q", "k", "table")]
-    q, k, table = map(np.abs, arrays) if size else arrays
-    content = q @ np.swapaxes(k, 1, 2) / root(case)
+    arrays = [case.arguments[name] for name in ("q", "k", gating(case.arguments), "table")]
+    q, k, gate_keys, table = map(np.abs, arrays) if size else arrays
+    content, opening = (q @ np.swapaxes(each, 1, 2) / root(case) for each in (k, gate_keys))
     divisor = root(case) if case.conventions["scaling"] == "sum" else 1.0
     seen = seen_keys(case)
-    return Parts(content, q @ table.T / divisor, seen, np.where(seen, sigmoid(content), 0.0))
+    gates = np.where(seen, sigmoid(opening), 0.0)
+    return Parts(content, opening, q @ table.T / divisor, seen, gates)
+
+
+def gating(given: Mapping[str, Any]) -> str:
+    """The argument that gates are of."""
+    return "gate_keys" if "gate_keys" in given else "k"
 
 
 def seen_keys(case: Case) -> npt.NDArray[np.bool_]:
@@ -107,7 +115,7 @@ def error_terms(case: Case) -> ErrorTerms:
     """
     found, sizes = parts(case), parts(case, size=True)
     angle = float(case.parameter("head_dim") + case.parameter("k_len"))
-    counts = np.where(found.seen, found.gates + sizes.content / 4, 0.0)
+    counts = np.where(found.seen, found.gates + sizes.opening / 4, 0.0)
     position, weight = found.positions, counted(counts)
     whole = counts.sum(axis=-1, keepdims=True)  # of which a position may be what is left
     exact, single = roundings(case)
@@ -135,7 +143,8 @@ def arguments(trial: Trial) -> dict[str, Any]:
     chosen = lengths(trial, (6, 1, 2, 9))
     heads, head_dim = trial.choose("heads", (2, 1, 3)), trial.choose("head_dim", (4, 1, 6, 16))
     npos = trial.choose("npos", (4, 1, 2, 7, 12))
-    return arrays(heads=heads, head_dim=head_dim, npos=npos, **chosen)
+    make = gated_arrays if "gate_keys" in trial.subject.call.arguments else arrays
+    return make(heads=heads, head_dim=head_dim, npos=npos, **chosen)
 
 
 def arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> dict[str, Any]:
@@ -145,6 +154,12 @@ def arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> dict
         "k": fine((heads, k_len, head_dim), 5),
         "table": fine((npos, head_dim), 11),
     }
+
+
+def gated_arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> dict[str, Any]:
+    """The same, and vectors that gates are of."""
+    given = arrays(heads, q_len, k_len, head_dim, npos)
+    return given | {"gate_keys": fine((heads, k_len, head_dim), 17)}
 
 
 def scale_of_table(case: Case) -> float:
@@ -181,10 +196,10 @@ def constant_table(trial: Trial) -> None:
 def half_gates(trial: Trial) -> None:
     """Keys of zeros have gates of 1/2: key j stands at position (i - j + 1) / 2."""
     chosen = arguments(trial)
-    y = trial.answer(**(chosen | zeros(chosen, "k")))
+    y = trial.answer(**(chosen | zeros(chosen, gating(chosen))))
     trial.zero(
         y - logits_at(y, distances(y.case) / 2),
-        "with keys of zeros, key j does not stand at position (i - j + 1) / 2",
+        "with gates of zeros, key j does not stand at position (i - j + 1) / 2",
     )
 
 
@@ -197,9 +212,9 @@ def saturated_gates(trial: Trial) -> None:
     """All gates open: key j stands at i - j + 1. All closed: every key stands at 0."""
     chosen = arguments(trial)
     side = trial.pick.one_of((1, -1))
-    q, k = chosen["q"].copy(), np.zeros_like(chosen["k"])
-    q[..., 0], k[..., 0] = 1.0, side * OPEN * np.sqrt(q.shape[-1])
-    y = trial.answer(**(chosen | {"q": q, "k": k}))
+    q, opening = chosen["q"].copy(), np.zeros_like(chosen["k"])
+    q[..., 0], opening[..., 0] = 1.0, side * OPEN * np.sqrt(q.shape[-1])
+    y = trial.answer(**(chosen | {"q": q, gating(chosen): opening}))
     residual = y - logits_at(y, distances(y.case) if side > 0 else 0 * distances(y.case))
     lost = distances(y.case).max() * np.exp(1 - OPEN) * 2 * scale_of_table(y.case)
     trial.within(
@@ -247,7 +262,7 @@ def gate_steps(trial: Trial) -> None:
     trial.within(
         position,
         step.values - found.gates,
-        step.bound + ARITHMETIC * (1 + np.abs(found.content)),
+        step.bound + ARITHMETIC * (1 + np.abs(found.opening)),
         "the positions of neighbouring keys do not differ by sigmoid(q.k / sqrt(head_dim))",
     )
 
@@ -255,23 +270,31 @@ def gate_steps(trial: Trial) -> None:
 def future_keys(trial: Trial) -> None:
     """Keys after a query change nothing for it."""
     chosen = arguments(trial)
-    other = chosen["k"].copy()
-    other[:, -1] = -other[:, -1] + 1
-    y, changed = trial.answer(**chosen), trial.answer(**(chosen | {"k": other}))
+    other = {name: chosen[name].copy() for name in ("k", gating(chosen))}
+    for array in other.values():
+        array[:, -1] = -array[:, -1] + 1
+    y, changed = trial.answer(**chosen), trial.answer(**(chosen | other))
     trial.zero((y - changed)[:, :-1], "the last key changes logits of queries before it")
+
+
+def keys_apart(trial: Trial) -> None:
+    """Keys make the content alone: without them the positional term is what it was."""
+    chosen = arguments(trial)
+    y, without = trial.answer(**chosen), trial.answer(**(chosen | zeros(chosen, "k")))
+    trial.zero(y - without - dots(y, "q", "k") / root(y.case), "keys change the positional term")
 
 
 def gates_unscaled(case: Case, got: Floats) -> Iterator[Model]:
     """Gates before the division."""
     found = parts(case)
-    gates = np.where(found.seen, sigmoid(found.content * root(case)), 0.0)
+    gates = np.where(found.seen, sigmoid(found.opening * root(case)), 0.0)
     yield Model("matches gates of q.k not divided by sqrt(head_dim)", found.logits(counted(gates)))
 
 
 def gates_unmasked(case: Case, got: Floats) -> Iterator[Model]:
     """Keys after the query counted."""
     found = parts(case)
-    positions = counted(sigmoid(found.content))
+    positions = counted(sigmoid(found.opening))
     yield Model("matches positions that count keys after the query", found.logits(positions))
 
 
@@ -330,44 +353,66 @@ def weights_wrong(case: Case, got: Floats) -> Iterator[Model]:
     )
 
 
+def gate_keys_unused(case: Case, got: Floats) -> Iterator[Model]:
+    """One product for both, of the keys or of what gates are of."""
+    found = parts(case)
+    gates = np.where(found.seen, sigmoid(found.content), 0.0)
+    yield Model("matches gates of the keys, not of gate_keys", found.logits(counted(gates)))
+    both = replace(found, content=found.opening)
+    yield Model("matches content of gate_keys, not of the keys", both.logits(found.positions))
+
+
 def position_left_out(case: Case, got: Floats) -> Iterator[Model]:
     """Ordinary attention."""
     yield Model("matches logits without the table", parts(case).with_term(np.zeros(())))
 
 
-ERROR_TERMS = {"cope_scores": error_terms}
-ARGUMENTS = {"cope_scores": arguments}
-SWEEPS = {"cope_scores": sweep(arrays, npos=64)}
-SIZES = {"cope_scores": sizes(arrays, *SIZES_OF)}
+INVARIANTS_OF_BOTH = {
+    "zero-table": content_alone(
+        arguments,
+        root,
+        "with a table of zeros the logits are not q.k / sqrt(head_dim)",
+        "table",
+    ),
+    "constant-table": constant_table,
+    "half-gates": half_gates,
+    "saturated-gates": saturated_gates,
+    "position-range": position_range,
+    "gate-steps": gate_steps,
+    "future-keys": future_keys,
+    "last-queries": last_queries(arguments, size=4),
+}
+DEVIATIONS_OF_BOTH = {
+    "scaling-swapped": other_conventions(
+        "scaling", "matches the scaling of the {value}; that of the {claimed} was claimed"
+    ),
+    "gates-unscaled": gates_unscaled,
+    "gates-unmasked": gates_unmasked,
+    "counted-forward": counted_forward,
+    "count-shifted": count_shifted,
+    "limit-shifted": limit_shifted,
+    "not-interpolated": not_interpolated,
+    "weights-wrong": weights_wrong,
+    "position-left-out": position_left_out,
+}
+ERROR_TERMS = dict.fromkeys(("cope_scores", "cope_gated_scores"), error_terms)
+ARGUMENTS = dict.fromkeys(("cope_scores", "cope_gated_scores"), arguments)
+SWEEPS = {
+    "cope_scores": sweep(arrays, npos=64),
+    "cope_gated_scores": sweep(gated_arrays, npos=64),
+}
+SIZES = {
+    "cope_scores": sizes(arrays, *SIZES_OF),
+    "cope_gated_scores": sizes(gated_arrays, *SIZES_OF),
+}
 INVARIANTS = {
-    "cope_scores": {
-        "zero-table": content_alone(
-            arguments,
-            root,
-            "with a table of zeros the logits are not q.k / sqrt(head_dim)",
-            "table",
-        ),
-        "constant-table": constant_table,
-        "half-gates": half_gates,
-        "saturated-gates": saturated_gates,
-        "position-range": position_range,
-        "gate-steps": gate_steps,
-        "future-keys": future_keys,
-        "last-queries": last_queries(arguments, size=4),
-    }
+    "cope_scores": INVARIANTS_OF_BOTH,
+    "cope_gated_scores": {
+        "keys-apart": keys_apart,
+        **{f"gated-{name}": check for name, check in INVARIANTS_OF_BOTH.items()},
+    },
 }
 DEVIATIONS = {
-    "cope_scores": {
-        "scaling-swapped": other_conventions(
-            "scaling", "matches the scaling of the {value}; that of the {claimed} was claimed"
-        ),
-        "gates-unscaled": gates_unscaled,
-        "gates-unmasked": gates_unmasked,
-        "counted-forward": counted_forward,
-        "count-shifted": count_shifted,
-        "limit-shifted": limit_shifted,
-        "not-interpolated": not_interpolated,
-        "weights-wrong": weights_wrong,
-        "position-left-out": position_left_out,
-    }
+    "cope_scores": DEVIATIONS_OF_BOTH,
+    "cope_gated_scores": {**DEVIATIONS_OF_BOTH, "gate-keys-unused": gate_keys_unused},
 }

@@ -198,7 +198,13 @@ def factor_multiplied(case: Case) -> Iterator[tuple[str, Floats]]:
         yield "matches frequencies times the factor", SCALING.frequencies(case) * by**2
 
 
+def many_that_turn(case: Case) -> Iterator[dict[str, Any]]:
+    """More pairs than a grid has blocks, of which most turn."""
+    yield {"rotary_dim": 2**18, "proportion": 0.75}
+
+
 TURNS = SCALING.turns
+MANY = {"p_rope_frequencies": many_that_turn}
 ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
 SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
 INVARIANTS = SCALING.invariants(

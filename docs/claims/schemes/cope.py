@@ -111,3 +111,15 @@ def in_front_and_between() -> None:
         before = _positions(np.abs(row) * 3, k, npos=20)
         assert np.allclose(moved[0, :5], before[0, :5] + by, atol=1e-9)
         assert np.allclose(moved[0, 6:], before[0, 5:], atol=1e-9)
+
+
+def values_move_positions() -> None:
+    """Gates of the values: other values, the same queries and keys, other positional terms."""
+    q, k = _drawn()
+    values, table = RANDOM.standard_normal((1, N, 3)), RANDOM.standard_normal((5, 3))
+    seen = np.tri(N, dtype=bool)
+    before, after = (
+        posenc.cope_gated_scores(q, k, each, table)[0][seen] for each in (values, -values)
+    )
+    assert (np.abs(before - after) > 1e-6).all()
+    assert np.array_equal(posenc.cope_gated_scores(q, k, k, table), posenc.cope_scores(q, k, table))

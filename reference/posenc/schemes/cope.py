@@ -12,7 +12,7 @@ from posenc.elementary import add, divide, dot, negative, sigmoid, square_root, 
 from posenc.exact import Pair, two_sum
 from posenc.schemes.shaw import floating, queries_and_keys
 
-__all__ = ["cope_scores"]
+__all__ = ["cope_gated_scores", "cope_scores"]
 
 SCALINGS = ("dot-product", "sum")
 
@@ -55,6 +55,56 @@ def cope_scores(
     ValueError
         If shapes do not fit or scaling is unknown.
     """
+    return _logits(q, k, None, table, scaling)
+
+
+def cope_gated_scores(
+    q: npt.ArrayLike,
+    k: npt.ArrayLike,
+    gate_keys: npt.ArrayLike,
+    table: npt.ArrayLike,
+    *,
+    scaling: str = "dot-product",
+) -> npt.NDArray[np.floating]:
+    """The same with gates of other vectors than the keys: of a projection of its own, or values.
+
+    The gate of key j for query i is ``sigmoid(q_i . gate_keys_j / sqrt(head_dim))``.
+
+    Parameters
+    ----------
+    q : floating array of shape [heads, q_len, head_dim]
+        Queries, not scaled; q_len is at most k_len.
+    k : floating array of shape [heads, k_len, head_dim]
+        Keys, of the content alone.
+    gate_keys : floating array of shape [heads, k_len, head_dim]
+        What queries are multiplied with to open gates.
+    table : floating array of shape [npos, head_dim]
+        Vectors of the whole positions 0 … npos-1, the same for all heads.
+    scaling : "dot-product" or "sum"
+        As in :func:`cope_scores`.
+
+    Returns
+    -------
+    array of shape [heads, q_len, k_len] and the dtype of q
+        Minus infinity where j > i. Computed in more than float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If an array is not floating.
+    ValueError
+        If shapes do not fit or scaling is unknown.
+    """
+    return _logits(q, k, gate_keys, table, scaling)
+
+
+def _logits(
+    q: npt.ArrayLike,
+    k: npt.ArrayLike,
+    gate_keys: npt.ArrayLike | None,
+    table: npt.ArrayLike,
+    scaling: str,
+) -> npt.NDArray[np.floating]:
     arguments.choice("scaling", scaling, SCALINGS)
     queries, keys = queries_and_keys(q, k)
     vectors = floating("table", table, 2)
@@ -64,10 +114,15 @@ def cope_scores(
             f"table has shape {vectors.shape}; it must be [npos, {head_dim}], npos at least 1"
         )
     root = square_root(float(head_dim))
+    content = opening = divide(dot(queries[:, :, None, :], keys[:, None, :, :]), root)
+    if gate_keys is not None:
+        gating = floating("gate_keys", gate_keys, 3)
+        if gating.shape != keys.shape:
+            raise ValueError(f"gate_keys has shape {gating.shape}; k has {keys.shape}")
+        opening = divide(dot(queries[:, :, None, :], gating[:, None, :, :]), root)
     seen = np.arange(k_len) <= np.arange(k_len - q_len, k_len)[:, None]
-    content = divide(dot(queries[:, :, None, :], keys[:, None, :, :]), root)
     position = _interpolated(
-        dot(queries[:, :, None, :], vectors), _positions(_gates(content, seen), len(vectors) - 1)
+        dot(queries[:, :, None, :], vectors), _positions(_gates(opening, seen), len(vectors) - 1)
     )
     if scaling == "sum":
         position = divide(position, root)
@@ -75,8 +130,8 @@ def cope_scores(
     return logits.astype(np.asarray(q).dtype)
 
 
-def _gates(content: Pair, seen: npt.NDArray[np.bool_]) -> Pair:
-    gates = sigmoid(content)
+def _gates(opening: Pair, seen: npt.NDArray[np.bool_]) -> Pair:
+    gates = sigmoid(opening)
     return Pair(np.where(seen, gates.high, 0.0), np.where(seen, gates.low, 0.0))
 
 

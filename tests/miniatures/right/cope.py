@@ -121,3 +121,26 @@ class MixedPrecision:
     def cope_scores(self, q: Array, k: Array, table: Array, *, scaling: str) -> Array:
         wide = [array.astype(np.float32) for array in (q, k, table)]
         return HatFunctions().cope_scores(*wide, scaling=scaling).astype(q.dtype)
+
+
+@right
+class OfValues:
+    """Gates of the values, positions from one matrix product with a triangle of ones."""
+
+    @claims("listing", "released", dtype=["float64", "float32"])
+    def cope_gated_scores(
+        self, q: Array, k: Array, gate_keys: Array, table: Array, *, scaling: str
+    ) -> Array:
+        seen, root = visible(q.shape[1], k.shape[1]), np.sqrt(q.shape[2], dtype=q.dtype)
+        dots, opening = (q @ each.transpose(0, 2, 1) for each in (k, gate_keys))
+        gates = np.where(seen, (1 + np.tanh(opening / root / 2)) / 2, 0)
+        position = np.minimum(gates @ np.tri(k.shape[1], dtype=q.dtype), len(table) - 1)
+        below = position.astype(int)
+        first, second = (
+            np.take_along_axis(q @ table.T, rows, axis=-1)
+            for rows in (below, np.minimum(below + 1, len(table) - 1))
+        )
+        term = first + (second - first) * (position - below.astype(q.dtype))
+        if scaling == "sum":
+            return np.where(seen, (dots + term) / root, -np.inf)
+        return np.where(seen, dots / root + term, -np.inf)

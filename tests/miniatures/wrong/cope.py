@@ -1,5 +1,7 @@
 """Wrong implementations: contextual positions."""
 
+from typing import ClassVar
+
 import ml_dtypes
 import numpy as np
 
@@ -15,13 +17,13 @@ class Contextual(Mistake, steps=True):
     def answer(self, q: Array, k: Array, table: Array, *, scaling: str) -> Array:
         kind = q.dtype
         q, k, table = (array.astype(np.float64) for array in (q, k, table))
-        return self.logits(q, k, table, scaling).astype(kind)
+        return self.logits(q, k, k, table, scaling).astype(kind)
 
-    def logits(self, q: Array, k: Array, table: Array, scaling: str) -> Array:
+    def logits(self, q: Array, k: Array, gate_keys: Array, table: Array, scaling: str) -> Array:
         root = np.sqrt(q.shape[2])
         dots = self.dots(q, k)
         seen = np.arange(k.shape[1]) <= self.queries(q.shape[1], k.shape[1])[:, None]
-        gates = self.gates(dots, root, seen)
+        gates = self.gates(self.dots(q, gate_keys), root, seen)
         position = self.limit(self.count(gates, seen), len(table))
         term = self.term(q @ table.T, position)
         both = dots / root + term if scaling == "dot-product" else (dots + term) / root
@@ -65,8 +67,8 @@ class ContextualDividedSum(Contextual):
 
     named = "scaling-swapped"
 
-    def logits(self, q: Array, k: Array, table: Array, scaling: str) -> Array:
-        return super().logits(q, k, table, "sum")
+    def logits(self, q: Array, k: Array, gate_keys: Array, table: Array, scaling: str) -> Array:
+        return super().logits(q, k, gate_keys, table, "sum")
 
 
 class ContextualDividedProduct(Contextual):
@@ -75,8 +77,8 @@ class ContextualDividedProduct(Contextual):
     named = "scaling-swapped"
     claimed = ("released",)
 
-    def logits(self, q: Array, k: Array, table: Array, scaling: str) -> Array:
-        return super().logits(q, k, table, "dot-product")
+    def logits(self, q: Array, k: Array, gate_keys: Array, table: Array, scaling: str) -> Array:
+        return super().logits(q, k, gate_keys, table, "dot-product")
 
 
 class ContextualUnscaledGates(Contextual):
@@ -225,9 +227,9 @@ class ContextualTanh(Contextual):
 class ContextualUnscaled(Contextual):
     """No division anywhere but in the gates."""
 
-    def logits(self, q: Array, k: Array, table: Array, scaling: str) -> Array:
+    def logits(self, q: Array, k: Array, gate_keys: Array, table: Array, scaling: str) -> Array:
         root = np.sqrt(q.shape[2])
-        return super().logits(q, k, table / root, "sum") * root + 0 * root
+        return super().logits(q, k, gate_keys, table / root, "sum") * root + 0 * root
 
 
 class ContextualInBfloat16(Contextual):
@@ -281,3 +283,80 @@ class ContextualAddsIntoKeys(Contextual):
         out = super().answer(q, k, table, scaling=scaling)
         k *= k.dtype.type(1 / np.sqrt(k.shape[2]))
         return out
+
+
+class Gated(Mistake, steps=True):
+    """Gates of vectors of their own, otherwise as one that has gates of the keys."""
+
+    call = "cope_gated_scores"
+    claimed = ("listing",)
+    steps: ClassVar[type[Contextual]] = Contextual
+
+    def answer(self, q: Array, k: Array, gate_keys: Array, table: Array, *, scaling: str) -> Array:
+        kind = q.dtype
+        q, k, gate_keys, table = (array.astype(np.float64) for array in (q, k, gate_keys, table))
+        return self.logits(q, k, gate_keys, table, scaling).astype(kind)
+
+    def logits(self, q: Array, k: Array, gate_keys: Array, table: Array, scaling: str) -> Array:
+        return self.steps().logits(q, k, gate_keys, table, scaling)
+
+
+class GatedByTheKeys(Gated):
+    """The option for a projection of its own read, its vectors never used."""
+
+    named = "gate-keys-unused"
+
+    def logits(self, q: Array, k: Array, gate_keys: Array, table: Array, scaling: str) -> Array:
+        return super().logits(q, k, k + 0 * gate_keys, table, scaling)
+
+
+class GatedContent(Gated):
+    """The logits of the gates used again for the content, as without the option."""
+
+    named = "gate-keys-unused"
+    claimed = ("released",)
+
+    def logits(self, q: Array, k: Array, gate_keys: Array, table: Array, scaling: str) -> Array:
+        return super().logits(q, gate_keys + 0 * k, gate_keys, table, scaling)
+
+
+class GatedDividedProduct(Gated):
+    """The listing's scaling, where the released code's is claimed."""
+
+    named = "scaling-swapped"
+    claimed = ("released",)
+    steps = ContextualDividedProduct
+
+
+class GatedUnscaled(Gated):
+    """Gates of the plain dot product."""
+
+    named = "gates-unscaled"
+    steps = ContextualUnscaledGates
+
+
+class GatedMaskedLate(Gated):
+    """The mask comes after the gates."""
+
+    named = "gates-unmasked"
+    steps = ContextualMaskedLate
+
+
+class GatedSharesLost(Gated):
+    """Shares that are both 0 at whole positions."""
+
+    named = "weights-wrong"
+    claimed = ("released",)
+    steps = ContextualSharesLost
+
+
+class GatedFromZero(Gated):
+    """Query i at position i."""
+
+    steps = ContextualFromZero
+
+
+class GatedOverflows(Gated):
+    """A sigmoid that is no number for large logits."""
+
+    steps = ContextualOverflows

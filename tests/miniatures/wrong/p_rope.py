@@ -231,3 +231,11 @@ made(
     divided=lambda self, turning, factor: turning,
     limits={"scaling": "linear"},
 )
+
+
+class ProportionalFrequenciesFirst(ProportionalFrequencies):
+    """No frequency beyond the 65,536th."""
+
+    def frequencies(self, *given: Any, **own: Any) -> Array:
+        omega = super().frequencies(*given, **own)
+        return np.where(np.arange(len(omega)) < 2**16, omega, 0.0)
