@@ -77,7 +77,7 @@ def earlier_place_of(name: str) -> Path:
 def write(content: Mapping[str, Any], path: Path) -> None:
     """Keep a report, without places of this machine; the same content makes the same file."""
     text = json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
-    text = PACKAGES.sub(r"\1", text.replace(f"{ROOT}{os.sep}", ""))
+    text = PACKAGES.sub(r"\1", text).replace(f"{ROOT}{os.sep}", "")
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".part")
     draft.write_bytes(gzip.compress(text.encode(), mtime=0))
