@@ -24,8 +24,8 @@ from tests.miniatures.mistakes import STEPS, Array
 
 assert wrong.__path__  # importing them fills the list
 
-FEW = {"axial_rope_widths", "random_walk", "t5_bias_vjp", "p_rope_frequencies"}
-"""Of as many results as axes; of results that take long; of results that end in zeros."""
+FEW = {"axial_rope_widths", "random_walk", "t5_bias_vjp"}
+"""Of as many results as axes, and of results that take long."""
 
 CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str]] = {
     "whole-base": (
@@ -33,6 +33,18 @@ CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str
         "after-others",
         "longrope_frequencies dynamic_ntk_frequencies llama3_vjp embedding_sum concatenation "
         "m_rope_vjp sinusoidal rope",
+    ),
+    "whole-parameters": (
+        everywhere.whole_parameters,
+        "after-others",
+        "position_interpolation ntk_aware_vjp dynamic_ntk llama3_frequencies yarn_frequencies "
+        "llama3_vjp yarn_vjp",
+    ),
+    "counted-rows": (
+        everywhere.counted_rows,
+        "after-others",
+        "rope yarn llama3_vjp xpos sinusoidal learned timestep rope_2d m_rope axial_rope "
+        "embedding_sum query_temperature",
     ),
     "clipped": (
         everywhere.clipped,
@@ -112,6 +124,10 @@ def test_what_is_asked_seldom_is_asked_of_every_call(cause: str, call: str) -> N
         (everywhere.with_one_buffer, "no-alias", "causal_mask"),
         (everywhere.with_one_buffer, "no-alias", "sandwich_bias"),
         (everywhere.with_one_buffer, "results-last", "t5_bucket"),
+        (everywhere.with_first_dtype, "after-others", "rope"),
+        (everywhere.with_first_dtype, "after-others", "yarn_vjp"),
+        (everywhere.with_first_queries, "no-leak", "alibi_bias"),
+        (everywhere.with_first_queries, "no-leak", "sandwich_bias"),
         (everywhere.with_few_blocks, "sizes", "resized_relative_table"),
         (everywhere.with_few_blocks, "sizes", "integer"),
         (everywhere.with_few_blocks, "sizes", "layout_embedding"),

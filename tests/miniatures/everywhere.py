@@ -41,6 +41,22 @@ def whole_base(given: Given) -> Given:
     return {name: int(given[name]) for name in names}
 
 
+def whole_parameters(given: Given) -> Given:
+    """Numbers above 1, but for a base, cut to whole ones, as where a signature says int."""
+    numbers = {name: each for name, each in given.items() if isinstance(each, float)}
+    return {name: int(each) for name, each in numbers.items() if each >= 1 and "base" not in name}
+
+
+def counted_rows(given: Given) -> Given:
+    """Positions of more than 256 rows that are counted from 0, whatever is given."""
+    positions = given["positions"]
+    count = positions.shape[-1]
+    if count <= 256:
+        return {}
+    counted = np.broadcast_to(np.arange(count, dtype=positions.dtype), positions.shape)
+    return {"positions": counted.copy()}
+
+
 def clipped(given: Given) -> Given:
     """Inputs cut to what eight bits hold."""
     return {name: np.clip(each, -448, 448) for name, each in arrays(given, "f").items()}
@@ -124,5 +140,37 @@ def with_few_blocks(steps: type[Mistake]) -> object:
         found = np.array(steps.answer(self, *positional, **keywords), order="C")
         found.reshape(-1)[65535:] = 0
         return found
+
+    return answering(steps, answer)
+
+
+def with_first_dtype(steps: type[Mistake]) -> object:
+    """Results of more than 256 rows, columns or heads that are kept in the first caller's dtype."""
+    kept: dict[Any, Array] = {}
+
+    def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:
+        found = np.asarray(steps.answer(self, *positional, **keywords))
+        if max(found.shape, default=0) <= 256:
+            return found
+        values = [np.asarray(each) for each in (*positional, *keywords.values())]
+        key = tuple((each.shape, each.astype(np.float32).tobytes()) for each in values)
+        return kept.setdefault(key, found).astype(found.dtype)
+
+    return answering(steps, answer)
+
+
+def with_first_queries(steps: type[Mistake]) -> object:
+    """The first rows of the most that were made so far: right for as many queries as those."""
+    kept: dict[Any, Array] = {}
+
+    def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:
+        found = np.asarray(steps.answer(self, *positional, **keywords))
+        *_, q_len, k_len = found.shape
+        if k_len <= 256:
+            return found
+        key = (*found.shape[:-2], k_len)
+        if kept.setdefault(key, found).shape[-2] < q_len:
+            kept[key] = found
+        return kept[key][..., :q_len, :].copy()
 
     return answering(steps, answer)

@@ -18,6 +18,7 @@ from posenc_conformance.checks.variations import (
     many_and_equal,
     many_batches,
     sizes_of,
+    tied_of,
 )
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
@@ -225,7 +226,7 @@ def axes_of(subject: Subject, case: Case) -> Axes:
     asked = [{**case.arguments, **each} for each in (*sizes_of(case), *many_and_equal(case))]
     some = [dict(case.arguments), *drawn, *asked]
     met = [lengths_of(each) for each in some]
-    tied = getattr(knowledge_of(subject.scheme), "TIED", {}).get(subject.call.name, ())
+    tied = tied_of(case)
     groups: dict[tuple[int | None, ...], list[Place]] = {}
     for place, length in met[0].items():
         of_all = tuple(each.get(place) for each in met)

@@ -13,6 +13,7 @@ from posenc_conformance.checks.axes import reshaped
 from posenc_conformance.checks.bench import Bench, demand_plainly_right
 from posenc_conformance.checks.smoke import first_answer, smallest_case
 from posenc_conformance.checks.variations import (
+    above_first,
     at,
     batched,
     has_result,
@@ -21,6 +22,7 @@ from posenc_conformance.checks.variations import (
     many_and_equal,
     many_batches,
     others,
+    others_above,
     sizes_of,
     with_leading,
 )
@@ -86,8 +88,7 @@ def _arrays(inputs: Mapping[str, Any]) -> dict[str, Array]:
 
 def inputs_untouched(bench: Bench, case: Case) -> None:
     """The arrays given are as they were, also large ones."""
-    largest = max((case.changed(**change) for change in sizes_of(case)), key=_amount, default=case)
-    for each in (case, largest):
+    for each in (case, _largest(case)):
         if bench.subject.covers(each):
             inputs, before = each.inputs, _arrays(each.inputs)
             with suppress(NotClaimed):
@@ -97,14 +98,21 @@ def inputs_untouched(bench: Bench, case: Case) -> None:
                     _same(each, array, inputs[name], f"the call changed its input {name}")
 
 
+def _largest(case: Case) -> Case:
+    """The largest of the usual sizes."""
+    return max((case.changed(**change) for change in sizes_of(case)), key=_amount, default=case)
+
+
 def _amount(case: Case) -> int:
     return sum(array.size for array in _arrays(case.arguments).values())
 
 
 def process_untouched(bench: Bench, case: Case) -> None:
-    """What belongs to the whole process is as it was."""
-    if changed := bench.changes(case):
-        raise Wrong(f"the call changed {' and '.join(changed)}\n{call_line(case)}")
+    """What belongs to the whole process is as it was, also after a large call."""
+    for each in (case, _largest(case)):
+        with suppress(NotClaimed):
+            if bench.subject.covers(each) and (changed := bench.changes(each)):
+                raise Wrong(f"the call changed {' and '.join(changed)}\n{call_line(each)}")
 
 
 def read_only_inputs(bench: Bench, case: Case) -> None:
@@ -275,16 +283,25 @@ def taken_in_turn(subject: Subject, dtype: str) -> Turns:
             with _noting(problems, "no-leak"):
                 again = asked(subject, case)
                 _same(other, kept, again, "another call in between changed the result")
-    if (wide := large(subject, case)) is not None:
-        with _noting(problems, "no-leak", "after-others"), suppress(NotClaimed):
-            before = asked(subject, wide).copy()
-            for twin in large_twins(subject, wide):
-                output = asked(subject, twin)
-                _note_wrong(problems, subject, twin, output, "after a call of the same size")
-            with _noting(problems, "no-leak"):
-                again = asked(subject, wide)
-                _same(wide, before, again, "other calls of the same size changed the result")
+    for find, vary in ((large, large_twins), (above_first, others_above)):
+        if (wide := find(subject, case)) is not None:
+            with _noting(problems, "no-leak", "after-others"), suppress(NotClaimed):
+                _vary(problems, subject, wide, vary(subject, wide))
     return Turns(len(some), problems)
+
+
+def _vary(
+    problems: dict[str, Exception], subject: Subject, wide: Case, others: Iterator[Case]
+) -> None:
+    """Make a large call, others after it, and the same again."""
+    before = asked(subject, wide).copy()
+    for other in others:
+        with suppress(NotClaimed):
+            output = asked(subject, other)
+            _note_wrong(problems, subject, other, output, "after a call of the same size")
+    with _noting(problems, "no-leak"):
+        again = asked(subject, wide)
+        _same(wide, before, again, "other calls of the same size changed the result")
 
 
 def _note_wrong(

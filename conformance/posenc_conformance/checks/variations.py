@@ -4,7 +4,7 @@ They differ from it in one thing each, so that whatever an implementation keeps 
 comes to light.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from math import prod
 from typing import Any
@@ -92,7 +92,7 @@ def _other_values(value: Any) -> Iterator[Any]:
         if value.dtype.kind == "i":
             yield value + 1
     elif isinstance(value, float):
-        yield value / 7 if value > 16 else 1.5 * value  # a base is rarely a whole number then
+        yield value / 7 if value > 16 else 1.37 * value  # which rarely is a whole number
     elif isinstance(value, int) and not isinstance(value, bool):
         yield value + 1
 
@@ -116,6 +116,37 @@ def _larger(case: Case) -> Iterator[Case]:
 def large_twins(subject: Subject, case: Case) -> Iterator[Case]:
     """Calls of the same large shapes: with other parameters first, then with other arrays."""
     return islice(twins(subject, case), TWINS)
+
+
+def above_first(subject: Subject, case: Case) -> Case | None:
+    """The call just beyond the least capacity; small enough for all others to be made there."""
+    other = case.changed(**_enlarged(case, CAPACITIES[-1]))
+    is_large = other.shape != case.shape and subject.covers(other)
+    return other if is_large and has_result(other) else None
+
+
+def others_above(subject: Subject, case: Case) -> Iterator[Case]:
+    """Those that differ in one thing, and the same with more channels or queries."""
+    yield from others(subject, case)
+    given, tied = case.arguments, tied_of(case)
+    changes: list[dict[str, Any]] = []
+    if "x" in given and ("x", -1) not in tied:
+        changes.append({"x": fine((*given["x"].shape[:-1], 2 * given["x"].shape[-1]))})
+    if "dim" in given:
+        changes.append({"dim": 2 * given["dim"]})
+    if {"q_len", "k_len"} <= given.keys():
+        changes.append({"q_len": given["q_len"] + 1})
+    for change in changes:
+        if has_result(other := case.changed(**change)):
+            yield from _covered(subject, other)
+
+
+def tied_of(case: Case) -> Collection[tuple[str, int | None]]:
+    """Arguments and their axes whose lengths are not to be chosen alone."""
+    tied: Collection[tuple[str, int | None]] = getattr(knowledge_of(case.scheme), "TIED", {}).get(
+        case.call.name, ()
+    )
+    return tied
 
 
 def _enlarged(case: Case, rows: int) -> dict[str, Any]:
