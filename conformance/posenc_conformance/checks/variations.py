@@ -126,8 +126,11 @@ def above_first(subject: Subject, case: Case) -> Case | None:
 
 
 def others_above(subject: Subject, case: Case) -> Iterator[Case]:
-    """Those that differ in one thing, and the same with more channels or queries."""
-    yield from others(subject, case)
+    """Those that differ in one thing, and the same with more channels or queries.
+
+    All in one dtype: what a narrow one loses at these positions is told by its own checks.
+    """
+    yield from (other for other in others(subject, case) if other.dtype == case.dtype)
     given, tied = case.arguments, tied_of(case)
     changes: list[dict[str, Any]] = []
     if "x" in given and ("x", -1) not in tied:

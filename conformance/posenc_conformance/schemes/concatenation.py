@@ -26,6 +26,7 @@ from posenc_conformance.schemes.embedding_sum import (
     frequencies,
     interleaved,
     places,
+    to_the_end,
 )
 
 ROWS = 6
@@ -209,6 +210,12 @@ def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
     yield from shifted_positions(case, estimated_shift(seen, encoding(case), own_frequencies(case)))
 
 
+def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Model]:
+    """Evenly spaced exponents with their end point."""
+    own = interleaved(places(case)[:, None] * to_the_end(own_frequencies(case)))
+    yield Model("matches exponents t/(d/2-1)", beside(case, case.arguments["x"], own))
+
+
 def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
     """Another base."""
     seen = apart(case, got)[1]
@@ -250,6 +257,7 @@ DEVIATIONS = {
         "batch-for-sequence": batch_for_sequence,
         "layout-swapped": layout_swapped,
         "positions-shifted": positions_shifted,
+        "exponent-to-the-end": exponent_to_the_end,
         "wrong-base": wrong_base,
         "low-precision-angles": low_precision_angles,
     }

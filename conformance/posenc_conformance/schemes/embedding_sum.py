@@ -222,6 +222,18 @@ def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
     yield from bases(case, estimated_base(added[0], places(case)) if len(added) else None)
 
 
+def to_the_end(frequencies: Floats) -> Floats:
+    """Frequencies whose exponents reach 1 at the last pair, and so go by t/(d/2-1)."""
+    pairs = len(frequencies)
+    return frequencies ** (pairs / (pairs - 1)) if pairs > 1 else frequencies
+
+
+def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Model]:
+    """Evenly spaced exponents with their end point."""
+    angles = places(case)[:, None] * to_the_end(own_frequencies(case))
+    yield Model("matches exponents t/(d/2-1)", from_angles(case)(angles))
+
+
 def from_angles(case: Case) -> Callable[[Floats], Floats]:
     """What angles [n, pairs] would give."""
     return lambda angles: embedding(case) + interleaved(angles)
@@ -257,6 +269,7 @@ DEVIATIONS = {
         "one-row-for-all": one_row_for_all,
         "layout-swapped": layout_swapped,
         "positions-shifted": positions_shifted,
+        "exponent-to-the-end": exponent_to_the_end,
         "wrong-base": wrong_base,
         "low-precision-angles": low_precision_angles,
     }

@@ -144,3 +144,15 @@ class OfValues:
         if scaling == "sum":
             return np.where(seen, (dots + term) / root, -np.inf)
         return np.where(seen, dots / root + term, -np.inf)
+
+
+@right
+class OfValuesInFloat32:
+    """Narrow inputs, everything in float32, rounded once."""
+
+    @claims("listing", "released", dtype=NARROW)
+    def cope_gated_scores(
+        self, q: Array, k: Array, gate_keys: Array, table: Array, *, scaling: str
+    ) -> Array:
+        wide = [array.astype(np.float32) for array in (q, k, gate_keys, table)]
+        return OfValues().cope_gated_scores(*wide, scaling=scaling).astype(q.dtype)

@@ -133,6 +133,16 @@ class BesideInHalves(Beside):
         return np.concatenate([sin, cos], axis=-1)
 
 
+class BesideToTheEnd(Beside):
+    """Exponents that reach 1 at the last pair."""
+
+    named = "exponent-to-the-end"
+
+    def angles(self, places: Array, frequencies: Array) -> Array:
+        pairs = len(frequencies)
+        return places * frequencies ** (pairs / max(pairs - 1, 1))
+
+
 class BesideOfFixedBase(Beside):
     """The base ignored."""
 

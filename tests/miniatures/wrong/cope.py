@@ -360,3 +360,39 @@ class GatedOverflows(Gated):
     """A sigmoid that is no number for large logits."""
 
     steps = ContextualOverflows
+
+
+class GatedForward(Gated):
+    """No flips around the cumulative sum."""
+
+    named = "counted-forward"
+    steps = ContextualForward
+
+
+class GatedWithoutTheKey(Gated):
+    """An exclusive sum."""
+
+    named = "count-shifted"
+    steps = ContextualWithoutTheKey
+
+
+class GatedLimitedEarly(Gated):
+    """The last row never reached."""
+
+    named = "limit-shifted"
+    steps = ContextualLimitedEarly
+
+
+class GatedRoundedDown(Gated):
+    """The row below."""
+
+    named = "not-interpolated"
+    claimed = ("released",)
+    steps = ContextualRoundedDown
+
+
+class GatedWithoutPositions(Gated):
+    """Ordinary causal attention."""
+
+    named = "position-left-out"
+    steps = ContextualWithoutPositions

@@ -150,6 +150,15 @@ class SumOfBase5000(Sum):
         return super().frequencies(dim, base / 2)
 
 
+class SumToTheEnd(Sum):
+    """Exponents of linspace(0, 1, dim / 2)."""
+
+    named = "exponent-to-the-end"
+
+    def frequencies(self, dim: int, base: float) -> Array:
+        return np.asarray(base ** -np.linspace(0, 1, dim // 2))
+
+
 class SumOfFixedBase(Sum):
     """The base ignored."""
 
