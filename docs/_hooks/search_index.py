@@ -22,6 +22,8 @@ WORKER = re.compile(r"assets/javascripts/workers/search\.\w+\.min\.js")
 HEADINGS = ("h1", "h2", "h3")
 LEFT_OUT = ("pre", "table", "svg", "math", "script", "style", "details", "noscript", "textarea")
 CLASSES_LEFT_OUT = {"arithmatex", "headerlink", "claim", "explorer-controls", "verdict"}
+NAMES_ALONE = ("api/", "bibliography.md")
+"""Interfaces, and what the sources of the schemes' pages say too."""
 NEVER_CLOSED = ("br", "img", "input", "hr", "link", "meta", "wbr", "source", "path")
 
 Section = tuple[str, str, str]
@@ -84,10 +86,10 @@ def clear() -> None:
 
 
 def add(page: Page, found: list[Section]) -> None:
-    """Take a page into the index: of interfaces of programs the names alone, and every model."""
+    """Take a page into the index: of some the names alone, and every model."""
     if page.file.src_uri == "models.md":
         found = [*found, *((model.id, model.title, model.summary) for model in load_all())]
-    if page.file.src_uri.startswith("api/"):
+    if page.file.src_uri.startswith(NAMES_ALONE):
         found = [(anchor, title, "") for anchor, title, _ in found]
     (_, title, text), *rest = found
     _pages[page.url] = {
