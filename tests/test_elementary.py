@@ -9,7 +9,7 @@ import pytest
 
 from posenc import elementary
 from posenc.elementary import pair
-from posenc.exact import Array, Pair
+from posenc.exact import BLOCK, Array, Pair
 from posenc_conformance.judge.arrays import fine
 
 CLOSE = 2.0**-57
@@ -74,6 +74,38 @@ def test_sums_of_products(count: int) -> None:
         for row, got in zip(a, exactly(elementary.dots(pair(a), pair(b + 0 * a))), strict=True):
             terms = [mpmath.mpf(x) * mpmath.mpf(b) for x in row.tolist()]
             assert abs(got - mpmath.fsum(terms)) <= 2.0**-90 * mpmath.fsum(terms, absolute=True)
+
+
+@pytest.mark.parametrize("spread", [0, 8, 60, 400], ids=lambda bits: f"{bits} bits")
+@pytest.mark.parametrize("width", [3, 64, 1025])
+def test_many_sums_of_products(spread: int, width: int) -> None:
+    """So many that factors are cut into slices, unless those of a row differ too much in size."""
+    rng = np.random.default_rng(width + spread)
+    rows, columns = 5, BLOCK // (4 * width) + 2
+
+    def drawn(*shape: int) -> Pair:
+        high = rng.standard_normal(shape) * 2.0 ** (spread * rng.uniform(-0.5, 0.5, shape))
+        high[..., :1] = 0.0
+        return Pair(high, high * 2.0**-54 * rng.uniform(-1, 1, shape))
+
+    a, b = drawn(rows, 1, width), drawn(columns, width)
+    for one, other in ((a, b), (a, pair(b.high)), (pair(a.high), pair(b.high))):
+        sums = elementary.dots(one, other)
+        with mpmath.workdps(250):
+            got = exactly(sums)
+            factors = [np.reshape(exactly(each), each.high.shape) for each in (one, other)]
+            products = (factors[0] * factors[1]).reshape(-1, width)
+            for true, found in zip(products.tolist(), got, strict=True):
+                assert abs(found - mpmath.fsum(true)) <= 2.0**-73 * mpmath.fsum(map(abs, true))
+
+
+def test_what_is_infinite_or_no_number_stays_so() -> None:
+    a, b = np.ones((200, 1, 16)), np.ones((4, 16))
+    a[0, 0, 0], a[1, 0, 0] = np.inf, np.nan
+    with np.errstate(invalid="ignore"):
+        got = elementary.total(elementary.dot(a, b))
+    assert not np.isfinite(got[:2]).any()
+    assert (got[2:] == 16).all()
 
 
 def test_softmax_of_what_is_shown() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
-from posenc.elementary import add, divide, dot, pair, square_root, total
+from posenc.elementary import add, divide, dots, expanded, pair, square_root, total
 from posenc.exact import Array, Pair, sincos, turns_per_position
 from posenc.schemes.clipped_bias import clipped_bias
 from posenc.schemes.shaw import floating
@@ -68,7 +68,7 @@ def hybrid_scores(
         raise ValueError(f"table has biases for {len(bias)} heads; there are {heads}")
     placed = add(pair(rows), _encoding(n, dim, base))
     queries, keys = _projected(placed, to_q), _projected(placed, to_k)
-    products = _dot_of_pairs(_row(queries, 2), _row(keys, 1))
+    products = dots(expanded(queries, 2), expanded(keys, 1))
     logits = add(divide(products, square_root(float(head_dim))), pair(bias))
     return total(logits).astype(np.asarray(x).dtype)
 
@@ -84,14 +84,4 @@ def _encoding(n: int, dim: int, base: float) -> Pair:
 
 def _projected(placed: Pair, weights: Array) -> Pair:
     """Every row times the matrix of every head: shape [heads, n, head_dim]."""
-    columns = np.swapaxes(weights, 1, 2)[:, None]
-    high, low = (dot(part[None, :, None, :], columns) for part in placed)
-    return add(high, low)
-
-
-def _row(values: Pair, axis: int) -> Pair:
-    return Pair(*(np.expand_dims(part, axis) for part in values))
-
-
-def _dot_of_pairs(a: Pair, b: Pair) -> Pair:
-    return add(dot(a.high, b.high), add(dot(a.high, b.low), dot(a.low, b.high)))
+    return dots(expanded(placed, 1), pair(np.swapaxes(weights, 1, 2)[:, None]))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments, graphs
-from posenc.elementary import divide, dots, pair, sum_last, total
+from posenc.elementary import divide, dots, expanded, pair, sum_last, total
 from posenc.exact import Array, Pair
 
 __all__ = ["random_walk"]
@@ -54,12 +54,8 @@ def random_walk(
     for number in range(1, count):
         columns.append(total(dots(power, turned)))
         if number < count - 1:  # of the last power the diagonal will do
-            power = dots(_along(power, 1), _along(turned, 0))
+            power = dots(expanded(power, 1), expanded(turned, 0))
     return np.stack(columns, axis=-1).astype(weights.dtype)
-
-
-def _along(a: Pair, axis: int) -> Pair:
-    return Pair(*(np.expand_dims(each, axis) for each in a))
 
 
 def _probabilities(weights: Array) -> Pair:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
-from posenc.disentangled import operands, over_root, products
-from posenc.elementary import dot
-from posenc.exact import Array, Pair, sincos, turns_per_position
+from posenc.disentangled import operands, over_root
+from posenc.elementary import add, dots, expanded, pair
+from posenc.exact import Array, Pair, sincos, turns_per_position, two_sum
 
 __all__ = ["relative_shift", "transformer_xl_scores"]
 
@@ -144,26 +144,18 @@ def transformer_xl_scores(
         longest = arguments.integer("clamp_len", clamp_len, 1)
         kept = np.clip(distance, -longest, longest)
     known, place = np.unique(kept, return_inverse=True)
+    place = place.reshape(kept.shape)
     r = _projected(given["w_kr"], _sinusoids(known, dim, layout))
-    r = Pair(*(part[:, place.reshape(distance.shape)] for part in r))
-    # Every factor of (q + u) · k + (q + v) · r by itself, so that no sum is rounded on the way.
-    asking = [given[name] for name in ("q", "u", "q", "v", "q", "v")]
-    asking = [each if each.ndim == 3 else each[:, None] for each in asking]
-    key = given["k"][:, None]
-    scores = dot(
-        _side_by_side(*(each[:, :, None] for each in asking)),
-        _side_by_side(key, key, r.high, r.high, r.low, r.low),
-    )
+    # As two words, so that no sum is rounded on the way.
+    by_content, by_place = (two_sum(given["q"], given[name][:, None]) for name in ("u", "v"))
+    content = dots(expanded(by_content, 2), pair(given["k"][:, None]))
+    of_every = dots(expanded(by_place, 2), expanded(r, 1))
+    rows = np.arange(q_len)[:, None]
+    scores = add(content, Pair(*(part[:, rows, place] for part in of_every)))
     out = over_root(scores, given.sizes["head_dim"], given.dtype)
     if direction == "causal":
         out[:, distance < 0] = -np.inf
     return out
-
-
-def _side_by_side(*parts: Array) -> Array:
-    """Along the last axis; the other axes broadcast."""
-    shape = np.broadcast_shapes(*(part.shape for part in parts))
-    return np.concatenate([np.broadcast_to(part, shape) for part in parts], axis=-1)
 
 
 def _sinusoids(distances: Array, dim: int, layout: str) -> Pair:
@@ -180,5 +172,4 @@ def _by_turns(parts: tuple[Array, Array], axis: int) -> Array:
 
 def _projected(w_kr: Array, sinusoids: Pair) -> Pair:
     """Sinusoids as keys, of shape [heads, distances, head_dim]."""
-    weight = np.swapaxes(w_kr, 1, 2)
-    return products(_side_by_side(*sinusoids)[None], _side_by_side(weight, weight))
+    return dots(expanded(sinusoids, 1), pair(np.swapaxes(w_kr, 1, 2)[:, None]))
