@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -108,9 +109,9 @@ def _of_slices(a: Pair, b: Pair) -> Pair | None:
     bits = (53 - (a.high.shape[-1] - 1).bit_length()) // 2
     if not ((first := _slices(a, bits)) and (second := _slices(b, bits))):
         return None
-    products = [np.einsum("...i,...i->...", one, other) for one in first for other in second]
-    sums = pair(products[0])
-    for each in products[1:]:
+    products = (np.einsum("...i,...i->...", one, other) for one in first for other in second)
+    sums = pair(next(products))
+    for each in products:
         added = two_sum(sums.high, each)
         sums = Pair(added.high, sums.low + added.low)
     return two_sum(*sums)
@@ -167,6 +168,18 @@ def sum_last(a: Pair) -> Pair:
         high = np.concatenate([added.high, high[..., -1:]], axis=-1) if odd else added.high
         low = np.concatenate([rest, low[..., -1:]], axis=-1) if odd else rest
     return two_sum(high[..., 0], low[..., 0])
+
+
+def sums_by_row(values: npt.NDArray[np.floating], rows: npt.NDArray[np.int64], count: int) -> Array:
+    """Sums of what one head after the other has at each row of a table, each rounded once.
+
+    Values have shape [heads, ...], rows the shape of one head; the sums have [count, heads].
+    """
+    order = np.argsort(rows, axis=None, kind="stable")
+    edges = np.searchsorted(rows.ravel()[order], np.arange(count + 1)).tolist()
+    heads = [head.ravel()[order].tolist() for head in values.astype(np.float64)]
+    sums = [[math.fsum(head[first:end]) for head in heads] for first, end in pairwise(edges)]
+    return np.array(sums).reshape(count, len(values))
 
 
 def exp(a: Pair) -> Pair:

@@ -77,7 +77,8 @@ def twins(subject: Subject, case: Case) -> Iterator[Case]:
 def has_result(case: Case) -> bool:
     """Whether the definition has a result for these arguments, and the dtype can hold it."""
     try:
-        truth = case.truth
+        with np.errstate(over="ignore", invalid="ignore"):
+            truth = case.truth
     except (TypeError, ValueError, IndexError):
         return False
     most = float(ml_dtypes.finfo(DTYPES[case.dtype]).max) if case.dtype in DTYPES else np.inf

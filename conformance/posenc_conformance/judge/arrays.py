@@ -69,6 +69,8 @@ def to_numpy(value: Any) -> Array:
 _PERIOD = ((37 * np.arange(63) + 11) % 63 - 31) / 32
 _PERIODS = np.tile(_PERIOD, 2**10)
 """Enough for most arrays, so that they are a slice."""
+_FINE = _PERIODS * (np.sqrt(3) - 1)
+_FINE.flags.writeable = False
 
 
 def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
@@ -76,21 +78,33 @@ def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
 
     Element i in row-major order is ``((37 * (start + i) + 11) mod 63 - 31) / 32``.
     """
+    return _repeated(_PERIODS, shape, start).copy()
+
+
+def _repeated(
+    periods: npt.NDArray[np.float64], shape: tuple[int, ...], start: int
+) -> npt.NDArray[np.float64]:
+    """Its values from the start-th on, over and over; where possible in its own memory."""
     first, count = start % len(_PERIOD), prod(shape)
     # A slice with a negative end would be an array of another shape; NumPy refuses the shape below.
-    if 0 <= count <= len(_PERIODS) - first:
-        return _PERIODS[first : first + count].reshape(shape).copy()
-    return np.resize(np.roll(_PERIOD, -first), shape)
+    if 0 <= count <= len(periods) - first:
+        return periods[first : first + count].reshape(shape)
+    return np.resize(periods[first : first + len(_PERIOD)], shape)
 
 
 def narrowed(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.float64]:
     """The values as a dtype holds them."""
+    if dtype == "float64":
+        return values
     return np.asarray(values.astype(DTYPES[dtype]).astype(np.float64))
 
 
 def fine(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
-    """Values of full precision, which no narrower dtype holds; for the drawn checks."""
-    return np.asarray(lattice(shape, start) * (np.sqrt(3) - 1))
+    """Values of full precision, which no narrower dtype holds; for the drawn checks.
+
+    They may share their memory with others, and are not to be written to.
+    """
+    return _repeated(_FINE, shape, start)
 
 
 def around(array: Array) -> bytes:

@@ -228,11 +228,10 @@ class Plan:
         """The checks that the claims call for in the schemes and models chosen, by id."""
         return _by_id(self.chosen, self.checks) | self._by_id_of_models(self.chosen_models)
 
-    @cached_property
-    def everything(self) -> list[str]:
-        """Ids of all checks of what is chosen: of schemes the reference claims all there is."""
+    def everything(self, schemes: Sequence[Scheme]) -> list[str]:
+        """Ids of all checks of schemes, of which the reference claims all there is, and models."""
         if isinstance(self.implementation.adapter, FromReference):
-            return list(self.claimed)
+            return [*_by_id(schemes, self.checks), *self._by_id_of_models(self.chosen_models)]
         dtypes = {
             call: [*dict.fromkeys(d for claim in claims for d in claim.dtypes)]
             for call, claims in engines(self.implementation.adapter).items()
@@ -242,9 +241,9 @@ class Plan:
             for model in self.chosen_models
             for id in ids_of(model, {call: dtypes.get(call, ["float32"]) for call in ENGINE})
         ]
-        if not self.chosen:
+        if not schemes:
             return models
-        whole = [scheme for scheme in self.chosen if self.problem(scheme) is None]
+        whole = [scheme for scheme in schemes if self.problem(scheme) is None]
         every = subjects(reference_for(whole)(), whole) if whole else []
         ids = list(_by_id(whole, lambda scheme, level: checks_of(scheme, level, every)))
         return [*ids, *models]

@@ -15,10 +15,12 @@ import pytest
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.errors import told
 from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.models.file import Model
 from posenc_conformance.pytest_run.items import PROPERTY, CheckItem, ModelFile, SpecFile, SpecFolder
 from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report import announcement, causes, document, scorecard
 from posenc_conformance.report.result import Place, Result
+from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import folder, is_scheme_file
 
 STATUS = {
@@ -48,16 +50,27 @@ class Run:
     @cached_property
     def report(self) -> dict[str, Any]:
         """Everything that came out, as the published schema has it."""
+        schemes = self._selected()
+        chosen: list[Scheme | Model] = [*schemes, *self.plan.chosen_models]
+        files = {each.path.name for each in chosen}
         return document.build(
             self.plan.implementation,
             self.plan.subjects,
-            self.plan.chosen,
+            schemes,
             self.plan.chosen_models,
             list(self.results.values()),
-            everything=self.plan.everything,
-            claimed=self.plan.claimed.keys(),
+            everything=self.plan.everything(schemes),
+            claimed={id for id in self.plan.claimed if id.partition("::")[0] in files},
             interrupted=self._interrupted,
         )
+
+    def _selected(self) -> Sequence[Scheme]:
+        """The schemes of the report: those chosen, or of them what ``-m`` and ``-k`` have left."""
+        option = self.config.option
+        if not (option.markexpr or option.keyword):
+            return self.plan.chosen
+        judged = {each.place.scheme for each in self.results.values()}
+        return [each for each in self.plan.chosen if each.id in judged]
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> SpecFolder | None:
         """Collect a folder of the spec, when everything is asked for."""

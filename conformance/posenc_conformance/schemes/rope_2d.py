@@ -335,7 +335,7 @@ def refined(trial: Trial) -> None:
     height, width = chosen["height"], chosen["width"]
     coarse = trial.answer(**chosen)
     rows = np.arange(9 * height * width).reshape(3 * height, 3 * width)
-    x = fine((2, rows.size, chosen["x"].shape[-1]), 7)
+    x = fine((2, rows.size, chosen["x"].shape[-1]), 7).copy()
     x[:, rows[1::3, 1::3].ravel()] = chosen["x"]
     answer = trial.answer(**(chosen | {"x": x, "height": 3 * height, "width": 3 * width}))
     trial.zero(

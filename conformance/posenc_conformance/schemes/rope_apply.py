@@ -85,7 +85,7 @@ def given_tables(call: str, conventions: Mapping[str, Any], cos: Floats, sin: Fl
         return {"cis": np.stack([cos, sin], axis=-1)}
     if call == "rope_apply_cache":
         rows = np.arange(len(cos))[::-1] + LONGER - 1
-        cache = fine((len(cos) + LONGER, 2 * cos.shape[1]), 7)
+        cache = fine((len(cos) + LONGER, 2 * cos.shape[1]), 7).copy()
         cache[rows] = np.concatenate([cos, sin], axis=1)
         return {"rows": rows, "cache": cache}
     if conventions["table"] == "doubled":

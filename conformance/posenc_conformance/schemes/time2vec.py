@@ -150,7 +150,7 @@ def channels_apart(trial: Trial) -> None:
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     for kept in (0, -1):
-        w, b = fine(chosen["w"].shape, 3), fine(chosen["b"].shape, 3)
+        w, b = (fine(chosen[name].shape, 3).copy() for name in "wb")
         w[:, kept], b[kept] = chosen["w"][:, kept], chosen["b"][kept]
         other = trial.answer(**(chosen | {"w": w, "b": b}))
         trial.zero((answer - other)[..., kept], "a channel changes with the frequencies of others")

@@ -4,12 +4,11 @@ Source: the clipped distances of Shaw, Uszkoreit and Vaswani 2018, "Self-Attenti
 Position Representations", arXiv 1803.02155, section 3.2, with numbers in place of vectors.
 """
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
+from posenc.elementary import sums_by_row
 
 __all__ = ["clipped_bias", "clipped_bias_vjp"]
 
@@ -71,10 +70,9 @@ def clipped_bias_vjp(gradient: npt.ArrayLike, *, rows: int) -> npt.NDArray[np.fl
         If an argument is out of its domain.
     """
     values = arguments.bias_gradient(gradient)
-    heads, q_len, k_len = values.shape
+    _, q_len, k_len = values.shape
     looked_up = clipped_rows(arguments.integer("rows", rows, 1), q_len, k_len)
-    sums = [[math.fsum(head[looked_up == row]) for head in values] for row in range(rows)]
-    return np.array(sums).reshape(rows, heads).astype(values.dtype)
+    return sums_by_row(values, looked_up, rows).astype(values.dtype)
 
 
 def clipped_rows(rows: int, q_len: int, k_len: int) -> npt.NDArray[np.int64]:

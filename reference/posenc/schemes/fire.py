@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
-from posenc.elementary import add, divide, dots, log, pair, sum_last, times, total
+from posenc.elementary import add, divide, dots, log, pair, times, total
 from posenc.exact import LARGEST_POSITION, Array, Pair
 
 __all__ = ["fire_bias", "fire_bias_vjp"]
@@ -120,10 +120,9 @@ def fire_bias_vjp(
         np.concatenate([hidden.low, 0 * ones], axis=-1),
     )
     ahead = np.arange(k_len) > np.arange(k_len - q_len, k_len)[:, None]
-    seen = np.where(ahead, 0.0, values)
-    products = times(pair(seen[..., None]), inputs)
-    by_unit = (np.moveaxis(each, -1, 1).reshape(heads, len(first) + 1, -1) for each in products)
-    return total(sum_last(Pair(*by_unit))).astype(np.result_type(values, first, bias))
+    seen = np.where(ahead, 0.0, values).reshape(heads, 1, q_len * k_len)
+    by_unit = Pair(*(each.reshape(q_len * k_len, -1).T for each in inputs))
+    return total(dots(pair(seen), by_unit)).astype(np.result_type(values, first, bias))
 
 
 def _normalized(q_len: int, k_len: int, c: float, threshold: float, epsilon: float) -> Pair:

@@ -5,7 +5,6 @@ Transformer", arXiv 1910.10683, section 2.1; the bucket rule is that of its rele
 (Mesh TensorFlow, ``_relative_position_bucket``).
 """
 
-import math
 from bisect import bisect_left
 from functools import lru_cache
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments
+from posenc.elementary import sums_by_row
 
 __all__ = ["t5_bias", "t5_bias_vjp", "t5_bucket"]
 
@@ -131,12 +131,9 @@ def t5_bias_vjp(
         If an argument is out of its domain.
     """
     values = arguments.bias_gradient(gradient)
-    heads, q_len, k_len = values.shape
+    _, q_len, k_len = values.shape
     buckets = _buckets_of_pairs(q_len, k_len, direction, num_buckets, max_distance)
-    sums = [
-        [math.fsum(head[buckets == bucket]) for head in values] for bucket in range(num_buckets)
-    ]
-    return np.array(sums).reshape(num_buckets, heads).astype(values.dtype)
+    return sums_by_row(values, buckets, num_buckets).astype(values.dtype)
 
 
 def _buckets_of_pairs(

@@ -206,14 +206,14 @@ def lengthening(factor: float, mscale: float | None, mscale_all_dim: float | Non
         return magnitude(factor, above) / magnitude(factor, below)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def magnitude(factor: float, mscale: float | Decimal) -> Decimal:
     """``0.1 * mscale * ln(factor) + 1``."""
     with localcontext(prec=_DIGITS):
         return Decimal(mscale) * Decimal(factor).ln() / 10 + 1
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def turns_of_pairs(
     size: int, base: float, factor: float, length: int, fast: float, slow: float, ramp: str
 ) -> Array:
@@ -221,7 +221,7 @@ def turns_of_pairs(
     return turns(_frequencies(size, base, factor, length, fast, slow, ramp))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def _frequencies(
     size: int, base: float, factor: float, length: int, fast: float, slow: float, ramp: str
 ) -> tuple[Decimal, ...]:
