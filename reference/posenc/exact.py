@@ -157,8 +157,11 @@ def sincos_each(positions: Array, turns: Array, first: int = 0) -> SinCos:
     place = two_sum(flat, np.float64(first))
     rows, count = len(place.high), turns.shape[-1]
     found = np.empty((4, rows, count))
+    short = (np.abs(place.high) <= 2**26).all() and (place.high == np.rint(place.high)).all()
+    slow = (np.abs(turns[0]) <= 1).all()
+    drop = _dropping_turns_of_few_bits if short and slow else _dropping_whole_turns
     for some in blocks(rows, count):
-        rest = _dropping_whole_turns(Pair(place.high[some], place.low[some]), turns)
+        rest = drop(Pair(place.high[some], place.low[some]), turns)
         found[:, some] = _sincos_of_turns(rest)
     sin, sin_low, cos, cos_low = found.reshape(4, *leading, count)
     return SinCos(Pair(sin, sin_low), Pair(cos, cos_low))
@@ -202,6 +205,19 @@ def _dropping_whole_turns(place: Pair, turns: Array) -> Pair:
     second = two_sum(first.high, parts[2])
     rest = first.low + second.low + fine.low + place.high * turns[2] + place.low * turns[0]
     total = two_sum(second.high, rest)
+    return Pair(total.high - np.rint(total.high), total.low)
+
+
+def _dropping_turns_of_few_bits(place: Pair, turns: Array) -> Pair:
+    """The same for whole numbers up to 2**26, and less than a turn at each of them.
+
+    Their products with 26 bits are exact; those with the other 26 are below half a turn.
+    """
+    high, low = split(turns[0])
+    first = place.high * high
+    first -= np.rint(first)
+    near = two_sum(first, place.high * low)
+    total = two_sum(near.high, near.low + place.high * turns[1])
     return Pair(total.high - np.rint(total.high), total.low)
 
 
