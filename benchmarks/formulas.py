@@ -13,14 +13,20 @@ Floats = npt.NDArray[np.floating]
 TIMES = 7
 
 
-def shortest(function: Callable[[], object]) -> float:
-    """Least processor time of some calls, in seconds."""
-    found = []
-    for _ in range(TIMES):
-        start = time.process_time()
-        function()
-        found.append(time.process_time() - start)
-    return min(found)
+def ratio(function: Callable[[], object], other: Callable[[], object]) -> float:
+    """The least processor time of some calls, in units of that of another function.
+
+    They are called in turns: the memory that one of them gives back may make the other faster.
+    """
+    found = [(_seconds(function), _seconds(other)) for _ in range(TIMES)]
+    least, least_of_other = map(min, zip(*found, strict=True))
+    return least / least_of_other
+
+
+def _seconds(function: Callable[[], object]) -> float:
+    start = time.process_time()
+    function()
+    return time.process_time() - start
 
 
 def sinusoidal(positions: npt.NDArray[np.int64], dim: int) -> Floats:
@@ -46,8 +52,7 @@ def ratios() -> Iterator[tuple[str, float]]:
     positions: Any = np.arange(4096)
     yield (
         "posenc.sinusoidal / formula, 4096 x 1024",
-        shortest(lambda: posenc.sinusoidal(positions, 1024))
-        / shortest(lambda: sinusoidal(positions, 1024)),
+        ratio(lambda: posenc.sinusoidal(positions, 1024), lambda: sinusoidal(positions, 1024)),
     )
     for dtype in ("float32", "float64"):
         x = np.random.default_rng(0).standard_normal((32, 1024, 128)).astype(dtype)
@@ -55,5 +60,4 @@ def ratios() -> Iterator[tuple[str, float]]:
 
 
 def _of_rope(x: Floats, positions: npt.NDArray[np.int64]) -> float:
-    exact = shortest(lambda: posenc.rope(x, positions, layout="half"))
-    return exact / shortest(lambda: rope(x, positions))
+    return ratio(lambda: posenc.rope(x, positions, layout="half"), lambda: rope(x, positions))

@@ -1,6 +1,7 @@
-"""Sums and elementary functions of the reference, against mpmath."""
+"""Sums, waves and elementary functions of the reference, against mpmath."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import mpmath
@@ -9,7 +10,7 @@ import pytest
 
 from posenc import elementary
 from posenc.elementary import pair
-from posenc.exact import BLOCK, Array, Pair
+from posenc.exact import BLOCK, Array, Pair, sincos, turns
 from posenc_conformance.judge.arrays import fine
 
 CLOSE = 2.0**-57
@@ -106,6 +107,23 @@ def test_what_is_infinite_or_no_number_stays_so() -> None:
         got = elementary.total(elementary.dot(a, b))
     assert not np.isfinite(got[:2]).any()
     assert (got[2:] == 16).all()
+
+
+@pytest.mark.parametrize("largest", [2**10, 2**26, 2**26 + 1, 2**53], ids=lambda n: f"{n:,}")
+@pytest.mark.parametrize("fastest", [1.0, 6.2, 6.3, 1e6], ids=lambda w: f"{w:g} radians")
+def test_waves_of_whole_positions(largest: int, fastest: float) -> None:
+    """Those of few bits, and of frequencies below a turn, are multiplied in fewer steps."""
+    rng = np.random.default_rng(largest)
+    positions = np.append(rng.integers(-largest, largest, 20), [0, 1, -largest, largest])
+    frequencies = [Decimal(fastest) / Decimal(3) ** t for t in range(8)]
+    waves = sincos(positions.astype(np.float64), turns(tuple(frequencies)))
+    with mpmath.workdps(60):
+        for wave, exact in zip(waves, (mpmath.sin, mpmath.cos), strict=True):
+            found = np.reshape(exactly(wave), wave.high.shape)
+            for row, position in zip(found, positions.tolist(), strict=True):
+                for got, frequency in zip(row, frequencies, strict=True):
+                    true = exact(position * mpmath.mpf(str(frequency)))
+                    assert abs(got - true) <= 2.0**-59
 
 
 def test_softmax_of_what_is_shown() -> None:

@@ -24,6 +24,7 @@ from posenc.exact import BLOCK, Array, Pair, by_parts, two_product, two_sum, wor
 
 _DIGITS = 50
 _LOG_2 = Decimal("0.69314718055994530941723212145817656807550013436025525412")
+_LOG_2_WORDS = words(_LOG_2, 2)
 _STEPS = 64
 """Tabulated powers of two between 1 and 2, and logarithms of numbers a 64th apart."""
 _STEP = _LOG_2 / _STEPS
@@ -210,7 +211,7 @@ def log(a: Pair) -> Pair:
     inner = 1 / 4 - x * (1 / 5 - x * (1 / 6 - x * (1 / 7 - x * (1 / 8 - x / 9))))
     bent = -x * x * (1 / 2 - x * (1 / 3 - x * inner))
     known, known_low = _logarithms()[:, near.astype(np.int64) - 48]
-    log_2, log_2_low = words(_LOG_2, 2)
+    log_2, log_2_low = _LOG_2_WORDS
     whole = two_product(doublings, log_2)
     result = add(add(whole, Pair(known, known_low)), Pair(x, r.low - x * r.low + bent))
     return two_sum(result.high, result.low + doublings * log_2_low)

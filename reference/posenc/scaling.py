@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments, rotation
-from posenc.exact import power, progression, sincos, turns
+from posenc.exact import power, powers, progression, sincos, turns
 
 LAYOUTS = ("interleaved", "half")
 DIGITS = 80
@@ -46,7 +46,7 @@ def stretched(rotary_dim: int, base: float, stretch: Fraction) -> Frequencies:
         raise ValueError("two channels cannot be stretched: the exponent d / (d-2) divides by zero")
     with localcontext(prec=DIGITS):
         ratio = power(base, Fraction(-2, rotary_dim)) * power(stretch, Fraction(-2, rotary_dim - 2))
-        return tuple(ratio**pair for pair in range(rotary_dim // 2))
+        return tuple(powers(ratio, rotary_dim // 2))
 
 
 def rounded(frequencies: Frequencies, dtype: npt.DTypeLike) -> npt.NDArray[np.floating]:

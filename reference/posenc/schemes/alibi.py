@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments, elementary
-from posenc.exact import LARGEST_POSITION, Array, Pair, progression, two_product, words
+from posenc.exact import LARGEST_POSITION, Array, Pair, in_words, progression, two_product
 
 __all__ = ["alibi_bias", "alibi_bias_vjp", "alibi_slopes"]
 
@@ -144,7 +144,7 @@ def _slopes(heads: int, head_rule: str) -> Pair:
     below = heads if head_rule == "uniform" else 2 ** (heads.bit_length() - 1)
     steps = [*range(2, 2 * below + 1, 2), *range(1, 2 * (heads - below), 2)]
     powers = progression(2.0, Fraction(4, below), 2 * below + 1)
-    return Pair(*np.array([words(powers[step], 2) for step in steps]).T)
+    return Pair(*in_words([powers[step] for step in steps], 2))
 
 
 def _times(slopes: Pair, distance: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments, rotation, scaling
-from posenc.exact import turns
+from posenc.exact import TURN
 
 __all__ = ["llama3", "llama3_frequencies", "llama3_vjp"]
 
@@ -147,7 +147,7 @@ def _frequencies(
     divisor = Decimal(scaling.number("factor", factor, 1))
     unscaled = scaling.unscaled(rotary_dim, arguments.base(base))
     with localcontext(prec=scaling.DIGITS):
-        whole_turns = [trained * sum(map(Decimal, words)) for words in turns(unscaled).T.tolist()]
+        whole_turns = [trained * frequency / TURN for frequency in unscaled]
         span = Decimal(high) - Decimal(low)
         kept = [(r - Decimal(low)) / span if span else Decimal(r >= high) for r in whole_turns]
         kept = [min(max(share, Decimal(0)), Decimal(1)) for share in kept]

@@ -4,7 +4,6 @@ Source: the table of He et al. 2022, "Masked Autoencoders Are Scalable Vision Le
 2111.06377, in its released ``util/pos_embed.py``, and the variants of big_vision and DETR.
 """
 
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from posenc import arguments
 from posenc.elementary import add, divide, pair, times
-from posenc.exact import Array, Pair, turns_per_position, words
+from posenc.exact import TURN, Array, Pair, turns_per_position, words
 from posenc.schemes.timestep import sincos_of_pair
 
 __all__ = ["sincos_2d"]
@@ -23,7 +22,7 @@ LAYOUTS = ("sin-cos", "interleaved")
 DENOMINATORS = ("d/4", "d/4-1")
 COORDINATES = ("index", "normalized", "centred")
 
-_TURN = words(Decimal("6.2831853071795864769252867665590057683943387987502116419498891846"), 2)
+_TURN = words(TURN, 2)
 _EPSILON = 1e-6
 
 

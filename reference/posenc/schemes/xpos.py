@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from posenc import arguments, rotation
 from posenc.elementary import pair, times
-from posenc.exact import Array, Pair, power, sincos, turns_per_position, words
+from posenc.exact import Array, Pair, in_words, power, sincos, turns_per_position
 
 __all__ = ["xpos", "xpos_vjp"]
 
@@ -199,8 +199,8 @@ def _table(size: int, scale_base: float, digit: int) -> Pair:
     """The first 16 powers, and those of the reciprocal: shape [16, 2, size / 2]."""
     unit = _unit(size, scale_base, digit)
     with localcontext(prec=_DIGITS):
-        both = [[words(entry, 2) for entry in unit], [words(1 / entry, 2) for entry in unit]]
-    high, low = np.moveaxis(np.array(both, dtype=np.float64), -1, 0)
+        both = [*unit, *(1 / entry for entry in unit)]
+    high, low = in_words(both, 2).reshape(2, 2, len(unit))
     rows = [pair(np.ones_like(high))]
     for _ in range(15):
         rows.append(times(rows[-1], Pair(high, low)))
