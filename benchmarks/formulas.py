@@ -19,8 +19,7 @@ def ratio(function: Callable[[], object], other: Callable[[], object]) -> float:
     They are called in turns: the memory that one of them gives back may make the other faster.
     """
     found = [(_seconds(function), _seconds(other)) for _ in range(TIMES)]
-    least, least_of_other = map(min, zip(*found, strict=True))
-    return least / least_of_other
+    return min(one for one, _ in found) / min(another for _, another in found)
 
 
 def _seconds(function: Callable[[], object]) -> float:

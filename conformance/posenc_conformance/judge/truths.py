@@ -13,6 +13,8 @@ ROOM = 16 * 2**20
 """Bytes that are kept in all."""
 LARGEST = 2**22
 """Bytes of one result that is kept."""
+SHORT = 512
+"""Bytes of an array that are a key as they are."""
 
 
 class Truths:
@@ -46,8 +48,9 @@ class Truths:
 def _told(value: Any) -> Hashable:
     """An argument as part of a key. 1, 1.0 and True are not the same to every function."""
     if isinstance(value, np.ndarray):
-        digest = blake2b(value.tobytes(), digest_size=16).digest()
-        return value.shape, value.dtype.str, digest
+        numbers = value.tobytes()
+        few = len(numbers) <= SHORT
+        return value.shape, value.dtype.str, numbers if few else blake2b(numbers).digest()
     if isinstance(value, list | tuple):
         return type(value), tuple(map(_told, value))
     return type(value), repr(value) if isinstance(value, float) else value
