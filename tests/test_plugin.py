@@ -119,12 +119,14 @@ def test_the_report_obeys_its_schema_and_adds_up(judge: Judge, pytester: pytest.
 
 
 def test_a_selection_does_not_make_checks_vanish(judge: Judge, pytester: pytest.Pytester) -> None:
+    """Of a scheme of which something was selected, as by its path."""
     counts = []
-    for options in ((), ("-k", "smoke"), ("-x",)):
+    for options in (("rope.yaml",), ("-k", "smoke"), ("-x", "rope.yaml"), ("-m", "rope")):
         judge(adapter(), "-q", "--posenc-report=r.json", *options)
         counts.append(json.loads(Path(pytester.path, "r.json").read_text())["summary"])
     assert len({each["checks"] for each in counts}) == 1
     assert counts[0]["not_selected"] == 0 < counts[1]["not_selected"]
+    assert counts[0] == counts[3]
 
 
 def test_smoke_blocks_the_rest(judge: Judge, pytester: pytest.Pytester) -> None:
