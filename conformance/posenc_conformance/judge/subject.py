@@ -14,13 +14,14 @@ from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, dtype_name, to
 from posenc_conformance.judge.case import Case, rounded
 from posenc_conformance.judge.kinds import ENGINE
 from posenc_conformance.judge.process import changes_by, staying
-from posenc_conformance.judge.verdict import NotClaimed
+from posenc_conformance.judge.verdict import TOO_LARGE, NotClaimed
 from posenc_conformance.scheme_file.model import Call, Combination, Scheme, Value
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 MEMORY_OF_A_CALL = 2**29
+LEFT_OUT = ("left out",)
 HIDDEN = -10_000.0
 """What BERT adds to hide a key, the weakest mask that is in use."""
 EXACT = {"integer": "iu", "boolean": "b"}
@@ -191,11 +192,25 @@ class Subject:
             self, scopes=tuple(replace(scope, dtypes=few) for scope, few in scopes if few)
         )
 
-    def covers(self, case: Case) -> bool:
-        """Whether any claim covers the case, and it is not too large to be asked."""
-        return not self.too_large(case) and any(scope.covers(case) for scope in self.scopes)
+    def claimed(self, case: Case) -> bool:
+        """Whether any claim covers the case."""
+        return any(scope.covers(case) for scope in self.scopes)
 
-    def too_large(self, case: Case) -> bool:
+    def covers(self, case: Case) -> bool:
+        """Whether any claim covers the case, and it is not too large to be asked.
+
+        That a claimed one is too large is noted: see :meth:`left_out`.
+        """
+        large, claimed = self._too_large(case), self.claimed(case)
+        if large and claimed:
+            self.memory[LEFT_OUT] = True
+        return claimed and not large
+
+    def left_out(self) -> bool:
+        """Whether a claimed call was too large to be asked since this was last asked."""
+        return bool(self.memory.pop(LEFT_OUT, False))
+
+    def _too_large(self, case: Case) -> bool:
         """Whether inputs and result take more memory than a call may."""
         arrays = [each.size for each in case.arguments.values() if isinstance(each, np.ndarray)]
         return 8 * (sum(arrays) + prod(case.shape)) > self.memory_of_a_call
@@ -203,10 +218,8 @@ class Subject:
     def demand_claimed(self, case: Case) -> None:
         """Raise NotClaimed for a case that no claim covers, or that is too large to be asked."""
         if not self.covers(case):
-            why = "nothing of what it asks is claimed"
-            if self.too_large(case):
-                why = "a call would take more memory than --posenc-largest allows"
-            raise NotClaimed(why)
+            too_large = self._too_large(case)
+            raise NotClaimed(TOO_LARGE if too_large else "nothing of what it asks is claimed")
 
     def offers(self, options: Mapping[str, Value]) -> tuple[Scope, ...]:
         """The claims with these optional conventions."""
