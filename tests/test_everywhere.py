@@ -1,6 +1,7 @@
 """What is asked seldom is asked of every call: large, wide, equal, broken and small numbers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -16,6 +17,7 @@ from posenc_conformance.checks.execution import execute
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.checks.variations import MANY, many_and_equal, many_batches, sizes_of
 from posenc_conformance.implementations.reference import reference_for
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.scheme_file.model import Scheme
 from tests.judging import failed, judge, schemes
@@ -26,6 +28,14 @@ assert wrong.__path__  # importing them fills the list
 
 FEW = {"axial_rope_widths", "random_walk", "t5_bias_vjp"}
 """Of as many results as axes, and of results that take long."""
+UNUSED = {
+    ("yarn", "by-parts", "attention_factor"),
+    ("yarn", "by-parts", "mscale"),
+    ("yarn", "by-parts", "mscale_all_dim"),
+    ("yarn", "telechat3", "mscale"),
+    ("yarn", "telechat3", "mscale_all_dim"),
+}
+"""Numbers that have no meaning under these conventions."""
 
 CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str]] = {
     "whole-base": (
@@ -161,6 +171,26 @@ def test_every_call_is_asked_for_many_numbers(scheme: Scheme) -> None:
         shapes = (case.changed(**change).shape for change in changes)
         found[subject.call.name] = max(map(prod, shapes))
     assert {call for call, numbers in found.items() if numbers <= MANY} <= FEW
+
+
+@pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
+def test_every_number_with_a_fraction_is_asked_with_one(scheme: Scheme) -> None:
+    """Whoever answers as if a number had no fraction is rejected."""
+    found = subjects(reference_for([scheme])(), [scheme])
+    unseen = {
+        (subject.call.name, subject.label, name)
+        for subject in found
+        for name, parameter in subject.call.parameters.items()
+        if parameter.type == "real" and not sees_cut(subject, name)
+    }
+    assert unseen == {each for each in UNUSED if each[0] in scheme.calls}
+
+
+def sees_cut(subject: Subject, name: str) -> bool:
+    other = replace(subject, method=everywhere.with_whole(subject, name), memory={})
+    checks = checks_of(subject.scheme, "behaviour", [other])
+    check = next(each for each in checks if each.id.startswith("after-others"))
+    return execute(check, Options(examples=3)).verdict in (Verdict.FAILED, Verdict.BLOCKED)
 
 
 @pytest.mark.parametrize("answer", OUTSIDE.values(), ids=OUTSIDE)

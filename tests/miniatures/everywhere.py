@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.scheme_file.model import Call
 from tests.judging import schemes
 from tests.miniatures.mistakes import Array, Mistake, declared
@@ -45,6 +46,24 @@ def whole_parameters(given: Given) -> Given:
     """Numbers above 1, but for a base, cut to whole ones, as where a signature says int."""
     numbers = {name: each for name, each in given.items() if isinstance(each, float)}
     return {name: int(each) for name, each in numbers.items() if each >= 1 and "base" not in name}
+
+
+def with_whole(subject: Subject, name: str) -> Callable[..., Any]:
+    """A method that cuts one number to a whole one, but for shares, which are 1 at most."""
+    order = tuple(subject.call.arguments)
+
+    def cut(value: Any) -> Any:
+        small = name != "proportion" and isinstance(value, float) and abs(value) < 1
+        return value if value is None or small else int(value)
+
+    def method(*positional: Any, **keywords: Any) -> Any:
+        given = {**dict(zip(order, positional, strict=True)), **keywords}
+        if name in given:
+            given[name] = cut(given[name])
+        first = [given.pop(each) for each in order]
+        return subject.method(*first, **given)
+
+    return method
 
 
 def counted_rows(given: Given) -> Given:
