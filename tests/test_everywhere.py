@@ -22,7 +22,7 @@ from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.scheme_file.model import Scheme
 from tests.judging import failed, judge, schemes
 from tests.miniatures import everywhere, wrong
-from tests.miniatures.mistakes import STEPS, Array
+from tests.miniatures.mistakes import STEPS, Array, declared
 
 assert wrong.__path__  # importing them fills the list
 
@@ -203,6 +203,22 @@ def test_answers_outside_a_table_are_red(answer: Callable[[Array, Array], Array]
     verdicts = judge(Lookup(), ("golden", "robust"))
     assert {each.verdict for each in verdicts if each.check.level == "golden"} == {"passed"}
     assert "silent" in {each.verdict for each in verdicts if each.check.level == "robust"}
+
+
+@pytest.mark.parametrize(
+    ("call", "bad"),
+    [
+        ("query_temperature", "negative-position"),
+        ("query_log_scale", "negative-position-of-logarithm"),
+        ("m_rope_position_ids", "negative-length"),
+    ],
+)
+def test_answers_to_negative_numbers_are_told(call: str, bad: str) -> None:
+    """Where the definition has none; these right ones ask nothing of their input."""
+    steps = next(each for each in STEPS if each.call == call)
+    with np.errstate(all="ignore"):
+        verdicts = judge(declared(type(steps.__name__, (steps,), {}, listed=False))(), ["robust"])
+    assert bad in {each.check.id.partition("[")[0] for each in verdicts if each.verdict == "silent"}
 
 
 @pytest.mark.parametrize(
