@@ -71,7 +71,7 @@ CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str
         everywhere.first_channels,
         "sizes",
         "decomposed_relative_bias nerf attention_weights gaussian_fourier layout_embedding "
-        "fire_bias tupe_scores deberta_scores",
+        "fire_bias tupe_scores deberta_scores longrope_vjp m_rope_vjp rope_2d_mixed",
     ),
     "square-transposed": (
         everywhere.square_transposed,
@@ -90,6 +90,34 @@ CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str
         "nerf attention_weights llama3_vjp concatenation embedding_sum rope query_temperature",
     ),
 }
+BLOCKS = (
+    "conv_wav2vec2 x -1",
+    "conv_wav2vec2 weight_v -2",
+    "conv_hubert x -1",
+    "cope_scores q -2",
+    "cope_scores table -2",
+    "cope_gated_scores q -2",
+    "dual_chunk_scores q -2",
+    "dual_chunk_scores q -3",
+    "dual_chunk_scores k -3",
+    "dynamic_position_bias w_in -1",
+    "dynamic_position_bias w_mid -1",
+    "dynamic_position_bias w_mid -2",
+    "dynamic_position_bias w_out -1",
+    "fire_bias_vjp gradient -2",
+    "fope sin_coef -1",
+    "fope cos_coef -2",
+    "leaky_rerope_scores q -2",
+    "leaky_rerope_scores k -3",
+    "mla_scores k_nope -1",
+    "mla_scores k_rope -1",
+    "rerope_scores q -2",
+    "rerope_scores q -3",
+    "self_extend_scores q -2",
+    "self_extend_scores k -3",
+    "transformer_xl_scores q -2",
+)
+"""Arrays, and their axes, of which a block of 128 threads does not see the rest."""
 OUTSIDE: dict[str, Callable[[Array, Array], Array]] = {
     "clipped": lambda p, table: table[np.clip(p, 0, len(table) - 1)],
     "around": lambda p, table: table[p % len(table)],
@@ -126,6 +154,14 @@ def test_what_is_asked_seldom_is_asked_of_every_call(cause: str, call: str) -> N
     right = tuple(STEPS)
     assert behaviour in rejected_by(everywhere.with_inputs(steps, change))
     assert tuple(STEPS) == right, "a wrong one stands among those that other tests take for right"
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_axis_is_asked_to_be_wide(block: str) -> None:
+    call, name, axis = block.split()
+    steps = next(each for each in STEPS if each.call == call)
+    change = everywhere.first_of(name, int(axis))
+    assert "sizes" in rejected_by(everywhere.with_inputs(steps, change))
 
 
 @pytest.mark.parametrize(

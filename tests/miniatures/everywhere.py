@@ -95,6 +95,17 @@ def first_channels(given: Given) -> Given:
     }
 
 
+def first_of(name: str, axis: int) -> Callable[[Given], Given]:
+    """One block of 128 threads for an axis of an array, the others as if they were 0."""
+
+    def change(given: Given) -> Given:
+        array = given[name]
+        seen = np.arange(array.shape[axis]) < 128
+        return {name: np.where(seen.reshape(-1, *[1] * (-axis - 1)), array, np.zeros_like(array))}
+
+    return change
+
+
 def square_transposed(given: Given) -> Given:
     """A matrix that is square taken for its transpose."""
     return {

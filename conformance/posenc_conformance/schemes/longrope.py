@@ -160,7 +160,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 def backward_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """A few sizes of heads, and both sides of a length."""
-    for head_dim in (2, 6, 96, 128):
+    for head_dim in (2, 6, 96, 128, 130, 256):
         x = fine((2, 2, head_dim))
         yield {"x": x, "positions": np.array([1, 7]), **lists_for(head_dim // 2)}
     trained = case.arguments["original_max_position_embeddings"]
