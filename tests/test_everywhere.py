@@ -77,7 +77,7 @@ CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str
         everywhere.square_transposed,
         "sizes",
         "clipped_bias attention_weights layout_bias deberta_scores fire_bias permute_qk t5_bias "
-        "learned",
+        "learned rope_2d_image",
     ),
     "first-numbers": (
         everywhere.first_numbers,

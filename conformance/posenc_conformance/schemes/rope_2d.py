@@ -245,6 +245,8 @@ def image_sizes(case: Case) -> Iterator[dict[str, Any]]:
         (2, 3, 12),
         (3, 2, 80),
         (2, 2, 256),
+        (2, 2, 4),
+        (4, 3, 12),
     ):
         yield image(height, width, head_dim)
 
