@@ -1,6 +1,7 @@
 """What is judged: one method of an adapter under one combination of conventions."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
@@ -65,6 +66,32 @@ class Held:
         return bool(self.result.flags.writeable)
 
 
+class Spread(Held):
+    """A result that repeats along axes, as it is where it is added."""
+
+    def __init__(self, held: Held, shape: tuple[int, ...]) -> None:
+        super().__init__(spread(held.result, shape))
+        self._held, self._shape, self._first = held, shape, held.result.copy()
+
+    def now(self) -> Array:
+        """What it is now."""
+        return spread(self._held.now(), self._shape)
+
+    def write(self, values: Array | float) -> bool:
+        """Write a number into it, or what it was at first."""
+        return self._held.write(self._first if isinstance(values, np.ndarray) else values)
+
+
+def spread(result: Array, shape: tuple[int, ...]) -> Array:
+    """A result that is shorter by axes along which it repeats; as it is if it does not fit."""
+    more = result.ndim - len(shape)
+    if more > 0 and result.shape[:more] == (1,) * more:
+        result = result.reshape(result.shape[more:])
+    with suppress(ValueError):
+        return np.broadcast_to(result, shape)
+    return result
+
+
 @dataclass(frozen=True)
 class Scope:
     """What one claim covers under one combination."""
@@ -76,6 +103,8 @@ class Scope:
     when: "Condition | None" = None
     masked: bool = False
     """Whether the result has its mask in it."""
+    broadcast: bool = False
+    """Whether the result may leave out that it repeats along an axis."""
 
     def covers(self, case: Case) -> bool:
         """Whether the claim says that this case works."""
@@ -295,9 +324,10 @@ class Subject:
         """The result of a call as :meth:`invoke` gives it, where the implementation has it."""
         hold = getattr(self.method, "held", None)
         if hold is None or case.changed_argument:
-            return Held(self.invoke(case, inputs))
-        held: Held = self._called(hold, case, inputs)
-        return held
+            held = Held(self.returned(case, inputs))
+        else:
+            held = self._called(hold, case, inputs)
+        return Spread(held, case.shape) if self.repeats(case) else held
 
     def changes(self, case: Case) -> list[str]:
         """What a call changes that belongs to the whole process: see :mod:`process`."""
@@ -314,8 +344,17 @@ class Subject:
         copy of it, and returns what it has made of that.
 
         An optional convention that the case leaves open is passed with a claimed value, so that a
-        method may require it.
+        method may require it. A bias that repeats is given as it is where it is added.
         """
+        found = self.returned(case, inputs)
+        return spread(found, case.shape) if self.repeats(case) else found
+
+    def repeats(self, case: Case) -> bool:
+        """Whether a claim says that axes along which the result repeats may be left out."""
+        return any(each.broadcast and each.covers(case) for each in self.scopes)
+
+    def returned(self, case: Case, inputs: Mapping[str, Any]) -> Array:
+        """The array that the method returns."""
         name = self.name
         result = self._called(self.method, case, inputs)
         if case.changed_argument and self.is_python:
