@@ -98,7 +98,8 @@ def token_position_ids(input_ids: npt.ArrayLike, padding_index: int, past_length
     padding = arguments.integer("padding_index", padding_index, 0)
     mask = (_integers("input_ids", input_ids, 2) != padding).astype(np.int64)
     past = arguments.integer("past_length", past_length, 0)
-    return (mask.cumsum(axis=1) + past) * mask + padding
+    found: Ids = (mask.cumsum(axis=1) + past) * mask + padding
+    return found
 
 
 def packed_position_ids(lengths: npt.ArrayLike) -> Ids:
