@@ -1,6 +1,7 @@
 """What is asked seldom is asked of every call: large, wide, equal, broken and small numbers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -16,16 +17,25 @@ from posenc_conformance.checks.execution import execute
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.checks.variations import MANY, many_and_equal, many_batches, sizes_of
 from posenc_conformance.implementations.reference import reference_for
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.scheme_file.model import Scheme
 from tests.judging import failed, judge, schemes
 from tests.miniatures import everywhere, wrong
-from tests.miniatures.mistakes import STEPS, Array
+from tests.miniatures.mistakes import STEPS, Array, declared
 
 assert wrong.__path__  # importing them fills the list
 
 FEW = {"axial_rope_widths", "random_walk", "t5_bias_vjp"}
 """Of as many results as axes, and of results that take long."""
+UNUSED = {
+    ("yarn", "by-parts", "attention_factor"),
+    ("yarn", "by-parts", "mscale"),
+    ("yarn", "by-parts", "mscale_all_dim"),
+    ("yarn", "telechat3", "mscale"),
+    ("yarn", "telechat3", "mscale_all_dim"),
+}
+"""Numbers that have no meaning under these conventions."""
 
 CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str]] = {
     "whole-base": (
@@ -61,13 +71,13 @@ CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str
         everywhere.first_channels,
         "sizes",
         "decomposed_relative_bias nerf attention_weights gaussian_fourier layout_embedding "
-        "fire_bias tupe_scores deberta_scores",
+        "fire_bias tupe_scores deberta_scores longrope_vjp m_rope_vjp rope_2d_mixed",
     ),
     "square-transposed": (
         everywhere.square_transposed,
         "sizes",
         "clipped_bias attention_weights layout_bias deberta_scores fire_bias permute_qk t5_bias "
-        "learned",
+        "learned rope_2d_image",
     ),
     "first-numbers": (
         everywhere.first_numbers,
@@ -80,6 +90,34 @@ CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str
         "nerf attention_weights llama3_vjp concatenation embedding_sum rope query_temperature",
     ),
 }
+BLOCKS = (
+    "conv_wav2vec2 x -1",
+    "conv_wav2vec2 weight_v -2",
+    "conv_hubert x -1",
+    "cope_scores q -2",
+    "cope_scores table -2",
+    "cope_gated_scores q -2",
+    "dual_chunk_scores q -2",
+    "dual_chunk_scores q -3",
+    "dual_chunk_scores k -3",
+    "dynamic_position_bias w_in -1",
+    "dynamic_position_bias w_mid -1",
+    "dynamic_position_bias w_mid -2",
+    "dynamic_position_bias w_out -1",
+    "fire_bias_vjp gradient -2",
+    "fope sin_coef -1",
+    "fope cos_coef -2",
+    "leaky_rerope_scores q -2",
+    "leaky_rerope_scores k -3",
+    "mla_scores k_nope -1",
+    "mla_scores k_rope -1",
+    "rerope_scores q -2",
+    "rerope_scores q -3",
+    "self_extend_scores q -2",
+    "self_extend_scores k -3",
+    "transformer_xl_scores q -2",
+)
+"""Arrays, and their axes, of which a block of 128 threads does not see the rest."""
 OUTSIDE: dict[str, Callable[[Array, Array], Array]] = {
     "clipped": lambda p, table: table[np.clip(p, 0, len(table) - 1)],
     "around": lambda p, table: table[p % len(table)],
@@ -116,6 +154,14 @@ def test_what_is_asked_seldom_is_asked_of_every_call(cause: str, call: str) -> N
     right = tuple(STEPS)
     assert behaviour in rejected_by(everywhere.with_inputs(steps, change))
     assert tuple(STEPS) == right, "a wrong one stands among those that other tests take for right"
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_axis_is_asked_to_be_wide(block: str) -> None:
+    call, name, axis = block.split()
+    steps = next(each for each in STEPS if each.call == call)
+    change = everywhere.first_of(name, int(axis))
+    assert "sizes" in rejected_by(everywhere.with_inputs(steps, change))
 
 
 @pytest.mark.parametrize(
@@ -163,6 +209,26 @@ def test_every_call_is_asked_for_many_numbers(scheme: Scheme) -> None:
     assert {call for call, numbers in found.items() if numbers <= MANY} <= FEW
 
 
+@pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
+def test_every_number_with_a_fraction_is_asked_with_one(scheme: Scheme) -> None:
+    """Whoever answers as if a number had no fraction is rejected."""
+    found = subjects(reference_for([scheme])(), [scheme])
+    unseen = {
+        (subject.call.name, subject.label, name)
+        for subject in found
+        for name, parameter in subject.call.parameters.items()
+        if parameter.type == "real" and not sees_cut(subject, name)
+    }
+    assert unseen == {each for each in UNUSED if each[0] in scheme.calls}
+
+
+def sees_cut(subject: Subject, name: str) -> bool:
+    other = replace(subject, method=everywhere.with_whole(subject, name), memory={})
+    checks = checks_of(subject.scheme, "behaviour", [other])
+    check = next(each for each in checks if each.id.startswith("after-others"))
+    return execute(check, Options(examples=3)).verdict in (Verdict.FAILED, Verdict.BLOCKED)
+
+
 @pytest.mark.parametrize("answer", OUTSIDE.values(), ids=OUTSIDE)
 def test_answers_outside_a_table_are_red(answer: Callable[[Array, Array], Array]) -> None:
     class Lookup:
@@ -173,6 +239,22 @@ def test_answers_outside_a_table_are_red(answer: Callable[[Array, Array], Array]
     verdicts = judge(Lookup(), ("golden", "robust"))
     assert {each.verdict for each in verdicts if each.check.level == "golden"} == {"passed"}
     assert "silent" in {each.verdict for each in verdicts if each.check.level == "robust"}
+
+
+@pytest.mark.parametrize(
+    ("call", "bad"),
+    [
+        ("query_temperature", "negative-position"),
+        ("query_log_scale", "negative-position-of-logarithm"),
+        ("m_rope_position_ids", "negative-length"),
+    ],
+)
+def test_answers_to_negative_numbers_are_told(call: str, bad: str) -> None:
+    """Where the definition has none; these right ones ask nothing of their input."""
+    steps = next(each for each in STEPS if each.call == call)
+    with np.errstate(all="ignore"):
+        verdicts = judge(declared(type(steps.__name__, (steps,), {}, listed=False))(), ["robust"])
+    assert bad in {each.check.id.partition("[")[0] for each in verdicts if each.verdict == "silent"}
 
 
 @pytest.mark.parametrize(

@@ -395,6 +395,18 @@ def test_a_check_that_asks_for_nothing_claimed_does_not_pass(
     assert summary["checks"] == sum(summary.values()) - summary["checks"]
 
 
+def test_what_the_memory_of_a_call_leaves_out_is_said(judge: Judge) -> None:
+    """Here of code that is wrong from 65,536 numbers on, which nothing else would tell."""
+    wrong = "x = x if x.size < 2**16 else 2 * x\n        " + RIGHT.strip()
+    assert judge(adapter(wrong)).ret == pytest.ExitCode.TESTS_FAILED
+    result = judge(adapter(wrong), "--posenc-largest=1")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        ["*--posenc-largest left out 0 checks, and calls of * checks more*", "* of rope half: *"]
+    )
+    judge(adapter()).stdout.no_fnmatch_line("*posenc-largest*")
+
+
 def test_precision_shows_how_the_error_grows(judge: Judge, pytester: pytest.Pytester) -> None:
     options = ("-m", "precision", "--posenc-precision", "--posenc-report=r.json")
     found = judge(adapter(), *options)

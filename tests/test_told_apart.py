@@ -31,6 +31,10 @@ ALIKE = {
     ("transformer_xl_scores", "ascending", "sign-flipped"),
 }
 """Alike in short texts, where no position reaches the length; and with as many queries as keys."""
+OFTEN = DRAWN // 4
+"""A number that is drawn in a quarter of the calls is no edge that is asked now and then."""
+HIDDEN = 3
+"""Mistakes that a number may hide, as a factor of 1 hides what is wrong with the factor."""
 
 
 class Named(NamedTuple):
@@ -52,6 +56,41 @@ def test_goldens_tell_mistakes_apart(scheme: Scheme) -> None:
                     continue
                 if same_wrong(answers[one], answers[other]) and differ(one.subject, other.subject):
                     pytest.fail(f"{call}, {label}: no golden tells {' from '.join(names)}")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
+@pytest.mark.filterwarnings("ignore")
+def test_no_number_is_drawn_at_which_many_mistakes_are_right(scheme: Scheme) -> None:
+    """A factor of 1 for all that a scaling does, say. Edges of one mistake or two are worth it."""
+    hidden: dict[tuple[str, str, float], set[str]] = {}
+    with np.errstate(all="ignore"):
+        for one in claimed(scheme):
+            if any(each.type == "real" for each in one.subject.call.parameters.values()):
+                for parameter, value in never_wrong_at(one.subject):
+                    place = one.subject.call.name, parameter, value
+                    hidden.setdefault(place, set()).add(one.name)
+    assert {place: names for place, names in hidden.items() if len(names) > HIDDEN} == {}
+
+
+def never_wrong_at(subject: Subject) -> Iterator[tuple[str, float]]:
+    """Numbers drawn at which a mistake is never seen, though it is in most calls with others."""
+    seen: dict[tuple[str, float], list[bool]] = {}
+    for case in drawn(subject):
+        if subject.covers(case):
+            output = shown(subject, case)
+            wrong = output is None or not compare(case, output).right
+            for name, value in case.arguments.items():
+                if isinstance(value, float):
+                    seen.setdefault((name, value), []).append(wrong)
+    for (name, value), here in seen.items():
+        elsewhere = [
+            wrong
+            for (other, at), each in seen.items()
+            if (other, at == value) == (name, False)
+            for wrong in each
+        ]
+        if len(here) >= OFTEN and not any(here) and 2 * sum(elsewhere) > len(elsewhere):
+            yield name, value
 
 
 def claimed(scheme: Scheme) -> list[Named]:
@@ -113,13 +152,18 @@ def alike(one: Array, other: Array, share: float) -> bool:
     )
 
 
+def drawn(subject: Subject) -> Iterator[Case]:
+    """Calls as the kit draws them, in the widest dtype."""
+    draw = knowledge_of(subject.scheme).ARGUMENTS[subject.call.name]
+    scope = subject.scopes[0]
+    for seed in range(DRAWN):
+        trial = Trial(subject, scope, scope.dtypes[0], {}, Seeded(seed))
+        yield trial.case(**draw(trial))
+
+
 def differ(one: Subject, other: Subject) -> bool:
     """Whether any of the drawn calls has different answers of two."""
-    draw = knowledge_of(one.scheme).ARGUMENTS[one.call.name]
-    scope = one.scopes[0]
-    for seed in range(DRAWN):
-        trial = Trial(one, scope, scope.dtypes[0], {}, Seeded(seed))
-        case = trial.case(**draw(trial))
+    for case in drawn(one):
         a, b = shown(one, case), shown(other, case)
         if a is not None and b is not None and not alike(a, b, 1e-5):
             return True

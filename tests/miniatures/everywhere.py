@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.scheme_file.model import Call
 from tests.judging import schemes
 from tests.miniatures.mistakes import Array, Mistake, declared
@@ -47,6 +48,24 @@ def whole_parameters(given: Given) -> Given:
     return {name: int(each) for name, each in numbers.items() if each >= 1 and "base" not in name}
 
 
+def with_whole(subject: Subject, name: str) -> Callable[..., Any]:
+    """A method that cuts one number to a whole one, but for shares, which are 1 at most."""
+    order = tuple(subject.call.arguments)
+
+    def cut(value: Any) -> Any:
+        small = name != "proportion" and isinstance(value, float) and abs(value) < 1
+        return value if value is None or small else int(value)
+
+    def method(*positional: Any, **keywords: Any) -> Any:
+        given = {**dict(zip(order, positional, strict=True)), **keywords}
+        if name in given:
+            given[name] = cut(given[name])
+        first = [given.pop(each) for each in order]
+        return subject.method(*first, **given)
+
+    return method
+
+
 def counted_rows(given: Given) -> Given:
     """Positions of more than 256 rows that are counted from 0, whatever is given."""
     positions = given["positions"]
@@ -74,6 +93,17 @@ def first_channels(given: Given) -> Given:
         for name, each in arrays(given, "f").items()
         if each.ndim
     }
+
+
+def first_of(name: str, axis: int) -> Callable[[Given], Given]:
+    """One block of 128 threads for an axis of an array, the others as if they were 0."""
+
+    def change(given: Given) -> Given:
+        array = given[name]
+        seen = np.arange(array.shape[axis]) < 128
+        return {name: np.where(seen.reshape(-1, *[1] * (-axis - 1)), array, np.zeros_like(array))}
+
+    return change
 
 
 def square_transposed(given: Given) -> Given:

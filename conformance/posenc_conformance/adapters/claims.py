@@ -26,6 +26,7 @@ class Claim:
     restrictions: Mapping[str, tuple[Any, ...]]
     when: Callable[..., Any] | None = None
     masked: bool = False
+    broadcast: bool = False
 
 
 _declared: dict[tuple[str, str], str] = {}
@@ -38,6 +39,7 @@ def claims(
     max_position: int = DEFAULT_MAX_POSITION,
     when: Callable[..., Any] | None = None,
     masked: bool = False,
+    broadcast: bool = False,
     **restrictions: Any,
 ) -> Callable[[Method], Method]:
     """Declare on an adapter's method what it implements.
@@ -64,6 +66,9 @@ def claims(
     masked : bool
         The result has its mask in it: what a query must not see is -inf, or so low that it gets no
         weight, in every head. Else nobody looks at what the mask hides.
+    broadcast : bool
+        Of a bias: an axis along which it repeats may have length 1, or be left out at the front, as
+        in BLOOM's ``[heads, 1, k_len]``. It is judged as what is added to logits.
     restrictions
         For an engine's ``rotary``, ``bias`` or ``encoding``, ``models``: ids of those that it can
         be asked for, or their names on Hugging Face; every model if left out. For other calls a
@@ -89,6 +94,7 @@ def claims(
         {name: several(value) for name, value in restrictions.items()},
         when,
         masked,
+        broadcast,
     )
 
     def declare(method: Method) -> Method:

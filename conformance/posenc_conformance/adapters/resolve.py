@@ -120,8 +120,15 @@ def _meaning(
     chosen = _combinations(scheme, call, claim.combinations, axes, where)
     condition = _condition(scheme, call, claim, where)
     _check_masked(claim, call, where)
+    _check_broadcast(claim, call, where)
     return chosen, Scope(
-        options, parameters, dtypes, claim.max_position, condition, masked=claim.masked
+        options,
+        parameters,
+        dtypes,
+        claim.max_position,
+        condition,
+        masked=claim.masked,
+        broadcast=claim.broadcast,
     )
 
 
@@ -156,6 +163,21 @@ def _check_masked(claim: Claim, call: Call, where: str) -> None:
     if claim.masked and not KINDS[call.kind].hides:
         raise UserError(
             f"{where}: {call.name}() claims masked=True, but no mask hides anything in its result",
+            f"leave it out: the call gives {KINDS[call.kind].result}",
+        )
+
+
+def _check_broadcast(claim: Claim, call: Call, where: str) -> None:
+    """Refuse to let axes be left out of what is added to nothing."""
+    if not isinstance(claim.broadcast, bool):
+        raise UserError(
+            f"{where}: {call.name}() claims broadcast={claim.broadcast!r}",
+            "say broadcast=True, or leave it",
+        )
+    if claim.broadcast and call.kind != "bias":
+        raise UserError(
+            f"{where}: {call.name}() claims broadcast=True, but it is no bias: its result is added "
+            "to nothing in which it could repeat",
             f"leave it out: the call gives {KINDS[call.kind].result}",
         )
 

@@ -206,7 +206,7 @@ def _sound(subject: Subject, case: Case, most: int = LIMIT) -> bool:
     if not numbers or max(numbers[RESULT], sum(numbers.values()) - numbers[RESULT]) > most:
         return False
     with suppress(TypeError, ValueError, IndexError):
-        return _keys_suffice(case) and subject.covers(case) and has_result(case)
+        return _keys_suffice(case) and subject.claimed(case) and has_result(case)
     return False
 
 

@@ -1,11 +1,19 @@
 """Running one check."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from posenc_conformance.checks import Check, Options
 from posenc_conformance.checks.smoke import callable_part
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Silent, Verdict, Wrong
+from posenc_conformance.judge.verdict import (
+    TOO_LARGE,
+    Blocked,
+    NotClaimed,
+    Outcome,
+    Silent,
+    Verdict,
+    Wrong,
+)
 
 
 @dataclass(frozen=True)
@@ -22,10 +30,16 @@ class Execution:
 
 def execute(check: Check, options: Options) -> Execution:
     """Run a check, unless smoke failed in all dtypes that it speaks about."""
+    subject = check.subject
+    subject.left_out()  # of checks before this one
     try:
-        return Execution(Verdict.PASSED, check.run(callable_part(check), options))
+        outcome = check.run(callable_part(check), options)
+        if subject.left_out():
+            also = filter(None, (outcome.left_out, TOO_LARGE))
+            outcome = replace(outcome, left_out="; ".join(also))
+        return Execution(Verdict.PASSED, outcome)
     except NotClaimed as reason:
-        return Execution(Verdict.NOT_CLAIMED, text=str(reason))
+        return Execution(Verdict.NOT_CLAIMED, text=TOO_LARGE if subject.left_out() else str(reason))
     except Blocked as reason:
         return Execution(Verdict.BLOCKED, text=str(reason))
     except Wrong as wrong:

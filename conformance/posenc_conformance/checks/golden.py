@@ -23,11 +23,12 @@ def checks(subject: Subject) -> Iterator[Check]:
             continue
         for dtype in subject.dtypes:
             case = golden_case(subject.scheme, golden, dtype)
-            if subject.covers(case) and can_fail(subject.scheme, golden, dtype):
+            if subject.claimed(case) and can_fail(subject.scheme, golden, dtype):
 
                 def run(
                     subject: Subject, options: Options, case: Case = case, golden: Golden = golden
                 ) -> Outcome:
+                    subject.demand_claimed(case)
                     again = replace(case)  # what is found out on the way is not kept
                     return judge(subject, again, f"golden {golden.id}")
 

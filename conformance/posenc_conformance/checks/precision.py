@@ -23,9 +23,10 @@ def checks(subject: Subject) -> Iterator[Check]:
     """One sweep per dtype, as far as the claim reaches."""
     for dtype in subject.dtypes:
         case = sweep_case(subject, dtype)
-        if case is not None and subject.covers(case):
+        if case is not None and subject.claimed(case):
 
             def run(subject: Subject, options: Options, case: Case = case) -> Outcome:
+                subject.demand_claimed(case)
                 return sweep(subject, replace(case))  # what is found out on the way is not kept
 
             yield Check(

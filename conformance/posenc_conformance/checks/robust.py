@@ -22,7 +22,7 @@ def checks(subject: Subject) -> Iterator[Check]:
         def run(subject: Subject, options: Options, bad: BadInput = bad) -> Outcome:
             case = subject.case(materialise(bad.arguments), subject.dtypes[0], bad.options)
             try:
-                output = subject.invoke(case, case.inputs)
+                output = subject.returned(case, case.inputs)
             except Refusal:
                 return Outcome()
             except Escape as problem:

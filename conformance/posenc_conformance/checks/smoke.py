@@ -117,7 +117,8 @@ def _apart_from_dtype(subject: Subject, dtype: str) -> str:
 
 
 def _goldens(subject: Subject, dtype: str) -> Iterator[Case]:
-    return (check.case for check in golden.checks(subject) if check.dtype == dtype and check.case)
+    some = (check.case for check in golden.checks(subject) if check.dtype == dtype and check.case)
+    return (case for case in some if subject.covers(case))
 
 
 def callable_part(check: Check) -> Subject:

@@ -14,14 +14,20 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import DTYPES, Array, fine
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.trial import Seeded, Trial
 
 ROWS = ("x", "q", "k", "qkv")
 """Names of arrays that have a row for each position."""
 CAPACITIES = (4097, 2049, 257)
 """Rows, keys or heads: beyond what tables and caches are first made for."""
 TWINS = 2
+DRAWN = 24
+"""Calls among which one is looked for that gives a parameter."""
+STEPS = 9
+"""Steps up and down in which a number is looked for whose fraction the result tells."""
 MANY = 2**16
 """Numbers; a grid has 65,535 blocks along its second and third axis, and a launch may have one of
 them for each number."""
@@ -53,6 +59,7 @@ def others(subject: Subject, case: Case) -> Iterator[Case]:
         if is_new and has_result(other):  # a number of heads may have to fit arrays
             yield from _covered(subject, other)
     yield from twins(subject, case)
+    yield from elsewhere(subject, case)
     for combination, scopes in subject.siblings.items():
         other = case.under(**case.call.combinations[combination].conventions)
         if has_result(other) and any(scope.covers(other) for scope in scopes):
@@ -64,14 +71,42 @@ def others(subject: Subject, case: Case) -> Iterator[Case]:
 
 def twins(subject: Subject, case: Case) -> Iterator[Case]:
     """Cases of the same shapes, with other values in one argument: numbers, then arrays."""
-    for name, value in sorted(case.arguments.items(), key=lambda item: np.ndim(item[1]) > 0):
-        for other in _other_values(value):
-            twin = case.changed(**{name: other})
-            if not (has_result(twin) and twin.shape == case.shape):
-                continue
-            if not np.array_equal(twin.truth, case.truth, equal_nan=True):
-                yield from _covered(subject, twin)
-                break
+    for name, _ in sorted(case.arguments.items(), key=lambda item: np.ndim(item[1]) > 0):
+        yield from islice(_twins_in(subject, case, name), 1)
+
+
+def elsewhere(subject: Subject, case: Case) -> Iterator[Case]:
+    """Twins of drawn calls in each parameter whose fraction no twin of a case shows."""
+    names = [name for name, each in case.call.parameters.items() if each.type == "real"]
+    missing = [name for name in names if not any(_twins_in(subject, case, name))]
+    draw = knowledge_of(subject.scheme).ARGUMENTS[subject.call.name]
+    scopes = [scope for scope in subject.scopes if case.dtype in scope.dtypes]
+    for number in range(DRAWN) if missing else ():
+        trial = Trial(subject, scopes[number % len(scopes)], case.dtype, {}, Seeded(number))
+        drawn = trial.case(**draw(trial))
+        for name in tuple(missing):
+            for twin in islice(_twins_in(subject, drawn, name), 1):
+                missing.remove(name)
+                yield twin
+
+
+def _twins_in(subject: Subject, case: Case, name: str) -> Iterator[Case]:
+    """Cases of the same shape with other values in one argument, if it is given.
+
+    The result tells them from the case, and a number from what it is if its fraction is cut off.
+    """
+    for other in _other_values(case.arguments.get(name)):
+        twin = case.changed(**{name: other})
+        cut = case.changed(**{name: float(int(other))}) if isinstance(other, float) else case
+        if _tells(twin, case) and _tells(twin, cut):
+            yield from _covered(subject, twin)
+
+
+def _tells(case: Case, other: Case) -> bool:
+    """Whether a case has a result, which no right one has for another of the same shape."""
+    if not has_result(case) or case.shape != other.shape:
+        return False
+    return not has_result(other) or not compare(case, other.truth).right
 
 
 def has_result(case: Case) -> bool:
@@ -93,9 +128,19 @@ def _other_values(value: Any) -> Iterator[Any]:
         if value.dtype.kind == "i":
             yield value + 1
     elif isinstance(value, float):
-        yield value / 7 if value > 16 else 1.37 * value  # which rarely is a whole number
+        some = (other for other in _scaled(value) if other % 1)
+        yield from sorted(some, key=lambda other: abs(other) < 1)
     elif isinstance(value, int) and not isinstance(value, bool):
         yield value + 1
+
+
+def _scaled(value: float) -> Iterator[float]:
+    """Numbers with a fraction, first those that are used most."""
+    if value > 16:
+        yield value / 7
+    for power in range(1, STEPS):
+        yield value * 1.37**power
+        yield value / 1.37**power
 
 
 def large(subject: Subject, case: Case) -> Case | None:

@@ -1,6 +1,7 @@
 """What is judged: one method of an adapter under one combination of conventions."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
@@ -14,13 +15,14 @@ from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, dtype_name, to
 from posenc_conformance.judge.case import Case, rounded
 from posenc_conformance.judge.kinds import ENGINE
 from posenc_conformance.judge.process import changes_by, staying
-from posenc_conformance.judge.verdict import NotClaimed
+from posenc_conformance.judge.verdict import TOO_LARGE, NotClaimed
 from posenc_conformance.scheme_file.model import Call, Combination, Scheme, Value
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 MEMORY_OF_A_CALL = 2**29
+LEFT_OUT = ("left out",)
 HIDDEN = -10_000.0
 """What BERT adds to hide a key, the weakest mask that is in use."""
 EXACT = {"integer": "iu", "boolean": "b"}
@@ -64,6 +66,32 @@ class Held:
         return bool(self.result.flags.writeable)
 
 
+class Spread(Held):
+    """A result that repeats along axes, as it is where it is added."""
+
+    def __init__(self, held: Held, shape: tuple[int, ...]) -> None:
+        super().__init__(spread(held.result, shape))
+        self._held, self._shape, self._first = held, shape, held.result.copy()
+
+    def now(self) -> Array:
+        """What it is now."""
+        return spread(self._held.now(), self._shape)
+
+    def write(self, values: Array | float) -> bool:
+        """Write a number into it, or what it was at first."""
+        return self._held.write(self._first if isinstance(values, np.ndarray) else values)
+
+
+def spread(result: Array, shape: tuple[int, ...]) -> Array:
+    """A result that is shorter by axes along which it repeats; as it is if it does not fit."""
+    more = result.ndim - len(shape)
+    if more > 0 and result.shape[:more] == (1,) * more:
+        result = result.reshape(result.shape[more:])
+    with suppress(ValueError):
+        return np.broadcast_to(result, shape)
+    return result
+
+
 @dataclass(frozen=True)
 class Scope:
     """What one claim covers under one combination."""
@@ -75,6 +103,8 @@ class Scope:
     when: "Condition | None" = None
     masked: bool = False
     """Whether the result has its mask in it."""
+    broadcast: bool = False
+    """Whether the result may leave out that it repeats along an axis."""
 
     def covers(self, case: Case) -> bool:
         """Whether the claim says that this case works."""
@@ -191,11 +221,25 @@ class Subject:
             self, scopes=tuple(replace(scope, dtypes=few) for scope, few in scopes if few)
         )
 
-    def covers(self, case: Case) -> bool:
-        """Whether any claim covers the case, and it is not too large to be asked."""
-        return not self.too_large(case) and any(scope.covers(case) for scope in self.scopes)
+    def claimed(self, case: Case) -> bool:
+        """Whether any claim covers the case."""
+        return any(scope.covers(case) for scope in self.scopes)
 
-    def too_large(self, case: Case) -> bool:
+    def covers(self, case: Case) -> bool:
+        """Whether any claim covers the case, and it is not too large to be asked.
+
+        That a claimed one is too large is noted: see :meth:`left_out`.
+        """
+        large, claimed = self._too_large(case), self.claimed(case)
+        if large and claimed:
+            self.memory[LEFT_OUT] = True
+        return claimed and not large
+
+    def left_out(self) -> bool:
+        """Whether a claimed call was too large to be asked since this was last asked."""
+        return bool(self.memory.pop(LEFT_OUT, False))
+
+    def _too_large(self, case: Case) -> bool:
         """Whether inputs and result take more memory than a call may."""
         arrays = [each.size for each in case.arguments.values() if isinstance(each, np.ndarray)]
         return 8 * (sum(arrays) + prod(case.shape)) > self.memory_of_a_call
@@ -203,10 +247,8 @@ class Subject:
     def demand_claimed(self, case: Case) -> None:
         """Raise NotClaimed for a case that no claim covers, or that is too large to be asked."""
         if not self.covers(case):
-            why = "nothing of what it asks is claimed"
-            if self.too_large(case):
-                why = "a call would take more memory than --posenc-largest allows"
-            raise NotClaimed(why)
+            too_large = self._too_large(case)
+            raise NotClaimed(TOO_LARGE if too_large else "nothing of what it asks is claimed")
 
     def offers(self, options: Mapping[str, Value]) -> tuple[Scope, ...]:
         """The claims with these optional conventions."""
@@ -282,9 +324,10 @@ class Subject:
         """The result of a call as :meth:`invoke` gives it, where the implementation has it."""
         hold = getattr(self.method, "held", None)
         if hold is None or case.changed_argument:
-            return Held(self.invoke(case, inputs))
-        held: Held = self._called(hold, case, inputs)
-        return held
+            held = Held(self.returned(case, inputs))
+        else:
+            held = self._called(hold, case, inputs)
+        return Spread(held, case.shape) if self.repeats(case) else held
 
     def changes(self, case: Case) -> list[str]:
         """What a call changes that belongs to the whole process: see :mod:`process`."""
@@ -301,8 +344,17 @@ class Subject:
         copy of it, and returns what it has made of that.
 
         An optional convention that the case leaves open is passed with a claimed value, so that a
-        method may require it.
+        method may require it. A bias that repeats is given as it is where it is added.
         """
+        found = self.returned(case, inputs)
+        return spread(found, case.shape) if self.repeats(case) else found
+
+    def repeats(self, case: Case) -> bool:
+        """Whether a claim says that axes along which the result repeats may be left out."""
+        return any(each.broadcast and each.covers(case) for each in self.scopes)
+
+    def returned(self, case: Case, inputs: Mapping[str, Any]) -> Array:
+        """The array that the method returns."""
         name = self.name
         result = self._called(self.method, case, inputs)
         if case.changed_argument and self.is_python:

@@ -27,6 +27,10 @@ class Outcome:
     """What the implementation does, read from its results, where no known deviation explains it."""
 
 
+TOO_LARGE = "a call would take more memory than --posenc-largest allows"
+"""Why a check did not run, or made fewer calls than it would."""
+
+
 class Verdict(StrEnum):
     """What a check says."""
 

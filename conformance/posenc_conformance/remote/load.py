@@ -223,6 +223,7 @@ def _program_claim(said: Mapping[str, Any]) -> Claim:
         said.get("max_position", DEFAULT_MAX_POSITION),
         {name: several(value) for name, value in said.get("restrictions", {}).items()},
         masked=said.get("masked", False),
+        broadcast=said.get("broadcast", False),
     )
 
 
@@ -239,6 +240,7 @@ def _worker_claim(peer: Peer, call: str, number: int, said: Mapping[str, Any]) -
         {name: tuple(map(_heard, values)) for name, values in said["restrictions"].items()},
         when,
         _heard(said["masked"]),
+        _heard(said["broadcast"]),
     )
 
 

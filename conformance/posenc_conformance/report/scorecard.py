@@ -5,6 +5,7 @@ from math import log10
 from textwrap import shorten, wrap
 from typing import Any
 
+from posenc_conformance.judge.verdict import TOO_LARGE
 from posenc_conformance.report.document import VERDICTS
 
 WIDTH = 100
@@ -221,17 +222,21 @@ def _reasons(report: Report, verdict: str, *place: str) -> list[str]:
 
 def _not_asked(report: Report) -> list[str]:
     """What no claim covers although its check is listed, and what checks that passed left out."""
+    large = [*report["not_asked"].values()].count(TOO_LARGE)
+    fewer = sum(check["left_out"].endswith(TOO_LARGE) for check in report["checks"])
+    told = [f"--posenc-largest left out {_checks(large)}, and calls of {_checks(fewer)} more"]
     found = [f"{id.partition('::')[0]}: {why}" for id, why in report["not_asked"].items()]
     found += [
         f"{check['call']} {check['combination']}: {check['left_out']}"
         for check in report["checks"]
         if check["left_out"]
     ]
-    return [f"{_checks(found.count(each))} of {each}" for each in dict.fromkeys(found)]
+    lines = [f"{_checks(found.count(each))} of {each}" for each in dict.fromkeys(found)]
+    return [*told * bool(large or fewer), *lines]
 
 
 def _checks(count: int) -> str:
-    return f"{count} check{'s' * (count > 1)}"
+    return f"{count:,} check{'s' * (count != 1)}"
 
 
 def _silent(report: Report) -> list[str]:

@@ -330,6 +330,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
         ((1, 1, 129), 140),
         ((33, 3, 2), 3),
         ((64, 4, 2), 2),
+        ((130, 130, 2), 2),
     ):
         yield FORMS[case.call.name].drawn(shape, n)
 

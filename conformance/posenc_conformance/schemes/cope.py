@@ -32,6 +32,8 @@ SIZES_OF = (
     (1, 4, 4, 64, 16),
     (2, 1, 40, 6, 41),
     (1, 65, 65, 2, 9),
+    (1, 130, 130, 2, 5),
+    (1, 1, 300, 2, 200),
 )
 """Odd and even heads, powers of two and not; tables of one row and of many."""
 

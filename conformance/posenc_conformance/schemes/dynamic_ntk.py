@@ -63,7 +63,7 @@ SCALING = OfLength(
     "dynamic_ntk",
     frequencies,
     choices={
-        "factor": (2.0, 4.0, 1.0, 8.0, 2.5),
+        "factor": (2.0, 4.0, 8.0, 2.5),
         "original_max_position_embeddings": (4096, 2048, 32768, 5000),
         "length": (16384, 131072, 12289, 20000),
     },

@@ -109,7 +109,7 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Many heads, units, layers and queries."""
-    for heads, hidden, layers in ((1, 1, 0), (2, 33, 1), (12, 3, 2), (3, 8, 4)):
+    for heads, hidden, layers in ((1, 1, 0), (2, 33, 1), (12, 3, 2), (3, 8, 4), (1, 130, 1)):
         yield {**weights_of(heads, hidden, layers), "q_len": 2, "k_len": 5}
     yield {**weights_of(1, 2, 1), "q_len": 70, "k_len": 140}
 

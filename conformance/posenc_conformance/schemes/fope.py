@@ -89,6 +89,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     ):
         x = fine((rows, head_dim))
         yield chosen_for(x, 3 * np.arange(rows), length, 10000.0, mixed)
+    yield chosen_for(fine((2, 260)), 3 * np.arange(2), 4096, 100.0)  # all 130 frequencies remain
 
 
 def frequencies(case: Case) -> Floats:

@@ -63,7 +63,7 @@ SCALING = Scaling(
     "llama3",
     frequencies,
     choices={
-        "factor": (8.0, 32.0, 1.0, 4.0),
+        "factor": (8.0, 32.0, 4.0, 2.5, 16.0, 1.0),
         "low_freq_factor": (1.0, 2.0, 0.5),
         "high_freq_factor": (4.0, 32.0, 8.0),
         "original_max_position_embeddings": (8192, 256, 1024, 100_000),

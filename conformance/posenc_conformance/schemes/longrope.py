@@ -115,7 +115,7 @@ def arguments(trial: Trial) -> dict[str, Any]:
     extra = some_channels(trial, head_dim)
     size = extra.get("rotary_dim", head_dim)
     if trial.can("attention") and trial.pick.integer(0, 1):
-        given = trial.choose("attention_factor", (1.0, 1.25, 0.75))
+        given = trial.choose("attention_factor", (1.25, 0.75, 1.0))
         extra |= {"attention": "explicit", "attention_factor": given}
     trained = trial.choose("original_max_position_embeddings", (4096, 8192, 32))
     start = trial.position(ROWS)
@@ -126,7 +126,7 @@ def arguments(trial: Trial) -> dict[str, Any]:
         **few_rows(head_dim, start),
         **lists_for(size // 2),
         "base": trial.choose("base", (10000.0, 500000.0, 100.0)),
-        "factor": trial.choose("factor", (32.0, 4.0, 0.5)),
+        "factor": trial.choose("factor", (32.0, 4.0, 2.5)),
         "original_max_position_embeddings": trained,
         **extra,
     }
@@ -147,7 +147,7 @@ def frequencies_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Small and large heads, powers of two and not, many rows, both sides of a length, a factor."""
+    """Small and large heads, powers of two and not, many rows, both sides of a length, factors."""
     for head_dim in (2, 4, 6, 16, 64, 96, 128, 130, 256, 512):
         x = fine((2, head_dim))
         yield {"x": x, "positions": np.array([1, 7]), **lists_for(head_dim // 2)}
@@ -155,17 +155,25 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     trained = case.arguments["original_max_position_embeddings"]
     for last in (trained - 1, trained):
         yield {"x": fine((2, 8)), "positions": np.array([3, last]), **lists_for(4)}
-    yield {"x": fine((2, 8)), "positions": np.array([1, 7]), **lists_for(4), "factor": 1.5}
+    yield from few_factors()
 
 
 def backward_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """A few sizes of heads, and both sides of a length."""
-    for head_dim in (2, 6, 96, 128):
+    for head_dim in (2, 6, 96, 128, 130, 256):
         x = fine((2, 2, head_dim))
         yield {"x": x, "positions": np.array([1, 7]), **lists_for(head_dim // 2)}
     trained = case.arguments["original_max_position_embeddings"]
     for last in (trained - 1, trained):
         yield {"x": fine((2, 8)), "positions": np.array([3, last]), **lists_for(4)}
+    yield from few_factors()
+
+
+def few_factors() -> Iterator[dict[str, Any]]:
+    """Texts that grow a little longer, and shorter: then no pair is made longer."""
+    for factor in (1.5, 0.5):
+        given = {"x": fine((2, 8)), "positions": np.array([1, 7]), **lists_for(4)}
+        yield given | {"factor": factor}
 
 
 ROTATION = Rotation(arguments, frequencies, amplitude=longer)

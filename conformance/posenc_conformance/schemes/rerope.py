@@ -21,7 +21,7 @@ def drawn(trial: Trial) -> dict[str, Any]:
     """Windows, and what distances beyond are divided by if they leak."""
     chosen: dict[str, Any] = {"window": trial.choose("window", WINDOWS)}
     if trial.subject.call.name == "leaky_rerope_scores":
-        chosen["factor"] = trial.choose("factor", (4.0, 2.0, 1.5, 16.0, 1.0))
+        chosen["factor"] = trial.choose("factor", (4.0, 2.0, 1.5, 16.0))
     return chosen
 
 

@@ -120,14 +120,14 @@ PAIR_OF_PATCHES = np.array([[1, 3], [7, 2]])
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
     """Small and large heads, powers of two and not, and many patches."""
-    for head_dim in (4, 8, 12, 16, 64, 80, 88, 128, 256):
+    for head_dim in (4, 8, 12, 16, 64, 80, 88, 128, 132, 256):
         yield {"x": fine((2, 2, head_dim)), "positions": PAIR_OF_PATCHES}
     yield {"x": fine((33 * 33, 4)), "positions": np.indices((33, 33)).reshape(2, -1)}
 
 
 def backward_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """A few sizes of heads."""
-    for head_dim in (4, 12, 80, 128):
+    for head_dim in (4, 12, 80, 128, 132):
         yield {"x": fine((2, 2, head_dim)), "positions": PAIR_OF_PATCHES}
 
 
@@ -140,6 +140,7 @@ def mixed_sizes(case: Case) -> Iterator[dict[str, Any]]:
         ((), 12, 16),
         ((1,), 33, 4),
         ((2, 1, 2), 1, 88),
+        ((), 2, 260),
     ):
         yield {
             "x": fine((*leading, heads, 2, head_dim)),
@@ -244,6 +245,8 @@ def image_sizes(case: Case) -> Iterator[dict[str, Any]]:
         (2, 3, 12),
         (3, 2, 80),
         (2, 2, 256),
+        (2, 2, 4),
+        (4, 3, 12),
     ):
         yield image(height, width, head_dim)
 

@@ -20,6 +20,7 @@ SCORES = (
     (12, 3, 4, 2, 10),
     (1, 2, 300, 1, 2),
     (1, 33, 33, 2, 4),
+    (1, 130, 130, 2, 2),
     (1, 1, 2, 64, 32),
 )
 """No memory and some, many keys, heads and channels; powers of two and not."""

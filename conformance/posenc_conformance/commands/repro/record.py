@@ -8,7 +8,7 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.subject import Misbehaviour, Subject
+from posenc_conformance.judge.subject import Misbehaviour, Subject, spread
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Made:
     result: Array | None = None
     """The very array that was returned, which later calls may change."""
     got: Array | None = None
-    """A copy of it."""
+    """A copy of it, as it is where it is added."""
     problem: str = ""
     """Why there is no such array, or what is wrong with its form."""
 
@@ -61,7 +61,7 @@ class Recorded(Subject):
         """The same subject, without any call yet."""
         return cls(**{each.name: getattr(subject, each.name) for each in fields(subject)})
 
-    def invoke(self, case: Case, inputs: Mapping[str, Any]) -> Array:
+    def returned(self, case: Case, inputs: Mapping[str, Any]) -> Array:
         """Call the method, and remember that."""
         positional, keywords = self.arguments(case, inputs)
         arguments = dict(zip(self.positional, positional, strict=True)) | keywords
@@ -69,11 +69,12 @@ class Recorded(Subject):
         made = Made(case, passed, self.positional)
         self.calls.append(made)
         try:
-            made.result = super().invoke(case, inputs)
+            made.result = super().returned(case, inputs)
         except Misbehaviour as problem:
             made.problem = str(problem)
             raise
-        made.got = made.result.copy()
+        found = spread(made.result, case.shape) if self.repeats(case) else made.result
+        made.got = found.copy()
         return made.result
 
     def demand_form(self, case: Case, output: Array) -> None:

@@ -280,7 +280,9 @@ def _verdict(made: Made) -> list[str]:
         ]
     index = _worst(made)
     bound = case.bound[index]
+    repeats = made.result is not None and made.result.shape != case.shape
     return [
+        *([f"got = np.broadcast_to(got, {case.shape})"] if repeats else []),
         f"index, expected, bound = {index}, {float(case.truth[index])!r}, {float(bound)!r}",
         "at_worst = float(got[index])",
         'print(f"at {index}: expected {expected}, got {at_worst}")',
