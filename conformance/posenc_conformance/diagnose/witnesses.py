@@ -192,7 +192,10 @@ def _recovered(subject: Subject, dtype: str) -> str:
     seen = testimony(subject, dtype)
     if seen.stateful:
         return ""
-    return recovered([(each.case, each.output) for each in seen.wrong])
+    return recovered(
+        [(each.case, each.output) for each in seen.wrong],
+        [(each.case, each.output) for each in seen.answers if not each.wrong],
+    )
 
 
 @remembered
