@@ -113,10 +113,10 @@ def turned_in_polar_form() -> tuple[str, str]:
     """Pairs turned in float32 as lengths and angles, and by products, in units of u s."""
     random = np.random.default_rng(6)
     x = random.normal(size=(2, 200_000)).astype(np.float32)
-    angle = random.uniform(-1, 1, x.shape[1]).astype(np.float32)
+    angle = random.uniform(-1, 1, size=(200_000,)).astype(np.float32)
     length, own = np.hypot(*x), np.arctan2(x[1], x[0])
     products = x[0] * np.cos(angle) - x[1] * np.sin(angle)
-    wide, turn = x.astype(np.float64), angle.astype(np.float64)
+    wide, turn = x.astype(np.float64), np.asarray(angle, np.float64)
     right = wide[0] * np.cos(turn) - wide[1] * np.sin(turn)
     worst = []
     for got in (length * np.cos(own + angle), products):

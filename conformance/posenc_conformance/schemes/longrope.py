@@ -237,9 +237,10 @@ def choice_swapped(case: Case, got: Floats) -> Iterator[Model]:
     plain = progression(case.arguments["base"], rotary_dim(case))
     other = case.arguments["short_factors" if long else "long_factors"]
     used, wanted = ("short", "long") if long else ("long", "short")
-    yield ROTATION.with_frequencies(
-        case, plain / other, f"matches the {used} factors where the {wanted} ones are right"
-    )
+    words = f"matches the {used} factors where the {wanted} ones are right"
+    if case.conventions["choice"] == "long" and not is_long(case.under(choice="length")):
+        words += ", at a short length"
+    yield ROTATION.with_frequencies(case, plain / other, words)
 
 
 def choice_by_row(case: Case, got: Floats) -> Iterator[Model]:

@@ -337,7 +337,8 @@ def offsets_ignored(case: Case, got: Floats) -> Iterator[Model]:
 def boundaries_ignored(case: Case, got: Floats) -> Iterator[Model]:
     """Rows counted through."""
     rows, offsets = np.arange(case.arguments["x"].shape[1]), case.arguments["offsets"]
-    yield Model("matches rows counted on from one sequence to the next", at(case, rows))
+    words = "matches rows counted on from one sequence to the next"
+    yield Model(words + ", offsets left out" * bool(offsets.any()), at(case, rows))
     if offsets[:1].any():
         where = rows + offsets[0]
         yield Model("matches rows counted on, from the first offset", at(case, where))
