@@ -1,10 +1,11 @@
 """The detection matrix: which wrong implementations which level of checks catches, and names.
 
-    python -m benchmarks.matrix [--scheme ID] [--jobs N] [--write FILE]
+    python -m benchmarks.matrix [--scheme ID] [--jobs N] [--write FILE] [--names]
 
 Every wrong miniature is judged by every check that its claim calls for, with the diagnosis. Those
 that embody a deviation of the spec are counted under the deviation's class; the others, for which
-the spec has no name, under "unnamed".
+the spec has no name, under "unnamed". A name that one of these is given is a wrong one; ``--names``
+lists them, and those that should have had another name.
 """
 
 import argparse
@@ -30,7 +31,7 @@ from posenc_conformance.checks import LEVELS
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
 UNNAMED = "unnamed"
-SUMMED = ("wrong", "rejected", "nameable", "named_first")
+SUMMED = ("wrong", "rejected", "nameable", "named_first", "named_anyway")
 LEVELED = ("seen_by", "seen_only_by")
 
 
@@ -45,6 +46,15 @@ class Found:
     """Levels with a check that failed."""
     nameable: bool
     named_first: bool
+    miniature: str
+    """Its module and class."""
+    names: tuple[str, ...]
+    """All that it was called, first that which explains most."""
+
+    @property
+    def named_anyway(self) -> bool:
+        """Whether it has a name, although the spec knows no such mistake."""
+        return not self.nameable and bool(self.names)
 
 
 def kinds() -> dict[tuple[str, str], str]:
@@ -68,6 +78,8 @@ def judged(number: int) -> Found:
         levels=tuple(sorted({each.check.level for each in failed(verdicts)}, key=LEVELS.index)),
         nameable=named is not None,
         named_first=named is not None and names[:1] == [named],
+        miniature=f"{mistake.__module__.rpartition('.')[2]}: {mistake.__name__}",
+        names=tuple(names),
     )
 
 
@@ -96,6 +108,7 @@ def summary(some: Iterable[Found]) -> dict[str, Any]:
         "rejected": sum(bool(each.levels) for each in group),
         "nameable": sum(each.nameable for each in group),
         "named_first": sum(each.named_first for each in group),
+        "named_anyway": sum(each.named_anyway for each in group),
         "seen_by": Counter(level for each in group for level in each.levels),
         "seen_only_by": Counter(each.levels[0] for each in group if len(each.levels) == 1),
     }
@@ -154,17 +167,21 @@ def main() -> None:
     parser.add_argument("--scheme", help="only miniatures of this scheme")
     parser.add_argument("--jobs", type=int, default=len(sched_getaffinity(0)))
     parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
+    parser.add_argument("--names", action="store_true", help="list what is named wrongly")
     given = parser.parse_args()
     some = [n for n, each in enumerate(WRONG) if given.scheme in (None, home(each.call))]
     with get_context("fork").Pool(given.jobs) as pool:
         found = pool.map(judged, some, chunksize=8)
         right_ones = pool.map(right_judged, _right_of(given.scheme), chunksize=8)
         data = results(found, right_ones)
-    heads = ["", "wrong", "rejected", "with a name", "named first", *LEVELS]
+    heads = ["", "wrong", "rejected", "with a name", "named first", "named anyway", *LEVELS]
     for title in ("schemes", "classes"):
         rows = [[name, *_row(each)] for name, each in [*data[title].items(), ("all", data["all"])]]
         print(table([title, *heads[1:]], rows), "\n")
     print("right miniatures: {passed} pass, {rejected} rejected".format(**data["right"]))
+    for each in found if given.names else ():
+        if each.named_anyway or (each.nameable and not each.named_first):
+            print(f"{each.miniature}: named {', then '.join(each.names) or 'nothing'}")
     write(given.write, data)
 
 
@@ -173,7 +190,7 @@ def _right_of(scheme: str | None) -> list[int]:
 
 
 def _row(group: dict[str, Any]) -> list[int]:
-    counts = [group[name] for name in ("wrong", "rejected", "nameable", "named_first")]
+    counts = [group[name] for name in SUMMED]
     return counts + [group["seen_by"][level] for level in LEVELS]
 
 

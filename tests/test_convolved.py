@@ -15,6 +15,9 @@ from tests.miniatures.styles import RIGHT
 
 assert right.__path__  # importing them fills the list
 
+CONVOLUTIONS = ("conv_wav2vec2", "conv_hubert", "conv_peg")
+GARBAGE = 5.0
+"""Units of its bound by which numbers as large as the right ones, but others, are wrong."""
 LOST = 10.0
 """Units of its bound by which a result without its convolution is wrong, at the least."""
 ROUNDED = 0.5
@@ -50,3 +53,15 @@ def test_sums_in_float32_are_far_within_the_bound_of_bfloat16(call: str) -> None
     ]
     assert ratios
     assert max(ratios) < ROUNDED
+
+
+@pytest.mark.parametrize("call", CONVOLUTIONS)
+def test_garbage_as_large_as_the_result_is_seen_in_bfloat16(call: str) -> None:
+    """A bound of the size of the values would let anything pass."""
+    for subject in claiming(call):
+        for case in cases(subject):
+            size = np.abs(case.truth).max()
+            noise = np.random.default_rng(0).uniform(-size, size, case.shape)
+            for garbage in (0 * case.truth, -case.truth, noise):
+                assert compare(case, garbage).worst > GARBAGE
+            assert np.all(case.bound < size / GARBAGE)

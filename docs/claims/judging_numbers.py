@@ -8,6 +8,7 @@ import numpy as np
 import sympy
 
 import posenc
+from posenc_conformance.judge.case import Case
 from posenc_conformance.scheme_file import read
 
 U = 2.0**-24
@@ -95,6 +96,34 @@ def turned_in_bfloat16() -> str:
     worst = float((off / (2.0**-8 * np.hypot(*x))).max())
     assert worst < 3
     return f"{worst:.2f}"
+
+
+def polar_grant() -> str:
+    """What the error model grants a rotation at position 0, where no angle costs anything."""
+    scheme = next(each for each in read.load_all() if each.id == "rope")
+    given = {"x": np.array([[3.0, 4.0]]), "positions": np.array([0]), "base": 1e4}
+    conventions = {"layout": "half"}
+    case = Case(scheme, scheme.calls["rope"], conventions, given, "float32")
+    more = float(case.bound.max()) / (5 * U) - scheme.accuracy.rounding
+    assert abs(more - (3 * np.pi + 1)) < 1e-9
+    return f"{more:.1f}"
+
+
+def turned_in_polar_form() -> tuple[str, str]:
+    """Pairs turned in float32 as lengths and angles, and by products, in units of u s."""
+    random = np.random.default_rng(6)
+    x = random.normal(size=(2, 200_000)).astype(np.float32)
+    angle = random.uniform(-1, 1, size=(200_000,)).astype(np.float32)
+    length, own = np.hypot(*x), np.arctan2(x[1], x[0])
+    products = x[0] * np.cos(angle) - x[1] * np.sin(angle)
+    wide, turn = x.astype(np.float64), np.asarray(angle, np.float64)
+    right = wide[0] * np.cos(turn) - wide[1] * np.sin(turn)
+    worst = []
+    for got in (length * np.cos(own + angle), products):
+        assert got.dtype == np.float32
+        worst.append(float((np.abs(got - right) / (U * np.hypot(*wide))).max()))
+    assert worst[0] < 4 + 3 * np.pi + 1 + 1
+    return f"{worst[0]:.1f}", f"{worst[1]:.1f}"
 
 
 def magnified() -> tuple[str, str]:

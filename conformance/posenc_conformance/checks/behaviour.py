@@ -11,7 +11,7 @@ import numpy as np
 from posenc_conformance.checks import Check, Options, variant
 from posenc_conformance.checks.axes import reshaped
 from posenc_conformance.checks.bench import Bench, demand_plainly_right
-from posenc_conformance.checks.smoke import first_answer, smallest_case
+from posenc_conformance.checks.smoke import first_answer, opening_answer, smallest_case
 from posenc_conformance.checks.variations import (
     above_first,
     at,
@@ -27,7 +27,6 @@ from posenc_conformance.checks.variations import (
     with_leading,
 )
 from posenc_conformance.diagnose.explain import compared
-from posenc_conformance.diagnose.witnesses import unexplained
 from posenc_conformance.judge.arrays import Array, around, fine
 from posenc_conformance.judge.asking import asked, call_line, held
 from posenc_conformance.judge.case import Case
@@ -203,6 +202,10 @@ def second_call(bench: Bench, case: Case) -> None:
     assert not isinstance(first, str)  # then smoke would have failed, and blocked this
     for _ in range(2):
         _same(case, first, bench.run(case), "the same call again gave another result")
+    opening = opening_answer(bench.subject, case.dtype)
+    if opening is not None:
+        other = bench.subject.memory["opening", case.dtype]
+        _same(other, opening, bench.run(other), "the same call again gave another result")
 
 
 def no_alias(bench: Bench, case: Case) -> None:
@@ -314,8 +317,7 @@ def _note_wrong(
         demand_plainly_right(subject, case.dtype)
         subject.demand_form(case, output)
         if not compare(case, output).right:
-            known = subject if unexplained(subject, case.dtype) else None
-            compared(known, case, output.astype(np.float64), what)
+            compared(subject, case, output.astype(np.float64), what)
 
 
 @contextmanager

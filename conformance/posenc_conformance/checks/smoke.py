@@ -7,13 +7,14 @@ from math import prod
 import numpy as np
 
 from posenc_conformance.checks import Check, Options, golden, variant
+from posenc_conformance.checks.variations import with_other_numbers
 from posenc_conformance.diagnose.explain import compared
 from posenc_conformance.errors import UserError, told, where
 from posenc_conformance.judge.arrays import DTYPES, UNIT_ROUNDOFF, Array, dtype_name
 from posenc_conformance.judge.asking import asked
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject, remembered
+from posenc_conformance.judge.subject import Escape, Misbehaviour, Scope, Subject, remembered
 from posenc_conformance.judge.trial import First, Seeded, Trial
 from posenc_conformance.judge.verdict import Blocked, Declined, Outcome, Wrong
 
@@ -148,6 +149,10 @@ def first_answer(subject: Subject, dtype: str) -> Array | str:
 
     An implementation may decline some calls with NotImplementedError, but not all.
     """
+    try:
+        opening_answer(subject, dtype)
+    except Escape as problem:  # which may take long, or the process with it
+        return str(problem)
     reasons = []
     for number in range(TRIED):
         try:
@@ -158,3 +163,22 @@ def first_answer(subject: Subject, dtype: str) -> Array | str:
             reasons.append(reason)
             subject.memory["declined", dtype] = number
     return f"all of {TRIED} calls were {reasons[0]}"
+
+
+@remembered
+def opening_answer(subject: Subject, dtype: str) -> Array | None:
+    """A copy of the result of the very first call; None if there was no such call, or none of it.
+
+    It has numbers that no other call has. Whoever keeps those of a first call shows them later.
+    """
+    case = smallest_case(subject, dtype)
+    other = with_other_numbers(subject, case)
+    if other is case:
+        return None
+    subject.memory["opening", dtype] = other
+    try:
+        return asked(subject, other).copy()
+    except Escape:
+        raise
+    except (Misbehaviour, Declined):
+        return None

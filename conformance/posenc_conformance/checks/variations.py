@@ -109,6 +109,17 @@ def _tells(case: Case, other: Case) -> bool:
     return not has_result(other) or not compare(case, other.truth).right
 
 
+def with_other_numbers(subject: Subject, case: Case) -> Case:
+    """The case with as many other numbers as leave its shape and are claimed; it itself if none."""
+    for name, value in case.arguments.items():
+        if np.ndim(value) == 0:
+            for other in _other_values(value):
+                twin = case.changed(**{name: other})
+                if has_result(twin) and twin.shape == case.shape and subject.covers(twin):
+                    case = twin
+    return case
+
+
 def has_result(case: Case) -> bool:
     """Whether the definition has a result for these arguments, and the dtype can hold it."""
     try:

@@ -106,6 +106,17 @@ def predicted(case: Case, output: Floats) -> frozenset[str]:
     return frozenset(fit.told for fit in _fits(case, case, output, _known(case)))
 
 
+def of_deviation(case: Case, output: Floats, id: str) -> list[Fit]:
+    """The models of one mistake."""
+    known = _known(case)
+    return list(_fits(case, case, output, {id: known[id]} if id in known else {}))
+
+
+def would_show(case: Case, output: Floats, id: str, words: str) -> bool:
+    """Whether a mistake, told in these words, would make a right result wrong."""
+    return any(each.told == words for each in of_deviation(case, output, id))
+
+
 def _known(case: Case) -> Mapping[str, DeviationModel]:
     """The mistakes of its scheme."""
     known: Mapping[str, DeviationModel] = knowledge_of(case.scheme).DEVIATIONS[case.call.name]

@@ -1,22 +1,21 @@
-"""What an implementation does, read from its results: at which frequency each pair turns."""
+"""What an implementation does, in words, as its results say it.
+
+A formula is told only if it gives every wrong result within its bound.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from posenc_conformance.diagnose.turns import EXACT, NEAR, Read, Turns
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.knowledge import knowledge_of
 
-Waves = npt.NDArray[np.complex128]
 PRECISE = ("float64", "float32")
 """Dtypes in which angles can be read."""
-NOISE = 3e-6
-"""Radians that float32 may add to an angle that is read from few rows."""
-NEAR = 1e-3
-"""Relative difference of frequencies that are called equal."""
+FEWEST = 3
+"""Pairs of which a formula is read; fewer fit many."""
 
 EXPONENTS: Mapping[str, Callable[[Floats, int], Floats]] = {
     "2t/d": lambda t, d: 2 * t / d,
@@ -32,69 +31,19 @@ EXPONENTS: Mapping[str, Callable[[Floats, int], Floats]] = {
     "(-2t)/d": lambda t, d: -2 * t / d,
 }
 FACTORS = {"": 1.0, "2π·": 2 * np.pi, "π·": np.pi, "2·": 2.0, "1/2·": 0.5, "-": -1.0}
+PLAIN = "base^(-2t/d)"
 
 
-@dataclass(frozen=True)
-class Turns:
-    """What one result says of its pairs."""
+def recovered(
+    answers: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
+) -> str:
+    """What all wrong answers have in common, in words; empty if they cannot be read.
 
-    frequencies: Floats
-    """Radians per position of each pair, between -π and π unless they are the result itself."""
-    asked: Floats
-    base: float
-    dim: int
-    first: float = 0.0
-    """Position of the first row, which makes the offset uncertain."""
-    offset: float = 0.0
-    """Radians added to every angle."""
-    length: float = 1.0
-    """By what pairs are made longer than asked for."""
-    where: str = ""
-    """In which channels the pairs lie, if not where they were claimed."""
-    whole: bool = True
-    """Whether frequencies are known up to whole turns."""
-
-
-def turns_of(
-    positions: Floats, waves: Waves, asked: Floats, base: float, dim: int, where: str
-) -> Turns | None:
-    """Frequencies of pairs from their positions as complex numbers, [n, pairs], row by row.
-
-    None unless rows follow each other and every pair turns by the same angle between two.
+    Where others are right, as far as they tell, it is said that the words are about some.
     """
-    if len(positions) < 3 or not np.array_equal(np.diff(positions), np.ones(len(positions) - 1)):
-        return None
-    length = np.abs(waves)
-    if length.min(initial=1) == 0 or np.ptp(length) > NEAR * length.max(initial=1):
-        return None
-    steps = waves[1:] * np.conj(waves[:-1])
-    step = np.angle(steps.sum(axis=0))
-    if np.any(np.abs(np.angle(steps * np.exp(-1j * step))) > NEAR):
-        return None
-    omega = step + np.angle(waves[-1] * np.conj(waves[0]) * np.exp(-1j * step * len(steps))) / len(
-        steps
-    )
-    offsets = np.angle(waves[0] * np.exp(-1j * omega * positions[0]))
-    offset = float(np.angle(np.exp(1j * offsets).sum()))
-    if np.any(np.abs(np.angle(np.exp(1j * (offsets - offset)))) > NEAR * (1 + abs(positions[0]))):
-        return None
-    return Turns(
-        omega,
-        asked,
-        base,
-        dim,
-        abs(float(positions[0])),
-        offset if abs(offset) > NEAR * (1 + abs(positions[0])) else 0.0,
-        float(length.mean()),
-        where,
-        whole=False,
-    )
-
-
-def recovered(answers: Sequence[tuple[Case, Floats]]) -> str:
-    """What all answers have in common, in words; empty if they cannot be read."""
-    read = [found for case, output in answers if (found := _first(case, output)) is not None]
-    if len(read) < len(answers) or not read:
+    found = [_first(case, output) for case, output in answers]
+    read = [each for some in found for each in some or ()]
+    if not read or any(each is None for each in found):
         return ""
     offset = min(read, key=lambda each: each.first).offset
     if len({each.where for each in read}) > 1 or any(
@@ -107,91 +56,183 @@ def recovered(answers: Sequence[tuple[Case, Floats]]) -> str:
         low, high = min(lengths), max(lengths)
         times = f"{low:.6g}" if high - low < NEAR else f"{low:.4g} to {high:.4g}"
         more.append(f"pairs are {times} times as long as they should be")
-    said = _formula(read)
-    said = ((_bases(read) or _shares(read)) if said is None else said) + read[0].where
-    return "; ".join([*[said] * bool(said), *more])
+    said = _words(read)
+    where = read[0].where + ", d being the channels of one axis" * read[0].of_axis
+    told = "; ".join([*[said + where] * bool(said), *more])
+    others = sum(_tells(case, output) for case, output in right)
+    if told and others:
+        return (
+            f"{told}; so in {len(answers)} of {len(answers) + others} small calls, others are right"
+        )
+    return told
 
 
-def _first(case: Case, output: Floats) -> Turns | None:
+def _tells(case: Case, output: Floats) -> bool:
+    """Whether a result has as many pairs as a formula needs."""
+    return any(len(each.numbers) >= FEWEST for each in _first(case, output) or ())
+
+
+def _first(case: Case, output: Floats) -> list[Turns] | None:
+    """None if pairs cannot be read, empty if they stay where they are."""
     if case.dtype not in PRECISE:
         return None
-    read = getattr(knowledge_of(case.scheme), "TURNS", {}).get(case.call.name)
-    found: Iterator[Turns | None] = read(case, output) if read else iter(())
+    read: Read | None = getattr(knowledge_of(case.scheme), "TURNS", {}).get(case.call.name)
+    found = read(case, output) if read else iter(())
     return next((each for each in found if each is not None), None)
 
 
-def _formula(read: Sequence[Turns]) -> str | None:
-    """One formula for the frequencies of all: None if there is none, nothing if it is right."""
-    asked = next((name for name in EXPONENTS if _fit(read, name, 1.0, of_asked=True)), None)
-    if asked is None or max(len(each.asked) for each in read) < 3:
-        return None
-    for name in EXPONENTS:
+def _words(read: Sequence[Turns]) -> str:
+    """What the frequencies are; nothing if they are right."""
+    if all(each.are(each.asked) for each in read):
+        return ""
+    if max(len(each.numbers) for each in read) < FEWEST:
+        return _multiple(read) or _multiples(read)
+    asked = _formula(read, lambda each, omega: _same(each.asked, omega))
+    found = _formula(read, Turns.are)
+    if found:
+        if asked:
+            return f"pair t turns at {found}; asked for {asked}"
+        return f"pair t turns at {found}" + ", without any scaling" * (found == PLAIN)
+    return (
+        _constant(read, asked)
+        or _multiple(read)
+        or _bases(read)
+        or _multiples(read)
+        or _shares(read)
+    )
+
+
+def _same(found: Floats, wanted: Floats) -> bool:
+    return bool(np.all(np.abs(found - wanted) <= 1e-9 * np.abs(wanted)))
+
+
+def _formula(read: Sequence[Turns], fits: Callable[[Turns, Floats], bool]) -> str:
+    """The first formula that all fit, in words; empty if there is none."""
+    for words, omega in _formulas(read):
+        if all(fits(each, value) for each, value in zip(read, omega, strict=True)):
+            return words.replace("base", read[0].based).replace("-(-2t)", "2t")
+    return ""
+
+
+def _formulas(read: Sequence[Turns]) -> Iterator[tuple[str, list[Floats]]]:
+    """Formulas, and the frequencies that each gives."""
+    for name, exponent in EXPONENTS.items():
+        powers = [each.base ** -exponent(each.numbers, each.dim) for each in read]
         for words, factor in FACTORS.items():
-            if _fit(read, name, factor):
-                right = (name, words) == (asked, "")
-                power = f"{words}base^(-{name})".replace("-(-2t)", "2t")
-                return "" if right else f"pair t turns at {power}; asked for base^(-{asked})"
-    constant = {float(np.median(each.frequencies)) for each in read}
-    if len(constant) == 1 or np.ptp(list(constant)) < NOISE:
-        value = constant.pop()
-        if all(np.ptp(each.frequencies) < NOISE + NEAR * abs(value) for each in read):
-            return f"every pair turns at {value:.6g}; asked for base^(-{asked})"
-    return None
+            yield f"{words}base^(-{name})", [factor * power for power in powers]
+    both = [(each, float(each.given.get("factor") or 0)) for each in read]
+    if not all(by for _, by in both):
+        return
+    yield f"{PLAIN}/factor", [each.plain / by for each, by in both]
+    yield f"factor·{PLAIN}", [each.plain * by for each, by in both]
+    yield f"{PLAIN}/factor²", [each.plain / by**2 for each, by in both]
+    yield f"{PLAIN}/√factor", [each.plain / by**0.5 for each, by in both]
+    for name, power in NTK.items():
+        words = f"(base·factor{name})^(-2t/d)"
+        yield words, [_other_base(each, each.base * by ** power(each.dim)) for each, by in both]
+
+
+NTK: Mapping[str, Callable[[int], float]] = {
+    "^(d/(d-2))": lambda d: d / (d - 2) if d > 2 else 1.0,
+    "": lambda d: 1.0,
+    "²": lambda d: 2.0,
+    "^((d-2)/d)": lambda d: (d - 2) / d,
+}
+
+
+def _other_base(turns: Turns, base: float) -> Floats:
+    return np.asarray(base ** (-2 * turns.numbers / turns.dim))
+
+
+def _constant(read: Sequence[Turns], asked: str) -> str:
+    """One frequency for all pairs."""
+    value = float(np.median(read[0].frequencies))
+    if all(each.near(np.full(len(each.numbers), value)) for each in read):
+        return f"every pair turns at {value:.6g}" + f"; asked for {asked}" * bool(asked)
+    return ""
 
 
 def _bases(read: Sequence[Turns]) -> str:
     """Progressions of another base than that asked for; empty if some result is none."""
-    pairs = [(_base(each, each.frequencies), _base(each, each.asked)) for each in read]
-    told = {
-        f"{base:.5g} where {asked:.5g} is asked for"
-        for base, asked in pairs
-        if base and asked and abs(base - asked) > NEAR * asked
-    }
-    if not told or not all(base and asked for base, asked in pairs):
+    told: dict[str, None] = {}
+    for each in read:
+        if len(each.numbers) < FEWEST:
+            continue
+        base, asked = _base(each, each.frequencies), _base(each, each.asked)
+        if base is None or not each.near(_other_base(each, base)):
+            return ""
+        if asked is not None and _same_base(each.asked, each, asked):
+            if abs(base - asked) > NEAR * asked:
+                told[f"{base:.5g} where {asked:.5g} is asked for"] = None
+        else:
+            factor = f" and factor {each.given['factor']:g}" if each.given.get("factor") else ""
+            told[f"{base:.5g} where base {each.base:.5g}{factor} is given"] = None
+    if not told:
         return ""
-    return f"pair t turns at B^(-2t/d), and B is {' and '.join(sorted(told)[:2])}"
+    return f"pair t turns at B^(-2t/d), and B is {' and '.join(list(told)[:2])}"
 
 
-def _base(turns: Turns, frequencies: Floats) -> float | None:
-    """The base whose powers these frequencies are."""
-    share = np.arange(len(frequencies)) / len(frequencies)
-    if len(share) < 3 or frequencies.min() <= 0:
+def _same_base(omega: Floats, turns: Turns, base: float) -> bool:
+    return bool(np.all(np.abs(omega / _other_base(turns, base) - 1) < NEAR)) if base else False
+
+
+def _base(turns: Turns, omega: Floats) -> float | None:
+    """The base of which frequencies are powers, as the slower ones that are clear have it."""
+    there = (omega > 0) & turns.clear(omega) & (turns.numbers > 0)
+    if not there.any():
         return None
-    base = float(frequencies[-1] ** (-1 / share[-1]))
-    return base if _near(frequencies, base**-share, whole=turns.whole) else None
+    share = 2 * turns.numbers[there] / turns.dim
+    with np.errstate(over="ignore"):
+        base = float(np.exp(-np.log(omega[there][-1]) / share[-1]))
+    return base if np.isfinite(base) else None
 
 
-def _fit(read: Sequence[Turns], name: str, factor: float, *, of_asked: bool = False) -> bool:
-    return all(
-        _near(
-            each.asked if of_asked else each.frequencies,
-            factor
-            * each.base ** -EXPONENTS[name](np.arange(len(each.asked), dtype=float), each.dim),
-            whole=each.whole or of_asked,
-        )
-        for each in read
-    )
+def _multiple(read: Sequence[Turns]) -> str:
+    """Every frequency of every call the same part of what it should be, or would be unscaled."""
+    for of, words in (("asked", "{:.6g} of what it should"), ("plain", "{:.6g}·" + PLAIN)):
+        shares = _parts(read, of)
+        if not shares:
+            continue
+        part = sum(shares) / len(shares)
+        if abs(part - 1) > 2 * NEAR and max(shares) - min(shares) < 2 * NEAR * abs(part):
+            return "every pair turns at " + words.format(part).replace("base", read[0].based)
+    return ""
 
 
-def _near(found: Floats, wanted: Floats, *, whole: bool) -> bool:
-    difference = found - wanted
-    if not whole:
-        difference = np.angle(np.exp(1j * difference))
-    return bool(np.all(np.abs(difference) <= NOISE * (not whole) + NEAR * np.abs(wanted)))
+def _multiples(read: Sequence[Turns]) -> str:
+    """The frequencies of a call all the same part of what they should be."""
+    shares = _parts(read, "asked")
+    if not shares or max(abs(each - 1) for each in shares) < 2 * NEAR:
+        return ""
+    low, high = min(shares), max(shares)
+    what = "an axis" if read[0].of_axis else "a call"
+    return f"the pairs of {what} turn all alike, at {low:.4g} to {high:.4g} of what they should"
+
+
+def _parts(read: Sequence[Turns], of: str) -> list[float]:
+    """The part of each call; empty if it is not the same for the pairs of each."""
+    parts = []
+    for each in read:
+        wanted: Floats = getattr(each, of)
+        there = each.clear(wanted) & (wanted != 0)
+        part = float(np.median(each.frequencies[there] / wanted[there])) if there.any() else np.nan
+        if not each.near(wanted * part) or each.blurred(np.array([part])):
+            return []
+        parts.append(part)
+    return parts
 
 
 def _shares(read: Sequence[Turns]) -> str:
     """By how much the pairs of the largest result turn faster or slower than asked for."""
-    most = max(read, key=lambda each: len(each.asked))
-    clear = most.asked > (0 if most.whole else NOISE / NEAR)
-    share = most.frequencies[clear] / most.asked[clear]
-    otherwise = np.flatnonzero(clear)[np.abs(share - 1) > 2 * NEAR]
-    if not otherwise.size:
+    most = max(read, key=lambda each: len(each.numbers))
+    there = most.clear(most.asked) & (most.asked != 0)
+    share = most.frequencies[there] / most.asked[there]
+    other = np.abs(share - 1) > (2 * NEAR if most.paired else EXACT)
+    if not other.any() or most.blurred(share):
         return ""
-    if np.ptp(share) < 2 * NEAR * np.abs(share).max():
-        return f"every pair turns at {np.median(share):.6g} of what it should"
-    low, high = np.sort(share[np.abs(share - 1) > 2 * NEAR][[0, -1]])
+    low, high = (f"{part:.4g}" for part in (share[other].min(), share[other].max()))
+    more = f" to {high}" * (low != high)
     return (
-        f"of {len(most.asked)} pairs {otherwise.size} turn otherwise, from pair {otherwise[0]} on, "
-        f"at {low:.4g} to {high:.4g} of what they should"
+        f"with d = {most.dim}, of {len(share)} pairs {other.sum()} turn otherwise, from pair "
+        f"{int(most.numbers[there][other][0])} on, at {low}{more} of what they should"
     )

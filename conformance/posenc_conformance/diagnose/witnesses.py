@@ -4,6 +4,7 @@ One wrong answer may look like several mistakes, or like one that the implementa
 So it is asked further questions, of small sizes and other parameters.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from posenc_conformance.diagnose import state
 from posenc_conformance.diagnose.diagnosis import (
     LARGEST_PAIRED,
     NONE,
@@ -21,8 +23,10 @@ from posenc_conformance.diagnose.diagnosis import (
     differs,
     explaining,
     left,
+    of_deviation,
     predicted,
     told,
+    would_show,
 )
 from posenc_conformance.diagnose.mistakes import Constant, applied
 from posenc_conformance.diagnose.recover import recovered
@@ -38,6 +42,7 @@ T = TypeVar("T")
 STATE = "the same call gives another result now: earlier calls leave something behind"
 SIMPLE = 5
 FEW = 12
+NUMBER = re.compile(r"\d")
 DRAWN = 4
 """So many calls are drawn, besides the simplest."""
 
@@ -66,6 +71,8 @@ class Witness:
     wrong: bool
     names: Mapping[Name, Fit] = field(default_factory=dict)
     """What explains it, if it is wrong."""
+    told: Mapping[Name, frozenset[str]] = field(default_factory=dict)
+    """All the words in which each mistake does."""
     excluded: frozenset[str] = frozenset()
     """Mistakes that would make it wrong, if it is right."""
 
@@ -91,6 +98,10 @@ class Witness:
         """Whether it is right where a mistake, as it was elsewhere, would make it wrong."""
         if fit.told in self.excluded:
             return True
+        return self.shows(fit)
+
+    def shows(self, fit: Fit) -> bool:
+        """The same of a mistake that has a number in every call."""
         others = [applied(self.case, each) for each in fit.constants if each is not None]
         return any(each is not None and differs(self.case, each.truth) for each in others)
 
@@ -115,6 +126,15 @@ class Testimony:
             constants = [None if self.stateful else rounded(each) for each in fit.constants]
             found.setdefault((fit.deviation, tuple(constants)), fit)
         return found
+
+    def words(self, fits: Iterable[Fit]) -> dict[Name, frozenset[str]]:
+        """All the words of each mistake."""
+        some = [(name, fit.told) for fit in fits for name in self.named([fit])]
+        return {name: frozenset(told for each, told in some if each == name) for name, _ in some}
+
+    def told(self, name: Name) -> frozenset[str]:
+        """The words in which a mistake explains wrong answers."""
+        return frozenset().union(*(each.told.get(name, ()) for each in self.wrong))
 
     @cached_property
     def counts(self) -> dict[Name, int]:
@@ -146,28 +166,68 @@ def diagnosed(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     """
     again = _answer(subject, case)
     if again is None or not np.array_equal(again, output, equal_nan=True):
-        return told(explaining(case, output), otherwise=STATE)
+        return told(alone(subject, case, output), _kept(subject, case, output, STATE))
     seen = testimony(subject, case.dtype)
+    if kept := _kept_first(subject, case.dtype):
+        return told([], state.of_the_first_in(subject, case, output, kept) or NONE)
     if not seen.wrong:
-        here = explaining(case, output)
-        return told([fit for fit in here if not any(each.refutes(fit) for each in seen.answers)])
+        return told(alone(subject, case, output), _kept(subject, case, output, NONE))
     names = common(subject, case.dtype)
     if not names:
-        return told([], STATE if seen.stateful else NONE, _recovered(subject, case.dtype))
+        if kept_here := state.of_the_first_here(subject, case, output):
+            return told([], kept_here)
+        otherwise = STATE if seen.stateful else NONE
+        said = _recovered(subject, case.dtype)
+        return told([], otherwise if said else _kept(subject, case, output, otherwise), said)
     this = Witness(case, output, True, seen.named(explaining(case, output)))
     fits = [fit for name in names if (fit := this.explained(name, seen.found[name]))]
     return told(fits[:1])
+
+
+def alone(subject: Subject, case: Case, output: Floats) -> list[Fit]:
+    """What explains a result where small questions are answered rightly, and speaks for the rest.
+
+    No right answer refutes it, and it explains more than half of the goldens that are wrong.
+    """
+    small = testimony(subject, case.dtype)
+    return [
+        fit
+        for fit in explaining(case, output)
+        if not any(each.refutes(fit) for each in small.answers)
+        and not _refuted(subject, case.dtype, (fit.deviation, fit.constants), fit.told)
+        and not _elsewhere(subject, case.dtype, fit)
+    ]
+
+
+def _kept(subject: Subject, case: Case, output: Floats, otherwise: str) -> str:
+    """What a result has of an earlier call, in words; if nothing, what is said otherwise."""
+    return state.of_an_earlier(subject, case, output) or otherwise
+
+
+@remembered
+def _kept_first(subject: Subject, dtype: str) -> tuple[str, ...]:
+    """The numbers of the very first call that explain all wrong answers."""
+    wrong = testimony(subject, dtype).wrong
+    return state.of_the_first(subject, [(each.case, each.output) for each in wrong])
 
 
 @remembered
 def common(subject: Subject, dtype: str) -> list[Name]:
     """The mistakes that explain most wrong answers, and more than half of them.
 
-    Of several that these cannot tell apart, those that explain most goldens.
+    None that would make a right answer wrong. Of several that these cannot tell apart, those that
+    explain most goldens.
     """
     seen = testimony(subject, dtype)
-    most = max(seen.counts.values(), default=0)
-    equal = [name for name, count in seen.counts.items() if count == most]
+    right = [each for each in seen.answers if not each.wrong]
+    counts = {
+        name: count
+        for name, count in seen.counts.items()
+        if not any(each.shows(seen.found[name]) for each in right)
+        and not all(_refuted(subject, dtype, name, words) for words in seen.told(name))
+    }
+    most = max(counts.values(), default=0)
+    equal = [name for name, count in counts.items() if count == most]
     if 2 * most <= len(seen.wrong):
         return []
     if len({id for id, _ in equal}) > 1:
@@ -177,13 +237,39 @@ def common(subject: Subject, dtype: str) -> list[Name]:
     return equal
 
 
-def unexplained(subject: Subject, dtype: str) -> bool:
-    """Whether small questions are answered wrongly, always alike, and no mistake explains it.
+@remembered
+def _printed(subject: Subject, dtype: str) -> list[tuple[Case, Floats]]:
+    """Answers to goldens."""
+    found = ((case, _answer(subject, case)) for case in _goldens(subject, dtype))
+    return [(case, output) for case, output in found if output is not None]
 
-    Then what explains a single answer is no name, and no earlier call is to blame.
+
+def _refuted(subject: Subject, dtype: str, name: Name, words: str) -> bool:
+    """Whether an answer is right where a mistake, in these words, would show.
+
+    Words with a number in them are of one call. Goldens are not asked of two mistakes together.
     """
-    seen = testimony(subject, dtype)
-    return bool(seen.wrong) and not seen.stateful and not common(subject, dtype)
+    if NUMBER.search(words):
+        return False
+    if any(words in each.excluded for each in testimony(subject, dtype).answers):
+        return True
+    return any(
+        would_show(case, output, name[0], words)
+        for case, output in _printed(subject, dtype)
+        if compare(case, output).right
+    )
+
+
+def _elsewhere(subject: Subject, dtype: str, fit: Fit) -> bool:
+    """Whether most goldens that are wrong are wrong in another way."""
+    wrong = [each for each in _printed(subject, dtype) if not compare(*each).right]
+    explained = 0
+    for case, output in wrong:
+        name: Name = fit.deviation, fit.constants
+        own = next((e for e in of_deviation(case, output, fit.deviation) if e.right), None)
+        witness = Witness(case, output, True, {name: own} if own else {})
+        explained += witness.explained(name, fit) is not None
+    return 2 * explained < len(wrong)
 
 
 @remembered
@@ -192,7 +278,10 @@ def _recovered(subject: Subject, dtype: str) -> str:
     seen = testimony(subject, dtype)
     if seen.stateful:
         return ""
-    return recovered([(each.case, each.output) for each in seen.wrong])
+    return recovered(
+        [(each.case, each.output) for each in seen.wrong],
+        [(each.case, each.output) for each in seen.answers if not each.wrong],
+    )
 
 
 @remembered
@@ -212,7 +301,8 @@ def answers(subject: Subject, questions: Iterable[Case]) -> Testimony:
         if compare(case, output).right:
             found.append(Witness(case, output, False, excluded=predicted(case, output)))
         else:
-            found.append(Witness(case, output, True, seen.named(explaining(case, output))))
+            fits = explaining(case, output)
+            found.append(Witness(case, output, True, seen.named(fits), seen.words(fits)))
     return Testimony(tuple(found), stateful)
 
 

@@ -155,7 +155,9 @@ class Remapped:
         late = case.parameter("k_len") - case.parameter("q_len")
         if late:
             found = self.distances(case, queries(case) - late)
-            yield Model("matches queries at the first positions", logits(case, found))
+            one = case.parameter("q_len") == 1
+            words = "a single query at position 0" if one else "queries at the first positions"
+            yield Model(f"matches {words}", logits(case, found))
 
 
 def keys(case: Case) -> Integers:

@@ -20,7 +20,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_angles,
     shifted_positions,
 )
-from posenc_conformance.diagnose.recover import NEAR, Turns, turns_of
+from posenc_conformance.diagnose.turns import Turns, turns_of
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -176,6 +176,8 @@ class Rotation:
     """Position of each row for each pair: [n, pairs], or what broadcasts to it."""
     amplitude: Callable[[Case], Floats] = unscaled
     """Factor of each pair's length: broadcasts to [n, pairs]."""
+    axis: Callable[[Case], Index] | None = None
+    """Of each pair, if frequencies begin anew with each axis."""
 
     def angles(self, case: Case) -> Floats:
         """Angle of each row and pair, as float64 has it: [n, pairs]."""
@@ -367,28 +369,25 @@ class Rotation:
 
     # What a result says.
 
-    def turns(self, case: Case, output: Floats) -> Iterator[Turns | None]:
+    def turns(self, case: Case, output: Floats) -> Iterator[list[Turns] | None]:
         """Frequencies read from a result in the layout that is claimed, then in the others."""
-        base = float(case.arguments.get("base", 10000.0))
-        for layout in (case.conventions["layout"], *case.scheme.conventions["layout"].values):
+        claimed = case.conventions["layout"]
+        size = self.amplitude(case)
+        for layout in dict.fromkeys((claimed, *case.scheme.conventions["layout"].values)):
             other = case.under(layout=layout)
-            before, after = (
-                source[..., first] + 1j * source[..., second]
-                for source, (first, second) in (
-                    (case.arguments["x"], read_channels(other)),
-                    (output, written_channels(other)),
-                )
+            first, second = read_channels(other)
+            before = case.arguments["x"][..., first] + 1j * case.arguments["x"][..., second]
+            first, second = written_channels(other)
+            after = (output[..., first] + 1j * output[..., second]) / size
+            yield turns_of(
+                case,
+                (before, after),
+                self.places(case),
+                self.frequencies(case),
+                (case.bound[..., first] + case.bound[..., second]) / size,
+                f", in the {layout} layout" * (layout != claimed),
+                self.axis and self.axis(case),
             )
-            lead = tuple(range(before.ndim - 2))
-            square = (np.abs(before) ** 2 * self.amplitude(case)).sum(axis=lead)
-            waves = (after * np.conj(before)).sum(axis=lead) / np.where(square > 0, square, 1)
-            rest = np.abs(after - waves * self.amplitude(case) * before)
-            if np.all(rest <= NEAR * np.abs(before).max()) and np.all(square > 0):
-                where = f", in the {layout} layout" * (layout != case.conventions["layout"])
-                positions = np.asarray(case.arguments["positions"], np.float64)
-                yield turns_of(
-                    positions, waves, self.frequencies(case), base, rotary_dim(case), where
-                )
 
     # Models of mistakes.
 

@@ -21,7 +21,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.diagnose.recover import Turns
+from posenc_conformance.diagnose.turns import Read, given
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
@@ -188,12 +188,11 @@ class Scaling:
     # What a result says.
 
     @property
-    def turns(self) -> dict[str, Callable[[Case, Floats], Iterator[Turns | None]]]:
-        """Of the calls that turn forward and of the one that gives frequencies."""
-        return {f"{self.name}_frequencies": self._given, self.name: self.rotation.turns}
-
-    def _given(self, case: Case, output: Floats) -> Iterator[Turns | None]:
-        yield Turns(output, self.frequencies(case), float(case.arguments["base"]), rotary_dim(case))
+    def turns(self) -> dict[str, Read]:
+        """Of each call."""
+        return three_calls(
+            self.name, given(self.frequencies), self.rotation.turns, self.backward.turns
+        )
 
     # Invariants.
 

@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 MEMORY_OF_A_CALL = 2**29
 LEFT_OUT = ("left out",)
+ASKED = 64
+SMALL = 2**10
 HIDDEN = -10_000.0
 """What BERT adds to hide a key, the weakest mask that is in use."""
 EXACT = {"integer": "iu", "boolean": "b"}
@@ -182,6 +184,8 @@ class Subject:
     """Bytes that inputs and result may take in float64."""
     memory: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False, kw_only=True)
     """What has been found out about it: see :func:`remembered`."""
+    asked: list[Case] = field(default_factory=list, repr=False, kw_only=True)
+    """Small calls that were made of it: the first ones and the last ones."""
     engine: Engine | None = field(default=None, kw_only=True)
     """If it is asked for a model, not for the scheme's own call."""
 
@@ -275,6 +279,7 @@ class Subject:
         Raises Misbehaviour if the call raises, or its result has another shape or dtype, or is not
         finite.
         """
+        self._note(case)
         output = self.invoke(case, case.inputs)
         self.demand_form(case, output)
         return output
@@ -314,6 +319,13 @@ class Subject:
                 f"hides; {int(seen.sum())} of {int((~case.shown).sum())} hidden values are above "
                 f"{HIDDEN:.0f} or NaN; expected -inf or a value that gets no weight"
             )
+
+    def _note(self, case: Case) -> None:
+        """Remember a call, of whose arguments a later one may show something."""
+        if prod(case.shape) <= SMALL:
+            self.asked.append(case)
+            if len(self.asked) > ASKED:
+                del self.asked[ASKED // 4]
 
     @property
     def is_python(self) -> bool:

@@ -370,9 +370,12 @@ def gelu_tanh(case: Case, got: Floats) -> Iterator[Model]:
 def first_frame_dropped(case: Case, got: Floats) -> Iterator[Model]:
     """One frame later."""
     form = FORMS[case.call.name]
-    before = case.arguments[form.taps].shape[-1] // 2 - 1
+    kernel = case.arguments[form.taps].shape[-1]
+    before = kernel // 2 - 1
     if before >= 0:
         words = "matches the first frame dropped, not the last"
+        if kernel % 2:
+            words = "matches frames that come one earlier"
         yield Model(words, case.arguments["x"] + gelu(form.z(case, before)))
 
 

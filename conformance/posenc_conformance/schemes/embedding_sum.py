@@ -13,6 +13,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_base,
     shifted_positions,
 )
+from posenc_conformance.diagnose.turns import Turns, turns_of
 from posenc_conformance.families.encodings import (
     Waves,
     along_diagonals,
@@ -244,6 +245,19 @@ def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
     yield from rounded_angles(places(case)[:, None], own_frequencies(case), from_angles(case))
 
 
+def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
+    """Frequencies read from what is added."""
+    added, bound = output - embedding(case), case.bound
+    yield turns_of(
+        case,
+        (np.ones(1), added[..., 1::2] + 1j * added[..., 0::2]),
+        places(case)[:, None],
+        own_frequencies(case),
+        bound[..., 0::2] + bound[..., 1::2],
+    )
+
+
+TURNS = {"embedding_sum": turns}
 ERROR_TERMS = {"embedding_sum": error_terms}
 ARGUMENTS = {"embedding_sum": arguments}
 SWEEPS = {"embedding_sum": sweep}

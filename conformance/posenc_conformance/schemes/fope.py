@@ -15,6 +15,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_angles,
     shifted_positions,
 )
+from posenc_conformance.diagnose.turns import Turns, turns_of
 from posenc_conformance.judge.arrays import Floats, fine, narrowed
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -340,6 +341,37 @@ def narrow_angles(case: Case, got: Floats) -> Iterator[Model]:
 
 
 ARGUMENTS: dict[str, Arguments] = {"fope": arguments}
+
+
+def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
+    """Frequencies read from the sums of waves, where there are as many sums as frequencies."""
+    number, mixed = case.arguments["sin_coef"].shape
+    if number != mixed:
+        yield []
+        return
+    first, second = (part[..., :mixed] for part in halves(case.arguments["x"]))
+    own, other = (part[..., :mixed] for part in halves(output))
+    square = (first**2 + second**2).sum(axis=tuple(range(first.ndim - 2)))
+    lead = tuple(range(first.ndim - 2))
+    sums = {
+        "cos_coef": (own * first + other * second).sum(axis=lead) / square,
+        "sin_coef": (other * first - own * second).sum(axis=lead) / square,
+    }
+    inverse = {name: np.linalg.inv(case.arguments[name]) for name in MATRICES}
+    cos, sin = (sums[name] @ inverse[name] for name in ("cos_coef", "sin_coef"))
+    longest = max(np.abs(each).sum(axis=0).max() for each in inverse.values())
+    bound = case.bound.max() / np.sqrt(square.min()) * longest * np.ones(1)
+    yield turns_of(
+        case,
+        (np.ones(1), cos + 1j * sin),
+        places(case),
+        frequencies(case),
+        bound,
+        dim=case.arguments["x"].shape[-1],
+    )
+
+
+TURNS = {"fope": turns}
 ERROR_TERMS = {"fope": error_terms}
 SWEEPS = {"fope": sweep}
 SIZES = {"fope": sizes}

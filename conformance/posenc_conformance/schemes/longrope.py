@@ -11,6 +11,7 @@ from posenc_conformance.diagnose.mistakes import (
     negated_positions,
     other_conventions,
 )
+from posenc_conformance.diagnose.turns import given
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.linearity import linear_in
@@ -244,9 +245,10 @@ def choice_swapped(case: Case, got: Floats) -> Iterator[Model]:
     plain = progression(case.arguments["base"], rotary_dim(case))
     other = case.arguments["short_factors" if long else "long_factors"]
     used, wanted = ("short", "long") if long else ("long", "short")
-    yield ROTATION.with_frequencies(
-        case, plain / other, f"matches the {used} factors where the {wanted} ones are right"
-    )
+    words = f"matches the {used} factors where the {wanted} ones are right"
+    if case.conventions["choice"] == "long" and not is_long(case.under(choice="length")):
+        words += ", at a short length"
+    yield ROTATION.with_frequencies(case, plain / other, words)
 
 
 def choice_by_row(case: Case, got: Floats) -> Iterator[Model]:
@@ -313,9 +315,6 @@ def attention_ignored(case: Case, got: Floats) -> Iterator[Model]:
         yield from attempt(case.changed(attention_factor=None), "matches attention_factor ignored")
 
 
-TURNS = {"longrope": ROTATION.turns}
-
-
 def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
     """Angles of the opposite sign, with the factors that the positions themselves choose."""
     yield from negated_positions(case, got)
@@ -323,6 +322,12 @@ def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
     yield Model("matches angles of the opposite sign", turned)
 
 
+TURNS = three_calls(
+    "longrope",
+    given(lambda case: plain_frequencies(case) / case.arguments["factors"]),
+    ROTATION.turns,
+    BACKWARD.turns,
+)
 ERROR_TERMS = three_calls("longrope", frequency_terms, ROTATION.error_terms, BACKWARD.error_terms)
 ARGUMENTS = three_calls("longrope", frequencies_arguments, arguments, arguments)
 SWEEPS: dict[str, Any] = three_calls("longrope", no_sweep, sweep, small_head(sweep))

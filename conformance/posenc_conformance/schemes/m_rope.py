@@ -507,6 +507,7 @@ def transposed(start: int, grid: Index) -> Index:
 
 Check = Callable[[Trial], None]
 
+TURNS = {"m_rope": ROTATION.turns, "m_rope_vjp": BACKWARD.turns}
 ERROR_TERMS = {
     "m_rope": ROTATION.error_terms,
     "m_rope_position_ids": exact_terms,

@@ -15,6 +15,7 @@ from posenc_conformance.diagnose.mistakes import (
     several,
     shifted_positions,
 )
+from posenc_conformance.diagnose.turns import Turns, turns_of
 from posenc_conformance.families.encodings import dot_products
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Answer
@@ -272,6 +273,27 @@ SHARED: dict[str, DeviationModel] = {
 
 
 ARGUMENTS: dict[str, Arguments] = {"pope_query": arguments, "pope_key": arguments}
+
+
+def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
+    """Frequencies read from the vectors of channels, behind the phases."""
+    size = case.arguments["x"].shape[-1]
+    half = case.conventions["layout"] == "half"
+    cos, sin = (slice(size), slice(size, None)) if half else (slice(0, None, 2), slice(1, None, 2))
+    yield turns_of(
+        case,
+        (
+            softplus(case.arguments["x"]) * np.exp(1j * phases(case)),
+            output[..., cos] + 1j * output[..., sin],
+        ),
+        places(case),
+        frequencies(case),
+        case.bound[..., cos] + case.bound[..., sin],
+        dim=size,
+    )
+
+
+TURNS = {"pope_query": turns, "pope_key": turns}
 ERROR_TERMS = {"pope_query": error_terms, "pope_key": error_terms}
 SWEEPS = {"pope_query": sweep, "pope_key": key_sweep}
 SIZES = {"pope_query": sizes, "pope_key": sizes}

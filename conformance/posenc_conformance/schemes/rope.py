@@ -171,7 +171,7 @@ def layout_not_reversed(case: Case, got: Floats) -> Iterator[Model]:
     yield from LAYOUT_SWAPPED(case, got)
 
 
-TURNS = {"rope": ROTATION.turns}
+TURNS = {"rope": ROTATION.turns, "rope_vjp": BACKWARD.turns}
 ERROR_TERMS = {"rope": ROTATION.error_terms, "rope_vjp": BACKWARD.error_terms}
 ARGUMENTS = {"rope": arguments, "rope_vjp": arguments}
 SWEEPS = {"rope": sweep, "rope_vjp": sweep}

@@ -251,7 +251,7 @@ def image_sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield image(height, width, head_dim)
 
 
-AXIAL = Rotation(arguments, frequencies, places)
+AXIAL = Rotation(arguments, frequencies, places, axis=lambda case: members(case)[0])
 BACKWARD = AXIAL.backward
 MIXED = Rotation(mixed_arguments, unit, mixed_angles)
 MIXED_BOUNDS = Rotation(mixed_arguments, unit, magnitudes)
@@ -505,6 +505,7 @@ other_extents = other_conventions("extent", "matches coordinates of {value}; {cl
 
 Check = Callable[[Trial], None]
 
+TURNS = {"rope_2d": AXIAL.turns, "rope_2d_vjp": BACKWARD.turns}
 ERROR_TERMS = {
     "rope_2d": AXIAL.error_terms,
     "rope_2d_mixed": MIXED_BOUNDS.error_terms,

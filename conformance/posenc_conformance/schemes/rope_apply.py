@@ -212,7 +212,8 @@ def mixed(case: Case, got: Floats) -> Iterator[Model]:
         first = channels(2 * cos.shape[1], other(layout))[0]
         given = case.arguments
         output = by_pairs(case, given["cos"][:, first], given["sin"][:, first])
-        yield Model(f"matches doubled tables read as those of the {other(layout)} layout", output)
+        words = f"matches doubled tables read as those of the {other(layout)} layout"
+        yield Model(words + ", for an odd number of pairs" * (cos.shape[1] % 2), output)
 
 
 def layout_swapped(case: Case, got: Floats) -> Iterator[Model]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model
+from posenc_conformance.diagnose.turns import Turns, turns_of
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -30,12 +31,19 @@ def rows_of(case: Case) -> Floats:
     """All rows that a call is given, those of values too: [..., n, head_dim]."""
     given = case.arguments
     if "qkv" in given:
-        rows, width = given["qkv"].shape
-        by_head = given["qkv"].reshape(rows, sum(counts(case)), width // sum(counts(case)))
-        return np.asarray(by_head.swapaxes(0, 1))
+        return apart(case, given["qkv"])
     if "q" in given:
         return np.concatenate([given["q"], given["k"]])
     return np.asarray(given["x"])
+
+
+def apart(case: Case, result: Floats) -> Floats:
+    """Rows of something that has the form of the result, as :func:`rows_of` has them."""
+    if "qkv" not in case.arguments:
+        return result
+    rows, width = result.shape
+    by_head = result.reshape(rows, sum(counts(case)), width // sum(counts(case)))
+    return np.asarray(by_head.swapaxes(0, 1))
 
 
 def joined(case: Case, rows: Floats) -> Floats:
@@ -329,7 +337,8 @@ def offsets_ignored(case: Case, got: Floats) -> Iterator[Model]:
 def boundaries_ignored(case: Case, got: Floats) -> Iterator[Model]:
     """Rows counted through."""
     rows, offsets = np.arange(case.arguments["x"].shape[1]), case.arguments["offsets"]
-    yield Model("matches rows counted on from one sequence to the next", at(case, rows))
+    words = "matches rows counted on from one sequence to the next"
+    yield Model(words + ", offsets left out" * bool(offsets.any()), at(case, rows))
     if offsets[:1].any():
         where = rows + offsets[0]
         yield Model("matches rows counted on, from the first offset", at(case, where))
@@ -489,6 +498,28 @@ BATCHED: Mapping[str, tuple[str, ...]] = {
     "rope_offsets": (),
     "rope_packed": (),
 }
+
+
+def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
+    """Frequencies of all rows that are turned, in the layout that is claimed, then in the other."""
+    claimed = str(case.conventions["layout"])
+    there = turning(case)
+    rows = rows_of(case)[there]
+    result, bound = (apart(case, each)[there] for each in (output, case.bound))
+    places = np.broadcast_to(positions(case), there.shape)[there][:, None]
+    for layout in dict.fromkeys((claimed, *case.scheme.conventions["layout"].values)):
+        first, second = channels(rows.shape[-1], str(layout))
+        yield turns_of(
+            case,
+            (rows[:, first] + 1j * rows[:, second], result[:, first] + 1j * result[:, second]),
+            places,
+            frequencies(case),
+            bound[:, first] + bound[:, second],
+            f", in the {layout} layout" * (layout != claimed),
+        )
+
+
+TURNS = dict.fromkeys(CALLS, turns)
 ERROR_TERMS = dict.fromkeys(CALLS, error_terms)
 ARGUMENTS = dict.fromkeys(CALLS, arguments)
 SWEEPS = {call: sweep(call) for call in CALLS}

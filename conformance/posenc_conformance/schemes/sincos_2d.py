@@ -13,6 +13,7 @@ from posenc_conformance.diagnose.mistakes import (
     other_conventions,
     rounded_angles,
 )
+from posenc_conformance.diagnose.turns import Turns, turns_of
 from posenc_conformance.families.encodings import Waves, all_different, on_circles, wrong_base
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.bounded import Answer
@@ -258,6 +259,24 @@ def saved_tables(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
 
 
 IDENTIFY = {"sincos_2d": saved_tables}
+
+
+def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
+    """Frequencies of each axis, read from the cells."""
+    axis, pair, wave = channels(case)
+    order = np.lexsort((pair, axis))
+    sin, cos = order[wave[order] == SIN], order[wave[order] != SIN]
+    yield turns_of(
+        case,
+        (np.ones(1), output[:, cos] + 1j * output[:, sin]),
+        by_cell(case, *places(case))[:, sin],
+        frequencies(case)[pair[sin]],
+        case.bound[:, cos] + case.bound[:, sin],
+        axis=axis[sin],
+    )
+
+
+TURNS = {"sincos_2d": turns}
 ERROR_TERMS = {"sincos_2d": error_terms}
 ARGUMENTS = {"sincos_2d": arguments}
 SWEEPS = {"sincos_2d": sweep}

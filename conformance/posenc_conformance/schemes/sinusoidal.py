@@ -16,7 +16,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.diagnose.recover import Turns, turns_of
+from posenc_conformance.diagnose.turns import Turns, turns_of
 from posenc_conformance.families.encodings import (
     Waves,
     all_different,
@@ -421,20 +421,24 @@ def tables(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
         yield {**arguments, "odd_dim": rule}, array[rows]
 
 
-def turns(case: Case, output: Floats) -> Iterator[Turns | None]:
+def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
     """Frequencies read from a table in the layout that is claimed, then in the others."""
-    base = float(case.arguments.get("base", 10000.0))
     claimed = case.conventions["layout"]
     if case.arguments["dim"] % 2:
         return
-    for layout in (claimed, *case.scheme.conventions["layout"].values):
+    for layout in dict.fromkeys((claimed, *case.scheme.conventions["layout"].values)):
         pair, kind = channels(case.under(layout=layout))
         sin, cos = (
-            output[:, kind == wave][:, np.argsort(pair[kind == wave])] for wave in (SIN, COS)
+            np.flatnonzero(kind == wave)[np.argsort(pair[kind == wave])] for wave in (SIN, COS)
         )
-        where = f", in the {layout} layout" * (layout != claimed)
-        waves = np.asarray((cos + 1j * sin) / factor(case), dtype=np.complex128)
-        yield turns_of(places(case), waves, frequencies(case), base, case.arguments["dim"], where)
+        yield turns_of(
+            case,
+            (np.array(factor(case)), output[:, cos] + 1j * output[:, sin]),
+            places(case)[:, None],
+            frequencies(case),
+            case.bound[:, sin] + case.bound[:, cos],
+            f", in the {layout} layout" * (layout != claimed),
+        )
 
 
 IDENTIFY = {"sinusoidal": tables}

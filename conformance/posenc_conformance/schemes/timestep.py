@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions, rounded_angles
+from posenc_conformance.diagnose.turns import Turns, turns_of
 from posenc_conformance.families.encodings import (
     Waves,
     all_different,
@@ -243,6 +244,23 @@ def low_precision(case: Case, got: Floats) -> Iterator[Model]:
     yield from rounded_angles(times(case)[:, None], omega, lambda angles: from_angles(case, angles))
 
 
+def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
+    """Frequencies read from rows, in the order that is claimed."""
+    half = case.arguments["dim"] // 2
+    sin, cos = slice(None, half), slice(half, 2 * half)
+    if case.conventions["order"] == "cos-sin":
+        sin, cos = cos, sin
+    yield turns_of(
+        case,
+        (np.ones(1), output[:, cos] + 1j * output[:, sin]),
+        times(case)[:, None],
+        frequencies(case),
+        case.bound[:, cos] + case.bound[:, sin],
+        based="max_period",
+    )
+
+
+TURNS = {"timestep": turns}
 ERROR_TERMS = {"timestep": error_terms}
 ARGUMENTS = {"timestep": arguments}
 SWEEPS = {"timestep": sweep}

@@ -234,6 +234,7 @@ def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
     )
 
 
+TURNS = {"xpos": ROTATION.turns, "xpos_vjp": BACKWARD.turns}
 ERROR_TERMS = {
     "xpos": ROTATION.error_terms,
     "xpos_vjp": BACKWARD.error_terms,

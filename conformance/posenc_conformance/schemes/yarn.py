@@ -14,6 +14,7 @@ from posenc_conformance.diagnose.mistakes import (
     negated_positions,
     other_conventions,
 )
+from posenc_conformance.diagnose.turns import given
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.linearity import linear_in
@@ -440,7 +441,7 @@ def mscale_all_dim_alone(case: Case, got: Floats) -> Iterator[Model]:
 
 RAMP_SWAPPED = other_conventions("ramp", "matches the {value} ramp; {claimed} was claimed")
 
-TURNS = {"yarn": ROTATION.turns}
+TURNS = three_calls("yarn", given(frequencies), ROTATION.turns, BACKWARD.turns)
 ERROR_TERMS = three_calls("yarn", frequency_terms, ROTATION.error_terms, BACKWARD.error_terms)
 ARGUMENTS = three_calls("yarn", frequencies_arguments, arguments, arguments)
 SWEEPS: dict[str, Any] = three_calls("yarn", no_sweep, sweep, small_head(sweep))

@@ -2,6 +2,10 @@ import numpy as np
 import sympy
 
 import posenc
+from posenc_conformance.judge.case import Case, described
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.schemes import rope
 
 
 def shared_mistakes() -> None:
@@ -79,3 +83,34 @@ def iterated() -> tuple[str, str]:
 def iterated_horizon() -> tuple[str, str]:
     """Positions at which the worst angle is off by bfloat16's resolution, 2**-8."""
     return f"{int(2**-8 / _iterated()[1]):,}", f"{int(2**-8 / _power()[1]):,}"
+
+
+def iterated_beyond() -> str:
+    """The worst error of iterated frequencies and angles in what the kit asks, in its bound."""
+    worst = max(
+        compare(case, rope.ROTATION.turned(case, angles)).worst
+        for case in _asked()
+        for angles in _iterated_angles(case)
+    )
+    return f"{worst:.1f} times"
+
+
+def _asked() -> list[Case]:
+    """Goldens in float32, a sweep over positions, and the sizes at which implementations branch."""
+    scheme = next(each for each in load_all() if each.id == "rope")
+    goldens = [each for each in scheme.goldens if each.call == "rope"]
+    cases = [described(scheme, each, "float32") for each in goldens]
+    first = next(each for each in cases if each.conventions["layout"] == "half")
+    more = [rope.sweep({}, 131_071), *rope.sizes(first)]
+    return cases + [first.changed(**each) for each in more]
+
+
+def _iterated_angles(case: Case) -> list[np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
+    """Angles of which each is the one before times a ratio, and those of such frequencies."""
+    omega = rope.ROTATION.frequencies(case)
+    ratio = np.full(len(omega), omega[1:2].sum(), dtype=np.float32)
+    ratio[0] = 1
+    places = case.arguments["positions"].astype(np.float32)[:, None]
+    each = np.concatenate([places, np.tile(ratio[1:], (len(places), 1))], axis=1)
+    found = np.multiply.accumulate(each, axis=1), places * np.multiply.accumulate(ratio)
+    return [angles.astype(np.float64) for angles in found]

@@ -11,6 +11,7 @@ from posenc_conformance.schemes.axial_rope import grids, rotation, tiled, widths
 
 Check = Callable[[Trial], None]
 
+TURNS = {"axial_rope": rotation.ROTATION.turns}
 ERROR_TERMS = {
     "axial_rope": rotation.ROTATION.error_terms,
     "axial_rope_tiled": tiled.error_terms,

@@ -123,7 +123,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"x": fine((5 * 15 * 15, 6)), "positions": frames, "widths": np.array([2, 2, 2])}
 
 
-ROTATION = Rotation(arguments, frequencies, places)
+ROTATION = Rotation(arguments, frequencies, places, axis=axes)
 
 
 def each_axis_is_rope(trial: Trial) -> None:

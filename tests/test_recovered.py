@@ -1,0 +1,256 @@
+"""What an implementation does is read from its results: of each call that turns pairs."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.judging import diagnoses, failed, judge
+from tests.miniatures.mistakes import Array, Mistake, declared
+from tests.miniatures.wrong import (
+    axial_rope,
+    concatenation,
+    dynamic_ntk,
+    embedding_sum,
+    fope,
+    llama3,
+    longrope,
+    m_rope,
+    ntk_aware,
+    pope,
+    position_interpolation,
+    rope,
+    rope_2d,
+    rope_kernel,
+    sincos_2d,
+    timestep,
+    xpos,
+    yarn,
+)
+
+LEVELS = ("smoke", "golden", "invariant")
+TAU = 2 * np.pi
+LATE = "pair t turns at base^(-2(t+1)/d); asked for base^(-2t/d)"
+FAST = "pair t turns at 2π·base^(-2t/d); asked for base^(-2t/d)"
+OF_AN_AXIS = ", d being the channels of one axis"
+MORE = "every pair turns at 1.1 of what it should"
+
+
+def late(size: int, base: float) -> Array:
+    """Pairs counted from 1."""
+    return np.asarray(base ** (-2 * (np.arange(size // 2) + 1) / size))
+
+
+def made(steps: type[Mistake], **changed: Any) -> Mistake:
+    """A right implementation with some steps otherwise."""
+    return declared(type("Wrong", (steps,), changed, listed=False))()
+
+
+def said(adapter: object) -> set[str]:
+    """What is said of it in place of a name."""
+    verdicts = judge(adapter, LEVELS)
+    assert failed(verdicts)
+    assert diagnoses(verdicts) == []
+    return {each.outcome.recovered for each in failed(verdicts)} - {""}
+
+
+CASES: list[tuple[type[Mistake], dict[str, Any], str]] = [
+    (rope.Backward, {"turn": lambda self, positions: -TAU * positions}, FAST),
+    (embedding_sum.Sum, {"frequencies": lambda self, dim, base: late(dim, base)}, LATE),
+    (
+        concatenation.Beside,
+        {"angles": lambda self, places, omega: TAU * places * omega},
+        FAST,
+    ),
+    (
+        timestep.Times,
+        {"frequencies": lambda self, half, steps, period: late(2 * half, period)},
+        "pair t turns at max_period^(-2(t+1)/d); asked for max_period^(-t/(d/2-1))",
+    ),
+    (
+        sincos_2d.GridWaves,
+        {"frequencies": lambda self, dim, base, one_less: late(dim // 2, base)},
+        LATE + OF_AN_AXIS,
+    ),
+    (
+        m_rope.Multimodal,
+        {"frequencies": lambda self, axes, sizes, base, head: late(2 * len(axes), base)},
+        LATE,
+    ),
+    (
+        m_rope.MultimodalBack,
+        {"angles": lambda self, places, omega: 1.1 * places * omega},
+        MORE,
+    ),
+    (
+        rope_2d.Patches,
+        {"frequencies": lambda self, width, base, rule: (late(width // 2, base),) * 2},
+        LATE + OF_AN_AXIS,
+    ),
+    (
+        rope_2d.PatchesBack,
+        {"angles": lambda self, place, omega: TAU * np.multiply.outer(place, omega)},
+        FAST + OF_AN_AXIS,
+    ),
+    (
+        axial_rope.Axes,
+        {"frequencies": lambda self, width, head_dim, base: late(width, base)},
+        LATE + OF_AN_AXIS,
+    ),
+    (xpos.Xpos, {"angles": lambda self, angles: 1.1 * angles}, MORE),
+    (xpos.XposBack, {"angles": lambda self, angles: -TAU * angles}, FAST),
+    *(
+        (
+            kernel,
+            {
+                "rotated": lambda self, x, positions, base, layout: rope_kernel.Kernel.rotated(
+                    self, x, TAU * positions, base, layout
+                )
+            },
+            FAST,
+        )
+        for kernel in (
+            rope_kernel.Kernel,
+            rope_kernel.KernelOffsets,
+            rope_kernel.KernelPacked,
+            rope_kernel.KernelQueryKey,
+        )
+    ),
+    (pope.Polar, {"positions": lambda self, positions: 1.1 * positions}, MORE),
+    (
+        pope.PolarKeys,
+        {"frequencies": lambda self, dim, base: base ** (-(np.arange(dim) + 1) / dim)},
+        "pair t turns at base^(-(t+1)/d); asked for base^(-t/d)",
+    ),
+    (
+        fope.Fourier,
+        {"positions": lambda self, positions: TAU * positions},
+        FAST,
+    ),
+    (
+        yarn.YarnFrequencies,
+        {"blend": lambda self, fast, slow, kept: 1.1 * (slow * (1 - kept) + fast * kept)},
+        MORE,
+    ),
+    (
+        longrope.LongRopeFrequencies,
+        {"scaled": lambda self, plain, factors: 1.1 * plain / factors},
+        MORE,
+    ),
+    (
+        longrope.LongRopeBack,
+        {"angles": lambda self, angles: -1.1 * angles},
+        MORE,
+    ),
+]
+
+
+def plain(dim: int, base: float) -> Array:
+    """Without any scaling."""
+    return np.asarray(base ** (-np.arange(0, dim, 2) / dim))
+
+
+def by(formula: Any) -> dict[str, Any]:
+    """A step that gives frequencies of a base and a factor."""
+    return {"frequencies": lambda self, dim, base, *, factor=1.0, **_: formula(dim, base, factor)}
+
+
+ROOT = by(lambda dim, base, factor: plain(dim, base) / factor**0.5)
+DIVIDED = by(lambda dim, base, factor: plain(dim, base) / factor)
+SQUARED = by(lambda dim, base, factor: plain(dim, base * factor**2))
+NTK = by(lambda dim, base, factor: plain(dim, base * factor ** (dim / (dim - 2))))
+THIRD = by(lambda dim, base, factor: plain(dim, base) / 3)
+OTHER = by(lambda dim, base, factor: plain(dim, 1.5 * base))
+UNSCALED = by(lambda dim, base, factor: plain(dim, base))
+SCALED: list[tuple[type[Mistake], dict[str, Any], str]] = [
+    (
+        position_interpolation.Interpolation,
+        ROOT,
+        "pair t turns at base^(-2t/d)/√factor; asked for base^(-2t/d)/factor",
+    ),
+    (
+        position_interpolation.InterpolationFrequencies,
+        SQUARED,
+        "pair t turns at (base·factor²)^(-2t/d); asked for base^(-2t/d)/factor",
+    ),
+    (
+        ntk_aware.Ntk,
+        SQUARED,
+        "pair t turns at (base·factor²)^(-2t/d); asked for (base·factor^(d/(d-2)))^(-2t/d)",
+    ),
+    (llama3.Llama3, ROOT, "pair t turns at base^(-2t/d)/√factor"),
+    (llama3.Llama3Frequencies, NTK, "pair t turns at (base·factor^(d/(d-2)))^(-2t/d)"),
+    (
+        dynamic_ntk.DynamicFrequencies,
+        DIVIDED,
+        "pair t turns at base^(-2t/d)/factor",
+    ),
+    (position_interpolation.InterpolationBack, THIRD, "every pair turns at 0.333333·base^(-2t/d)"),
+    (llama3.Llama3Back, OTHER, "pair t turns at B^(-2t/d), and B is 15000 where"),
+    (ntk_aware.NtkBack, THIRD, "every pair turns at 0.333333·base^(-2t/d)"),
+]
+
+
+@pytest.mark.parametrize(("steps", "changed", "words"), SCALED)
+def test_a_scaling_is_recovered(steps: type[Mistake], changed: dict[str, Any], words: str) -> None:
+    (told,) = said(made(steps, **changed))
+    assert words in told
+
+
+@pytest.mark.parametrize(("steps", "changed", "words"), CASES)
+def test_a_formula_is_recovered(steps: type[Mistake], changed: dict[str, Any], words: str) -> None:
+    assert said(made(steps, **changed)) == {words}
+
+
+def first_row_last(out: Array) -> None:
+    """The last row is the first."""
+    out[..., -1, :] = out[..., 0, :]
+
+
+def waved(out: Array) -> None:
+    """A little is added that no rotation adds."""
+    wave = 0.01 * np.sin(np.arange(out.size)).reshape(out.shape)
+    out += wave.astype(out.dtype)
+
+
+def one_channel(out: Array) -> None:
+    """The first channel has the other sign."""
+    out[..., 0] *= -1
+
+
+def half_precision(out: Array) -> None:
+    """It went through float16."""
+    out[...] = out.astype(np.float16)
+
+
+@pytest.mark.parametrize("spoiled", [half_precision, first_row_last, waved, one_channel])
+@pytest.mark.parametrize("steps", [each for each, _, _ in CASES if "requencies" not in each.call])
+def test_what_is_no_rotation_gets_no_formula(steps: type[Mistake], spoiled: Any) -> None:
+    def answer(self: Any, *arguments: Any, **keywords: Any) -> Array:
+        out = np.array(steps.answer(self, *arguments, **keywords))
+        spoiled(out)
+        return out
+
+    if steps is timestep.Times and spoiled is one_channel:
+        return  # its first channel alone, the sine of pair 0, does turn the other way
+    verdicts = judge(made(steps, answer=answer), LEVELS)
+    assert failed(verdicts)
+    assert {each.outcome.recovered for each in failed(verdicts)} == {""}
+
+
+def test_a_formula_of_some_calls_is_told_as_such() -> None:
+    """Other answers, which are right, have another formula."""
+
+    def exponents(self: Any, size: int, head_dim: int) -> Array:
+        shift = 1.0 if size > 8 else 0.0
+        return np.asarray((np.arange(0, size, 2) + 2 * shift) / size)
+
+    (told,) = said(made(rope.Rotary, exponents=exponents))
+    assert told.startswith(LATE)
+    assert "small calls, others are right" in told
+
+
+def test_what_turns_too_fast_to_be_seen_gets_no_number() -> None:
+    """Between two rows whole turns are lost."""
+    changed = {"angles": lambda self, time, omega, scale: 1000 * scale * np.outer(time, omega)}
+    assert said(made(timestep.Times, **changed)) == set()
