@@ -323,7 +323,7 @@ class Subject:
     def _note(self, case: Case) -> None:
         """Remember a call, of whose arguments a later one may show something."""
         if prod(case.shape) <= SMALL:
-            self.asked.append(case)
+            self.asked.append(replace(case))  # without what was computed for it
             if len(self.asked) > ASKED:
                 del self.asked[ASKED // 4]
 
