@@ -166,6 +166,7 @@ from posenc.schemes.position_ids import (
     fairseq_position_ids,
     packed_position_ids,
     padded_position_ids,
+    token_position_ids,
 )
 from posenc.schemes.position_interpolation import (
     position_interpolation,
@@ -390,6 +391,7 @@ __all__ = [
     "t5_bucket",
     "time2vec",
     "timestep",
+    "token_position_ids",
     "transformer_xl_scores",
     "tupe_relative_scores",
     "tupe_scores",

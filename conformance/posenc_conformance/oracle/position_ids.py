@@ -36,6 +36,18 @@ def fairseq_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str,
     return value
 
 
+def token_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (sequence, token)."""
+    padding, past = int(arguments["padding_index"]), int(arguments["past_length"])
+    tokens = [[int(token) != padding for token in row] for row in arguments["input_ids"]]
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        count = before(tokens, index)
+        return mpmath.mpf(padding if count is None else padding + past + 1 + count)
+
+    return value
+
+
 def packed_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
     """Element (token,)."""
     numbers = [place for length in arguments["lengths"] for place in range(int(length))]
@@ -50,6 +62,7 @@ def cached_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, 
 VALUES = {
     "padded_position_ids": padded_position_ids,
     "fairseq_position_ids": fairseq_position_ids,
+    "token_position_ids": token_position_ids,
     "packed_position_ids": packed_position_ids,
     "cached_position_ids": cached_position_ids,
 }

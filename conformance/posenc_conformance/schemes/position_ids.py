@@ -45,6 +45,25 @@ def fairseq_arguments(trial: Trial) -> dict[str, Any]:
     return {"attention_mask": drawn_mask(trial), "padding_index": index}
 
 
+def tokens_of(mask: Ids, padding_index: int) -> Ids:
+    """Tokens of a small vocabulary where the mask has 1, padding elsewhere."""
+    row, place = np.indices(mask.shape)
+    drawn = (7 * row + 3 * place + row * place) % 9
+    return np.where(mask == 1, drawn + (drawn >= padding_index), padding_index)
+
+
+def token_arguments(trial: Trial) -> dict[str, Any]:
+    """Tokens of a batch, a padding index, and a cache that holds none or some."""
+    given = fairseq_arguments(trial)
+    past = trial.choose("past_length", (3, 0, 1, 11, 300))
+    return with_tokens(given["attention_mask"], given["padding_index"], past)
+
+
+def with_tokens(mask: Ids, index: int, past: int) -> dict[str, Any]:
+    """Arguments with the tokens of a mask."""
+    return {"input_ids": tokens_of(mask, index), "padding_index": index, "past_length": past}
+
+
 def packed_arguments(trial: Trial) -> dict[str, Any]:
     """A few sequences, some of them empty, but not in the simplest call: some code refuses that."""
     count = trial.choose("sequences", (2, 1, 3, 6))
@@ -72,6 +91,13 @@ def fairseq_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]
     return {**padded_sweep(parameters, largest), "padding_index": index}
 
 
+def token_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """The same, behind none."""
+    given = fairseq_sweep(parameters, largest)
+    past = parameters.get("past_length", 0)
+    return with_tokens(given["attention_mask"], given["padding_index"], past)
+
+
 def packed_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     """A long sequence behind short ones."""
     count = parameters.get("sequences", 3)
@@ -95,6 +121,15 @@ def padded_sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"attention_mask": np.zeros((2, 4), dtype=np.int64)}
 
 
+def token_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """The same, behind a short and a long cache."""
+    index = case.arguments["padding_index"]
+    for change in padded_sizes(case):
+        yield with_tokens(change["attention_mask"], index, 3)
+    for past in (0, 255, 5000):
+        yield with_tokens(mask_of([2, 5], 5, "left"), index, past)
+
+
 def packed_sizes(case: Case) -> Iterator[dict[str, Any]]:
     """One token, many sequences, sequences beyond 256 tokens, and no sequence at all."""
     for lengths in ([1], [2, 1] * 70, [LONG, 1, 257], [0, 0], []):
@@ -107,6 +142,15 @@ def cached_sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield {"past_length": past_length, "q_len": q_len}
 
 
+def mask_in(given: Mapping[str, Any]) -> Ids:
+    """Which are tokens: 1, or 0 for padding."""
+    if "input_ids" in given:
+        tokens: Ids = (given["input_ids"] != given["padding_index"]).astype(np.int64)
+        return tokens
+    mask: Ids = given["attention_mask"]
+    return mask
+
+
 def padding_alike(arguments: Arguments) -> InvariantCheck:
     """All padding has one number: that of the convention, or the padding index."""
 
@@ -116,7 +160,7 @@ def padding_alike(arguments: Arguments) -> InvariantCheck:
         number = given.get("padding_index")
         if number is None:
             number = {"zero": 0, "one": 1}[str(answer.case.conventions["padded"])]
-        wrong = (given["attention_mask"] == 0) & (answer.values != number)
+        wrong = (mask_in(given) == 0) & (answer.values != number)
         trial.never(answer, wrong, f"padding does not have the number {number}")
 
     return check
@@ -127,12 +171,13 @@ def padding_without_effect(arguments: Arguments) -> InvariantCheck:
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
-        mask = chosen["attention_mask"]
+        mask = mask_in(chosen)
+        name = "input_ids" if "input_ids" in chosen else "attention_mask"
         answer = trial.answer(**chosen)
         expected = answer.values.copy()
         for row, count in enumerate(mask.sum(axis=1)):
             if count:
-                alone = {**chosen, "attention_mask": np.ones((1, count), dtype=np.int64)}
+                alone = {**chosen, name: chosen[name][row : row + 1, mask[row] == 1]}
                 expected[row, mask[row] == 1] = trial.answer(**alone).values[0]
         wrong = answer.values != expected
         trial.never(answer, wrong, "padding changes the numbers of tokens")
@@ -204,13 +249,26 @@ def one_by_one(trial: Trial) -> None:
     trial.never(answer, wrong, "one at a time tokens have other numbers than all at once")
 
 
+def tokens_as_without_cache(trial: Trial) -> None:
+    """Tokens behind a cache have the numbers that they have behind the tokens in it."""
+    chosen = token_arguments(trial)
+    past, tokens = chosen["past_length"], chosen["input_ids"]
+    answer = trial.answer(**chosen)
+    before = tokens_of(np.ones((len(tokens), past), dtype=np.int64), chosen["padding_index"])
+    if trial.scope.parameters.get("n"):
+        return
+    whole = {**chosen, "input_ids": np.concatenate([before, tokens], axis=1), "past_length": 0}
+    wrong = answer.values != trial.answer(**whole).values[:, past:]
+    trial.never(answer, wrong, "with a cache tokens have other numbers than without one")
+
+
 def numbered(case: Case) -> tuple[Ids, Any, int]:
     """Mask of a case, the number of padding, and that of the first token."""
     index = case.arguments.get("padding_index")
-    mask = case.arguments["attention_mask"]
+    mask = mask_in(case.arguments)
     if index is None:
         return mask, {"zero": 0, "one": 1}[str(case.conventions["padded"])], 0
-    return mask, index, index + 1
+    return mask, index, index + 1 + case.arguments.get("past_length", 0)
 
 
 def ids(explanation: str, values: Any) -> Model:
@@ -277,6 +335,40 @@ def index_ignored(case: Case, got: Floats) -> Iterator[Model]:
             )
 
 
+def past_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """Numbers as without a cache."""
+    yield from attempt(case.changed(past_length=0), "matches numbers without a cache")
+
+
+def past_on_padding(case: Case, got: Floats) -> Iterator[Model]:
+    """The cache's length on padding, too."""
+    mask, padding, _ = numbered(case)
+    moved = np.where(mask == 1, case.truth, padding + case.arguments["past_length"])
+    yield ids("matches the length of the cache added to the number of padding", moved)
+
+
+def past_unshifted(case: Case, got: Floats) -> Iterator[Model]:
+    """Numbers that go on from the cache's length, as where there is no padding index."""
+    mask, padding, first = numbered(case)
+    counted = mask.cumsum(axis=1) + first - 1
+    for less in dict.fromkeys((padding, padding + 1)):
+        if case.arguments["past_length"]:
+            moved = np.where(mask == 1, counted - less, padding)
+            yield ids(f"matches numbers behind a cache {less} too low", moved)
+
+
+def other_padding(case: Case, got: Floats) -> Iterator[Model]:
+    """Another token for padding; numbers begin behind the padding index all the same, or not."""
+    asked, tokens = case.arguments["padding_index"], case.arguments["input_ids"]
+    past = case.arguments["past_length"]
+    for index in (0, 1, 2):
+        if index != asked:
+            mask = (tokens != index).astype(np.int64)
+            words = f"matches token {index} taken for padding; {asked} was asked for"
+            yield ids(words, (mask.cumsum(axis=1) + past) * mask + asked)
+            yield from attempt(case.changed(padding_index=index), words)
+
+
 def not_restarted(case: Case, got: Floats) -> Iterator[Model]:
     """One count over everything, or one that begins anew at the wrong places."""
     lengths = case.arguments["lengths"]
@@ -330,24 +422,28 @@ IDENTIFY = {"cached_position_ids": saved_ids}
 ERROR_TERMS = {
     "padded_position_ids": exact_terms,
     "fairseq_position_ids": exact_terms,
+    "token_position_ids": exact_terms,
     "packed_position_ids": exact_terms,
     "cached_position_ids": exact_terms,
 }
 SHAPES = {
     "padded_position_ids": lambda case: case.arguments["attention_mask"].shape,
     "fairseq_position_ids": lambda case: case.arguments["attention_mask"].shape,
+    "token_position_ids": lambda case: case.arguments["input_ids"].shape,
     "packed_position_ids": lambda case: (int(case.arguments["lengths"].sum()),),
     "cached_position_ids": lambda case: (case.arguments["q_len"],),
 }
 ARGUMENTS = {
     "padded_position_ids": padded_arguments,
     "fairseq_position_ids": fairseq_arguments,
+    "token_position_ids": token_arguments,
     "packed_position_ids": packed_arguments,
     "cached_position_ids": cached_arguments,
 }
 SWEEPS = {
     "padded_position_ids": padded_sweep,
     "fairseq_position_ids": fairseq_sweep,
+    "token_position_ids": token_sweep,
     "packed_position_ids": packed_sweep,
     "cached_position_ids": cached_sweep,
 }
@@ -360,6 +456,7 @@ MANY: dict[str, Callable[[Case], Iterator[dict[str, Any]]]] = {
 SIZES = {
     "padded_position_ids": padded_sizes,
     "fairseq_position_ids": padded_sizes,
+    "token_position_ids": token_sizes,
     "packed_position_ids": packed_sizes,
     "cached_position_ids": cached_sizes,
 }
@@ -373,6 +470,11 @@ INVARIANTS = {
         "fairseq-padding-without-effect": padding_without_effect(fairseq_arguments),
         "fairseq-padding-alike": padding_alike(fairseq_arguments),
         "behind-the-index": behind_the_index,
+    },
+    "token_position_ids": {
+        "tokens-padding-without-effect": padding_without_effect(token_arguments),
+        "tokens-padding-alike": padding_alike(token_arguments),
+        "tokens-as-without-cache": tokens_as_without_cache,
     },
     "packed_position_ids": {"concatenated": concatenated, "begins-anew": begins_anew},
     "cached_position_ids": {"as-without-cache": as_without_cache, "one-by-one": one_by_one},
@@ -393,6 +495,13 @@ DEVIATIONS = {
         "fairseq-padding-counted": padding_counted,
         "fairseq-padding-unfilled": padding_unfilled,
         "fairseq-count-shifted": count_shifted,
+    },
+    "token_position_ids": {
+        "past-ignored": past_ignored,
+        "past-on-padding": past_on_padding,
+        "past-unshifted": past_unshifted,
+        "tokens-padding-counted": padding_counted,
+        "tokens-index-ignored": other_padding,
     },
     "packed_position_ids": {
         "not-restarted": not_restarted,

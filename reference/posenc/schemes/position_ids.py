@@ -1,7 +1,8 @@
 """Position ids: which number each token of a batch is given.
 
 Sources: transformers 5.23.0 (``generation/utils.py``, ``_prepare_position_ids_for_generation``;
-``data/data_collator.py``, ``DataCollatorWithFlattening``) and fairseq (``utils.py``,
+``data/data_collator.py``, ``DataCollatorWithFlattening``; ``models/roberta``,
+``create_position_ids_from_input_ids``) and fairseq (``utils.py``,
 ``make_positions``).
 """
 
@@ -17,6 +18,7 @@ __all__ = [
     "fairseq_position_ids",
     "packed_position_ids",
     "padded_position_ids",
+    "token_position_ids",
 ]
 
 Ids = npt.NDArray[np.int64]
@@ -69,6 +71,35 @@ def fairseq_position_ids(attention_mask: npt.ArrayLike, padding_index: int) -> I
     """
     mask = _mask(attention_mask)
     return mask.cumsum(axis=1) * mask + arguments.integer("padding_index", padding_index, 0)
+
+
+def token_position_ids(input_ids: npt.ArrayLike, padding_index: int, past_length: int) -> Ids:
+    """Rows of such a table for new tokens behind a cache, from the tokens themselves.
+
+    Parameters
+    ----------
+    input_ids : integer array of shape [batch, n]
+        The new tokens; those that are the padding token may stand anywhere.
+    padding_index : int
+        The vocabulary's index of the padding token, at least 0. Padding is given this number.
+    past_length : int
+        How many tokens of every sequence the cache holds, at least 0. The first new token is given
+        the number padding_index + past_length + 1.
+
+    Returns
+    -------
+    int64 array of shape [batch, n]
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not of this kind.
+    """
+    padding = arguments.integer("padding_index", padding_index, 0)
+    mask = (_integers("input_ids", input_ids, 2) != padding).astype(np.int64)
+    past = arguments.integer("past_length", past_length, 0)
+    found: Ids = (mask.cumsum(axis=1) + past) * mask + padding
+    return found
 
 
 def packed_position_ids(lengths: npt.ArrayLike) -> Ids:

@@ -23,6 +23,12 @@ class IdsByMaskedFill:
         mask = (attention_mask != 0).astype(np.int32)
         return (np.cumsum(mask, axis=1).astype(mask.dtype) * mask).astype(np.int64) + padding_index
 
+    @claims("tokens-behind-padding")
+    def token_position_ids(self, input_ids: Array, padding_index: int, past_length: int) -> Array:
+        mask = (input_ids != padding_index).astype(np.int32)
+        counted = (np.cumsum(mask, axis=1).astype(mask.dtype) + past_length) * mask
+        return counted.astype(np.int64) + padding_index
+
     @claims("from-zero")
     def packed_position_ids(self, lengths: Array) -> list[int] | Array:
         return list(chain.from_iterable(range(int(n)) for n in lengths)) or np.zeros(0, int)
@@ -81,6 +87,16 @@ class IdsTokenByToken:
             for counts in [list(accumulate(row))]
         ]
         return np.array(rows, dtype=np.int16)
+
+    @claims(padding_index=1, past_length=[0, 1, 3])
+    def token_position_ids(self, input_ids: Array, padding_index: int, past_length: int) -> Array:
+        ids = np.full(input_ids.shape, padding_index)
+        for row, tokens in zip(ids, input_ids, strict=True):
+            kept = np.flatnonzero(tokens != padding_index)
+            row[kept] = range(
+                padding_index + past_length + 1, padding_index + past_length + 1 + len(kept)
+            )
+        return ids
 
     @claims("from-zero", q_len=1, max_position=2047)
     def cached_position_ids(self, past_length: int, q_len: int) -> list[int]:

@@ -267,6 +267,122 @@ class FairseqIdsByRows(FairseqIds):
         return np.cumsum(mask).reshape(mask.shape)
 
 
+class TokenIds(Mistake, steps=True):
+    """Tokens counted behind a cache and the padding index."""
+
+    call = "token_position_ids"
+    claimed = ("tokens-behind-padding",)
+
+    def answer(self, input_ids: Array, padding_index: int, past_length: int) -> Any:
+        mask = (input_ids != self.padding(padding_index)).astype(np.int64)
+        return self.numbers(mask, padding_index, self.past(past_length))
+
+    def padding(self, padding_index: int) -> int:
+        return padding_index
+
+    def past(self, past_length: int) -> int:
+        return past_length
+
+    def numbers(self, mask: Array, padding_index: int, past: int) -> Array:
+        return (self.count(mask) + past) * mask + padding_index
+
+    def count(self, mask: Array) -> Array:
+        return np.cumsum(mask, axis=1)
+
+
+class TokenIdsWithoutCache(TokenIds):
+    """The cache forgotten."""
+
+    named = "past-ignored"
+
+    def past(self, past_length: int) -> int:
+        return 0
+
+
+class TokenIdsPastOnPadding(TokenIds):
+    """The cache's length added last."""
+
+    named = "past-on-padding"
+
+    def numbers(self, mask: Array, padding_index: int, past: int) -> Array:
+        return self.count(mask) * mask + padding_index + past
+
+
+class TokenIdsPastOfDecoders(TokenIds):
+    """Behind a cache from its length on, as in decoders that have no padding index."""
+
+    named = "past-unshifted"
+
+    def numbers(self, mask: Array, padding_index: int, past: int) -> Array:
+        first = past if past else padding_index + 1
+        return np.where(mask == 1, first + self.count(mask) - 1, padding_index)
+
+
+class TokenIdsPlaces(TokenIds):
+    """Places in the row, padding filled."""
+
+    named = "tokens-padding-counted"
+
+    def count(self, mask: Array) -> Array:
+        return places(mask) + 1
+
+
+class TokenIdsPlacesBehindCache(TokenIds):
+    """Padding is looked at only where there is no cache."""
+
+    def answer(self, input_ids: Array, padding_index: int, past_length: int) -> Any:
+        if not past_length:
+            return super().answer(input_ids, padding_index, past_length)
+        return places(input_ids) + 1 + padding_index + past_length
+
+
+class TokenIdsOfMask(TokenIds):
+    """Whatever is not 0 is a token, as in a mask."""
+
+    named = "tokens-index-ignored"
+
+    def padding(self, padding_index: int) -> int:
+        return 0
+
+
+class TokenIdsAlwaysOne(TokenIds):
+    """The padding index of most models."""
+
+    named = "tokens-index-ignored"
+
+    def answer(self, input_ids: Array, padding_index: int, past_length: int) -> Any:
+        return super().answer(input_ids, 1, past_length)
+
+
+class TokenIdsOneAtLeast(TokenIds):
+    """A padding index of 0 taken for none given."""
+
+    def answer(self, input_ids: Array, padding_index: int, past_length: int) -> Any:
+        return super().answer(input_ids, padding_index or 1, past_length)
+
+
+class TokenIdsPaddedCache(TokenIds):
+    """Padding among the new tokens taken off the cache."""
+
+    def numbers(self, mask: Array, padding_index: int, past: int) -> Array:
+        kept = np.maximum(past - (mask == 0).sum(axis=1, keepdims=True), 0)
+        return (self.count(mask) + kept) * mask + padding_index
+
+
+class TokenIdsPastPerToken(TokenIds):
+    """The cache's length inside the running sum."""
+
+    def numbers(self, mask: Array, padding_index: int, past: int) -> Array:
+        return np.cumsum(mask * (1 + (past > 0)), axis=1) * mask + padding_index
+
+
+class TokenIdsOneNew(TokenIds):
+    """Only a single new token goes on behind the cache."""
+
+    def numbers(self, mask: Array, padding_index: int, past: int) -> Array:
+        return super().numbers(mask, padding_index, past if mask.shape[1] == 1 else 0)
+
+
 class PackedIds(Mistake, steps=True):
     """Each sequence from 0 on."""
 
