@@ -222,6 +222,50 @@ def test_every_number_with_a_fraction_is_asked_with_one(scheme: Scheme) -> None:
     assert unseen == {each for each in UNUSED if each[0] in scheme.calls}
 
 
+BELOW: dict[str, Callable[[Array], Array]] = {
+    "unsigned": np.abs,
+    "cut at 0": lambda positions: np.maximum(positions, 0),
+    "the end of a table": lambda positions: positions % 4096,
+    "bytes": lambda positions: np.where(positions < 0, positions % 256, positions),
+    "only near ones": lambda positions: np.maximum(positions, -64),
+}
+
+
+@pytest.mark.parametrize("name", BELOW)
+def test_negative_positions_are_asked_of_who_claims_them(name: str) -> None:
+    """Of every call that has them, whatever turns by position."""
+    calls = set()
+    for scheme in schemes():
+        for subject in subjects(reference_for([scheme])(), [scheme]):
+            if "domain" in subject.call.options and subject.call.name not in calls:
+                calls.add(subject.call.name)
+                method = everywhere.with_positions(subject, BELOW[name])
+                assert not passes(replace(subject, method=method, memory={})), subject.call.name
+                assert passes(subject), subject.call.name
+    assert len(calls) > 20
+
+
+def passes(subject: Subject) -> bool:
+    checks = checks_of(subject.scheme, "behaviour", [subject])
+    check = next(each for each in checks if each.id.startswith("negative-positions"))
+    return execute(check, Options(examples=3)).verdict is Verdict.PASSED
+
+
+def test_negative_positions_are_not_asked_of_others() -> None:
+    class Table:
+        @claims("half", max_position=4095)
+        def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+            return posenc.rope(x, np.arange(4096)[positions], base=base, layout="half")
+
+    class Claiming:
+        @claims("half", max_position=4095, domain="negative")
+        def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+            return posenc.rope(x, np.arange(4096)[positions], base=base, layout="half")
+
+    assert not failed(judge(Table()))
+    assert failed(judge(Claiming()))
+
+
 def sees_cut(subject: Subject, name: str) -> bool:
     other = replace(subject, method=everywhere.with_whole(subject, name), memory={})
     checks = checks_of(subject.scheme, "behaviour", [other])

@@ -12,6 +12,7 @@ import pytest
 import posenc
 from posenc_conformance import oracle
 from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.variations import at
 from posenc_conformance.commands.goldens import oracle_values
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.judge.arrays import lattice
@@ -26,6 +27,7 @@ from tests.judging import schemes as all_schemes
 FAR = 2**53
 ELEMENTS = 24
 DRAWN = 6
+BELOW = np.array([-1, 0, -300, 2, -5001, -7])
 SUBJECTS = subjects(Reference(), all_schemes())
 
 
@@ -125,6 +127,9 @@ def drawn_cases(subject: Subject) -> Iterator[Case]:
     for seed in range(DRAWN):
         trial = Trial(subject, scope, dtype, {}, Seeded(seed))
         yield trial.case(**known.ARGUMENTS[subject.call.name](trial))
+        if "domain" in subject.call.options:
+            below = at(trial.case(**known.ARGUMENTS[subject.call.name](trial)), BELOW)
+            yield below.under(domain="negative")
     if (arguments := known.SWEEPS[subject.call.name]({}, FAR)) is not None:
         yield subject.case(arguments, dtype)
     for golden in subject.scheme.goldens:

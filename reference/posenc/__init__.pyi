@@ -17,6 +17,7 @@ from posenc.schemes.axial_rope import (
     axial_rope_widths,
 )
 from posenc.schemes.bigbird import (
+    bigbird_linked_mask,
     bigbird_mask,
 )
 from posenc.schemes.binary import (
@@ -279,6 +280,7 @@ __all__ = [
     "axial_rope_position_ids",
     "axial_rope_tiled",
     "axial_rope_widths",
+    "bigbird_linked_mask",
     "bigbird_mask",
     "binary",
     "cached_position_ids",

@@ -66,6 +66,18 @@ def with_whole(subject: Subject, name: str) -> Callable[..., Any]:
     return method
 
 
+def with_positions(subject: Subject, change: Callable[[Array], Array]) -> Callable[..., Any]:
+    """A method that works with other positions than those given."""
+    place = list(subject.call.arguments).index("positions")
+
+    def method(*positional: Any, **keywords: Any) -> Any:
+        given = list(positional)
+        given[place] = change(given[place])
+        return subject.method(*given, **keywords)
+
+    return method
+
+
 def counted_rows(given: Given) -> Given:
     """Positions of more than 256 rows that are counted from 0, whatever is given."""
     positions = given["positions"]

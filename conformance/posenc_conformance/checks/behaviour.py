@@ -55,6 +55,8 @@ def checks(subject: Subject) -> Iterator[Check]:
     for name, behaviour in applicable(smallest).items():
         if name in _OF_PYTHON and not subject.is_python:
             continue
+        if not subject.offers(_ONLY_WITH.get(name, {})):
+            continue
 
         def run(
             subject: Subject, options: Options, name: str = name, behaviour: Behaviour = behaviour
@@ -383,6 +385,13 @@ def single_position(bench: Bench, case: Case) -> None:
         bench.right(at(case, np.array([position])), f"with the single position {position}")
 
 
+def negative_positions(bench: Bench, case: Case) -> None:
+    """Positions on both sides of 0, near and as far as tables are first made for."""
+    other = case.under(domain="negative")
+    for positions in ([-1, 0, -3, 2, -2, 1], [-100, -255, 3, -1], [-5000, 7, -4096, -1]):
+        bench.right(at(other, np.array(positions)), f"with positions {positions}")
+
+
 def no_positions(bench: Bench, case: Case) -> None:
     """No rows give no rows."""
     bench.right(at(case, np.array([], dtype=np.int64)), "with no positions")
@@ -426,6 +435,7 @@ def applicable(case: Case) -> dict[str, Behaviour]:
         (_INTEGERS, any(map(_is_integer, arrays))),
         (_FLOATS, any(array.dtype.kind == "f" for array in arrays)),
         (_POSITIONS, "positions" in given),
+        (_NEGATIVE, "positions" in given and "domain" in case.call.options),
         (_X, "x" in given),
         (_IN_PLACE, case.changed_argument),
         (_BATCH, batched(case)),
@@ -466,11 +476,14 @@ _POSITIONS: dict[str, Behaviour] = {
     "single-position": single_position,
     "no-positions": no_positions,
 }
+_NEGATIVE: dict[str, Behaviour] = {"negative-positions": negative_positions}
 _X: dict[str, Behaviour] = {"zeros": zeros}
 _IN_PLACE: dict[str, Behaviour] = {"neighbours-untouched": neighbours_untouched}
 _BATCH: dict[str, Behaviour] = {"batch-axes": batch_axes}
 _QUERIES: dict[str, Behaviour] = {"single-query": single_query}
 _DISTANCES: dict[str, Behaviour] = {"any-shape": any_shape}
+_ONLY_WITH: Mapping[str, Mapping[str, str]] = {"negative-positions": {"domain": "negative"}}
+"""Optional conventions that some are about."""
 _SELDOM_NEEDED = ("no-positions",)
 """Many libraries refuse no rows at all, and nobody has missed them; wrong numbers are wrong."""
 _IN_ALL_DTYPES = ("inputs-untouched",)

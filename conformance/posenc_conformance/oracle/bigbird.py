@@ -23,4 +23,19 @@ def bigbird_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -
     return value
 
 
-VALUES = {"bigbird_mask": bigbird_mask}
+def bigbird_linked_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (query, key): allowed without links, or linked."""
+    plain = bigbird_mask(arguments, conventions)
+    q_len, k_len, size = (int(arguments[name]) for name in ("q_len", "k_len", "block_size"))
+    links = [{int(each) for each in row} for row in arguments["links"]]
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        own = (k_len - q_len + index[0]) // size
+        if plain(index) == 1 or own == 0:
+            return plain(index)
+        return mpmath.mpf(int(index[1] // size in links[own - 1]))
+
+    return value
+
+
+VALUES = {"bigbird_mask": bigbird_mask, "bigbird_linked_mask": bigbird_linked_mask}

@@ -1,4 +1,4 @@
-"""BigBird's pattern without random blocks: invariants and deviations."""
+"""BigBird's pattern, without random blocks and with given ones: invariants and deviations."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -42,6 +42,39 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield from lengths_sizes()
     for block_size in (1, 17, 64, 128, LONG):
         yield {"q_len": LONG, "k_len": LONG, "block_size": block_size}
+
+
+def links_for(k_len: int, block_size: int, count: int, start: int = 0) -> Any:
+    """Blocks in no order, some of them twice, for all but the first block and the last."""
+    every = -(-k_len // block_size)
+    row, column = np.indices((max(every - 2, 1), count))
+    return (5 * row + 3 * column + row * column + start) % every
+
+
+def linked_arguments(trial: Trial) -> dict[str, Any]:
+    """One block drawn for each, or none, or several."""
+    chosen = arguments(trial)
+    count = trial.choose("count", (1, 0, 2, 3))
+    start = trial.pick.integer(0, 4)
+    return chosen | {"links": links_for(chosen["k_len"], chosen["block_size"], count, start)}
+
+
+def linked_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    """The same."""
+    count = parameters.get("count", 3)
+    rest = {name: value for name, value in parameters.items() if name != "count"}
+    chosen = sweep(rest, largest)
+    return chosen | {"links": links_for(chosen["k_len"], chosen["block_size"], count)}
+
+
+def linked_sizes(case: Case) -> Iterator[dict[str, Any]]:
+    """The same; many blocks drawn for each, and more rows than there are blocks."""
+    for change in sizes(case):
+        size = change.get("block_size", case.arguments["block_size"])
+        yield change | {"links": links_for(change["k_len"], size, 2)}
+    given = {"q_len": 12, "k_len": 12, "block_size": 2}
+    yield given | {"links": links_for(12, 2, 9)}
+    yield given | {"links": links_for(40, 2, 2)}
 
 
 def blocks(case: Case) -> tuple[Any, Any, int]:
@@ -89,6 +122,30 @@ def two_hops(trial: Trial) -> None:
     trial.never(answer, wrong, "two hops do not reach every key")
 
 
+def links_without_order(trial: Trial) -> None:
+    """Blocks in reverse, the first of them twice."""
+    chosen = linked_arguments(trial)
+    links = chosen["links"][:, ::-1]
+    once = trial.answer(**chosen)
+    other = {"links": np.concatenate([links, links[:, -1:]], axis=1)}
+    if trial.scope.parameters.get("count") or not links.shape[1]:
+        return
+    trial.zero(once - trial.answer(**(chosen | other)), "the order of links matters")
+
+
+def links_one_way(trial: Trial) -> None:
+    """One more link from a block shows in that block's queries alone."""
+    chosen = square(linked_arguments(trial))
+    row = trial.pick.integer(0, len(chosen["links"]) - 1)
+    once = trial.answer(**chosen)
+    links = chosen["links"].copy()
+    links[row] = (links[row] + 1) % (-(-chosen["k_len"] // chosen["block_size"]))
+    other = trial.answer(**(chosen | {"links": links}))
+    query, _, _ = blocks(once.case)
+    wrong = (once.values != other.values) & (query != row + 1)
+    trial.never(once, wrong, "links of one block change the rows of others")
+
+
 def globals_missing(case: Case, got: Floats) -> Iterator[Model]:
     """Rows or columns of global blocks left out, or one of the two blocks."""
     query, key, last = blocks(case)
@@ -122,10 +179,45 @@ def looks_back(case: Case, got: Floats) -> Iterator[Model]:
     yield predicted("matches the mask with later keys hidden", right(case) & (key <= query))
 
 
-ERROR_TERMS = {"bigbird_mask": exact_terms}
-ARGUMENTS = {"bigbird_mask": arguments}
-SWEEPS = {"bigbird_mask": sweep}
-SIZES = {"bigbird_mask": sizes}
+def with_links(case: Case, links: Any) -> Any:
+    """The mask with other links; rows that are missing hold none."""
+    query, key, last = blocks(case)
+    mask = (query == 0) | (query == last) | (key == 0) | (key == last) | (np.abs(query - key) <= 1)
+    for block in range(1, min(last, len(links) + 1)):
+        mask = mask | (query == block) & np.isin(key, links[block - 1])
+    return mask
+
+
+def links_ignored(case: Case, got: Floats) -> Iterator[Model]:
+    """No links, or one of each."""
+    links = case.arguments["links"]
+    yield predicted("matches the mask without links", with_links(case, links[:, :0]))
+    yield predicted("matches the first link of each block alone", with_links(case, links[:, :1]))
+    yield predicted("matches the last link of each block alone", with_links(case, links[:, -1:]))
+
+
+def links_beside(case: Case, got: Floats) -> Iterator[Model]:
+    """Rows or blocks counted from another one."""
+    links = case.arguments["links"]
+    none = np.full_like(links[:1], -1)
+    yield predicted("matches the row of links of the next block", with_links(case, links[1:]))
+    late = np.concatenate([none, links])
+    yield predicted("matches the row of links of the block before", with_links(case, late))
+    for shift in (1, -1):
+        yield predicted(f"matches links to blocks {shift:+d}", with_links(case, links + shift))
+
+
+def links_both_ways(case: Case, got: Floats) -> Iterator[Model]:
+    """Links that lead back."""
+    k_len, q_len = case.arguments["k_len"], case.arguments["q_len"]
+    whole = right(case.changed(q_len=k_len))
+    yield predicted("matches links that lead back as well", (whole | whole.T)[k_len - q_len :])
+
+
+ERROR_TERMS = {"bigbird_mask": exact_terms, "bigbird_linked_mask": exact_terms}
+ARGUMENTS = {"bigbird_mask": arguments, "bigbird_linked_mask": linked_arguments}
+SWEEPS = {"bigbird_mask": sweep, "bigbird_linked_mask": linked_sweep}
+SIZES = {"bigbird_mask": sizes, "bigbird_linked_mask": linked_sizes}
 INVARIANTS = {
     "bigbird_mask": {
         "keys-per-row": keys_per_row(arguments, number_of_keys),
@@ -133,6 +225,11 @@ INVARIANTS = {
         "by-blocks": by_blocks,
         "two-hops": two_hops,
         "last-queries": last_queries(arguments),
+    },
+    "bigbird_linked_mask": {
+        "links-without-order": links_without_order,
+        "links-one-way": links_one_way,
+        "linked-last-queries": last_queries(linked_arguments),
     },
 }
 DEVIATIONS = {
@@ -143,5 +240,10 @@ DEVIATIONS = {
         "queries-from-zero": queries_from_zero,
         "looks-back": looks_back,
         "inverted": inverted,
+    },
+    "bigbird_linked_mask": {
+        "links-ignored": links_ignored,
+        "links-beside": links_beside,
+        "links-both-ways": links_both_ways,
     },
 }

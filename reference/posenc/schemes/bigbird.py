@@ -1,15 +1,16 @@
-"""BigBird's pattern without its random blocks.
+"""BigBird's pattern, without its random blocks and with those that are given.
 
 Source: Zaheer et al. 2020, "Big Bird: Transformers for Longer Sequences", arXiv 2007.14062,
 section 2 and appendix D, and its released code (``bigbird/core/attention.py``).
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from posenc import arguments
 from posenc.masks import Mask, places
 
-__all__ = ["bigbird_mask"]
+__all__ = ["bigbird_linked_mask", "bigbird_mask"]
 
 
 def bigbird_mask(q_len: int, k_len: int, block_size: int) -> Mask:
@@ -40,3 +41,40 @@ def bigbird_mask(q_len: int, k_len: int, block_size: int) -> Mask:
     last = (k_len - 1) // block_size
     ends = (query == 0) | (query == last) | (key == 0) | (key == last)
     return np.asarray(ends | (np.abs(query - key) <= 1))
+
+
+def bigbird_linked_mask(q_len: int, k_len: int, block_size: int, links: npt.ArrayLike) -> Mask:
+    """The same, and the blocks that were drawn for the block of each query.
+
+    Parameters
+    ----------
+    q_len, k_len, block_size : int
+        As for :func:`bigbird_mask`.
+    links : integer array of shape [rows, count]
+        Row i - 1 holds the numbers of the blocks that were drawn for block i, for all but the first
+        block and the last. Rows beyond are not used, and blocks beyond the last are none.
+
+    Returns
+    -------
+    bool array of shape [q_len, k_len], True where attention is allowed
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its domain, or a row of links is missing.
+    """
+    mask = bigbird_mask(q_len, k_len, block_size)
+    drawn = np.asarray(links)
+    if drawn.ndim != 2:
+        raise ValueError(f"links have shape {drawn.shape}; they must have two axes")
+    if drawn.size and not np.issubdtype(drawn.dtype, np.integer):
+        raise TypeError(f"links are {drawn.dtype}; they must be integers")
+    if np.any(drawn < 0):
+        raise ValueError("links must not be negative")
+    inner = max((k_len - 1) // block_size - 1, 0)
+    if len(drawn) < inner:
+        raise ValueError(f"links have {len(drawn)} rows; {inner} blocks need one")
+    query, key = (place // block_size for place in places(q_len, k_len))
+    for block in range(1, inner + 1):
+        mask |= (query == block) & np.isin(key, drawn[block - 1])
+    return mask

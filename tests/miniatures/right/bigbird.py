@@ -22,6 +22,16 @@ class BigBirdByFullMask:
         mask[-block_size:] = mask[:, -block_size:] = 1
         return mask[k_len - q_len : k_len, :k_len].astype(bool)
 
+    @claims("linked")
+    def bigbird_linked_mask(self, q_len: int, k_len: int, block_size: int, links: Array) -> Array:
+        mask = self.bigbird_mask(k_len, k_len, block_size)
+        for i in range(1, -(-k_len // block_size) - 1):
+            for j in links[i - 1, :]:
+                mask[
+                    i * block_size : (i + 1) * block_size, j * block_size : (j + 1) * block_size
+                ] = True
+        return mask[k_len - q_len :]
+
 
 @right
 class BigBirdByRepetition:

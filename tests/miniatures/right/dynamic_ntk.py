@@ -62,7 +62,7 @@ class Surplus:
     def __init__(self) -> None:
         self._tables: dict[tuple[float, ...], Array] = {}
 
-    @claims("interleaved", "half", dtype=FLOATS, max_position=2**30)
+    @claims("interleaved", "half", dtype=FLOATS, max_position=2**30, domain="negative")
     def dynamic_ntk(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
         omega = self.dynamic_ntk_frequencies(x.shape[-1], dtype="float64", **given)
         return by_matrices(x, np.outer(positions, omega), layout)
@@ -91,7 +91,14 @@ class Surplus:
 class DynamicTransposed:
     """The Jacobian column by column, and its transpose."""
 
-    @claims("interleaved", "half", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**30)
+    @claims(
+        "interleaved",
+        "half",
+        dtype=FLOATS,
+        head_dim=[4, 6, 8, 16],
+        max_position=2**30,
+        domain="negative",
+    )
     def dynamic_ntk_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
         return by_columns(Surplus().dynamic_ntk, x, positions, **given)
 

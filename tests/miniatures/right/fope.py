@@ -43,7 +43,7 @@ class FourierAsReleased:
 class FourierFrequencyByFrequency:
     """One wave after the other added to the result, pairs as complex numbers, in float64."""
 
-    @claims("ones", "unchanged", dtype=FLOATS, max_position=2**20)
+    @claims("ones", "unchanged", dtype=FLOATS, max_position=2**20, domain="negative")
     def fope(
         self,
         x: Array,

@@ -80,7 +80,7 @@ class LoopOverFrequencies:
 class ByParts:
     """NTK-by-parts: a ramp cut to [0, 1] that multiplies, in float64 and then in matrices."""
 
-    @claims("interleaved", "half", dtype=FLOATS, max_position=2**30)
+    @claims("interleaved", "half", dtype=FLOATS, max_position=2**30, domain="negative")
     def llama3(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
         omega = self.llama3_frequencies(x.shape[-1], dtype="float64", **given)
         return by_matrices(x, np.outer(positions, omega), layout)
@@ -134,7 +134,14 @@ class Wavelengths:
 class Llama3Transposed:
     """The Jacobian column by column, and its transpose."""
 
-    @claims("interleaved", "half", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**30)
+    @claims(
+        "interleaved",
+        "half",
+        dtype=FLOATS,
+        head_dim=[4, 6, 8, 16],
+        max_position=2**30,
+        domain="negative",
+    )
     def llama3_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
         return by_columns(ByParts().llama3, x, positions, **given)
 

@@ -82,7 +82,7 @@ class LongRopeAsComplexPowers:
     def omega(factors: Array, base: float, t: int) -> float:
         return math.exp(-math.log(base) * t / len(factors) - math.log(float(factors[t])))
 
-    @claims("long-yarn", "long", "phi-3", dtype=FLOATS, max_position=2**20)
+    @claims("long-yarn", "long", "phi-3", dtype=FLOATS, max_position=2**20, domain="negative")
     def longrope(
         self,
         x: Array,
@@ -152,7 +152,9 @@ class LongRopeTables:
 class LongRopeTransposed:
     """The Jacobian column by column, and its transpose."""
 
-    @claims("phi-3", "long", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**20)
+    @claims(
+        "phi-3", "long", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**20, domain="negative"
+    )
     def longrope_vjp(self, x: Array, positions: Array, *lists: Array, **given: Any) -> Array:
         del given["layout"]
         return by_columns(LongRopeAsComplexPowers().longrope, x, positions, *lists, **given)

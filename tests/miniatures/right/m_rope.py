@@ -46,7 +46,7 @@ class SplitAndJoined:
 class OverwrittenThirds:
     """Qwen3-VL in transformers: the time's frequencies, every third overwritten; float32 inside."""
 
-    @claims("qwen3-vl", dtype=FLOATS, rotation="partial", max_position=2**24)
+    @claims("qwen3-vl", dtype=FLOATS, rotation="partial", max_position=2**24, domain="negative")
     def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
         pairs = fits(x, positions, sections)
         if any(len(range(axis, pairs, 3)) < sections[axis] for axis in (1, 2)):
@@ -85,7 +85,7 @@ class RepeatedNeighbours:
 class PutInOrderAndBack:
     """ERNIE 4.5 VL: frequencies sorted by axis before the product, and taken in turns after it."""
 
-    @claims("ernie-4-5-vl", dtype=FLOATS, max_position=2**24)
+    @claims("ernie-4-5-vl", dtype=FLOATS, max_position=2**24, domain="negative")
     def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
         pairs, (time, height, width) = fits(x, positions, sections), sections.tolist()
         if height != width or 2 * pairs != x.shape[-1]:
@@ -107,7 +107,7 @@ class PutInOrderAndBack:
 class RowAndColumnPerPair:
     """HunyuanImage-3.0: neighbouring frequencies times row and column, repeated for both halves."""
 
-    @claims("hunyuan-image-3", dtype=FLOATS, max_position=2**24)
+    @claims("hunyuan-image-3", dtype=FLOATS, max_position=2**24, domain="negative")
     def m_rope(self, x: Array, positions: Array, sections: Array, *, base: float) -> Array:
         pairs, (_, height, width) = fits(x, positions, sections), sections.tolist()
         if height != width or 2 * pairs != x.shape[-1]:

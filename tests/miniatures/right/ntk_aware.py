@@ -46,7 +46,7 @@ class BaseInFloat32:
 class SlowedDown:
     """RoPE's frequencies, each slowed down by a power of the factor; matrices in float64."""
 
-    @claims("interleaved", "half", dtype=FLOATS, max_position=2**30)
+    @claims("interleaved", "half", dtype=FLOATS, max_position=2**30, domain="negative")
     def ntk_aware(
         self, x: Array, positions: Array, *, base: float, factor: float, layout: str
     ) -> Array:
@@ -82,7 +82,14 @@ class RatioByRatio:
 class SlowedTransposed:
     """The Jacobian column by column, and its transpose."""
 
-    @claims("interleaved", "half", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**30)
+    @claims(
+        "interleaved",
+        "half",
+        dtype=FLOATS,
+        head_dim=[4, 6, 8, 16],
+        max_position=2**30,
+        domain="negative",
+    )
     def ntk_aware_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
         return by_columns(SlowedDown().ntk_aware, x, positions, **given)
 

@@ -91,7 +91,7 @@ class LeadingNeighbours:
 class MaskedMatrices:
     """A mask over RoPE's frequencies, and matrices in float64."""
 
-    @claims("interleaved", "half", dtype=FLOATS, max_position=2**30)
+    @claims("interleaved", "half", dtype=FLOATS, max_position=2**30, domain="negative")
     def p_rope(self, x: Array, positions: Array, *, layout: str, **given: Any) -> Array:
         omega = self.p_rope_frequencies(x.shape[-1], dtype="float64", **given)
         return by_matrices(x, np.outer(positions, omega), layout)
@@ -111,7 +111,14 @@ class MaskedMatrices:
 class LeadingTransposed:
     """The Jacobian column by column, and its transpose."""
 
-    @claims("interleaved", "half", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**30)
+    @claims(
+        "interleaved",
+        "half",
+        dtype=FLOATS,
+        head_dim=[4, 6, 8, 16],
+        max_position=2**30,
+        domain="negative",
+    )
     def p_rope_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
         return by_columns(MaskedMatrices().p_rope, x, positions, **given)
 

@@ -45,11 +45,11 @@ class PolarAsReleased:
 class PolarAsComplexNumbers:
     """Lengths times complex exponentials, in float64."""
 
-    @claims("half", "interleaved", dtype=FLOATS, max_position=2**20)
+    @claims("half", "interleaved", dtype=FLOATS, max_position=2**20, domain="negative")
     def pope_query(self, x: Array, positions: Array, *, layout: str, base: float) -> Array:
         return self._turned(x, positions, np.zeros(x.shape[-1]), layout, base)
 
-    @claims("half", "interleaved", dtype=FLOATS, max_position=2**20)
+    @claims("half", "interleaved", dtype=FLOATS, max_position=2**20, domain="negative")
     def pope_key(
         self, x: Array, positions: Array, bias: Array, *, layout: str, base: float
     ) -> Array:

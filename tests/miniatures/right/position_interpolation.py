@@ -76,7 +76,7 @@ class AnglesDivided:
 class InterpolatedMatrices:
     """The block-diagonal matrix in float64, for every layout and dtype."""
 
-    @claims("interleaved", "half", dtype=FLOATS, max_position=2**31)
+    @claims("interleaved", "half", dtype=FLOATS, max_position=2**31, domain="negative")
     def position_interpolation(
         self, x: Array, positions: Array, *, base: float, factor: float, layout: str
     ) -> Array:
@@ -88,7 +88,14 @@ class InterpolatedMatrices:
 class InterpolatedTransposed:
     """The Jacobian column by column, and its transpose."""
 
-    @claims("interleaved", "half", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**30)
+    @claims(
+        "interleaved",
+        "half",
+        dtype=FLOATS,
+        head_dim=[4, 6, 8, 16],
+        max_position=2**30,
+        domain="negative",
+    )
     def position_interpolation_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
         return by_columns(InterpolatedMatrices().position_interpolation, x, positions, **given)
 

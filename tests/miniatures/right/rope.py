@@ -50,7 +50,14 @@ class ComplexNumbers:
 class RotationMatrices:
     """The paper's block-diagonal matrix, written out and multiplied; layouts are permutations."""
 
-    @claims("interleaved", "half", "interleaved-to-half", dtype=FLOATS, max_position=2**31)
+    @claims(
+        "interleaved",
+        "half",
+        "interleaved-to-half",
+        dtype=FLOATS,
+        max_position=2**31,
+        domain="negative",
+    )
     def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
         head_dim = x.shape[-1]
         even(head_dim)
@@ -87,7 +94,7 @@ class InterleavedToHalf:
 class PartialHalf:
     """GPT-NeoX: the leading channels are rotated, the others concatenated as they came."""
 
-    @claims("half", dtype=FLOATS, rotation="partial", max_position=2**24)
+    @claims("half", dtype=FLOATS, rotation="partial", max_position=2**24, domain="negative")
     def rope(
         self, x: Array, positions: Array, *, base: float, rotary_dim: int | None = None
     ) -> Array:
@@ -125,7 +132,13 @@ class PartialEveryTwo:
 class PartialInterleavedToHalf:
     """Pairs gathered by an index, in float64, angles taken modulo a turn first."""
 
-    @claims("interleaved-to-half", dtype=FLOATS, rotation="partial", max_position=2**30)
+    @claims(
+        "interleaved-to-half",
+        dtype=FLOATS,
+        rotation="partial",
+        max_position=2**30,
+        domain="negative",
+    )
     def rope(
         self, x: Array, positions: Array, *, base: float, rotary_dim: int | None = None
     ) -> Array:
@@ -269,7 +282,14 @@ class SomeHeadsOnly:
 class BackwardByTransposedMatrices:
     """The Jacobian of every row written out, and its transpose applied to the gradient."""
 
-    @claims("interleaved", "half", "interleaved-to-half", dtype=FLOATS, head_dim=[2, 4, 8])
+    @claims(
+        "interleaved",
+        "half",
+        "interleaved-to-half",
+        dtype=FLOATS,
+        head_dim=[2, 4, 8],
+        domain="negative",
+    )
     def rope_vjp(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
         head_dim = x.shape[-1]
         even(head_dim)
@@ -315,7 +335,7 @@ class BackwardByConjugates:
 class Polar:
     """Each pair as a length and an angle, to which the position's angle is added."""
 
-    @claims("interleaved", "half", dtype=FLOATS, max_position=2**20)
+    @claims("interleaved", "half", dtype=FLOATS, max_position=2**20, domain="negative")
     def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
         even(x.shape[-1])
         half = x.shape[-1] // 2

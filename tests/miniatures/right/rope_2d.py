@@ -41,7 +41,7 @@ class ComplexAxial:
 class HalvesOfTheHead:
     """Qwen2-VL's and Pixtral's towers in transformers: float32 inside, rows and then columns."""
 
-    @claims("qwen2-vl", "pixtral-half", dtype=FLOATS, max_position=2**24)
+    @claims("qwen2-vl", "pixtral-half", dtype=FLOATS, max_position=2**24, domain="negative")
     def rope_2d(self, x: Array, positions: Array, *, base: float, progression: str) -> Array:
         width = four(x, positions)
         kind: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32
@@ -100,7 +100,7 @@ class TableOfTheGrid:
 class TurnByTurn:
     """MoonViT: complex tables of columns and rows stacked, so that pairs alternate."""
 
-    @claims("moonvit", dtype=FLOATS, max_position=2**30)
+    @claims("moonvit", dtype=FLOATS, max_position=2**30, domain="negative")
     def rope_2d(self, x: Array, positions: Array, *, base: float) -> Array:
         width = four(x, positions)
         rows, columns = positions
@@ -210,7 +210,7 @@ class LearnedMixture:
 class MixtureByEinsum:
     """All angles in one contraction, sines and cosines cast before they are used."""
 
-    @claims("rope-vit", dtype=FLOATS, max_position=2**24)
+    @claims("rope-vit", dtype=FLOATS, max_position=2**24, domain="negative")
     def rope_2d_mixed(self, x: Array, positions: Array, frequencies: Array, **rest: Any) -> Array:
         heads_fit(x, positions, frequencies)
         kind: type[np.floating] = np.float64 if x.dtype == np.float64 else np.float32

@@ -92,7 +92,7 @@ class XposRepeated:
 class XposComplexExponent:
     """The formula: one complex exponential for turning and shrinking."""
 
-    @claims("uncentred", dtype=FLOATS, max_position=NEAR)
+    @claims("uncentred", dtype=FLOATS, max_position=NEAR, domain="negative")
     def xpos(self, x: Array, positions: Array, **keywords: Any) -> Array:
         half = x.shape[-1] // 2
         even(x.shape[-1])
@@ -152,7 +152,14 @@ class XposElementByElement:
 class XposConjugated:
     """One complex number for each row and pair: the scale as forward, the turn conjugated."""
 
-    @claims("torchscale", "lucidrains", "flash-attention", dtype=FLOATS, max_position=NEAR)
+    @claims(
+        "torchscale",
+        "lucidrains",
+        "flash-attention",
+        dtype=FLOATS,
+        max_position=NEAR,
+        domain="negative",
+    )
     def xpos_vjp(
         self,
         x: Array,

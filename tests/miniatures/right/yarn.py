@@ -183,7 +183,7 @@ class YarnInTurns:
     def yarn_frequencies(self, rotary_dim: int, *, dtype: str, **recipe: Any) -> Array:
         return self.slowed(rotary_dim, recipe).astype(KINDS[dtype])
 
-    @claims("paper", "by-parts", dtype=FLOATS, max_position=2**30)
+    @claims("paper", "by-parts", dtype=FLOATS, max_position=2**30, domain="negative")
     def yarn(self, x: Array, positions: Array, *, temperature: str, **recipe: Any) -> Array:
         angles = np.multiply.outer(positions, self.slowed(x.shape[-1], recipe)) % (2 * np.pi)
         a, b = x[..., 0::2].astype(np.float64), x[..., 1::2].astype(np.float64)
@@ -320,7 +320,7 @@ class YarnTransposed:
         head_dim=[4, 6, 8, 16],
         max_position=2**24,
     )
-    @claims("gpt-oss", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**24)
+    @claims("gpt-oss", dtype=FLOATS, head_dim=[4, 6, 8, 16], max_position=2**24, domain="negative")
     def yarn_vjp(self, x: Array, positions: Array, *, ramp: str, **given: Any) -> Array:
         forward = YarnPairByPair().yarn if ramp == "index" else YarnUntruncated().yarn
         return by_columns(forward, x, positions, ramp=ramp, **given)

@@ -109,3 +109,57 @@ class BigBirdSecondBlockGlobal(BigBird):
 
     def ends(self, last: int) -> list[int]:
         return [0, 1, last]
+
+
+class Linked(Mistake, steps=True):
+    """The pattern without links, and one block after the other."""
+
+    call = "bigbird_linked_mask"
+    claimed = ("linked",)
+
+    def answer(self, q_len: int, k_len: int, block_size: int, links: Array) -> Array:
+        query, key = np.arange(k_len - q_len, k_len)[:, None], np.arange(k_len)
+        row, column = query // block_size, key // block_size
+        last = (k_len - 1) // block_size
+        mask = (row % max(last, 1) == 0) | (column % max(last, 1) == 0) | (abs(row - column) <= 1)
+        for block in range(1, last):
+            for other in self.drawn(links, block):
+                mask = mask | self.link(row, column, block, other)
+        return mask
+
+    def drawn(self, links: Array, block: int) -> Array:
+        return links[block - 1]
+
+    def link(self, row: Array, column: Array, block: int, other: int) -> Array:
+        return (row == block) & (column == other)
+
+
+for _why, _named, _drawn in (
+    ("without links", "links-ignored", lambda self, links, block: links[block - 1, :0]),
+    ("with first links", "links-ignored", lambda self, links, block: links[block - 1, :1]),
+    ("with last links", "links-ignored", lambda self, links, block: links[block - 1, -1:]),
+    (
+        "of the next row",
+        "links-beside",
+        lambda self, links, block: links[block : block + 1].ravel(),
+    ),
+    (
+        "of the row before",
+        "links-beside",
+        lambda self, links, block: links[max(block - 2, 0) : block - 1].ravel(),
+    ),
+    ("of inner blocks", "links-beside", lambda self, links, block: links[block - 1] + 1),
+    ("in order", None, lambda self, links, block: np.unique(links, axis=0)[block % len(links)]),
+    ("once each", None, lambda self, links, block: np.unique(links)[block - 1 : block]),
+):
+    made(Linked, f"Linked {_why}", "Other links.", named=_named, drawn=_drawn)
+
+made(
+    Linked,
+    "Linked both ways",
+    "Links that lead back.",
+    named="links-both-ways",
+    link=lambda self, row, column, block, other: (
+        (row == block) & (column == other) | (row == other) & (column == block)
+    ),
+)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake, made
 from tests.miniatures.scaled import (
     BackwardCall,
@@ -180,3 +181,6 @@ class DynamicBack(_Frequencies, BackwardCall, Mistake, steps=True):
 
 
 backward_mistakes(DynamicBack)
+
+below_zero(Dynamic, "interleaved")
+below_zero(DynamicBack, "interleaved")

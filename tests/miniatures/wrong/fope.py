@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake, made, narrow
 
 
@@ -198,3 +199,5 @@ for _claim in ("ones", "unchanged"):
         claimed=(_claim,),
         sums=sums_of(transposed_where_square),
     )
+
+below_zero(Fourier, "ones")

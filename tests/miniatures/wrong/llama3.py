@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake
 from tests.miniatures.scaled import (
     BackwardCall,
@@ -176,3 +177,6 @@ class Llama3Back(_Frequencies, BackwardCall, Mistake, steps=True):
 
 
 backward_mistakes(Llama3Back)
+
+below_zero(Llama3, "interleaved")
+below_zero(Llama3Back, "interleaved")

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import KINDS, Array, Mistake, made, narrow
 
 
@@ -430,3 +431,7 @@ class LongRopeBackChoosesByNegatedPositions(LongRopeBack):
         self, short: Array, long: Array, positions: Array, trained: int, choice: str
     ) -> Array:
         return super().factors(short, long, self.seen, trained, choice)
+
+
+below_zero(LongRope, "phi-3")
+below_zero(LongRopeBack, "phi-3")

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake, made, narrow
 
 PARTIAL: dict[str, Any] = {"rotation": "partial"}
@@ -754,3 +755,7 @@ class IdsOfTextAfterFrames(Ids):
 
     def after(self, start: int, size: tuple[int, int, int], *rest: Any) -> int:
         return start + max(size)
+
+
+below_zero(Multimodal, "qwen3-vl")
+below_zero(MultimodalBack, "ernie-4-5-vl")

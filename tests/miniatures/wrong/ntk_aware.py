@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake
 from tests.miniatures.scaled import (
     BackwardCall,
@@ -94,3 +95,6 @@ class NtkBack(_Frequencies, BackwardCall, Mistake, steps=True):
 
 
 backward_mistakes(NtkBack)
+
+below_zero(Ntk, "interleaved")
+below_zero(NtkBack, "interleaved")

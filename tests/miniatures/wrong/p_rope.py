@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake, made
 from tests.miniatures.scaled import (
     BackwardCall,
@@ -239,3 +240,7 @@ class ProportionalFrequenciesFirst(ProportionalFrequencies):
     def frequencies(self, *given: Any, **own: Any) -> Array:
         omega = super().frequencies(*given, **own)
         return np.where(np.arange(len(omega)) < 2**16, omega, 0.0)
+
+
+below_zero(Proportional, "interleaved")
+below_zero(ProportionalBack, "interleaved")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake, made, narrow
 
 
@@ -173,3 +174,6 @@ for _name, _named, _steps in (
     ),
 ):
     made(PolarKeys, f"PolarKeys {_name}", "One step otherwise.", named=_named, **_steps)
+
+below_zero(Polar, "half")
+below_zero(PolarKeys, "half")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake
 from tests.miniatures.scaled import (
     BackwardCall,
@@ -112,3 +113,6 @@ class InterpolationBack(_Frequencies, BackwardCall, Mistake, steps=True):
 
 
 backward_mistakes(InterpolationBack)
+
+below_zero(Interpolation, "interleaved")
+below_zero(InterpolationBack, "interleaved")

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import ml_dtypes
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake, made, narrow
 
 
@@ -876,3 +877,7 @@ class RotaryIteratesFrequencies(Rotary):
         factors = np.ones(len(frequencies), np.float32)
         factors[1:] = frequencies[1:2] / frequencies[:1]
         return np.multiply.outer(places.astype(np.float32), np.cumprod(factors)).astype(np.float64)
+
+
+below_zero(Rotary, "half")
+below_zero(Backward, "interleaved")

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake, made, narrow
 
 
@@ -817,3 +818,8 @@ class ImageFloat32AsFloat64(Image):
 
     def angles(self, place: Array, omega: Array) -> Array:
         return super().angles(place.astype("f4"), omega.astype("f4")).astype("f4")
+
+
+below_zero(Patches, "pixtral")
+below_zero(Mixture, "rope-vit")
+below_zero(PatchesBack, "rope-vit")

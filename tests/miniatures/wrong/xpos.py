@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import Array, Mistake, made, narrow
 
 
@@ -290,3 +291,7 @@ class XposBackCentredAtRows(XposBack):
 
     def middle(self, length: int, center: str) -> float:
         return super().middle(1, center)
+
+
+below_zero(Xpos, "uncentred")
+below_zero(XposBack, "torchscale")

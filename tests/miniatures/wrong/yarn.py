@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tests.miniatures.below import below_zero
 from tests.miniatures.mistakes import KINDS, Array, Mistake, made, narrow
 
 
@@ -694,3 +695,7 @@ class YarnBackDropsTheRest(YarnBack):
 
     def rest(self, rest: Array, longer: float) -> Array:
         return np.zeros_like(rest)
+
+
+below_zero(Yarn, "by-parts")
+below_zero(YarnBack, "code-half")

@@ -107,6 +107,8 @@ class Axes(Transformers):
         second_per_grid: float | None = None,
     ) -> Tensor:
         """``get_rope_index`` of Qwen2VLModel; with seconds, of Qwen2_5_VLModel."""
+        if tokens_per_second is not None and tokens_per_second % 1:
+            raise NotImplementedError("a configuration has a whole number of tokens per second")
         torch = self.torch
         kinds: list[int] = []
         grids: dict[int, list[list[int]]] = {1: [], 2: []}
