@@ -85,9 +85,15 @@ class Masks(Transformers):
     @claims()
     def fairseq_position_ids(self, attention_mask: Positions, padding_index: int) -> Tensor:
         """``RobertaEmbeddings.create_position_ids_from_input_ids``."""
-        tokens = padding_index + to_torch(attention_mask)
+        return self.token_position_ids(padding_index + attention_mask, padding_index, 0)
+
+    @claims()
+    def token_position_ids(
+        self, input_ids: Positions, padding_index: int, past_length: int
+    ) -> Tensor:
+        """The same function, with a cache."""
         create = self.code["roberta"].RobertaEmbeddings.create_position_ids_from_input_ids
-        return create(tokens, padding_index)
+        return create(to_torch(input_ids), padding_index, past_length)
 
     @claims()
     def packed_position_ids(self, lengths: Positions) -> Any:
