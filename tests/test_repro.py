@@ -91,7 +91,8 @@ MISTAKES = {
         "return turned(x, positions, max(first))",
     ),
     "behaviour::after-others[rope-half]": (
-        "first = turned.__dict__.setdefault('base', base)\nreturn turned(x, positions, first)",
+        "first = turned.__dict__.setdefault(f'large {base > 9e3}', base)\n"
+        "return turned(x, positions, first)",
     ),
     "robust::odd-head-dim[rope-half]": (
         "return turned(x, positions, base) if x.shape[-1] % 2 == 0 else x",

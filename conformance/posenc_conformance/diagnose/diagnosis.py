@@ -48,6 +48,8 @@ class Fit:
     """The case whose truth the model is; None if it is not the truth of a case."""
     constants: tuple[Constant | None, ...]
     """Of each mistake, what it has in every call."""
+    of_state: bool = False
+    """Whether it is what an earlier call has left."""
 
     @property
     def right(self) -> bool:
@@ -112,11 +114,6 @@ def of_deviation(case: Case, output: Floats, id: str) -> list[Fit]:
     return list(_fits(case, case, output, {id: known[id]} if id in known else {}))
 
 
-def would_show(case: Case, output: Floats, id: str, words: str) -> bool:
-    """Whether a mistake, told in these words, would make a right result wrong."""
-    return any(each.told == words for each in of_deviation(case, output, id))
-
-
 def _known(case: Case) -> Mapping[str, DeviationModel]:
     """The mistakes of its scheme."""
     known: Mapping[str, DeviationModel] = knowledge_of(case.scheme).DEVIATIONS[case.call.name]
@@ -132,7 +129,8 @@ def _fits(
             if model.output.shape != asked.shape or not differs(asked, model.output):
                 continue
             residual = left(asked, output, model.output)
-            yield Fit(name, model.explanation, residual, model.of, (model.constant,))
+            numbers = (model.constant,)
+            yield Fit(name, model.explanation, residual, model.of, numbers, model.of_state)
 
 
 def _pairs(case: Case, fits: Sequence[Fit], output: Floats) -> Iterator[Fit]:

@@ -30,6 +30,8 @@ class Model:
     """The case whose truth this is, or None; another mistake may come on top of it."""
     constant: Constant | None = None
     """What the mistake has in every call, such as a base; None if there is nothing."""
+    of_state: bool = False
+    """Whether it is what an earlier call has left."""
 
 
 DeviationModel = Callable[[Case, Floats], Iterator[Model]]

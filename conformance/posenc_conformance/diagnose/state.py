@@ -17,11 +17,11 @@ Answered = Sequence[tuple[Case, Floats]]
 
 
 def of_the_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
-    """The numbers that wrong results have of the very first call; none if that explains not all.
+    """The numbers that wrong results, two at least, have of the very first call.
 
-    Numbers of that call are in no other one, and in nobody's code.
+    None if these do not explain all of them. No other call has them, and nobody's code.
     """
-    first = subject.memory.get(("opening", wrong[0][0].dtype)) if wrong else None
+    first = subject.memory.get(("opening", wrong[0][0].dtype)) if wrong[1:] else None
     if first is None:
         return ()
     for names in _sets(wrong[0][0]):

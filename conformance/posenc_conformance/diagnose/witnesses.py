@@ -26,7 +26,6 @@ from posenc_conformance.diagnose.diagnosis import (
     of_deviation,
     predicted,
     told,
-    would_show,
 )
 from posenc_conformance.diagnose.mistakes import Constant, applied
 from posenc_conformance.diagnose.recover import recovered
@@ -43,6 +42,7 @@ STATE = "the same call gives another result now: earlier calls leave something b
 SIMPLE = 5
 FEW = 12
 NUMBER = re.compile(r"\d")
+LARGEST = 10**9
 DRAWN = 4
 """So many calls are drawn, besides the simplest."""
 
@@ -166,7 +166,10 @@ def diagnosed(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     """
     again = _answer(subject, case)
     if again is None or not np.array_equal(again, output, equal_nan=True):
-        return told(alone(subject, case, output), _kept(subject, case, output, STATE))
+        fits = alone(subject, case, output)
+        otherwise = _kept(subject, case, output, STATE)
+        earlier = otherwise != STATE and not any(fit.of_state for fit in fits)
+        return told([] if earlier else fits, otherwise)
     seen = testimony(subject, case.dtype)
     if kept := _kept_first(subject, case.dtype):
         return told([], state.of_the_first_in(subject, case, output, kept) or NONE)
@@ -225,6 +228,7 @@ def common(subject: Subject, dtype: str) -> list[Name]:
         for name, count in seen.counts.items()
         if not any(each.shows(seen.found[name]) for each in right)
         and not all(_refuted(subject, dtype, name, words) for words in seen.told(name))
+        and not (right and _elsewhere(subject, dtype, seen.found[name]))
     }
     most = max(counts.values(), default=0)
     equal = [name for name, count in counts.items() if count == most]
@@ -247,21 +251,29 @@ def _printed(subject: Subject, dtype: str) -> list[tuple[Case, Floats]]:
 def _refuted(subject: Subject, dtype: str, name: Name, words: str) -> bool:
     """Whether an answer is right where a mistake, in these words, would show.
 
-    Words with a number in them are of one call. Goldens are not asked of two mistakes together.
+    A number in them may be that of one call: then all its models must show as well, as many as of
+    a wrong answer. Of two mistakes together this is not asked.
     """
-    if NUMBER.search(words):
+    id, constants = name
+    if "+" in id or any(constants):
         return False
-    if any(words in each.excluded for each in testimony(subject, dtype).answers):
-        return True
+    seen = testimony(subject, dtype)
+    right = [(each.case, each.output) for each in seen.answers if not each.wrong]
+    right += [each for each in _printed(subject, dtype) if compare(*each).right]
+    least = 1
+    if NUMBER.search(words):
+        models = (len(of_deviation(each.case, each.output, id)) for each in seen.wrong)
+        least = max(models, default=LARGEST)
+    shown = (of_deviation(*each, id) for each in right)
     return any(
-        would_show(case, output, name[0], words)
-        for case, output in _printed(subject, dtype)
-        if compare(case, output).right
+        len(models) >= least and any(each.told == words for each in models) for models in shown
     )
 
 
 def _elsewhere(subject: Subject, dtype: str, fit: Fit) -> bool:
-    """Whether most goldens that are wrong are wrong in another way."""
+    """Whether more than half of the goldens that are wrong are wrong in another way."""
+    if "+" in fit.deviation:
+        return False
     wrong = [each for each in _printed(subject, dtype) if not compare(*each).right]
     explained = 0
     for case, output in wrong:

@@ -195,9 +195,11 @@ def queries_from_zero(biases: Callable[[Case, Integers], Iterator[Floats]]) -> D
 
     def models(case: Case, got: Floats) -> Iterator[Model]:
         late = case.parameter("k_len") - case.parameter("q_len")
+        one = case.parameter("q_len") == 1
+        words = "a single query that stands" if one else "queries that start"
         if late:
             for output in biases(case, queries(case) - late):
-                yield Model("matches queries that start at position 0", output)
+                yield Model(f"matches {words} at position 0", output)
 
     return models
 

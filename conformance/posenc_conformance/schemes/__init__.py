@@ -19,6 +19,8 @@ each named as in the spec. Where a call is not as its kind usually is, also
 ``IDENTIFY[call](array)``
     arguments of calls that would give an array of this shape, each with the part of the array that
     they give, for ``posenc identify``;
+``TURNS[call](case, output)``
+    where its pairs are, if it turns pairs: what they do is read then, see ``diagnose.turns``;
 ``BATCHED[call]``
     names of the arrays that take any leading axes, all the same ones;
 ``TIED[call]``

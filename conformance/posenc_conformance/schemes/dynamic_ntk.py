@@ -105,8 +105,11 @@ def ratio_alone(case: Case) -> Iterator[tuple[str, Floats]]:
     """Another stretch: the length over the original one, with or without the factor."""
     given, size = case.arguments, rotary_dim(case)
     ratio = grown(given) / given["factor"]
-    yield "matches a stretch of length / original length", with_stretch(given, size, ratio)
-    yield "matches a stretch without - (factor - 1)", with_stretch(given, size, grown(given))
+    short = ", of short texts too" * bool(ratio <= 1)
+    words = "matches a stretch of length / original length"
+    yield words + short, with_stretch(given, size, ratio)
+    words = "matches a stretch whose difference is left out"
+    yield words + short, with_stretch(given, size, grown(given))
 
 
 def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
@@ -138,10 +141,10 @@ def kept_length(rotating: bool) -> DeviationModel:
     def models(case: Case, got: Floats) -> Iterator[Model]:
         for length, omega in other_length(case, SCALING.seen_frequency(case, got)):
             words = f"matches the base of length {length}, as left by another call"
-            model = Model(words, omega, constant=("length", length))
+            model = Model(words, omega, constant=("length", length), of_state=True)
             if rotating:
                 turned = SCALING.rotation.with_frequencies(case, omega, words)
-                model = replace(turned, constant=model.constant)
+                model = replace(turned, constant=model.constant, of_state=True)
             yield model
 
     return models

@@ -158,7 +158,9 @@ def other_count(case: Case) -> Iterator[tuple[str, Floats]]:
     number = count(given, size)
     for other in (number - 1, number + 1, 2 * number):
         if 0 <= other <= size // 2:
-            yield f"matches {other} pairs that turn, not {number}", leading(given, size, other)
+            words = f"matches {other} pairs that turn, not {number}"
+            share = f", of a proportion of {given['proportion']:g}"
+            yield words + share, leading(given, size, other)
 
 
 def taken_for_partial(case: Case, got: Floats) -> Iterator[Model]:

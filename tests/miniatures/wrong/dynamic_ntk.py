@@ -170,6 +170,7 @@ for _right in CALLS:
         _right,
         f"{_right.__name__} restored when short",
         "Restored after a long sequence only by one below the original length.",
+        named="kept-length",
         frequencies=restored_when_short(_right),
     )
 

@@ -208,6 +208,8 @@ class LongRopeByRow(LongRope):
 class LongRopeByNumberOfRows(LongRope):
     """By the rows of this call, of which decoding has one."""
 
+    named = "choice-swapped"
+
     def factors(
         self, short: Array, long: Array, positions: Array, trained: int, choice: str
     ) -> Array:

@@ -261,6 +261,8 @@ class PatchesOfOneAxisOnly(Patches):
 class PatchesWithTheFirstHalfTwice(Patches):
     """A kernel that reads the first half of the tables only."""
 
+    named = "one-axis-for-both"
+
     claimed = ("croco",)
 
     def arranged(self, angles: list[Array], order: str) -> Array:

@@ -345,6 +345,8 @@ class BucketBiasKeepsTheFirstTable(BucketBias):
 class BucketBiasOfOneQuery(BucketBias):
     """A single query is taken to stand at position 0."""
 
+    named = "bias-queries-from-zero"
+
     def queries(self, q_len: int, k_len: int) -> Array:
         return super().queries(q_len, k_len) if q_len > 1 else np.zeros(q_len, dtype=int)
 
