@@ -117,6 +117,7 @@ def with_other_numbers(subject: Subject, case: Case) -> Case:
                 twin = case.changed(**{name: other})
                 if has_result(twin) and twin.shape == case.shape and subject.covers(twin):
                     case = twin
+                    break
     return case
 
 

@@ -162,7 +162,8 @@ def rounded(constant: Constant | None) -> Constant | None:
 def diagnosed(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     """What explains a wrong result of a subject, and its other answers as well.
 
-    Of a result that the same call does not give again, what explains it alone.
+    Of a result that the same call does not give again, what explains it alone. A number that was
+    estimated is rather one that was kept, if that explains as much.
     """
     again = _answer(subject, case)
     if again is None or not np.array_equal(again, output, equal_nan=True):
@@ -171,11 +172,12 @@ def diagnosed(subject: Subject, case: Case, output: Floats) -> Diagnosis:
         earlier = otherwise != STATE and not any(fit.of_state for fit in fits)
         return told([] if earlier else fits, otherwise)
     seen = testimony(subject, case.dtype)
-    if kept := _kept_first(subject, case.dtype):
+    names = common(subject, case.dtype) if seen.wrong else []
+    estimated = all(any(constants) for _, constants in names)
+    if estimated and (kept := _kept_first(subject, case.dtype)):
         return told([], state.of_the_first_in(subject, case, output, kept) or NONE)
     if not seen.wrong:
         return told(alone(subject, case, output), _kept(subject, case, output, NONE))
-    names = common(subject, case.dtype)
     if not names:
         if kept_here := state.of_the_first_here(subject, case, output):
             return told([], kept_here)
