@@ -64,8 +64,8 @@ SCALING = OfLength(
     frequencies,
     choices={
         "factor": (2.0, 4.0, 8.0, 2.5),
-        "original_max_position_embeddings": (4096, 2048, 32768, 5000),
-        "length": (12289, 131072, 16384, 20000),
+        "original_max_position_embeddings": (4096, 2048, 5000, 32768),
+        "length": (12289, 131072, 20000, 16384),
     },
     # A length that needs less than the present one, and one that needs more.
     changes=({"length": 4000}, {"length": 131072}, {"factor": 4.0}, {"length": 4097}),
