@@ -39,18 +39,27 @@ def matrix() -> str:
                 name = f'<a href="../schemes/{scheme.id}/#deviations">{code(scheme.id)}</a>'
                 rows.append([name, *_counts(data["schemes"][scheme.id])])
     rows.append(["<strong>all</strong>", *_counts(data["all"])])
-    return table(["scheme", "wrong", "rejected", "with a name", "named first", *LEVELS], rows)
+    return table(["scheme", *COUNTED.values(), *LEVELS], rows)
 
 
 def classes() -> str:
     """The same by the class of the mistake."""
     found = measured("matrix")["classes"]
     rows = [[prose(name), *_counts(each)] for name, each in found.items()]
-    return table(["class", "wrong", "rejected", "with a name", "named first", *LEVELS], rows)
+    return table(["class", *COUNTED.values(), *LEVELS], rows)
+
+
+COUNTED = {
+    "wrong": "wrong",
+    "rejected": "rejected",
+    "nameable": "with a name",
+    "named_first": "named first",
+    "named_anyway": "named anyway",
+}
 
 
 def _counts(group: Mapping[str, Any]) -> list[str]:
-    numbers = [group[name] for name in ("wrong", "rejected", "nameable", "named_first")]
+    numbers = [group[name] for name in COUNTED]
     numbers += [group["seen_by"].get(level, 0) for level in LEVELS]
     return [str(number or "") for number in numbers]
 
