@@ -51,8 +51,8 @@ def asked() -> list[Vector]:
     """The cases that the programs run."""
     (scheme,) = (each for each in schemes() if each.id == "rope")
     (vectors,) = vectors_of(scheme, ["float32"])
-    some = (each for each in vectors.cases if each.call == "rope")
-    return [each for each in some if each.conventions["layout"] == "half"]
+    some = ((each, each.conventions) for each in vectors.cases if each.call == "rope")
+    return [each for each, said in some if said["layout"] == "half" and "rotation" not in said]
 
 
 def assert_right(reader: Reader, folder: Path) -> None:
