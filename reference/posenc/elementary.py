@@ -39,6 +39,7 @@ _FLAT = 10
 """Where the normal distribution is 0 or 1 to more than float64."""
 _ORDER = 13
 _SLICES = 5
+_ENOUGH = 2.0**-75
 
 
 def pair(values: npt.NDArray[np.floating] | float) -> Pair:
@@ -108,9 +109,13 @@ def _of_slices(a: Pair, b: Pair) -> Pair | None:
     if math.prod(np.broadcast_shapes(a.high.shape, b.high.shape)) <= BLOCK:
         return None
     bits = (53 - (a.high.shape[-1] - 1).bit_length()) // 2
-    if not ((first := _slices(a, bits)) and (second := _slices(b, bits))):
-        return None
-    products = (np.einsum("...i,...i->...", one, other) for one in first for other in second)
+    both = list[list[Array]]()
+    for each in (a, b):
+        found, whole = slices(each, bits, _SLICES, _ENOUGH)
+        if not whole:
+            return None
+        both.append(found)
+    products = (np.einsum("...i,...i->...", one, other) for one in both[0] for other in both[1])
     sums = pair(next(products))
     for each in products:
         added = two_sum(sums.high, each)
@@ -118,25 +123,26 @@ def _of_slices(a: Pair, b: Pair) -> Pair | None:
     return two_sum(*sums)
 
 
-def _slices(a: Pair, bits: int) -> list[Array]:
+def slices(a: Pair, bits: int, most: int, enough: float) -> tuple[list[Array], bool]:
     """Numbers that add up to a, each a multiple, below 2**bits, of a power of two of its row.
 
-    Empty where those that are allowed do not add up to every number to 2**-75 of it. Source: Ozaki,
-    Ogita, Oishi and Rump 2012, "Error-free transformations of matrix multiplication".
+    No more than are needed until what is left of every number is at most ``enough`` of it; and
+    whether that many suffice. Source: Ozaki, Ogita, Oishi and Rump 2012, "Error-free
+    transformations of matrix multiplication".
     """
     found, size = list[Array](), np.abs(a.high)
     exponent = np.frexp(size.max(axis=-1, keepdims=True, initial=0))[1]
     rest, low = a
     in_words = low.any()
-    for number in range(_SLICES):
+    for number in range(most):
         shift = np.ldexp(1.5, exponent + (52 - bits - number * (bits + 1)))
         found.append((rest + shift) - shift)
         rest = rest - found[-1]
         if in_words:
             rest, low = two_sum(rest, low)
-        if number and (np.abs(rest) <= 2.0**-75 * size).all():
-            return found
-    return []
+        if (np.abs(rest) <= enough * size).all():
+            return found, True
+    return found, False
 
 
 def _product(a: Array, a_low: Array, b: Array, b_low: Array) -> Pair:

@@ -20,6 +20,13 @@ KINDS: dict[str, Any] = {
     "bfloat16": ml_dtypes.bfloat16,
     "float16": np.float16,
 }
+COLUMNS: dict[str, Any] = {
+    "dtype": FLOATS,
+    "head_dim": [4, 6, 8, 16],
+    "max_position": 2**30,
+    "domain": "negative",
+}
+"""What a backward pass of a scaled rotation claims that goes column by column."""
 RIGHT: list[Callable[[], object]] = []
 
 

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.checks.variations import (
+    DRAWN,
     MANY,
+    drawn,
     has_result,
     many_and_equal,
     many_batches,
@@ -24,9 +26,7 @@ from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.judge.trial import Seeded, Trial
 
-DRAWN = 24
 LARGEST = 64
 """A number above this, in the smallest call, is no length of an axis."""
 SHORT = (1, 2)
@@ -219,12 +219,9 @@ def _keys_suffice(case: Case) -> bool:
 
 def axes_of(subject: Subject, case: Case) -> Axes:
     """The axes of a call, from calls that are drawn and from those of other sizes."""
-    draw = knowledge_of(subject.scheme).ARGUMENTS[subject.call.name]
     scope = next(each for each in subject.scopes if case.dtype in each.dtypes)
-    trials = (Trial(subject, scope, case.dtype, {}, Seeded(number)) for number in range(DRAWN))
-    drawn = [dict(trial.case(**draw(trial)).arguments) for trial in trials]
-    asked = [{**case.arguments, **each} for each in (*sizes_of(case), *many_and_equal(case))]
-    some = [dict(case.arguments), *drawn, *asked]
+    some = [dict(each.arguments) for each in (case, *drawn(subject, [scope], case.dtype))]
+    some += [{**case.arguments, **each} for each in (*sizes_of(case), *many_and_equal(case))]
     met = [lengths_of(each) for each in some]
     tied = tied_of(case)
     groups: dict[tuple[int | None, ...], list[Place]] = {}

@@ -4,7 +4,7 @@ They differ from it in one thing each, so that whatever an implementation keeps 
 comes to light.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from math import prod
 from typing import Any
@@ -16,7 +16,7 @@ from posenc_conformance.judge.arrays import DTYPES, Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.subject import Scope, Subject
 from posenc_conformance.judge.trial import Seeded, Trial
 
 ROWS = ("x", "q", "k", "qkv")
@@ -25,7 +25,7 @@ CAPACITIES = (4097, 2049, 257)
 """Rows, keys or heads: beyond what tables and caches are first made for."""
 TWINS = 2
 DRAWN = 24
-"""Calls among which one is looked for that gives a parameter."""
+"""Calls that are drawn to see what calls can be like."""
 STEPS = 9
 """Steps up and down in which a number is looked for whose fraction the result tells."""
 MANY = 2**16
@@ -79,15 +79,22 @@ def elsewhere(subject: Subject, case: Case) -> Iterator[Case]:
     """Twins of drawn calls in each parameter whose fraction no twin of a case shows."""
     names = [name for name, each in case.call.parameters.items() if each.type == "real"]
     missing = [name for name in names if not any(_twins_in(subject, case, name))]
-    draw = knowledge_of(subject.scheme).ARGUMENTS[subject.call.name]
     scopes = [scope for scope in subject.scopes if case.dtype in scope.dtypes]
-    for number in range(DRAWN) if missing else ():
-        trial = Trial(subject, scopes[number % len(scopes)], case.dtype, {}, Seeded(number))
-        drawn = trial.case(**draw(trial))
+    for other in drawn(subject, scopes, case.dtype) if missing else ():
         for name in tuple(missing):
-            for twin in islice(_twins_in(subject, drawn, name), 1):
+            for twin in islice(_twins_in(subject, other, name), 1):
                 missing.remove(name)
                 yield twin
+        if not missing:
+            return
+
+
+def drawn(subject: Subject, scopes: Sequence[Scope], dtype: str) -> Iterator[Case]:
+    """Calls that claims cover, of one claim after the other."""
+    draw = knowledge_of(subject.scheme).ARGUMENTS[subject.call.name]
+    for number in range(DRAWN):
+        trial = Trial(subject, scopes[number % len(scopes)], dtype, {}, Seeded(number))
+        yield trial.case(**draw(trial))
 
 
 def _twins_in(subject: Subject, case: Case, name: str) -> Iterator[Case]:

@@ -15,6 +15,9 @@ from posenc_conformance.judge.case import Case
 
 Waves = npt.NDArray[np.complex128]
 Index = npt.NDArray[np.int64]
+Channels = Index | slice
+INTERLEAVED = slice(0, None, 2), slice(1, None, 2)
+"""Channels of sines and of cosines."""
 NOISE = 3e-6
 """Radians that float32 may add to an angle that is read from few rows."""
 NEAR = 1e-3
@@ -200,6 +203,32 @@ def turns_of(
             )
         )
     return result
+
+
+def turns_of_waves(
+    case: Case,
+    waves: Floats,
+    bound: Floats,
+    channels: tuple[Channels, Channels],
+    places: Array,
+    asked: Floats,
+    where: str = "",
+    axis: Index | None = None,
+    based: str = "base",
+    amplitude: float = 1.0,
+) -> list[Turns] | None:
+    """The same of an encoding with sines and cosines in these channels, and bounds for each."""
+    sin, cos = channels
+    return turns_of(
+        case,
+        (np.full(1, amplitude), waves[..., cos] + 1j * waves[..., sin]),
+        places,
+        asked,
+        bound[..., sin] + bound[..., cos],
+        where,
+        axis,
+        based=based,
+    )
 
 
 def _paired(case: Case, pairs: tuple[Array, Array], places: Array, bound: Floats) -> Paired:

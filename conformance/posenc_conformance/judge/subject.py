@@ -358,8 +358,11 @@ class Subject:
         An optional convention that the case leaves open is passed with a claimed value, so that a
         method may require it. A bias that repeats is given as it is where it is added.
         """
-        found = self.returned(case, inputs)
-        return spread(found, case.shape) if self.repeats(case) else found
+        return self.added(case, self.returned(case, inputs))
+
+    def added(self, case: Case, result: Array) -> Array:
+        """A result as it is where it is added."""
+        return spread(result, case.shape) if self.repeats(case) else result
 
     def repeats(self, case: Case) -> bool:
         """Whether a claim says that axes along which the result repeats may be left out."""

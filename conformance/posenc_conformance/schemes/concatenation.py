@@ -12,7 +12,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_angles,
     shifted_positions,
 )
-from posenc_conformance.diagnose.turns import Turns, turns_of
+from posenc_conformance.diagnose.turns import INTERLEAVED, Turns, turns_of_waves
 from posenc_conformance.families.encodings import Waves, dot_products, on_circles
 from posenc_conformance.judge.arrays import Floats, fine, narrowed
 from posenc_conformance.judge.bounded import ARITHMETIC, Answer, Exact
@@ -236,12 +236,8 @@ def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
 def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
     """Frequencies read from what stands beside the embedding."""
     added, bound = (apart(case, each)[1] for each in (output, case.bound))
-    yield turns_of(
-        case,
-        (np.ones(1), added[..., 1::2] + 1j * added[..., 0::2]),
-        places(case)[:, None],
-        own_frequencies(case),
-        bound[..., 0::2] + bound[..., 1::2],
+    yield turns_of_waves(
+        case, added, bound, INTERLEAVED, places(case)[:, None], own_frequencies(case)
     )
 
 

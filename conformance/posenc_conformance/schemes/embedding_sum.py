@@ -13,7 +13,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.diagnose.turns import Turns, turns_of
+from posenc_conformance.diagnose.turns import INTERLEAVED, Turns, turns_of_waves
 from posenc_conformance.families.encodings import (
     Waves,
     along_diagonals,
@@ -247,13 +247,9 @@ def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
 
 def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
     """Frequencies read from what is added."""
-    added, bound = output - embedding(case), case.bound
-    yield turns_of(
-        case,
-        (np.ones(1), added[..., 1::2] + 1j * added[..., 0::2]),
-        places(case)[:, None],
-        own_frequencies(case),
-        bound[..., 0::2] + bound[..., 1::2],
+    added = output - embedding(case)
+    yield turns_of_waves(
+        case, added, case.bound, INTERLEAVED, places(case)[:, None], own_frequencies(case)
     )
 
 

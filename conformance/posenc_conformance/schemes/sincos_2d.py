@@ -13,7 +13,7 @@ from posenc_conformance.diagnose.mistakes import (
     other_conventions,
     rounded_angles,
 )
-from posenc_conformance.diagnose.turns import Turns, turns_of
+from posenc_conformance.diagnose.turns import Turns, turns_of_waves
 from posenc_conformance.families.encodings import Waves, all_different, on_circles, wrong_base
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.bounded import Answer
@@ -266,12 +266,13 @@ def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
     axis, pair, wave = channels(case)
     order = np.lexsort((pair, axis))
     sin, cos = order[wave[order] == SIN], order[wave[order] != SIN]
-    yield turns_of(
+    yield turns_of_waves(
         case,
-        (np.ones(1), output[:, cos] + 1j * output[:, sin]),
+        output,
+        case.bound,
+        (sin, cos),
         by_cell(case, *places(case))[:, sin],
         frequencies(case)[pair[sin]],
-        case.bound[:, cos] + case.bound[:, sin],
         axis=axis[sin],
     )
 

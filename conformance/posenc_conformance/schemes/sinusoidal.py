@@ -16,7 +16,7 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.diagnose.turns import Turns, turns_of
+from posenc_conformance.diagnose.turns import Turns, turns_of_waves
 from posenc_conformance.families.encodings import (
     Waves,
     all_different,
@@ -431,13 +431,15 @@ def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
         sin, cos = (
             np.flatnonzero(kind == wave)[np.argsort(pair[kind == wave])] for wave in (SIN, COS)
         )
-        yield turns_of(
+        yield turns_of_waves(
             case,
-            (np.array(factor(case)), output[:, cos] + 1j * output[:, sin]),
+            output,
+            case.bound,
+            (sin, cos),
             places(case)[:, None],
             frequencies(case),
-            case.bound[:, sin] + case.bound[:, cos],
             f", in the {layout} layout" * (layout != claimed),
+            amplitude=factor(case),
         )
 
 

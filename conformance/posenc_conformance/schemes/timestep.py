@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions, rounded_angles
-from posenc_conformance.diagnose.turns import Turns, turns_of
+from posenc_conformance.diagnose.turns import Turns, turns_of_waves
 from posenc_conformance.families.encodings import (
     Waves,
     all_different,
@@ -250,13 +250,9 @@ def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
     sin, cos = slice(None, half), slice(half, 2 * half)
     if case.conventions["order"] == "cos-sin":
         sin, cos = cos, sin
-    yield turns_of(
-        case,
-        (np.ones(1), output[:, cos] + 1j * output[:, sin]),
-        times(case)[:, None],
-        frequencies(case),
-        case.bound[:, cos] + case.bound[:, sin],
-        based="max_period",
+    where = times(case)[:, None]
+    yield turns_of_waves(
+        case, output, case.bound, (sin, cos), where, frequencies(case), based="max_period"
     )
 
 

@@ -9,7 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc import arguments, graphs
-from posenc.elementary import add, divide, negative, pair, square_root, sum_last, times, total
+from posenc.elementary import (
+    add,
+    divide,
+    negative,
+    pair,
+    slices,
+    square_root,
+    sum_last,
+    times,
+    total,
+)
 from posenc.exact import Array, Pair
 
 __all__ = ["laplacian"]
@@ -113,23 +123,13 @@ def _product(a: Pair, b: Pair) -> Pair:
     Both are cut into slices of so few bits that a float holds every sum of products of them.
     """
     bits = (53 - (SLICES * len(b.high)).bit_length()) // 2
-    rows, columns = _slices(a, 1, bits), _slices(b, 0, bits)
+    (rows, _), (columns, _) = (slices(each, bits, SLICES, 0.0) for each in (a, _turned(b)))
     product = pair(0.0)
     for last in reversed(range(SLICES)):
-        exact = sum(rows[first] @ columns[last - first] for first in range(last + 1))
+        places = ((first, last - first) for first in range(last + 1))
+        exact = sum(rows[i] @ columns[j].T for i, j in places if i < len(rows) and j < len(columns))
         product = add(product, pair(exact))
     return product
-
-
-def _slices(a: Pair, axis: int, bits: int) -> list[Array]:
-    """What adds up to a matrix: numbers of so many bits, next to the largest along an axis."""
-    largest = np.abs(a.high).max(axis=axis, keepdims=True, initial=0)
-    step, rest, slices = np.ldexp(1.0, np.frexp(largest)[1]), a, []
-    for _ in range(SLICES):
-        step = np.ldexp(step, -bits)
-        slices.append(np.rint(rest.high / step) * step)
-        rest = add(rest, pair(-slices[-1]))
-    return slices
 
 
 def _turned(a: Pair) -> Pair:

@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc_conformance import claims
 from tests.miniatures.scaled import by_halves, by_matrices, by_neighbours, plain, plain32
-from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, by_columns, right
+from tests.miniatures.styles import COLUMNS, FLOATS, KINDS, NARROW, Array, by_columns, right
 
 
 @right
@@ -91,14 +91,7 @@ class Surplus:
 class DynamicTransposed:
     """The Jacobian column by column, and its transpose."""
 
-    @claims(
-        "interleaved",
-        "half",
-        dtype=FLOATS,
-        head_dim=[4, 6, 8, 16],
-        max_position=2**30,
-        domain="negative",
-    )
+    @claims("interleaved", "half", **COLUMNS)
     def dynamic_ntk_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
         return by_columns(Surplus().dynamic_ntk, x, positions, **given)
 

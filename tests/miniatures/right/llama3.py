@@ -7,7 +7,7 @@ import numpy as np
 
 from posenc_conformance import claims
 from tests.miniatures.scaled import by_complex_numbers, by_halves, by_matrices, plain, plain32
-from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, by_columns, right
+from tests.miniatures.styles import COLUMNS, FLOATS, KINDS, NARROW, Array, by_columns, right
 
 
 @right
@@ -134,14 +134,7 @@ class Wavelengths:
 class Llama3Transposed:
     """The Jacobian column by column, and its transpose."""
 
-    @claims(
-        "interleaved",
-        "half",
-        dtype=FLOATS,
-        head_dim=[4, 6, 8, 16],
-        max_position=2**30,
-        domain="negative",
-    )
+    @claims("interleaved", "half", **COLUMNS)
     def llama3_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
         return by_columns(ByParts().llama3, x, positions, **given)
 

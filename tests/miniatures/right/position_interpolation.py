@@ -13,7 +13,7 @@ from tests.miniatures.scaled import (
     plain,
     plain32,
 )
-from tests.miniatures.styles import FLOATS, KINDS, NARROW, Array, by_columns, even, right
+from tests.miniatures.styles import COLUMNS, FLOATS, KINDS, NARROW, Array, by_columns, even, right
 
 
 @right
@@ -88,14 +88,7 @@ class InterpolatedMatrices:
 class InterpolatedTransposed:
     """The Jacobian column by column, and its transpose."""
 
-    @claims(
-        "interleaved",
-        "half",
-        dtype=FLOATS,
-        head_dim=[4, 6, 8, 16],
-        max_position=2**30,
-        domain="negative",
-    )
+    @claims("interleaved", "half", **COLUMNS)
     def position_interpolation_vjp(self, x: Array, positions: Array, **given: Any) -> Array:
         return by_columns(InterpolatedMatrices().position_interpolation, x, positions, **given)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.subject import Misbehaviour, Subject, spread
+from posenc_conformance.judge.subject import Misbehaviour, Subject
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,7 @@ class Recorded(Subject):
         except Misbehaviour as problem:
             made.problem = str(problem)
             raise
-        found = spread(made.result, case.shape) if self.repeats(case) else made.result
-        made.got = found.copy()
+        made.got = self.added(case, made.result).copy()
         return made.result
 
     def demand_form(self, case: Case, output: Array) -> None:
