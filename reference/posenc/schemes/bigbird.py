@@ -71,7 +71,7 @@ def bigbird_linked_mask(q_len: int, k_len: int, block_size: int, links: npt.Arra
         raise TypeError(f"links are {drawn.dtype}; they must be integers")
     if np.any(drawn < 0):
         raise ValueError("links must not be negative")
-    inner = max((k_len - 1) // block_size - 1, 0)
+    inner = (k_len - 1) // block_size - 1
     if len(drawn) < inner:
         raise ValueError(f"links have {len(drawn)} rows; {inner} blocks need one")
     query, key = (place // block_size for place in places(q_len, k_len))

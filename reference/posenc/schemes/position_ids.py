@@ -96,7 +96,7 @@ def token_position_ids(input_ids: npt.ArrayLike, padding_index: int, past_length
         If an argument is not of this kind.
     """
     padding = arguments.integer("padding_index", padding_index, 0)
-    mask = (_integers("input_ids", input_ids, 2) != padding).astype(np.int64)
+    mask = _integers("input_ids", input_ids, 2) != padding
     past = arguments.integer("past_length", past_length, 0)
     found: Ids = (mask.cumsum(axis=1) + past) * mask + padding
     return found
