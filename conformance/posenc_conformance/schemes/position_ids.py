@@ -398,11 +398,14 @@ def from_zero(case: Case, got: Floats) -> Iterator[Model]:
 
 
 def cache_miscounted(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions shifted by a token, or by as many as are new."""
-    q_len = int(case.arguments["q_len"])
+    """Positions shifted by a token, or by as many as are new; always, or after a cache alone."""
+    past, q_len = int(case.arguments["past_length"]), int(case.arguments["q_len"])
     for shift in dict.fromkeys((1, -1, q_len, -q_len)):
         if shift:
-            yield ids(f"matches positions shifted by {shift:+d}", case.truth + shift)
+            words = f"matches positions shifted by {shift:+d}"
+            yield ids(words, case.truth + shift)
+            if past:
+                yield ids(f"{words} after a cache", case.truth + shift)
 
 
 def all_alike(case: Case, got: Floats) -> Iterator[Model]:

@@ -521,6 +521,7 @@ for _why, _start in (
     ("one early", lambda self, past_length, q_len: past_length - 1),
     ("counted twice", lambda self, past_length, q_len: past_length + q_len),
     ("counted in", lambda self, past_length, q_len: past_length - q_len),
+    ("one late after a cache", lambda self, past_length, q_len: past_length + (past_length > 0)),
 ):
     made(
         CachedIds, f"CachedIds {_why}", "New tokens moved.", named="cache-miscounted", start=_start
