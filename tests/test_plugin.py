@@ -129,6 +129,21 @@ def test_a_selection_does_not_make_checks_vanish(judge: Judge, pytester: pytest.
     assert counts[0] == counts[3]
 
 
+KEPT = """
+def pytest_sessionfinish(session):
+    subjects = session.config.pluginmanager.get_plugin("posenc-run").plan.subjects
+    print("kept:", sum(bool(each.memory or each.asked) for each in subjects), "of", len(subjects))
+"""
+
+
+@pytest.mark.parametrize("body", [RIGHT, "return -x"])
+def test_nothing_is_kept_of_a_scheme_that_is_through(
+    body: str, judge: Judge, pytester: pytest.Pytester
+) -> None:
+    pytester.makeconftest(KEPT)
+    judge(adapter(body), "-s").stdout.fnmatch_lines(["*kept: 0 of 1"])
+
+
 def test_smoke_blocks_the_rest(judge: Judge, pytester: pytest.Pytester) -> None:
     result = judge(adapter("raise RuntimeError('no kernel')"), "--posenc-report=r.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED

@@ -129,7 +129,7 @@ def powers(ratio: Decimal, count: int) -> list[Decimal]:
         return list(accumulate(repeat(ratio, count - 1), mul, initial=Decimal(1)))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8)
 def turns(frequencies: tuple[Decimal, ...]) -> Array:
     """Frequencies in radians per position, in turns: shape [3, count], as three words each."""
     with localcontext(prec=_DIGITS):

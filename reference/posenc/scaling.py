@@ -39,7 +39,7 @@ def unscaled(rotary_dim: int, base: float) -> Frequencies:
     return tuple(progression(base, Fraction(2, rotary_dim), rotary_dim // 2))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def stretched(rotary_dim: int, base: float, stretch: Fraction) -> Frequencies:
     """Those of rotary embedding with the base ``base * stretch ** (d / (d-2))``, d channels."""
     if rotary_dim == 2:

@@ -64,6 +64,10 @@ class SpecFile(pytest.File):
             if checks:
                 yield Level.from_parent(self, name=level, plan=self.plan, checks=checks)
 
+    def teardown(self) -> None:
+        """Once its checks are through, what they found out is not needed any more."""
+        self.plan.forget(self.path)
+
 
 class ModelFile(pytest.File):
     """One model."""

@@ -204,6 +204,13 @@ class Plan:
             self._checks[place] = checks_of(scheme, level, self.subjects)
         return self._checks[place]
 
+    def forget(self, path: Path) -> None:
+        """Drop what was found out about the implementations of a scheme; it takes room."""
+        for subject in self.subjects:
+            if subject.scheme.path == path.resolve():
+                subject.memory.clear()
+                subject.asked.clear()
+
     def checks_of_model(self, model: Model) -> list[Check]:
         """The checks of a model that the implementation's claims call for."""
         if model.id not in self._of_models:

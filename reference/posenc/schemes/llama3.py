@@ -125,7 +125,7 @@ given it.
 """
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def _frequencies(
     rotary_dim: int,
     base: float,

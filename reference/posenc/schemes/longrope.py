@@ -254,12 +254,12 @@ def _length(factor: float, trained: int, amplitude: str) -> Decimal:
         return (1 + grown / Decimal(trained).ln()).sqrt() if amplitude == "su" else grown / 10 + 1
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def _turns(divisors: tuple[float, ...], base: float) -> Array:
     return turns(_frequencies(divisors, base))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def _frequencies(divisors: tuple[float, ...], base: float) -> tuple[Decimal, ...]:
     """Radians per position of each pair, to about 60 digits."""
     plain = progression(base, Fraction(1, len(divisors)), len(divisors))

@@ -99,7 +99,7 @@ x is the gradient with respect to the rotated queries or keys; everything else i
 """
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def _frequencies(rotary_dim: int, base: float, factor: float) -> scaling.Frequencies:
     divisor = Decimal(scaling.number("factor", factor, 1))
     with localcontext(prec=scaling.DIGITS):

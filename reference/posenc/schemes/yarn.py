@@ -213,7 +213,7 @@ def magnitude(factor: float, mscale: float | Decimal) -> Decimal:
         return Decimal(mscale) * Decimal(factor).ln() / 10 + 1
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def turns_of_pairs(
     size: int, base: float, factor: float, length: int, fast: float, slow: float, ramp: str
 ) -> Array:
@@ -221,7 +221,7 @@ def turns_of_pairs(
     return turns(_frequencies(size, base, factor, length, fast, slow, ramp))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def _frequencies(
     size: int, base: float, factor: float, length: int, fast: float, slow: float, ramp: str
 ) -> tuple[Decimal, ...]:
