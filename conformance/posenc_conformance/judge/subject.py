@@ -327,6 +327,11 @@ class Subject:
             if len(self.asked) > ASKED:
                 del self.asked[ASKED // 4]
 
+    def forget(self) -> None:
+        """Drop what was found out about it, and the calls that it was asked."""
+        self.memory.clear()
+        self.asked.clear()
+
     @property
     def is_python(self) -> bool:
         """Whether it is given arrays of NumPy, not a program the copies that were sent to it."""

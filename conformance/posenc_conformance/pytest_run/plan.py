@@ -206,10 +206,10 @@ class Plan:
 
     def forget(self, path: Path) -> None:
         """Drop what was found out about the implementations of a scheme; it takes room."""
+        own = path.resolve()
         for subject in self.subjects:
-            if subject.scheme.path == path.resolve():
-                subject.memory.clear()
-                subject.asked.clear()
+            if subject.scheme.path == own:
+                subject.forget()
 
     def checks_of_model(self, model: Model) -> list[Check]:
         """The checks of a model that the implementation's claims call for."""
