@@ -4,11 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.checks import LEVELS, checks_of
+from posenc_conformance.checks import LEVELS, Check, checks_of
 from posenc_conformance.implementations.reference import Reference
+from posenc_conformance.judge.case import Case
 from posenc_conformance.report import announcement
 from tests.judging import schemes
 
@@ -72,10 +74,20 @@ def test_the_card_of_everything_fits_a_screen() -> None:
     assert len(schemes()) < len(card) < len(schemes()) + 12
 
 
-def test_a_run_announces_its_size_and_its_largest_call() -> None:
+def checks_of_rope() -> list[Check]:
     scheme = next(each for each in schemes() if each.id == "rope")
     found = subjects(Reference(), schemes())
-    checks = [check for level in LEVELS for check in checks_of(scheme, level, found)]
+    return [check for level in LEVELS for check in checks_of(scheme, level, found)]
+
+
+def test_a_check_holds_no_call_until_it_runs() -> None:
+    held = [each for check in checks_of_rope() for each in check.run.__defaults__ or ()]
+    assert held
+    assert not any(isinstance(each, Case | np.ndarray) for each in held)
+
+
+def test_a_run_announces_its_size_and_its_largest_call() -> None:
+    checks = checks_of_rope()
     count, largest = announcement.lines(checks)
     assert f"{len(checks)} checks of 1 scheme" in count
     assert "rope" in largest

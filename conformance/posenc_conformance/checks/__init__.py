@@ -21,6 +21,19 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """How large a call is. The call itself is made when it is asked: all of them take much room."""
+
+    shape: tuple[int, ...]
+    largest_position: int
+
+    @classmethod
+    def of(cls, case: Case) -> "Extent":
+        """That of a case."""
+        return cls(case.shape, case.largest_position)
+
+
+@dataclass(frozen=True)
 class Check:
     """One thing to check about one subject."""
 
@@ -33,8 +46,8 @@ class Check:
     run: Callable[[Subject, Options], Outcome]
     """Returns if the implementation is right; raises Wrong if it is not. It is given the subject
     with those dtypes alone in which it can be called at all."""
-    case: Case | None = None
-    """The call that it makes; None if there are several, or it is drawn."""
+    extent: Extent | None = None
+    """That of the call that it makes; None if there are several, or it is drawn."""
 
 
 def variant(subject: Subject) -> str:

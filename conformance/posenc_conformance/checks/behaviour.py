@@ -319,7 +319,7 @@ def _note_wrong(
         demand_plainly_right(subject, case.dtype)
         subject.demand_form(case, output)
         if not compare(case, output).right:
-            compared(subject, case, output.astype(np.float64), what)
+            compared(subject, case, output, what)
 
 
 @contextmanager

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.diagnose.explain import compared
 from posenc_conformance.judge.arrays import Array
@@ -62,7 +60,7 @@ class Bench:
         if output.shape != case.shape:
             raise Misbehaviour(f"{what}: returned shape {output.shape}; expected {case.shape}")
         known = self.subject if inputs is None else None  # which is asked again in plain arrays
-        compared(known, case, output.astype(np.float64), what)
+        compared(known, case, output, what)
 
 
 def demand_plainly_right(subject: Subject, dtype: str) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
-from posenc_conformance.checks import Check, Options
+from posenc_conformance.checks import Check, Extent, Options
 from posenc_conformance.diagnose.explain import compared
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.asking import asked
@@ -18,21 +18,33 @@ from posenc_conformance.scheme_file.model import Golden, Scheme
 
 def checks(subject: Subject) -> Iterator[Check]:
     """One check per golden and dtype, where the golden can tell right from wrong."""
-    for golden in subject.scheme.goldens:
-        if (golden.call, golden.combination) != (subject.call.name, subject.combination.name):
-            continue
+    for golden in _of(subject):
         for dtype in subject.dtypes:
             case = golden_case(subject.scheme, golden, dtype)
             if subject.claimed(case) and can_fail(subject.scheme, golden, dtype):
 
                 def run(
-                    subject: Subject, options: Options, case: Case = case, golden: Golden = golden
+                    subject: Subject, options: Options, golden: Golden = golden, dtype: str = dtype
                 ) -> Outcome:
+                    case = golden_case(subject.scheme, golden, dtype)
                     subject.demand_claimed(case)
-                    again = replace(case)  # what is found out on the way is not kept
-                    return judge(subject, again, f"golden {golden.id}")
+                    return judge(subject, case, f"golden {golden.id}")
 
-                yield Check("golden", f"{golden.id}[{dtype}]", subject, dtype, run, case)
+                id = f"{golden.id}[{dtype}]"
+                yield Check("golden", id, subject, dtype, run, Extent.of(case))
+
+
+def cases(subject: Subject, dtype: str) -> Iterator[Case]:
+    """The calls of its goldens, as far as they can be asked and tell right from wrong."""
+    for golden in _of(subject):
+        case = golden_case(subject.scheme, golden, dtype)
+        if subject.covers(case) and can_fail(subject.scheme, golden, dtype):
+            yield case
+
+
+def _of(subject: Subject) -> list[Golden]:
+    place = (subject.call.name, subject.combination.name)
+    return [each for each in subject.scheme.goldens if (each.call, each.combination) == place]
 
 
 def judge(subject: Subject, case: Case, title: str) -> Outcome:
@@ -44,16 +56,15 @@ def judge(subject: Subject, case: Case, title: str) -> Outcome:
         output = asked(subject, case)
     except Misbehaviour as problem:
         raise Wrong(f"{title}: {problem}") from None
-    return compared(subject, case, output.astype(np.float64), title)
+    return compared(subject, case, output, title)
 
 
-@cache
 def golden_case(scheme: Scheme, golden: Golden, dtype: str) -> Case:
     """The call that a golden describes, with the printed values for its truth."""
     return replace(_printed(scheme, golden), dtype=dtype)
 
 
-@cache
+@lru_cache(maxsize=1)
 def _printed(scheme: Scheme, golden: Golden) -> Case:
     """The same in float64; a narrower dtype holds its arguments exactly."""
     case = described(scheme, golden, "float64")
@@ -81,4 +92,4 @@ def probe_index(case: Case, index: list[float]) -> tuple[int, ...]:
 @cache
 def can_fail(scheme: Scheme, golden: Golden, dtype: str) -> bool:
     """Whether any printed value says something about a result of this dtype."""
-    return bool(replace(golden_case(scheme, golden, dtype)).judged.any())
+    return bool(golden_case(scheme, golden, dtype).judged.any())

@@ -8,7 +8,7 @@ import numpy as np
 
 from posenc_conformance.adapters.claims import Claim, claims_on
 from posenc_conformance.adapters.resolve import check_range, keywords_of
-from posenc_conformance.checks import Check, Options, variant
+from posenc_conformance.checks import Check, Extent, Options, variant
 from posenc_conformance.diagnose.explain import compared
 from posenc_conformance.diagnose.mistakes import DeviationModel
 from posenc_conformance.diagnose.mistakes import Model as Prediction
@@ -232,7 +232,7 @@ def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
                     return _judged(subject, question, case)
 
                 id = f"{question.id}[{variant(subject)}-{dtype}]"
-                yield Check(LEVEL, id, subject, dtype, run, case)
+                yield Check(LEVEL, id, subject, dtype, run, Extent.of(case))
     rotary = [each for (call, _), each in groups.items() if call == "rotary"]
     if len(rotary) > 1:
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.checks import Check, Options, variant
+from posenc_conformance.checks import Check, Extent, Options, variant
 from posenc_conformance.diagnose.explain import compared
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.asking import asked
@@ -25,13 +25,14 @@ def checks(subject: Subject) -> Iterator[Check]:
         case = sweep_case(subject, dtype)
         if case is not None and subject.claimed(case):
 
-            def run(subject: Subject, options: Options, case: Case = case) -> Outcome:
+            def run(subject: Subject, options: Options, dtype: str = dtype) -> Outcome:
+                case = sweep_case(subject, dtype)
+                assert case is not None  # or there would be no check
                 subject.demand_claimed(case)
-                return sweep(subject, replace(case))  # what is found out on the way is not kept
+                return sweep(subject, case)
 
-            yield Check(
-                "precision", f"sweep[{variant(subject)}-{dtype}]", subject, dtype, run, case
-            )
+            id = f"sweep[{variant(subject)}-{dtype}]"
+            yield Check("precision", id, subject, dtype, run, Extent.of(case))
 
 
 def sweep_case(subject: Subject, dtype: str) -> Case | None:

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-import numpy as np
-
 from posenc_conformance.checks import Check, Options, golden, variant
 from posenc_conformance.checks.variations import with_other_numbers
 from posenc_conformance.diagnose.explain import compared
@@ -99,7 +97,7 @@ def _senseless(subject: Subject, scope: Scope) -> str:
 
 def _apart_from_dtype(subject: Subject, dtype: str) -> str:
     """What is to be said of the values of a result that has another dtype; empty if it has not."""
-    case = next(_goldens(subject, dtype), None) or smallest_case(subject, dtype)
+    case = next(golden.cases(subject, dtype), None) or smallest_case(subject, dtype)
     try:
         output = subject.invoke(case, case.inputs)
     except Misbehaviour:
@@ -109,17 +107,10 @@ def _apart_from_dtype(subject: Subject, dtype: str) -> str:
         return ""
     coarser = max(had, dtype, key=UNIT_ROUNDOFF.__getitem__)
     try:
-        compared(
-            None, replace(case, dtype=coarser), output.astype(np.float64), f"values as {coarser}"
-        )
+        compared(None, replace(case, dtype=coarser), output, f"values as {coarser}")
     except Wrong as wrong:
         return f"\nIts values are wrong as well, even as {coarser}:\n{wrong.text}"
     return f"\nIts values are right, as {coarser}."
-
-
-def _goldens(subject: Subject, dtype: str) -> Iterator[Case]:
-    some = (check.case for check in golden.checks(subject) if check.dtype == dtype and check.case)
-    return (case for case in some if subject.covers(case))
 
 
 def callable_part(check: Check) -> Subject:

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from posenc_conformance.diagnose.diagnosis import NO_OTHERS, Diagnosis, diagnose
 from posenc_conformance.diagnose.mistakes import DeviationModel
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.diagnose.witnesses import diagnosed
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import Comparison, compare
@@ -19,7 +21,7 @@ from posenc_conformance.judge.verdict import Outcome, Wrong
 def compared(
     subject: Subject | None,
     case: Case,
-    output: Floats,
+    given: Array,
     title: str,
     special: Mapping[str, DeviationModel] = NO_OTHERS,
     page: str = "",
@@ -30,9 +32,10 @@ def compared(
     ``special`` mistakes are looked for then beside those of the scheme; ``page`` is the command
     that explains, if that is not the scheme's.
     """
-    comparison = compare(case, output)
+    comparison = compare(case, given)
     if comparison.right:
         return Outcome(worst=comparison.worst)
+    output = given.astype(np.float64)  # a copy: to explain it is to call the implementation again
     if subject is None:
         diagnosis = diagnose(case, output, special)
     else:

@@ -70,15 +70,17 @@ _PERIOD = ((37 * np.arange(63) + 11) % 63 - 31) / 32
 _PERIODS = np.tile(_PERIOD, 2**10)
 """Enough for most arrays, so that they are a slice."""
 _FINE = _PERIODS * (np.sqrt(3) - 1)
-_FINE.flags.writeable = False
+for _each in (_PERIODS, _FINE):
+    _each.flags.writeable = False
 
 
 def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
     """Input values that any language can rebuild, exact in every dtype of the kit.
 
-    Element i in row-major order is ``((37 * (start + i) + 11) mod 63 - 31) / 32``.
+    Element i in row-major order is ``((37 * (start + i) + 11) mod 63 - 31) / 32``. They may share
+    their memory with others, and are not to be written to.
     """
-    return _repeated(_PERIODS, shape, start).copy()
+    return _repeated(_PERIODS, shape, start)
 
 
 def _repeated(
@@ -100,10 +102,7 @@ def narrowed(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.floa
 
 
 def fine(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
-    """Values of full precision, which no narrower dtype holds; for the drawn checks.
-
-    They may share their memory with others, and are not to be written to.
-    """
+    """The same of full precision, which no narrower dtype holds; for the drawn checks."""
     return _repeated(_FINE, shape, start)
 
 

@@ -30,7 +30,7 @@ class Comparison:
 
 def compare(case: Case, output: Array) -> Comparison:
     """Judge a result of the right shape, element by element, where it is informative."""
-    got = output.astype(np.float64)
+    got = output.astype(np.float64, copy=False)
     ratio = error_ratio(_errors(case, got), case.bound)
     if ratio.size == 0:
         return Comparison(0.0, (), np.nan, np.nan, np.nan, 0, 0)
@@ -52,14 +52,15 @@ def _count(judged: Flags, shape: tuple[int, ...]) -> int:
 
 def exact_angles(case: Case, output: Array) -> bool:
     """Whether every error of a right result is within what rounding the result alone explains."""
-    error = _errors(case, output.astype(np.float64))
+    error = _errors(case, output.astype(np.float64, copy=False))
     ratio = error_ratio(error, case.bounds(angles=False))
     return bool(ratio.max(initial=0) <= 1)
 
 
 def _errors(case: Case, got: Floats) -> Floats:
     if case.judged.all():
-        return np.abs(got - case.truth)
+        error = np.asarray(got - case.truth)
+        return np.abs(error, out=error)
     truth = np.where(case.judged, case.truth, 0.0)
     return np.where(case.judged, np.abs(got - truth), 0.0)
 

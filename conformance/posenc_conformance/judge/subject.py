@@ -297,7 +297,7 @@ class Subject:
                 raise Misbehaviour(f"{self.name}() returned {name}; expected {case.dtype}s")
         elif name != case.dtype:
             raise Misbehaviour(f"{self.name}() returned {name}; expected {case.dtype}")
-        finite = np.isfinite(output.astype(np.float64))
+        finite = np.isfinite(output.astype(np.float64, copy=False))
         if not finite.all() and (bad := case.shown & ~finite).any():
             index = tuple(int(i) for i in np.argwhere(bad)[0])
             raise Misbehaviour(

@@ -9,7 +9,7 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Array
 
-ROOM = 16 * 2**20
+ROOM = 8 * 2**20
 """Bytes that are kept in all."""
 LARGEST = 2**22
 """Bytes of one result that is kept."""

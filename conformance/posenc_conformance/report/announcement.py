@@ -17,7 +17,7 @@ WORTH_TELLING = 10.0
 
 
 def lines(checks: Sequence[Check]) -> list[str]:
-    """How many checks there are, roughly how long they take, and the largest call."""
+    """How many checks there are, roughly how long they take, and the largest call of one."""
     if not checks:
         return []
     schemes = len({check.subject.home for check in checks if not check.subject.engine})
@@ -26,12 +26,12 @@ def lines(checks: Sequence[Check]) -> list[str]:
     what = " and ".join(each for each in counted if not each.startswith("0 "))
     about = _time(max(1, len(checks) * SECONDS_A_CHECK))
     found = [f"posenc: {len(checks):,} checks of {what}; about {about} with code as fast as NumPy"]
-    if cases := [check.case for check in checks if check.case is not None]:
-        largest = max(cases, key=lambda case: prod(case.shape))
-        shape = " x ".join(map(str, largest.shape))
+    if known := [(check.extent, check) for check in checks if check.extent is not None]:
+        extent, check = max(known, key=lambda each: prod(each[0].shape))
+        shape = " x ".join(map(str, extent.shape))
         found.append(
-            f"posenc: the largest call is {largest.call.name}(), for {shape} values at positions "
-            f"up to {largest.largest_position:,}"
+            f"posenc: the largest call of a golden or sweep is {check.subject.name}(), "
+            f"for {shape} values at positions up to {extent.largest_position:,}"
         )
     return found
 

@@ -17,6 +17,7 @@ from posenc.exact import (
     Array,
     Pair,
     SinCos,
+    blocks,
     sincos,
     turns_per_position,
     two_product,
@@ -95,10 +96,21 @@ def sincos_of_pair(place: Pair, turns: Array) -> SinCos:
     """
     if not np.any(place.low):
         return sincos(place.high, turns)
-    high, low = sincos(place.high, turns), sincos(place.low, turns)
+    high, low = (part.reshape(-1) for part in place)
+    count = turns.shape[-1]
+    found = np.empty((4, len(high), count))
+    for some in blocks(len(high), count):
+        sin, cos = _added(sincos(high[some], turns), sincos(low[some], turns))
+        found[:, some] = *sin, *cos
+    sin, sin_low, cos, cos_low = found.reshape(4, *place.high.shape, count)
+    return SinCos(Pair(sin, sin_low), Pair(cos, cos_low))
+
+
+def _added(a: SinCos, b: SinCos) -> SinCos:
+    """Sine and cosine of the sum of two angles."""
     return SinCos(
-        add(times(high.sin, low.cos), times(high.cos, low.sin)),
-        add(times(high.cos, low.cos), negative(times(high.sin, low.sin))),
+        add(times(a.sin, b.cos), times(a.cos, b.sin)),
+        add(times(a.cos, b.cos), negative(times(a.sin, b.sin))),
     )
 
 
