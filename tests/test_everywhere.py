@@ -15,9 +15,16 @@ from posenc_conformance.checks import Options, checks_of
 from posenc_conformance.checks.axes import reshaped
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.checks.smoke import smallest_case
-from posenc_conformance.checks.variations import MANY, many_and_equal, many_batches, sizes_of
+from posenc_conformance.checks.variations import (
+    MANY,
+    many_and_equal,
+    many_batches,
+    others,
+    sizes_of,
+)
 from posenc_conformance.implementations.reference import reference_for
 from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.truths import TRUTHS
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.scheme_file.model import Scheme
 from tests.judging import failed, judge, schemes
@@ -331,3 +338,23 @@ def test_two_buckets_are_right_at_the_last_distance(more: int, right: bool) -> N
             return np.asarray(found + more * np.sign(relative_position) * beyond)
 
     assert right == (not failed(judge(Bucket(), ("smoke", "invariant", "precision"))))
+
+
+def test_no_truth_is_computed_for_a_number_that_no_claim_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class OfOneBase:
+        @claims("half", base=10000.0)
+        def rope(self, x: Array, positions: Array) -> Array:
+            return posenc.rope(x, positions, base=10000.0, layout="half")
+
+    (subject,) = subjects(OfOneBase(), schemes())
+    bases = list[float]()
+
+    def counted(of: Callable[..., Array], arguments: dict[str, Any]) -> Array:
+        bases.append(arguments["base"])
+        return np.asarray(of(**arguments))
+
+    monkeypatch.setattr(TRUTHS, "of", counted)
+    assert list(others(subject, smallest_case(subject, "float32")))
+    assert set(bases) <= {10000.0, 500000.0, 97.3}  # the last two are what other bases are like

@@ -102,7 +102,7 @@ def _twins_in(subject: Subject, case: Case, name: str) -> Iterator[Case]:
 
     The result tells them from the case, and a number from what it is if its fraction is cut off.
     """
-    for other in _other_values(case.arguments.get(name)):
+    for other in _other_values(subject, name, case.arguments.get(name)):
         twin = case.changed(**{name: other})
         cut = case.changed(**{name: float(int(other))}) if isinstance(other, float) else case
         if _tells(twin, case) and _tells(twin, cut):
@@ -120,7 +120,7 @@ def with_other_numbers(subject: Subject, case: Case) -> Case:
     """The case with as many other numbers as leave its shape and are claimed; it itself if none."""
     for name, value in case.arguments.items():
         if np.ndim(value) == 0:
-            for other in _other_values(value):
+            for other in _other_values(subject, name, value):
                 twin = case.changed(**{name: other})
                 if has_result(twin) and twin.shape == case.shape and subject.covers(twin):
                     case = twin
@@ -140,7 +140,18 @@ def has_result(case: Case) -> bool:
     return truth.shape == case.shape and bool(size.max(initial=0) <= most)
 
 
-def _other_values(value: Any) -> Iterator[Any]:
+def _other_values(subject: Subject, name: str, value: Any) -> Iterator[Any]:
+    """Values that an argument may have as well; of a number none that no claim has.
+
+    Of a number that is claimed alone the truths of all others would be computed for nothing.
+    """
+    claimed = [scope.parameters.get(name) for scope in subject.scopes]
+    for other in _others_of(value):
+        if any(some is None or other in some for some in claimed):
+            yield other
+
+
+def _others_of(value: Any) -> Iterator[Any]:
     if isinstance(value, np.ndarray):
         if value.size:
             yield np.roll(value, 1)

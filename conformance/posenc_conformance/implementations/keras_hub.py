@@ -27,6 +27,9 @@ class KerasHub:
 
         self.layers = keras_hub.layers
         self._rotary = compiled(self._make_rotary)
+        self._sine = compiled(self._make_sine)
+        self._timestep = compiled(self._make_timestep)
+        self._alibi = compiled(self.layers.AlibiBias)
 
     def _turned(self, x: Any, positions: Positions, **parameters: Any) -> Any:
         return self._rotary(dtype=str(x.dtype), **parameters)(x, positions)
@@ -39,6 +42,17 @@ class KerasHub:
         return lambda x, positions: by_heads(
             lambda heads: layer(heads, positions=positions), x, form="bnhd"
         )
+
+    def _make_sine(self, dim: int, base: float, dtype: str) -> Method:
+        layer = self.layers.SinePositionEncoding(max_wavelength=base, dtype=dtype)
+        return lambda positions: layer(
+            np.zeros((1, len(positions), dim), np.float32), positions=positions
+        )[0]
+
+    def _make_timestep(self, dim: int, max_period: float, dtype: str) -> Method:
+        new = _code("stable_diffusion_3.mmdit").TimestepEmbedding
+        layer = new(1, frequency_dim=dim, max_period=max_period, dtype=dtype)
+        return lambda positions: layer._create_timestep_embedding(positions[:, None])
 
 
 class KerasHubAdapter(KerasHub):
@@ -57,7 +71,8 @@ class KerasHubAdapter(KerasHub):
     ======================  ====================================================================
 
     A layer gets the dtype that is judged, as in a model of that dtype policy. The backend is JAX,
-    so that TensorFlow is not needed; rotary layers run under ``jax.jit``, as Keras compiles models.
+    so that TensorFlow is not needed; layers run under ``jax.jit``, as Keras compiles models, except
+    the one that is learned.
     """
 
     @claims("half", dtype=FLOATS, max_position=EXACT)
@@ -133,8 +148,7 @@ class KerasHubAdapter(KerasHub):
     @claims("paper", dtype=FLOATS, odd_dim="uneven", max_position=EXACT)
     def sinusoidal(self, positions: Positions, dim: int, *, base: float, dtype: str) -> Any:
         """The layer, of which only the shape of its input counts."""
-        layer = self.layers.SinePositionEncoding(max_wavelength=base, dtype=dtype)
-        return layer(np.zeros((1, len(positions), dim), np.float32), positions=positions)[0]
+        return self._sine(dim, base, dtype)(positions)
 
     @claims(dtype=FLOATS)
     def learned(self, positions: Positions, table: Array) -> Any:
@@ -149,16 +163,13 @@ class KerasHubAdapter(KerasHub):
     @claims("adm", dtype=FLOATS, scale=1.0, max_position=EXACT)
     def timestep(self, positions: Positions, dim: int, *, max_period: float, dtype: str) -> Any:
         """What the layer gives to its perceptron."""
-        layer = _code("stable_diffusion_3.mmdit").TimestepEmbedding(
-            1, frequency_dim=dim, max_period=max_period, dtype=dtype
-        )
-        return layer._create_timestep_embedding(positions[:, None])
+        return self._timestep(dim, max_period, dtype)(positions)
 
     @claims("last-key", dtype=FLOATS)
     def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Any:
         """The layer, on scores of zero."""
         scores = np.zeros((1, heads, q_len, k_len), np.float32)
-        return self.layers.AlibiBias(dtype=dtype)(scores)[0]
+        return self._alibi(dtype=dtype)(scores)[0]
 
     @claims("xlnet", dtype=FLOATS)
     def relative_shift(self, x: Array) -> Any:

@@ -96,7 +96,7 @@ def sincos_of_pair(place: Pair, turns: Array) -> SinCos:
     """
     if not np.any(place.low):
         return sincos(place.high, turns)
-    high, low = (part.reshape(-1) for part in place)
+    high, low = (part.ravel() for part in place)
     count = turns.shape[-1]
     found = np.empty((4, len(high), count))
     for some in blocks(len(high), count):
