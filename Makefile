@@ -119,6 +119,8 @@ compilers:
 	exit 1; }
 
 # Every judge is a target, so that `make -j 2 real` has two of them at work; what takes longest is first.
+# A thread of torch that waits for another one keeps its core busy, unless it is told not to.
+real: export OMP_WAIT_POLICY = passive
 real: real-code $(REAL:%=real-%) real-timm real-length
 
 $(REAL:%=real-%): real-%: $(VENV)/real
