@@ -13,9 +13,10 @@ LOWEST := .venv-lowest
 AT_LOWEST := XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest
 # torch is pinned and installed first: a plain `torch` may bring gigabytes of GPU libraries.
 TORCH ?= torch==2.13.0
-CONSTRAINTS := constraints.txt
+# A release of a library or a tool, which nobody here has seen, must not make a checkout red.
+PINNED := pinned.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-INSTALL := $(PIP) install -c $(CONSTRAINTS)
+INSTALL := $(PIP) install -c $(PINNED)
 NEED_TORCH := conformer diffusers positional-encodings rotary-embedding-torch timm torchscale \
 	torchtune transformers x-transformers
 # JAX compiles for every new shape: minutes, so they are judged by name and not in `make real`.
@@ -38,13 +39,13 @@ QUICK := adapters damaged_data elementary failures fresh length practices \
 	recorded reference spec version workflows
 
 # A browser of the system, for the tests of the site; CHROMIUM names another one.
-export CHROMIUM ?= chromium
+export CHROMIUM ?= chromium-headless-shell
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 
 .PHONY: conformance test quick lint types records tests unit browser goldens real real-timm real-code \
 	real-length $(REAL:%=real-%) lowest cost chromium languages compilers scoreboard board site versions \
-	tag packages fresh clean
+	tag packages fresh clean pins
 
 # transformers-gptj needs what transformers needs.
 NEEDED := $(foreach name,torch $(EXTRAS),$(if $(filter $(name) $(name)-%,$(IMPL)),$(name)))
@@ -57,8 +58,12 @@ cost:
 	@awk '$$1 == "$(IMPL)" { print "$(IMPL): about " $$2 " MB to download the first time;", \
 	"with the verdict it takes up to " $$3 " minutes." }' costs.txt
 
-test: lint types goldens tests conformance
-	$(MAKE) --no-print-directory -j 2 --output-sync=recurse lowest real
+# What keeps one core busy has another beside it; what is over soonest comes first.
+BOTH := $(MAKE) --no-print-directory -j 2 --output-sync=recurse
+test: lint
+	$(BOTH) types goldens conformance
+	$(MAKE) --no-print-directory tests
+	$(BOTH) lowest real
 
 # In a minute on two cores: no browser, hardly a process of its own, no goldens, no miniatures.
 quick: lint types
@@ -76,6 +81,15 @@ types: $(VENV)/dev
 records: $(VENV)/dev
 	$(BIN)/python -m tests.signatures
 	$(BIN)/python -m benchmarks.records $(SCHEME)
+
+# Pins the newest releases that fit together, but of what the kit itself needs: of that people have the
+# newest, and so must the tests.
+RESOLVE = $(BIN)/uv pip compile pyproject.toml -q --no-header --no-annotate --universal \
+	--python-version 3.11 --prerelease disallow -c constraints.txt
+pins: $(VENV)/dev
+	$(RESOLVE) | sed 's/==.*//' >$(VENV)/own
+	$(RESOLVE) --all-extras $$(sed 's/^/--no-emit-package /' $(VENV)/own) \
+	| grep -v '^cuda-\|^nvidia-' >$(PINNED)
 
 # The kit with the oldest versions that it says it works with, in an environment of their own;
 # its cache is empty, so that they read the scheme files too.
@@ -100,7 +114,7 @@ browser: $(VENV)/dev chromium
 
 chromium:
 	@command -v "$(CHROMIUM)" >/dev/null \
-	|| { $(APT) update && $(APT) install -y --no-install-recommends chromium; } \
+	|| { $(APT) update && $(APT) install -y --no-install-recommends chromium-headless-shell; } \
 	&& command -v "$(CHROMIUM)" >/dev/null \
 	|| { echo "The site is tested in Chromium. $(CHROMIUM) is not there and apt-get could not" \
 	"install it: install Chromium, or set CHROMIUM to the path of a browser built on it." >&2; \
@@ -208,13 +222,13 @@ $(VENV)/real: $(VENV)/torch $(VENV)/torchscale
 
 # torchscale pins old releases of libraries that what is judged of it does not import.
 $(VENV)/torchscale: $(VENV)/kit
-	$(PIP) install --no-deps torchscale
+	$(PIP) install --no-deps torchscale==0.3.0
 	touch $@
 
 # keras-hub requires TensorFlow, gigabytes that it does not import where the backend is JAX.
 $(VENV)/keras-hub: $(VENV)/kit
 	$(INSTALL) -e '.[keras-hub]'
-	$(PIP) install --no-deps keras-hub
+	$(PIP) install --no-deps keras-hub==0.32.0
 	touch $@
 
 $(filter-out $(VENV)/torchscale $(VENV)/keras-hub,$(patsubst %,$(VENV)/%,$(EXTRAS) $(EXAMPLES))): $(VENV)/kit

@@ -25,7 +25,7 @@ __all__ = [
 
 
 class TransformersAdapter(Rotary, Axes, Absolute, Biases, Relative, Attention, Masks, Weights):
-    """transformers (seen: 5.23.0), as its models call it: configuration, module, then function.
+    """transformers (seen: 5.24.0), as its models call it: configuration, module, then function.
 
     Of several models that do the same, the most used stands for all; the classes that this one is
     made of say which.

@@ -111,7 +111,7 @@ class Absolute(Transformers):
         module.to(getattr(self.torch, dtype))
         first, last = (int(where.min()), int(where.max())) if len(where) else (0, -1)
         tokens = self.torch.zeros(1, 1, last + 1 - first, dtype=self.torch.int64)
-        rows = module(tokens if axes == 3 else tokens[0], past_key_values_length=first)
+        rows = module(tokens if axes == 3 else tokens[0], cache_length=first)
         return rows[..., where - first, :]
 
     @claims("mae", dtype=ALL_FLOATS, base=10000.0)

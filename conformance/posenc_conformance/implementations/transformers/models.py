@@ -20,7 +20,7 @@ Config = Mapping[str, Any]
 
 
 class TransformersModelsAdapter(Transformers):
-    """transformers (seen: 5.23.0) as an engine: configuration class, rotary module, function.
+    """transformers (seen: 5.24.0) as an engine: configuration class, rotary module, function.
 
     Every model of a type that ``CONFIG_MAPPING`` knows. What a layer does not rotate, its attention
     says, which is made without weights. DeepSeek-V3's function moves the channels of pairs apart;
@@ -38,8 +38,8 @@ class TransformersModelsAdapter(Transformers):
         tensor = to_torch(x)
         if layer in still:
             return tensor
-        if module is None:
-            return self._of_gptj(code, made, tensor, positions)
+        if made.model_type == "gptj":
+            return self._of_gptj(code, made, module, tensor, positions)
         width = self._width(module, made, layer, tensor.shape[-1])
         turned = by_heads(
             lambda part: self._turned(code, made, module, part, positions, layer),
@@ -114,15 +114,14 @@ class TransformersModelsAdapter(Transformers):
             return code.apply_rotary_pos_emb(q, q, *tables)[0]
         return code.apply_rotary_pos_emb(q, *tables, unsqueeze_dim=1)
 
-    def _of_gptj(self, code: Any, made: Any, x: Any, positions: Positions) -> Any:
+    def _of_gptj(self, code: Any, made: Any, module: Any, x: Any, positions: Positions) -> Any:
         """As in ``GPTJAttention.forward``, for heads behind positions."""
         width = made.rotary_dim
-        table = code.create_sinusoidal_positions(made.max_position_embeddings, width)
-        sin, cos = table[None, positions].split(width // 2, dim=-1)
+        sin, cos = module(x, to_torch(positions)[None])
 
         def turned(q: Any) -> Any:
             rotated = code.apply_rotary_pos_emb(q[..., :width], sin, cos)
-            return self.torch.cat([rotated, q[..., width:]], dim=-1).to(q.dtype)
+            return self.torch.cat([rotated, q[..., width:]], dim=-1)
 
         return by_heads(turned, x, form="bnhd")
 

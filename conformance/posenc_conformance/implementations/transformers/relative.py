@@ -98,7 +98,7 @@ class Relative(Transformers):
         head_dim: int,
         scaling: str,
     ) -> Tensor:
-        """What the encoder adds to logits; of v3, what ``cogview_attention`` is given."""
+        """What the encoder adds to logits."""
         along, down = map(to_torch, (x_table, y_table))
         buckets, heads = along.shape
         sizes = {
@@ -117,21 +117,8 @@ class Relative(Transformers):
         boxes = to_torch(bbox)[None]
         if scaling == "none":
             return encoder._calculate_2d_position_embeddings(boxes)[0]
-        bias = encoder._cal_2d_pos_emb(boxes)
-        attention = code.LayoutLMv3SelfAttention(config).to(along.dtype).eval()
-        for projection in (attention.query, attention.key):
-            projection.bias.data.zero_()
-        seen: list[Tensor] = []
-
-        def watched(scores: Tensor) -> Tensor:
-            seen.append(scores)
-            return scores.softmax(-1)
-
-        attention.cogview_attention = watched
-        zeros = self.torch.zeros(1, len(bbox), heads * head_dim, dtype=along.dtype)
-        with self.torch.no_grad():
-            attention(zeros, rel_pos=self.torch.zeros_like(bias), rel_2d_pos=bias)
-        return seen[0][0]
+        encoder.rel_pos_bias.to(along.dtype).weight.data.zero_()  # the bias along the text
+        return encoder._compute_position_bias(self.torch.zeros_like(boxes[..., 0]), boxes)[0]
 
     @claims("swin", dtype=FLOATS)
     def log_cpb(

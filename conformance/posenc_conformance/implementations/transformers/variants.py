@@ -16,36 +16,41 @@ CONTEXT = 131_072
 
 
 class TransformersGPTJAdapter:
-    """GPT-J in transformers (seen: 5.23.0): a table of sines and cosines, base 10000 only.
+    """GPT-J in transformers (seen: 5.24.0): a table of sines and cosines, base 10000 only.
 
-    The table is float32 and rows of it are cast to the dtype of the keys, as in a model that
-    ``from_pretrained`` loads. CodeGen has the same code.
+    The table is float32 and rows of it are cast to the dtype of the hidden states, as in a model
+    that ``from_pretrained`` loads.
     """
 
     requires = ("torch", "transformers")
 
     def __init__(self) -> None:
         import torch
+        from transformers import GPTJConfig
         from transformers.models.gptj import modeling_gptj
 
         self.torch = torch
+        self.config = GPTJConfig
         self.gptj = modeling_gptj
-        self._table = once(modeling_gptj.create_sinusoidal_positions, size=8)
+        self._embedding = once(self._make, size=8)
 
     @claims("interleaved", dtype=FLOATS, rotation="partial", base=10000.0)
     def rope(self, x: Array, positions: Positions, *, rotary_dim: int | None = None) -> Any:
         """As in ``GPTJAttention.forward``, heads after positions."""
         values, ids = to_torch(x), to_torch(positions)[None]
         rotated = x.shape[-1] if rotary_dim is None else rotary_dim
-        table = self.gptj.get_embed_positions(self._table(CONTEXT, rotated), ids)
-        waves = self.torch.gather(table, 1, ids[..., None].expand(*ids.shape, table.shape[-1]))
-        sin, cos = waves.to(values.dtype).tensor_split(2, dim=-1)
+        sin, cos = self._embedding(rotated)(values, ids)
 
         def turn(heads: Tensor) -> Tensor:
             turned = self.gptj.apply_rotary_pos_emb(heads[..., :rotated], sin, cos)
             return self.torch.cat([turned, heads[..., rotated:]], dim=-1)
 
         return by_heads(turn, values, form="bnhd")
+
+    def _make(self, rotary_dim: int) -> Any:
+        """The module with the table of a model."""
+        config = self.config(n_positions=CONTEXT, rotary_dim=rotary_dim)
+        return self.gptj.GPTJRotaryEmbedding(config)
 
     @claims("interleaved", dtype=FLOATS)
     def rope_apply(self, x: Array, cos: Array, sin: Array) -> Any:
@@ -56,7 +61,7 @@ class TransformersGPTJAdapter:
 
 
 class TransformersFalconAdapter:
-    """Falcon's ALiBi in transformers (seen: 5.23.0).
+    """Falcon's ALiBi in transformers (seen: 5.24.0).
 
     It rounds slopes and products to bfloat16 whatever dtype it is asked for.
     """
@@ -84,7 +89,7 @@ class TransformersFalconAdapter:
 
 
 class TransformersDynamicAdapter:
-    """Dynamic NTK scaling in transformers (seen: 5.23.0), of a model that has seen a long sequence.
+    """Dynamic NTK scaling in transformers (seen: 5.24.0), of a model that has seen a long sequence.
 
     Its module keeps the frequencies of the longest sequence until one comes that is shorter than
     those of its training. Here it has seen one of 262,144 tokens, and then sees the one asked for.
@@ -120,7 +125,7 @@ class TransformersDynamicAdapter:
 
 
 class TransformersLayersAdapter:
-    """YaRN in transformers (seen: 5.23.0) where kinds of layers have parameters of their own.
+    """YaRN in transformers (seen: 5.24.0) where kinds of layers have parameters of their own.
 
     As in Gemma 3, here for its layers of full attention. Whether bounds are rounded is then looked
     for where all layers would share it, and never found: they always are.
