@@ -15,7 +15,7 @@ from tests.miniatures.styles import RIGHT
 
 assert right.__path__  # importing them fills the list
 
-CONVOLUTIONS = ("conv_wav2vec2", "conv_hubert", "conv_peg")
+CONVOLUTIONS = ("conv_wav2vec2", "conv_hubert", "conv_data2vec", "conv_peg")
 GARBAGE = 5.0
 """Units of its bound by which numbers as large as the right ones, but others, are wrong."""
 LOST = 10.0

@@ -40,6 +40,7 @@ from posenc.schemes.conv_peg import (
     conv_peg,
 )
 from posenc.schemes.conv_wav2vec2 import (
+    conv_data2vec,
     conv_hubert,
     conv_wav2vec2,
 )
@@ -289,6 +290,7 @@ __all__ = [
     "clipped_bias",
     "clipped_bias_vjp",
     "concatenation",
+    "conv_data2vec",
     "conv_hubert",
     "conv_peg",
     "conv_wav2vec2",

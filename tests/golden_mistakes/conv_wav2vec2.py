@@ -1,8 +1,9 @@
 """Mistakes with wav2vec 2.0's convolution that no wrong miniature makes."""
 
+from posenc_conformance.families.layers import gelu
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from posenc_conformance.schemes.conv_wav2vec2 import argument, gelu, per_tap
+from posenc_conformance.schemes.conv_wav2vec2 import argument, per_tap
 from tests.golden_mistakes.common import Mistake
 
 

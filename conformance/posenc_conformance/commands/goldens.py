@@ -225,7 +225,7 @@ def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iter
             if (true is None) != (value is None):
                 yield f"at {index} the oracle says {true}, the golden {value}"
             elif true is not None and value is not None:
-                ulp = 0.0 if case.call.dtype in EXACT else _unit(case, index)
+                ulp = 0.0 if case.call.dtype in EXACT else unit(case, index, value)
                 if abs(mpmath.mpf(value) - true) > ulp:
                     shown = mpmath.nstr(true, 20)
                     yield f"at {index} the oracle says {shown}, the golden {value!r}"
@@ -240,10 +240,10 @@ def oracle_values(case: Case) -> oracle.Element:
     return element
 
 
-def _unit(case: Case, index: tuple[int, ...]) -> float:
-
+def unit(case: Case, index: tuple[int, ...], value: float) -> float:
+    """Of the scale; of the value itself where its scale, divided by a count, is the smaller one."""
     scale = np.broadcast_to(case.terms.scale, case.shape)[index]
-    return float(np.spacing(scale))
+    return float(np.spacing(max(scale, abs(value))))
 
 
 def _golden_drift(scheme: Scheme, golden: Golden) -> Iterator[str]:

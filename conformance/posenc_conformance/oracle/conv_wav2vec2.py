@@ -73,4 +73,46 @@ def conv_hubert(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) ->
     return value
 
 
-VALUES = {"conv_wav2vec2": conv_wav2vec2, "conv_hubert": conv_hubert}
+def conv_data2vec(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    """Element (…, frame, channel), each layer asking the one below for the frames it reads."""
+    x, weight, bias = arguments["x"], arguments["weight"], arguments["bias"]
+    layers, dim, width, kernel = weight.shape
+
+    @cache
+    def frame_of(layer: int, place: tuple[int, ...]) -> list[mpmath.mpf]:
+        """All channels of a frame that a layer returns; layer 0 returns the input."""
+        if layer == 0:
+            return [mpmath.mpf(float(each)) for each in x[place]]
+        *leading, frame = place
+        read = {
+            tap: frame_of(layer - 1, (*leading, frame + tap - kernel // 2))
+            for tap in range(kernel)
+            if 0 <= frame + tap - kernel // 2 < x.shape[-2]
+        }
+        z = [
+            mpmath.fsum(
+                float(weight[layer - 1, channel, member, tap])
+                * row[channel // width * width + member]
+                for tap, row in read.items()
+                for member in range(width)
+            )
+            + float(bias[layer - 1, channel])
+            for channel in range(dim)
+        ]
+        mean = mpmath.fsum(z) / dim
+        variance = mpmath.fsum((each - mean) ** 2 for each in z) / dim
+        normed = [(each - mean) / mpmath.sqrt(variance + mpmath.mpf(1e-5)) for each in z]
+        return [each * mpmath.ncdf(each) for each in normed]
+
+    def value(index: tuple[int, ...]) -> mpmath.mpf:
+        *place, channel = index
+        return mpmath.mpf(float(x[index])) + frame_of(layers, tuple(place))[channel]
+
+    return value
+
+
+VALUES = {
+    "conv_wav2vec2": conv_wav2vec2,
+    "conv_hubert": conv_hubert,
+    "conv_data2vec": conv_data2vec,
+}

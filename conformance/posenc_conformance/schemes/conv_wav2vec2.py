@@ -1,13 +1,24 @@
 """Convolutional positions of wav2vec 2.0: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from math import erf
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import DeviationModel, Model
+from posenc_conformance.families.layers import (
+    EPSILON,
+    Step,
+    centred,
+    convolved,
+    convolved_back,
+    gelu,
+    gelu_slope,
+    layer_norm,
+    tanh_formula,
+)
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
@@ -17,32 +28,11 @@ from posenc_conformance.judge.trial import Trial
 OFF_ZERO = 0.01
 """Added to drawn weights, so that no tap is without direction."""
 
-_erf = np.frompyfunc(erf, 1, 1)
-
 
 def per_tap(case: Case) -> Floats:
     """Weights whose norm over a tap is its gain."""
     v = case.arguments["weight_v"]
     return np.asarray(case.arguments["weight_g"] * v / np.sqrt((v * v).sum(axis=(0, 1))))
-
-
-def convolved(x: Floats, w: Floats, groups: int, before: int | None = None) -> Floats:
-    """Sums over taps, row i starting at frame ``i - before``; half of the kernel if not said."""
-    *leading, n, dim = x.shape
-    kernel = w.shape[-1]
-    start = kernel // 2 if before is None else before
-    padded = np.zeros((*leading, n + kernel, dim))
-    padded[..., start : start + n, :] = x
-    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)[..., :n, :, :]
-    reading = windows.reshape(*leading, n, groups, 1, w.shape[1] * kernel)
-    weights = w.reshape(groups, dim // groups, -1)
-    return np.asarray((reading * weights).sum(axis=-1).reshape(x.shape))
-
-
-def gelu(z: Floats) -> Floats:
-    """By the error function."""
-    curve: Floats = _erf(z / np.sqrt(2)).astype(np.float64)
-    return np.asarray(z * (1 + curve) / 2)
 
 
 def argument(case: Case, w: Floats, before: int | None = None) -> Floats:
@@ -174,8 +164,6 @@ def groups_interleaved(case: Case, got: Floats) -> Iterator[Model]:
 
 # HuBERT's batch normalisation.
 
-EPSILON = 1e-5
-
 
 def spread(case: Case, epsilon: float = EPSILON) -> Floats:
     """Standard deviation of each channel."""
@@ -289,25 +277,223 @@ def hubert_epsilon(case: Case, got: Floats) -> Iterator[Model]:
         yield Model(f"matches {words}", x + gelu(after_norm(case, rows)))
 
 
-# What both forms share.
+# The stack of data2vec.
+
+
+def layers_of(case: Case) -> Iterator[tuple[Floats, Floats]]:
+    """Weight and bias of each layer."""
+    return zip(case.arguments["weight"], case.arguments["bias"], strict=True)
+
+
+def heard(
+    case: Case,
+    *,
+    layers: Iterable[tuple[Floats, Floats]] | None = None,
+    x: Floats | None = None,
+    before: int | None = None,
+    norm: Step = layer_norm,
+    activation: Step = gelu,
+    residual: bool = False,
+) -> Floats:
+    """What the last layer says, each layer adding what it reads or not."""
+    rows = case.arguments["x"] if x is None else x
+    for weight, bias in layers_of(case) if layers is None else layers:
+        z = convolved(rows, weight, case.arguments["groups"], before) + bias
+        rows = activation(norm(z)) + (rows if residual else 0)
+    return np.asarray(rows)
+
+
+def stacked(case: Case, before: int | None = None, **changes: Any) -> Floats:
+    """The frames and what the last layer says."""
+    return np.asarray(case.arguments["x"] + heard(case, before=before, **changes))
+
+
+def data2vec_terms(case: Case) -> ErrorTerms:
+    """What is rounded in every layer, as far as the layers after it pass it on."""
+    x, accuracy = case.arguments["x"], case.scheme.accuracy
+    found = [passed_on(case, sequence) for sequence in x.reshape(-1, *x.shape[-2:])]
+    rounded, summed = (np.reshape(part, x.shape) for part in zip(*found, strict=True))
+    scale = rounded / accuracy.rounding
+    number = np.divide(summed / accuracy.angle, scale, out=np.zeros(x.shape), where=scale > 0)
+    return ErrorTerms(scale, number)
+
+
+def passed_on(case: Case, x: Floats) -> tuple[Floats, Floats]:
+    """Of one sequence: what is rounded to the dtype, and the terms of sums times their number.
+
+    Bounds that go from layer to layer take every weight by its magnitude and grow twentyfold in
+    each. So the derivatives of the result are multiplied first, from the last layer back.
+    """
+    groups, dim = case.arguments["groups"], x.shape[-1]
+    rows, steps = x, []
+    for weight, bias in layers_of(case):
+        z = convolved(rows, weight, groups) + bias
+        steps.append((rows, weight, bias, z))
+        rows = gelu(layer_norm(z))
+    rounded, summed = np.abs(x) + np.abs(rows), np.zeros_like(x)
+    slope = np.eye(x.size).reshape(-1, *x.shape)
+
+    def acting(magnitude: Floats) -> Floats:
+        return np.asarray((np.abs(slope) * magnitude).sum(axis=(1, 2)).reshape(x.shape))
+
+    for rows, weight, bias, z in reversed(steps):
+        deviation, y = np.sqrt(z.var(axis=-1, keepdims=True) + EPSILON), layer_norm(z)
+        rounded += acting(2 * np.abs(gelu(y)) + np.abs(y) / 2)
+        slope = slope * gelu_slope(y)
+        mean = np.abs(z.mean(axis=-1, keepdims=True)) / deviation
+        rounded += acting(mean + 4 * np.abs(y))
+        # The mean of squares stands for variances that are taken as a difference of two means.
+        squares = np.abs(y) * (z * z).mean(axis=-1, keepdims=True) / deviation**2
+        magnitudes = np.abs(z).mean(axis=-1, keepdims=True) / deviation
+        summed += acting((dim + 2) * (magnitudes + squares))
+        along = (slope * y).mean(axis=-1, keepdims=True)
+        slope = centred(slope - along * y, (-1,)) / deviation
+        rounded += acting(2 * np.abs(z))
+        terms = convolved(np.abs(rows), np.abs(weight), groups) + np.abs(bias)
+        summed += acting((weight[0].size + 1) * terms)
+        slope = convolved_back(slope, weight, groups)
+    return rounded, summed
+
+
+def data2vec_drawn(
+    shape: tuple[int, int, int], n: int, leading: tuple[int, ...] = (), layers: int = 2
+) -> dict[str, Any]:
+    """Inputs for weights of this shape in every layer."""
+    return {
+        "x": 2 * fine((*leading, n, shape[0])),
+        "weight": fine((layers, *shape), 5),
+        "bias": fine((layers, shape[0]), 3),
+        "groups": shape[0] // shape[1],
+    }
+
+
+def bias_moved(trial: Trial) -> None:
+    """The same number added to every bias of a layer."""
+    chosen = arguments(trial)
+    answer = trial.answer(**chosen)
+    by = 1 + np.arange(len(chosen["bias"]))[:, None] / 2
+    moved = trial.answer(**(chosen | {"bias": chosen["bias"] + by}))
+    change = moved.case.arguments["bias"] - answer.case.arguments["bias"]
+    if np.all(change == by):
+        trial.zero(moved - answer, "one number more in all biases of a layer changes the result")
+
+
+def data2vec_model(words: str, **changes: Any) -> DeviationModel:
+    """The frames and what a stack says that differs in something."""
+
+    def models(case: Case, got: Floats) -> Iterator[Model]:
+        yield Model(words, stacked(case, **changes))
+
+    return models
+
+
+def data2vec_residual(case: Case, got: Floats) -> Iterator[Model]:
+    """The stack alone, or frames that are added more than once."""
+    yield Model("matches the stack without the frames", heard(case))
+    each = heard(case, residual=True)
+    yield Model("matches layers that each add what they read", each)
+    yield Model(
+        "matches layers that each add what they read, and the frames", case.arguments["x"] + each
+    )
+
+
+def data2vec_layers(case: Case, got: Floats) -> Iterator[Model]:
+    """Layers that are missing, or in another order, or that share their weights."""
+    every = list(layers_of(case))
+    for words, some in (
+        ("matches the first layer alone", every[:1]),
+        ("matches the last layer left out", every[:-1]),
+        ("matches the last layer alone", every[-1:]),
+        ("matches the layers in reverse order", every[::-1]),
+        ("matches the first layer's weights in every layer", every[:1] * len(every)),
+    ):
+        if len(every) > 1:
+            yield Model(words, stacked(case, layers=some))
+
+
+def data2vec_norm_axis(case: Case, got: Floats) -> Iterator[Model]:
+    """Means and variances over something else."""
+    shape = case.arguments["x"].shape
+    groups = case.arguments["groups"]
+    for words, split, over in (
+        ("over the frames of a channel", shape, (-2,)),
+        ("over all frames and channels", shape, (-2, -1)),
+        ("over the channels of a group", (*shape[:-1], groups, shape[-1] // groups), (-1,)),
+    ):
+
+        def norm(z: Floats, split: tuple[int, ...] = split, over: tuple[int, ...] = over) -> Floats:
+            z = z.reshape(split)
+            deviation = np.sqrt(z.var(axis=over, keepdims=True) + EPSILON)
+            return np.asarray((centred(z, over) / deviation).reshape(shape))
+
+        yield Model(f"matches a norm {words}", stacked(case, norm=norm))
+
+
+def data2vec_epsilon(case: Case, got: Floats) -> Iterator[Model]:
+    """Another small number, or one elsewhere."""
+    for small in (1e-12, 1e-6, 1e-3):
+        words = f"matches {small:g} in place of 1e-5"
+        yield Model(words, stacked(case, norm=partial(layer_norm, epsilon=small)))
+
+    def outside(z: Floats) -> Floats:
+        return np.asarray(centred(z, (-1,)) / (z.std(axis=-1, keepdims=True) + EPSILON))
+
+    yield Model("matches 1e-5 added to the root, not under it", stacked(case, norm=outside))
+
+
+def data2vec_variance(case: Case, got: Floats) -> Iterator[Model]:
+    """Squares divided by one less than their number."""
+    dim = case.arguments["x"].shape[-1]
+    if dim > 1:
+
+        def norm(z: Floats) -> Floats:
+            variance = z.var(axis=-1, ddof=1, keepdims=True)
+            return np.asarray(centred(z, (-1,)) / np.sqrt(variance + EPSILON))
+
+        yield Model("matches a variance divided by dim - 1", stacked(case, norm=norm))
+
+
+def data2vec_padded_once(case: Case, got: Floats) -> Iterator[Model]:
+    """Frames beyond the ends that are zero for the first layer alone."""
+    x, weight = case.arguments["x"], case.arguments["weight"]
+    n, far = x.shape[-2], len(weight) * weight.shape[-1]
+    if len(weight) > 1:
+        rows = heard(case, x=np.pad(x, [(0, 0)] * (x.ndim - 2) + [(far, far), (0, 0)]))
+        yield Model(
+            "matches zeros beyond the ends for the first layer alone",
+            x + rows[..., far : far + n, :],
+        )
+
+
+# What the forms share.
 
 
 @dataclass(frozen=True)
 class Form:
-    """What one call of the two knows of itself."""
+    """What one of the calls knows of itself."""
 
     drawn: Callable[..., dict[str, Any]]
-    z: Callable[..., Floats]
-    """What the GELU is taken of."""
+    answer: Callable[..., Floats]
+    """What it returns for another padding or activation."""
     taps: str
     """The argument whose last axis are the taps."""
     nothing: tuple[str, str]
     """The arguments that are zero where there is nothing to add."""
 
 
+def one_layer(z: Callable[..., Floats]) -> Callable[..., Floats]:
+    """The frames and the GELU of this."""
+
+    def answer(case: Case, before: int | None = None, activation: Step = gelu) -> Floats:
+        return np.asarray(case.arguments["x"] + activation(z(case, before)))
+
+    return answer
+
+
 FORMS = {
-    "conv_wav2vec2": Form(drawn, of_directions, "weight_v", ("weight_g", "bias")),
-    "conv_hubert": Form(hubert_drawn, of_normalised, "weight", ("weight", "bias")),
+    "conv_wav2vec2": Form(drawn, one_layer(of_directions), "weight_v", ("weight_g", "bias")),
+    "conv_hubert": Form(hubert_drawn, one_layer(of_normalised), "weight", ("weight", "bias")),
+    "conv_data2vec": Form(data2vec_drawn, stacked, "weight", ("weight", "bias")),
 }
 
 
@@ -317,8 +503,10 @@ def arguments(trial: Trial) -> dict[str, Any]:
     dim = trial.choose("dim", (2 * groups, groups, 3 * groups))
     kernel = trial.choose("kernel", (4, 1, 2, 3, 5, 8))
     n = trial.choose("n", (5, 1, 2, 9, 12))
-    form = FORMS[trial.subject.call.name]
-    return form.drawn((dim, dim // groups, kernel), n, (2,)) | {"groups": groups}
+    call = trial.subject.call
+    more = {"layers": trial.choose("layers", (2, 1, 3, 5))} if "layers" in call.parameters else {}
+    shape = (dim, dim // groups, kernel)
+    return FORMS[call.name].drawn(shape, n, (2,), **more) | {"groups": groups}
 
 
 def sizes(case: Case) -> Iterator[dict[str, Any]]:
@@ -353,7 +541,9 @@ def reach(trial: Trial) -> None:
     x[..., frame, :] += 1
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
     row = np.arange(n)
-    far = (row < frame - (kernel - 1 - kernel // 2)) | (row > frame + kernel // 2)
+    layers = chosen["weight"].shape[0] if "layers" in trial.subject.call.parameters else 1
+    ahead, behind = layers * (kernel // 2), layers * (kernel - 1 - kernel // 2)
+    far = (row < frame - behind) | (row > frame + ahead)
     trial.zero(
         (after - before)[..., far, :],
         f"frame {frame} acts on rows beyond the reach of {kernel} taps",
@@ -362,9 +552,8 @@ def reach(trial: Trial) -> None:
 
 def gelu_tanh(case: Case, got: Floats) -> Iterator[Model]:
     """The approximation."""
-    z = FORMS[case.call.name].z(case)
-    curve = np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3))
-    yield Model("matches GELU by the tanh formula", case.arguments["x"] + z * (1 + curve) / 2)
+    answer = FORMS[case.call.name].answer(case, activation=tanh_formula)
+    yield Model("matches GELU by the tanh formula", answer)
 
 
 def first_frame_dropped(case: Case, got: Floats) -> Iterator[Model]:
@@ -376,13 +565,17 @@ def first_frame_dropped(case: Case, got: Floats) -> Iterator[Model]:
         words = "matches the first frame dropped, not the last"
         if kernel % 2:
             words = "matches frames that come one earlier"
-        yield Model(words, case.arguments["x"] + gelu(form.z(case, before)))
+        yield Model(words, form.answer(case, before))
 
 
-ERROR_TERMS = {"conv_wav2vec2": error_terms, "conv_hubert": hubert_terms}
-ARGUMENTS = {"conv_wav2vec2": arguments, "conv_hubert": arguments}
-SWEEPS = {"conv_wav2vec2": no_sweep, "conv_hubert": no_sweep}
-SIZES = {"conv_wav2vec2": sizes, "conv_hubert": sizes}
+ERROR_TERMS = {
+    "conv_wav2vec2": error_terms,
+    "conv_hubert": hubert_terms,
+    "conv_data2vec": data2vec_terms,
+}
+ARGUMENTS = dict.fromkeys(FORMS, arguments)
+SWEEPS = dict.fromkeys(FORMS, no_sweep)
+SIZES = dict.fromkeys(FORMS, sizes)
 INVARIANTS = {
     "conv_wav2vec2": {
         "no-gain": nothing_to_add,
@@ -395,6 +588,11 @@ INVARIANTS = {
         "hubert-no-weights": nothing_to_add,
         "hubert-moved": hubert_moved,
         "hubert-reach": reach,
+    },
+    "conv_data2vec": {
+        "data2vec-no-weights": nothing_to_add,
+        "data2vec-bias-moved": bias_moved,
+        "data2vec-reach": reach,
     },
 }
 DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
@@ -424,5 +622,19 @@ DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
         "hubert-epsilon": hubert_epsilon,
         "hubert-gelu-tanh": gelu_tanh,
         "hubert-first-frame-dropped": first_frame_dropped,
+    },
+    "conv_data2vec": {
+        "data2vec-residual": data2vec_residual,
+        "data2vec-layers": data2vec_layers,
+        "data2vec-norm-missing": data2vec_model("matches layers without a norm", norm=np.asarray),
+        "data2vec-norm-last": data2vec_model(
+            "matches a norm of what the GELU returns", norm=gelu, activation=layer_norm
+        ),
+        "data2vec-norm-axis": data2vec_norm_axis,
+        "data2vec-variance": data2vec_variance,
+        "data2vec-epsilon": data2vec_epsilon,
+        "data2vec-padded-once": data2vec_padded_once,
+        "data2vec-gelu-tanh": gelu_tanh,
+        "data2vec-first-frame-dropped": first_frame_dropped,
     },
 }

@@ -1,6 +1,5 @@
 """Dynamic position bias: bounds, invariants and deviations."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from posenc_conformance.families.biases import (
     queries_from_zero,
     toeplitz,
 )
+from posenc_conformance.families.layers import gelu
 from posenc_conformance.families.lengths import Integers, lags, lengths, queries
 from posenc_conformance.judge.arrays import Floats, fine, narrowed
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -37,11 +37,6 @@ def silu(x: Floats) -> Floats:
 def relu(x: Floats) -> Floats:
     """The positive part."""
     return np.maximum(x, 0.0)
-
-
-def gelu(x: Floats) -> Floats:
-    """x times the normal distribution."""
-    return np.asarray(x * (1 + np.vectorize(math.erf, otypes=[float])(x / np.sqrt(2))) / 2)
 
 
 def unchanged(x: Floats) -> Floats:

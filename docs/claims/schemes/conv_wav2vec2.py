@@ -127,3 +127,31 @@ def folded() -> str:
     start, end = (rows < n // 2).sum(), (rows >= n // 2).sum()
     assert set(rows) == {*range(start), *range(n - end, n)}
     return f"in {start} rows at the start and {end} at the end"
+
+
+def _stack(layers: int, taps: int, dim: int, groups: int) -> list[Array]:
+    shapes = ((layers, dim, dim // groups, taps), (layers, dim))
+    return [RANDOM.standard_normal(shape) for shape in shapes]
+
+
+def reach_of_a_stack() -> tuple[str, str]:
+    """Rows that one changed frame moves, with 5 layers of 19 taps."""
+    n, frame = 200, 100
+    w, b = _stack(5, 19, 4, 2)
+    x = RANDOM.standard_normal((n, 4))
+    changed = x.copy()
+    changed[frame] += 1
+    before, after = (posenc.conv_data2vec(each, w, b, groups=2) for each in (x, changed))
+    moved = np.flatnonzero((before != after).any(axis=-1))
+    assert frame - moved[0] == moved[-1] - frame == 5 * 9
+    return "5 times 9", f"{len(moved)} in all"
+
+
+def bias_moved() -> None:
+    """The same number in all biases of a layer, and one in a single bias."""
+    w, b = _stack(3, 4, 6, 2)
+    x = RANDOM.standard_normal((N, 6))
+    got = posenc.conv_data2vec(x, w, b, groups=2)
+    assert np.allclose(posenc.conv_data2vec(x, w, b + 2, groups=2), got, atol=1e-10)
+    b[0, 0] += 2
+    assert not np.allclose(posenc.conv_data2vec(x, w, b, groups=2), got, atol=1e-2)

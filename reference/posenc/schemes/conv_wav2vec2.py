@@ -1,7 +1,7 @@
 """Convolutional positional embedding of wav2vec 2.0.
 
 Source: Baevski et al. 2020, "wav2vec 2.0", arXiv 2006.11477, section 2; the details are those of
-its released code (fairseq, ``wav2vec2.py``).
+its released code (fairseq, ``wav2vec2.py``), which has HuBERT's and data2vec's forms as well.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from posenc import arguments, elementary
 from posenc.elementary import add, pair, total
 from posenc.exact import Array, Pair, two_product
 
-__all__ = ["conv_hubert", "conv_wav2vec2"]
+__all__ = ["conv_data2vec", "conv_hubert", "conv_wav2vec2"]
 
 EPSILON = 1e-5
-"""Added to a variance before its root is taken, as torch.nn.BatchNorm1d does."""
+"""Added to a variance before its root is taken, as torch.nn.BatchNorm1d and LayerNorm do."""
 
 
 def conv_wav2vec2(
@@ -128,6 +128,51 @@ def conv_hubert(
     return np.asarray(total(add(rows, elementary.gelu(moved))).astype(arrays["x"].dtype))
 
 
+def conv_data2vec(
+    x: npt.ArrayLike, weight: npt.ArrayLike, bias: npt.ArrayLike, *, groups: int
+) -> npt.NDArray[np.floating]:
+    """Frames, each with what convolutions upon convolutions say about its neighbourhood.
+
+    ``x + h[layers]``, where ``h[0]`` is x and ``h[l]`` is ``GELU(layer_norm(z))``. Row i of z is
+    the layer's bias plus the sum over taps t of ``weight[..., t]`` times row
+    ``i + t - kernel // 2`` of ``h[l - 1]``, and 0 beyond its ends. The layer norm is over the
+    channels of a frame: ``(z - mean) / sqrt(variance + 1e-5)``, without gain and shift.
+
+    Parameters
+    ----------
+    x : floating array of shape [..., n, dim]
+        Frames.
+    weight : floating array of shape [layers, dim, dim // groups, kernel]
+        Weights; each output channel reads the channels of its own group.
+    bias : floating array of shape [layers, dim]
+        Added before the norm.
+    groups : int
+        Blocks of neighbouring channels; a divisor of dim.
+
+    Returns
+    -------
+    array of the shape and dtype of x
+        Computed in more than float64 and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If an array is not floating.
+    ValueError
+        If shapes do not fit, or there is no layer.
+    """
+    arrays = _floating({"x": x, "weight": weight, "bias": bias})
+    layers = arrays["weight"].shape[:1]
+    dim, _kernel = _shapes(arrays, "weight", groups, layers)
+    _demand(arrays, {"bias": (*layers, dim)})
+    rows, *parameters = map(pair, arrays.values())
+    heard = rows
+    for layer in range(len(arrays["weight"])):
+        w, b = (Pair(*(part[layer] for part in each)) for each in parameters)
+        heard = elementary.gelu(_layer_norm(add(_convolved(heard, w, groups), b)))
+    return np.asarray(total(add(rows, heard)).astype(arrays["x"].dtype))
+
+
 def _floating(given: Mapping[str, npt.ArrayLike]) -> dict[str, npt.NDArray[np.floating]]:
     arrays = {name: np.asarray(value) for name, value in given.items()}
     for name, array in arrays.items():
@@ -137,16 +182,20 @@ def _floating(given: Mapping[str, npt.ArrayLike]) -> dict[str, npt.NDArray[np.fl
 
 
 def _shapes(
-    arrays: Mapping[str, npt.NDArray[np.floating]], weight: str, groups: int
+    arrays: Mapping[str, npt.NDArray[np.floating]],
+    weight: str,
+    groups: int,
+    layers: tuple[int, ...] = (),
 ) -> tuple[int, int]:
-    """Channels of a frame and taps, of weights that fit."""
-    if arrays["x"].ndim < 2 or arrays[weight].ndim != 3:
-        raise ValueError(f"x must be [..., n, dim] and {weight} [dim, dim // groups, kernel]")
+    """Channels of a frame and taps, of weights that fit; of several layers, if they have them."""
+    if arrays["x"].ndim < 2 or arrays[weight].ndim != 3 + len(layers):
+        shape = f"[{'layers, ' * len(layers)}dim, dim // groups, kernel]"
+        raise ValueError(f"x must be [..., n, dim] and {weight} {shape}")
     dim, kernel = arrays["x"].shape[-1], arrays[weight].shape[-1]
     groups = arguments.integer("groups", groups, 1)
-    if dim % groups or not dim or not kernel:
+    if dim % groups or not arrays[weight].size:
         raise ValueError(f"groups is {groups}; it must divide dim ({dim}), and there must be taps")
-    _demand(arrays, {weight: (dim, dim // groups, kernel)})
+    _demand(arrays, {weight: (*layers, dim, dim // groups, kernel)})
     return dim, kernel
 
 
@@ -161,6 +210,16 @@ def _demand(
 def _normalised(v: Array, g: Array) -> Pair:
     taps = pair(v.reshape(-1, v.shape[-1]).T)
     return elementary.divide(two_product(v, g), elementary.square_root(elementary.dots(taps, taps)))
+
+
+def _layer_norm(z: Pair) -> Pair:
+    """Over the last axis."""
+    dim = pair(float(z.high.shape[-1]))
+    mean = elementary.expanded(elementary.divide(elementary.sum_last(z), dim), -1)
+    centred = add(z, elementary.negative(mean))
+    variance = elementary.divide(elementary.dots(centred, centred), dim)
+    deviation = elementary.square_root(add(variance, pair(EPSILON)))
+    return elementary.divide(centred, elementary.expanded(deviation, -1))
 
 
 def _convolved(x: Pair, w: Pair, groups: int) -> Pair:

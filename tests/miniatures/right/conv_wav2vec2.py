@@ -186,3 +186,45 @@ class ScaleAndOffset:
         rows = (x.astype(wide) * scale + offset).astype(x.dtype).astype(wide)
         z = by_taps(rows, weight.astype(wide), bias.astype(wide)).astype(x.dtype).astype(wide)
         return (x.astype(wide) + exact_gelu(z)).astype(x.dtype)
+
+
+def stack_fits(x: Array, weight: Array, bias: Array, groups: int) -> None:
+    if weight.shape[1:3] != (x.shape[-1], x.shape[-1] // groups) or x.shape[-1] % groups:
+        raise ValueError("groups")
+    if bias.shape != weight.shape[:2]:
+        raise ValueError("bias")
+
+
+@right
+class LayerUponLayer:
+    """torch's order, the mean taken first; all in the precision of the inputs."""
+
+    @claims("layer-norm", dtype=["float64", "float32"])
+    def conv_data2vec(self, x: Array, weight: Array, bias: Array, *, groups: int) -> Array:
+        stack_fits(x, weight, bias, groups)
+        rows = x
+        for w, b in zip(weight, bias, strict=True):
+            z = by_windows(rows, w, b, groups)
+            z = z - z.mean(axis=-1, keepdims=True)
+            variance = np.square(z).mean(axis=-1, keepdims=True)
+            rows = exact_gelu(z / np.sqrt(variance + x.dtype.type(1e-5)))
+        return x + rows
+
+
+@right
+class MomentsInOnePass:
+    """Variance as the mean of squares less the square of the mean; rounded after every step."""
+
+    @claims("layer-norm", dtype=FLOATS)
+    def conv_data2vec(self, x: Array, weight: Array, bias: Array, *, groups: int) -> Array:
+        stack_fits(x, weight, bias, groups)
+        wide = np.dtype(np.float64 if x.dtype == np.float64 else np.float32)
+        rows = x.astype(wide)
+        for w, b in zip(weight.astype(wide), bias.astype(wide), strict=True):
+            z = by_taps(rows, w, b).astype(x.dtype).astype(wide)
+            mean = z.mean(axis=-1, keepdims=True)
+            variance = np.maximum(np.square(z).mean(axis=-1, keepdims=True) - mean * mean, 0)
+            normed = (z - mean) * (1 / np.sqrt(variance + np.asarray(1e-5, wide)))
+            normed = normed.astype(x.dtype).astype(wide)
+            rows = exact_gelu(normed).astype(x.dtype).astype(wide)
+        return (x.astype(wide) + rows).astype(x.dtype)

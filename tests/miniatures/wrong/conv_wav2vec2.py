@@ -363,3 +363,235 @@ class FrameNormRelu(FrameNorm):
 
     def activation(self, z: Array) -> Array:
         return np.maximum(z, 0)
+
+
+class FrameStack(Mistake, steps=True):
+    """data2vec's layers, in steps."""
+
+    call = "conv_data2vec"
+    claimed = ("layer-norm",)
+
+    def answer(self, x: Array, weight: Array, bias: Array, *, groups: int) -> Array:
+        if bias.shape != weight.shape[:2]:
+            raise ValueError("bias")
+        x, weights, biases = (a.astype(np.float64) for a in (x, weight, bias))
+        rows = self.ready(x, weights)
+        for w, b in self.layers(list(zip(weights, biases, strict=True))):
+            rows = self.then(rows, self.layer(rows, w, b, groups))
+        return self.joined(x, self.cut(rows, x)).astype(weight.dtype)
+
+    def layer(self, rows: Array, w: Array, b: Array, groups: int) -> Array:
+        return self.activation(self.normed(self.convolved(rows, w, groups) + b, groups))
+
+    def convolved(self, rows: Array, w: Array, groups: int) -> Array:
+        dim, width, kernel = w.shape
+        ends = [(0, 0)] * (rows.ndim - 2) + [(self.before(kernel), kernel), (0, 0)]
+        padded, z = np.pad(rows, ends), np.zeros_like(rows)
+        for tap in range(kernel):
+            read = padded[..., tap : tap + rows.shape[-2], :]
+            for out in range(dim):
+                z[..., out] += read[..., self.channels(out, width, groups)] @ w[out, :, tap]
+        return z
+
+    def ready(self, x: Array, weights: Array) -> Array:
+        return x
+
+    def cut(self, rows: Array, x: Array) -> Array:
+        return rows
+
+    def layers(self, layers: list[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
+        return layers
+
+    def then(self, rows: Array, heard: Array) -> Array:
+        return heard
+
+    def before(self, kernel: int) -> int:
+        return kernel // 2
+
+    def channels(self, out: int, width: int, groups: int) -> Array:
+        return out // width * width + np.arange(width)
+
+    def normed(self, z: Array, groups: int) -> Array:
+        return self.over(z, (-1,))
+
+    def over(self, z: Array, axes: tuple[int, ...]) -> Array:
+        return (z - z.mean(axis=axes, keepdims=True)) / self.deviation(z, axes)
+
+    def deviation(self, z: Array, axes: tuple[int, ...]) -> Array:
+        return np.sqrt(z.var(axis=axes, keepdims=True) + 1e-5)
+
+    def activation(self, z: Array) -> Array:
+        return gelu(z)
+
+    def joined(self, x: Array, heard: Array) -> Array:
+        return x + heard
+
+
+class FrameStackAlone(FrameStack):
+    """What transformers' module returns by itself."""
+
+    named = "data2vec-residual"
+
+    def joined(self, x: Array, heard: Array) -> Array:
+        return heard
+
+
+class FrameStackOfResiduals(FrameStack):
+    """Every layer adds what it read."""
+
+    named = "data2vec-residual"
+
+    def then(self, rows: Array, heard: Array) -> Array:
+        return rows + heard
+
+    def joined(self, x: Array, heard: Array) -> Array:
+        return heard
+
+
+for _name, _some in {
+    "first alone": lambda self, every: every[:1],
+    "all but the last": lambda self, every: every[:-1] or every,
+    "backwards": lambda self, every: every[::-1],
+    "shared": lambda self, every: every[:1] * len(every),
+}.items():
+    made(
+        FrameStack,
+        f"FrameStack layers {_name}",
+        "Other layers than those given.",
+        named="data2vec-layers",
+        layers=_some,
+    )
+
+
+class FrameStackOfFour(FrameStack):
+    """Room for four layers."""
+
+    def layers(self, layers: list[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
+        return layers[:4]
+
+
+class FrameStackWithoutNorm(FrameStack):
+    """Convolution and GELU."""
+
+    named = "data2vec-norm-missing"
+
+    def normed(self, z: Array, groups: int) -> Array:
+        return z
+
+
+class FrameStackNormLast(FrameStack):
+    """The norm after the GELU."""
+
+    named = "data2vec-norm-last"
+
+    def layer(self, rows: Array, w: Array, b: Array, groups: int) -> Array:
+        return self.normed(self.activation(self.convolved(rows, w, groups) + b), groups)
+
+
+class FrameStackInstanceNorm(FrameStack):
+    """A layer norm that was given channels before frames."""
+
+    named = "data2vec-norm-axis"
+
+    def normed(self, z: Array, groups: int) -> Array:
+        return self.over(z, (-2,))
+
+
+class FrameStackGroupNorm(FrameStack):
+    """The group norm of the layers that make frames, with one group."""
+
+    named = "data2vec-norm-axis"
+
+    def normed(self, z: Array, groups: int) -> Array:
+        return self.over(z, (-2, -1))
+
+
+class FrameStackNormOfGroups(FrameStack):
+    """The channels of each group of the convolution normalised for themselves."""
+
+    named = "data2vec-norm-axis"
+
+    def normed(self, z: Array, groups: int) -> Array:
+        return self.over(z.reshape(*z.shape[:-1], groups, -1), (-1,)).reshape(z.shape)
+
+
+class FrameStackOfSamples(FrameStack):
+    """torch.var as it comes, which divides by one less."""
+
+    named = "data2vec-variance"
+
+    def deviation(self, z: Array, axes: tuple[int, ...]) -> Array:
+        count = z.shape[-1]
+        return np.sqrt(z.var(axis=axes, keepdims=True) * count / max(count - 1, 1) + 1e-5)
+
+
+class FrameStackOfBert(FrameStack):
+    """The small number of BERT."""
+
+    named = "data2vec-epsilon"
+
+    def deviation(self, z: Array, axes: tuple[int, ...]) -> Array:
+        return np.sqrt(z.var(axis=axes, keepdims=True) + 1e-12)
+
+
+class FrameStackOfKeras(FrameStack):
+    """The small number of Keras."""
+
+    named = "data2vec-epsilon"
+
+    def deviation(self, z: Array, axes: tuple[int, ...]) -> Array:
+        return np.sqrt(z.var(axis=axes, keepdims=True) + 1e-3)
+
+
+class FrameStackEpsilonOutside(FrameStack):
+    """1e-5 added to the root."""
+
+    named = "data2vec-epsilon"
+
+    def deviation(self, z: Array, axes: tuple[int, ...]) -> Array:
+        return z.std(axis=axes, keepdims=True) + 1e-5
+
+
+class FrameStackKept(FrameStack):
+    """Nothing divided by less than 0.01."""
+
+    def deviation(self, z: Array, axes: tuple[int, ...]) -> Array:
+        return np.maximum(super().deviation(z, axes), 0.01)
+
+
+class FrameStackPaddedOnce(FrameStack):
+    """A recording at the head of a longer row of zeros, which the layers above hear."""
+
+    named = "data2vec-padded-once"
+
+    def ready(self, x: Array, weights: Array) -> Array:
+        self.far = len(weights) * weights.shape[-1]
+        return np.pad(x, [(0, 0)] * (x.ndim - 2) + [(self.far, self.far), (0, 0)])
+
+    def cut(self, rows: Array, x: Array) -> Array:
+        return rows[..., self.far : self.far + x.shape[-2], :]
+
+
+class FrameStackTanh(FrameStack):
+    """The tanh formula."""
+
+    named = "data2vec-gelu-tanh"
+
+    def activation(self, z: Array) -> Array:
+        return gelu_tanh(z)
+
+
+class FrameStackLate(FrameStack):
+    """The first frame dropped for even kernels."""
+
+    named = "data2vec-first-frame-dropped"
+
+    def before(self, kernel: int) -> int:
+        return kernel // 2 - (kernel % 2 == 0)
+
+
+class FrameStackDealt(FrameStack):
+    """Groups of every so many channels."""
+
+    def channels(self, out: int, width: int, groups: int) -> Array:
+        return out // width + groups * np.arange(width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from posenc_conformance import claims, to_torch
@@ -43,7 +44,7 @@ class _Past:
     def get_seq_length(self, layer: int) -> int:
         return self.length
 
-    def update(self, key: Tensor, value: Tensor, layer: int) -> tuple[Tensor, Tensor]:
+    def update(self, key: Tensor, value: Tensor, layer: int, **rest: Any) -> tuple[Tensor, Tensor]:
         return key, value
 
 
@@ -57,7 +58,7 @@ class Attention(Transformers):
     nope                  a layer of SmolLM3 without rotary embedding. Its values have as many
                           channels as its queries, so they are spread over several heads with the
                           same queries and keys.
-    conv-wav2vec2         Wav2Vec2 (also HuBERT, WavLM, Data2Vec's first layer, SpeechT5)
+    conv-wav2vec2         Wav2Vec2 (also HuBERT, WavLM, SpeechT5), HuBERT's batch norm, Data2Vec
     query-temperature     Llama 4's layer without rotary embedding, its projections the identity,
     llama-4               and an attention function that hands out its queries; each run of
                           consecutive positions is a call behind a cache of that length
@@ -298,6 +299,28 @@ class Attention(Transformers):
                 "batch_norm.weight": to_torch(gain),
                 "batch_norm.bias": to_torch(shift),
                 "batch_norm.num_batches_tracked": self.torch.tensor(0),
+            }
+        )
+        return by_heads(lambda frames: frames + module(frames), values, form="hnd")
+
+    @claims("layer-norm", dtype=ALL_FLOATS)
+    def conv_data2vec(self, x: Array, weight: Array, bias: Array, *, groups: int) -> Any:
+        """``Data2VecAudioPositionalConvEmbedding``, whose result the encoder adds."""
+        values = to_torch(x)
+        config = self.transformers.Data2VecAudioConfig(
+            hidden_size=values.shape[-1],
+            num_conv_pos_embeddings=len(weight),
+            conv_pos_kernel_size=weight.shape[-1],
+            num_conv_pos_embedding_groups=groups,
+        )
+        code = import_module("transformers.models.data2vec.modeling_data2vec_audio")
+        module = code.Data2VecAudioPositionalConvEmbedding(config).to(values.dtype)
+        named = {"weight": weight, "bias": bias}
+        module.load_state_dict(
+            {
+                f"layers.{layer}.conv.{name}": to_torch(every[layer])
+                for name, every in named.items()
+                for layer in range(len(every))
             }
         )
         return by_heads(lambda frames: frames + module(frames), values, form="hnd")

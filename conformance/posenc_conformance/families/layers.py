@@ -1,0 +1,62 @@
+"""What small networks are made of, with derivatives: convolutions over frames, GELU, layer norm."""
+
+from collections.abc import Callable
+from math import erf
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import Floats
+
+Step = Callable[[Floats], Floats]
+
+EPSILON = 1e-5
+"""Added to a variance before its root is taken, as torch's normalisations do."""
+
+_erf = np.frompyfunc(erf, 1, 1)
+
+
+def convolved(x: Floats, w: Floats, groups: int, before: int | None = None) -> Floats:
+    """Sums over taps, row i starting at frame ``i - before``; half of the kernel if not said."""
+    *leading, n, dim = x.shape
+    kernel = w.shape[-1]
+    start = kernel // 2 if before is None else before
+    padded = np.zeros((*leading, n + kernel, dim))
+    padded[..., start : start + n, :] = x
+    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-2)[..., :n, :, :]
+    reading = windows.reshape(*leading, n, groups, 1, w.shape[1] * kernel)
+    weights = w.reshape(groups, dim // groups, -1).swapaxes(-1, -2)
+    return np.asarray((reading @ weights).reshape(x.shape))
+
+
+def convolved_back(slope: Floats, weight: Floats, groups: int) -> Floats:
+    """Derivatives by what a convolution reads, from those by what it returns."""
+    width, kernel = weight.shape[1:]
+    turned = weight.reshape(groups, width, width, kernel).swapaxes(1, 2)[..., ::-1]
+    return convolved(slope, turned.reshape(weight.shape), groups, kernel - 1 - kernel // 2)
+
+
+def gelu(z: Floats) -> Floats:
+    """By the error function."""
+    curve: Floats = _erf(z / np.sqrt(2)).astype(np.float64)
+    return np.asarray(z * (1 + curve) / 2)
+
+
+def gelu_slope(z: Floats) -> Floats:
+    """The derivative of GELU."""
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    return np.asarray((1 + _erf(z / np.sqrt(2)).astype(np.float64)) / 2 + z * density)
+
+
+def tanh_formula(z: Floats) -> Floats:
+    """What stands for GELU where it shall be fast."""
+    return np.asarray(z * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3))) / 2)
+
+
+def centred(z: Floats, over: tuple[int, ...]) -> Floats:
+    """Less its mean over some axes."""
+    return np.asarray(z - z.mean(axis=over, keepdims=True))
+
+
+def layer_norm(z: Floats, epsilon: float = EPSILON) -> Floats:
+    """Over the channels of a frame."""
+    return np.asarray(centred(z, (-1,)) / np.sqrt(z.var(axis=-1, keepdims=True) + epsilon))
