@@ -23,8 +23,9 @@ from posenc_conformance.checks.variations import (
     sizes_of,
 )
 from posenc_conformance.implementations.reference import reference_for
+from posenc_conformance.judge import case as judge_case
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.judge.truths import TRUTHS
+from posenc_conformance.judge.truths import Truths
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.scheme_file.model import Scheme
 from tests.judging import failed, judge, schemes
@@ -351,10 +352,11 @@ def test_no_truth_is_computed_for_a_number_that_no_claim_has(
     (subject,) = subjects(OfOneBase(), schemes())
     bases = list[float]()
 
-    def counted(of: Callable[..., Array], arguments: dict[str, Any]) -> Array:
-        bases.append(arguments["base"])
-        return np.asarray(of(**arguments))
+    def counted(*arguments: Any, base: float, **keywords: Any) -> Array:
+        bases.append(base)
+        return posenc.rope(*arguments, base=base, **keywords)
 
-    monkeypatch.setattr(TRUTHS, "of", counted)
+    monkeypatch.setattr(judge_case, "TRUTHS", Truths())
+    monkeypatch.setattr(judge_case, "reference_of", lambda scheme, call: counted)
     assert list(others(subject, smallest_case(subject, "float32")))
     assert set(bases) <= {10000.0, 500000.0, 97.3}  # the last two are what other bases are like

@@ -30,7 +30,7 @@ from posenc_conformance.diagnose.explain import compared
 from posenc_conformance.judge.arrays import Array, around, fine
 from posenc_conformance.judge.asking import asked, call_line, held
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.judge.subject import (
     Misbehaviour,
@@ -318,7 +318,7 @@ def _note_wrong(
     with _noting(problems, "after-others"):
         demand_plainly_right(subject, case.dtype)
         subject.demand_form(case, output)
-        if not compare(case, output).right:
+        if not agrees(case, output):
             compared(subject, case, output, what)
 
 

@@ -9,7 +9,7 @@ from posenc_conformance.diagnose.explain import compared
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.asking import asked, changes, held
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.subject import Held, Misbehaviour, Subject, remembered
 from posenc_conformance.judge.verdict import Blocked, NotClaimed
 
@@ -73,4 +73,4 @@ def demand_plainly_right(subject: Subject, dtype: str) -> None:
 def plainly_right(subject: Subject, dtype: str) -> bool:
     """Whether the smallest call, in plain arrays, gives the truth. Asked once per process."""
     case = smallest_case(subject, dtype)
-    return compare(case, subject.run(case)).right
+    return agrees(case, subject.run(case))

@@ -13,10 +13,10 @@ from posenc_conformance.diagnose.explain import compared
 from posenc_conformance.diagnose.mistakes import DeviationModel
 from posenc_conformance.diagnose.mistakes import Model as Prediction
 from posenc_conformance.errors import UserError, where
-from posenc_conformance.judge.arrays import Array, Floats, lattice
+from posenc_conformance.judge.arrays import Floats, lattice
 from posenc_conformance.judge.asking import asked
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.kinds import ENGINE
 from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Engine, Misbehaviour, Scope, Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
@@ -267,7 +267,7 @@ def _judged(subject: Subject, question: Question, case: Case) -> Outcome:
         raise Wrong(f"{title}: {problem}") from None
     values = output.astype(np.float64)
     for form in _forms(case):
-        if compare(form, values).right:
+        if agrees(form, values):
             case = form
     try:
         page = _page(question.model)
@@ -408,13 +408,9 @@ def _by_spelling(subject: Subject, case: Case, wrong: Wrong) -> Wrong:
 
 def _right(subject: Subject, case: Case) -> bool:
     try:
-        return _fits(case, asked(subject, case))
+        return agrees(case, asked(subject, case))
     except (Misbehaviour, NotClaimed):
         return False
-
-
-def _fits(case: Case, output: Array) -> bool:
-    return compare(case, output.astype(np.float64)).right
 
 
 def _layers(model: Model, groups: Sequence[tuple[Group, Subject]]) -> Outcome:
@@ -452,12 +448,12 @@ def _treated_as(model: Model, group: Group, subject: Subject, groups: Sequence[G
         output = asked(subject, case)
     except Misbehaviour:
         return ""
-    if _fits(case, output):
+    if agrees(case, output):
         return group.id
     others = (each for each in groups if each.parameters["head_dim"] == case.shape[-1])
     inputs = {name: case.arguments[name] for name in ("x", "positions")}
     for other in others:
         like = case_of(other, inputs).anew(dtype=case.dtype)
-        if _fits(like, output):
+        if agrees(like, output):
             return other.id
     return ""

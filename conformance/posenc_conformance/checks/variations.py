@@ -14,7 +14,7 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import DTYPES, Array, fine
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.judge.subject import Scope, Subject
 from posenc_conformance.judge.trial import Seeded, Trial
@@ -113,7 +113,7 @@ def _tells(case: Case, other: Case) -> bool:
     """Whether a case has a result, which no right one has for another of the same shape."""
     if not has_result(case) or case.shape != other.shape:
         return False
-    return not has_result(other) or not compare(case, other.truth).right
+    return not has_result(other) or not agrees(case, other.truth)
 
 
 def with_other_numbers(subject: Subject, case: Case) -> Case:

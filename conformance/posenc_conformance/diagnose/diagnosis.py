@@ -8,7 +8,7 @@ import numpy as np
 from posenc_conformance.diagnose.mistakes import Constant, DeviationModel
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import compare, error_ratio
+from posenc_conformance.judge.error_model import agrees, error_ratio
 from posenc_conformance.judge.knowledge import knowledge_of
 
 NONE = "no known deviation, and no pair of them, fits"
@@ -154,4 +154,4 @@ def _pairs(case: Case, fits: Sequence[Fit], output: Floats) -> Iterator[Fit]:
 
 def differs(case: Case, model: Floats) -> bool:
     """Whether a model predicts anything other than the truth here."""
-    return not compare(case, model).right
+    return not agrees(case, model)

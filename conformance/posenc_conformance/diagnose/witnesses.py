@@ -31,7 +31,7 @@ from posenc_conformance.diagnose.mistakes import Constant, applied
 from posenc_conformance.diagnose.recover import recovered
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case, described
-from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.judge.subject import Misbehaviour, Subject, remembered
 from posenc_conformance.judge.trial import First, Pick, Seeded, Trial
@@ -261,7 +261,7 @@ def _refuted(subject: Subject, dtype: str, name: Name, words: str) -> bool:
         return False
     seen = testimony(subject, dtype)
     right = [(each.case, each.output) for each in seen.answers if not each.wrong]
-    right += [each for each in _printed(subject, dtype) if compare(*each).right]
+    right += [each for each in _printed(subject, dtype) if agrees(*each)]
     least = 1
     if NUMBER.search(words):
         models = (len(of_deviation(each.case, each.output, id)) for each in seen.wrong)
@@ -276,7 +276,7 @@ def _elsewhere(subject: Subject, dtype: str, fit: Fit) -> bool:
     """Whether more than half of the goldens that are wrong are wrong in another way."""
     if "+" in fit.deviation:
         return False
-    wrong = [each for each in _printed(subject, dtype) if not compare(*each).right]
+    wrong = [each for each in _printed(subject, dtype) if not agrees(*each)]
     explained = 0
     for case, output in wrong:
         name: Name = fit.deviation, fit.constants
@@ -312,7 +312,7 @@ def answers(subject: Subject, questions: Iterable[Case]) -> Testimony:
     seen = Testimony((), stateful)
     found = []
     for case, output in answered:
-        if compare(case, output).right:
+        if agrees(case, output):
             found.append(Witness(case, output, False, excluded=predicted(case, output)))
         else:
             fits = explaining(case, output)

@@ -1,6 +1,6 @@
 """One question to an implementation, and the true answer to it."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from posenc_conformance.judge.arrays import (
 )
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import KIT, knowledge_of, missing, reference_of
-from posenc_conformance.judge.truths import TRUTHS
+from posenc_conformance.judge.truths import TRUTHS, told
 from posenc_conformance.scheme_file.model import (
     Call,
     Golden,
@@ -80,13 +80,26 @@ class Case:
         given = dict(self.arguments)
         if changed := self.changed_argument:
             given[changed] = given[changed].copy()
-        return TRUTHS.of(reference, {**given, **keywords})
+        key = (reference, self._told, tuple(keywords.items()))
+        (truth,) = TRUTHS.of(key, lambda: (reference(**given, **keywords),))
+        return truth
 
     @cached_property
     def terms(self) -> ErrorTerms:
         """Scale and angle of each element, for the error model."""
-        terms: ErrorTerms = knowledge_of(self.scheme).ERROR_TERMS[self.call.name](self)
-        return terms
+
+        def found() -> tuple[Array, Array]:
+            terms: ErrorTerms = knowledge_of(self.scheme).ERROR_TERMS[self.call.name](self)
+            return terms.scale, terms.angle
+
+        chosen = tuple(self.conventions.items())
+        key = (self.scheme, self.call.name, chosen, self._told, self.dtype)
+        # A scale that is made of the truth is as full of gaps as what a golden prints.
+        return ErrorTerms(*TRUTHS.of((*key, told({"printed": self.printed})), found))
+
+    @cached_property
+    def _told(self) -> Hashable:
+        return told(self.arguments)
 
     @cached_property
     def bound(self) -> Floats:

@@ -28,6 +28,13 @@ class Comparison:
         return self.wrong == 0
 
 
+def agrees(case: Case, output: Array) -> bool:
+    """Whether a result of the right shape is right, and nothing else about it: see compare."""
+    with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
+        error = np.abs(output.astype(np.float64, copy=False) - case.truth)
+    return bool(((error <= case.bound) | ~case.judged).all())
+
+
 def compare(case: Case, output: Array) -> Comparison:
     """Judge a result of the right shape, element by element, where it is informative."""
     got = output.astype(np.float64, copy=False)

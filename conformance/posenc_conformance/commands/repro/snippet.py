@@ -18,7 +18,7 @@ from posenc_conformance.commands.repro.record import Given, Made, Recorded
 from posenc_conformance.commands.repro.script import Script
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array, dtype_name, to_numpy
-from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.error_model import agrees, compare
 from posenc_conformance.judge.subject import EXACT
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import load_model, with_configuration
@@ -159,7 +159,7 @@ def _wrong_beside(calls: Sequence[Made], number: int) -> int:
 
 
 def _is_wrong(made: Made) -> bool:
-    return _has_form(made) and not compare(made.case, _plain(made)).right
+    return _has_form(made) and not agrees(made.case, _plain(made))
 
 
 def _differs(calls: Sequence[Made], made: Made) -> bool:
