@@ -56,15 +56,18 @@
     return found
   },
 
-  // axe is content with a box that has a link somewhere in it, or that scrolls by a few pixels.
+  // axe is content with a box that has a link somewhere in it, or that scrolls by a few pixels. So are
+  // we with what stands on every page; in an article such a box has text beside its links.
   scrolling() {
     const scrolls = box => {
       const { overflowX, overflowY } = getComputedStyle(box)
       return ["auto", "scroll"].includes(overflowX) && box.scrollWidth > box.clientWidth
         || ["auto", "scroll"].includes(overflowY) && box.scrollHeight > box.clientHeight
     }
-    return [...document.querySelectorAll("article *")]
-      .filter(box => scrolls(box) && box.tabIndex < 0)
+    const reached = box => box.tabIndex >= 0
+      || !box.closest("article") && [...box.querySelectorAll("*")].some(each => each.tabIndex >= 0)
+    return [...document.body.querySelectorAll("*")]
+      .filter(box => scrolls(box) && box.checkVisibility() && !reached(box))
       .map(box => `scrolls and cannot be focused: ${this.name(box)}`)
   },
 

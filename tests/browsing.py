@@ -6,7 +6,7 @@ are the tests' own, and nothing waits for a time, only for what shall happen.
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -46,9 +46,17 @@ Scheme = Literal["light", "dark"]
 FIRST: dict[int, Scheme] = {PHONE: "dark", DESK: "light"}
 """The colour scheme in which a page is loaded; it then has to follow the other one by itself."""
 OTHER: dict[Scheme, Scheme] = {"dark": "light", "light": "dark"}
-# Rules of axe whose outcome depends on colours alone, and those on sizes alone.
+Appearances = Mapping[int, Collection[Scheme]]
+"""Colour schemes by the width."""
+ALL: Appearances = {PHONE: OTHER, DESK: OTHER}
+HALVES: tuple[Appearances, Appearances] = (
+    {PHONE: ["dark"], DESK: ["light"]},
+    {PHONE: ["light"], DESK: ["dark"]},
+)
+"""In each of which every width and every colour scheme is seen. axe takes a second or more for one
+page in one appearance, and what a page has of its own has no colours that hang on the width."""
 COLOURS = ["color-contrast", "link-in-text-block"]
-SIZES = ["scrollable-region-focusable"]
+"""Rules of axe whose outcome depends on colours alone."""
 PINNED: dict[str, Any] = {
     "device_scale_factor": 1,
     "forced_colors": "none",
@@ -84,7 +92,7 @@ def chromium(
 
     Scroll bars take room, as on most desks, or none, as on a telephone.
     """
-    name = os.environ.get("CHROMIUM", "chromium")
+    name = os.environ.get("CHROMIUM", "chromium-headless-shell")
     path = shutil.which(name)
     if path is None:
         raise FileNotFoundError(
@@ -123,17 +131,23 @@ class Visitor:
         self._contexts = {width: context(browser, **DEVICES[width]) for width in DEVICES}
         self._axe = Axe().axe_script
 
-    def findings(self, address: str) -> list[str]:
-        """What is wrong with a page, and in which of its four appearances."""
+    def findings(self, address: str, by_axe: Appearances = ALL) -> list[str]:
+        """What is wrong with a page, and in which of its four appearances.
+
+        axe looks at some of them alone, the rest is looked for in all.
+        """
         where: dict[str, list[str]] = {}
         for width in DEVICES:
+            rules = None
             with self._shown(address, width) as (page, noticed):
+                page.evaluate(self._axe)
                 for scheme in (FIRST[width], OTHER[FIRST[width]]):
                     page.emulate_media(color_scheme=scheme)
                     page.evaluate("look.drawn()")
                     found = page.evaluate("scheme => look.look(scheme)", scheme)
-                    rules = COLOURS if scheme != FIRST[width] else None
-                    found += page.evaluate("rules => look.violations(rules)", rules)
+                    if scheme in by_axe[width]:
+                        found += page.evaluate("rules => look.violations(rules)", rules)
+                        rules = COLOURS
                     _add(where, found, f"{scheme} {width}")
             _add(where, noticed, f"{width}")
         return _sentences(where)
@@ -146,7 +160,6 @@ class Visitor:
                 page.set_viewport_size({"width": width, "height": 800})
                 page.evaluate("look.drawn()")
                 found = page.evaluate("scheme => look.look(scheme)", FIRST[DESK])
-                found += page.evaluate("rules => look.violations(rules)", SIZES)
                 _add(where, found, f"{width}")
         _add(where, noticed, "any")
         return _sentences(where)
@@ -157,7 +170,6 @@ class Visitor:
         with self.page(width, FIRST[width]) as (page, noticed):
             page.goto(address)
             page.wait_for_function("!document.querySelector('[aria-busy=true]')")
-            page.evaluate(self._axe)
             page.evaluate(f"window.look = {SCRIPT}; look.unfold()")
             yield page, noticed
             page.wait_for_load_state("networkidle")

@@ -8,6 +8,17 @@ from tests.building import CHECKOUT, built
 pytest_plugins = ["pytester"]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker build the site at once, and nobody wait for it: its other tests come last."""
+    with_site = [each for each in items if _needs_site(each)]
+    rest = [each for each in items if not _needs_site(each)]
+    items[:] = [*with_site[:1], *rest, *with_site[1:]]
+
+
+def _needs_site(item: pytest.Item) -> bool:
+    return "site" in getattr(item, "fixturenames", ())
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site, one for all workers of pytest-xdist: whoever comes first builds it."""
