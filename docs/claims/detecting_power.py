@@ -4,6 +4,7 @@ import re
 import numpy as np
 
 import posenc
+from float32 import rounded
 from measured_blocks import KIT, measured, totals
 from pages import DOCS
 
@@ -78,12 +79,10 @@ def others() -> tuple[str, ...]:
 def near_zero() -> tuple[str, ...]:
     """Where allclose rejects a rotation in float32 that is right to a rounding of its terms."""
     x = np.random.default_rng(0).standard_normal((8, 16, 64)).astype(np.float32)
-    omega = np.float32(10000) ** (-np.arange(32, dtype=np.float32) / np.float32(32))
+    omega = rounded(np.power, 10000, -np.arange(32) / 32)
     angles = np.arange(16, dtype=np.float32)[:, None] * omega
-    a, b = x[..., :32], x[..., 32:]
-    got = np.concatenate(
-        [a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)], axis=-1
-    )
+    a, b, cos, sin = x[..., :32], x[..., 32:], rounded(np.cos, angles), rounded(np.sin, angles)
+    got = np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
     expected = posenc.rope(x.astype(np.float64), np.arange(16), layout="half")
     error = np.abs(got - expected)
     rejected = ~np.isclose(got, expected)

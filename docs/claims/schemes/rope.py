@@ -2,6 +2,7 @@ import numpy as np
 import sympy
 
 import posenc
+from float32 import rounded
 from posenc_conformance.judge.case import Case, described
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.scheme_file.read import load_all
@@ -64,8 +65,7 @@ def _off_by(frequencies: np.ndarray[tuple[int], np.dtype[np.float32]]) -> tuple[
 
 
 def _power() -> tuple[float, float]:
-    exponents = np.arange(64, dtype=np.float32) / np.float32(64)
-    return _off_by(np.float32(10000) ** -exponents)
+    return _off_by(rounded(np.power, 10000, -np.arange(64) / 64))
 
 
 def _iterated() -> tuple[float, float]:

@@ -5,6 +5,7 @@ import numpy as np
 import sympy
 
 import posenc
+from float32 import rounded
 
 
 def longest_wavelength() -> tuple[str, str]:
@@ -143,9 +144,9 @@ def cancelling() -> tuple[str, str, str]:
     """Errors of frequencies whose logarithms cancel, and where 2**-8 is lost; by one power too."""
     right, single = 10000.0 ** (-np.arange(64) / 63), np.float32
     whole, exponents = single(np.log(10000)), np.arange(64, dtype=single) / single(63)
-    cancelled = np.exp((single(1) - exponents) * whole - whole)
+    cancelled = rounded(np.exp, (single(1) - exponents) * whole - whole)
     worst = float(np.abs(cancelled - right).max())
-    power = single(10000) ** -(np.arange(64, dtype=single) / single(64))
+    power = rounded(np.power, 10000, -np.arange(64) / 64)
     plain = float(np.abs(power - 10000.0 ** (-np.arange(64) / 64)).max())
     lost, kept = (f"{int(2**-8 / error) + 1:,}" for error in (worst, plain))
     return f"{worst:.1e}".replace("e-0", "e-"), lost, kept
