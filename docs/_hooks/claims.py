@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from types import ModuleType
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from mkdocs.exceptions import PluginError
 
 from markup import fenced, heading, paragraph
@@ -150,3 +153,12 @@ def overview() -> str:
             f"{n}. [{_said(each)}]({page}#claim-{each.id})\n" for n, each in enumerate(listed, 1)
         )
     return f"\nThere are {count} of them.\n\n{text}\n"
+
+
+def rounded(function: Callable[..., Any], *values: npt.ArrayLike) -> Any:
+    """What a function gives for numbers in float32: the nearest one, on every processor.
+
+    NumPy's own functions in float32 differ from one kind of processor to another.
+    """
+    exact = [np.asarray(each, np.float32).astype(np.float64) for each in values]
+    return np.asarray(function(*exact)).astype(np.float32)

@@ -4,7 +4,7 @@ import re
 import numpy as np
 
 import posenc
-from float32 import rounded
+from claims import rounded
 from measured_blocks import KIT, measured, totals
 from pages import DOCS
 

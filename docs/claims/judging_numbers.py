@@ -8,7 +8,7 @@ import numpy as np
 import sympy
 
 import posenc
-from float32 import rounded
+from claims import rounded
 from posenc_conformance.judge.case import Case
 from posenc_conformance.scheme_file import read
 

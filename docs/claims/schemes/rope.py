@@ -2,7 +2,7 @@ import numpy as np
 import sympy
 
 import posenc
-from float32 import rounded
+from claims import rounded
 from posenc_conformance.judge.case import Case, described
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.scheme_file.read import load_all

@@ -5,7 +5,7 @@ import numpy as np
 import sympy
 
 import posenc
-from float32 import rounded
+from claims import rounded
 
 
 def longest_wavelength() -> tuple[str, str]:
