@@ -13,6 +13,7 @@ given.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,15 @@ class Adapter:
         return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
 """
 """What somebody who tests one kernel writes."""
+NOTHING = """
+import pytest
+
+
+@pytest.mark.parametrize("number", range({}))
+def test_nothing(number):
+    pass
+"""
+"""Tests whose cost is pytest's alone."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +73,11 @@ def unit() -> float:
 
 def cost(command: list[str], folder: Path) -> Cost:
     """What a command costs in a folder, whatever it says; bytecode is kept, as usual."""
-    variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
     process = subprocess.Popen(
         command,
         cwd=folder,
-        env=variables,
+        env=_kept(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -76,6 +85,11 @@ def cost(command: list[str], folder: Path) -> Cost:
     process.returncode = 0
     wall = time.perf_counter() - start
     return Cost(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
+
+
+def _kept() -> dict[str, str]:
+    """The environment, in which bytecode is written."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
 def apart(impl: str, paths: Sequence[str] = ()) -> list[tuple[str, str]]:
@@ -95,6 +109,13 @@ def apart(impl: str, paths: Sequence[str] = ()) -> list[tuple[str, str]]:
     ]
 
 
+def _checks(impl: str, folder: Path) -> int:
+    """How many checks an implementation is asked; all bytecode is there then."""
+    command = [*HERE, impl, "--collect-only"]
+    done = subprocess.run(command, cwd=folder, env=_kept(), capture_output=True, text=True)
+    return len(re.findall(r"^\S+::", done.stdout, re.M))
+
+
 def main() -> None:
     names = [each for each in sys.argv[1:] if each != "--apart"]
     impl = f"--impl={names[0] if names else 'reference'}"
@@ -106,14 +127,17 @@ def main() -> None:
         folder = Path(name)
         (folder / "mine.py").write_text(ONE, encoding="utf-8")
         mine = [*HERE, "--impl=mine.py"]
-        cost([*HERE, impl, "--collect-only"], folder)  # so that all bytecode is there
 
         def measured(what: str, command: list[str]) -> Cost:
             found = cost(command, folder)
             rows.append((what, f"{found.processor / unit():.2f} units"))
             return found
 
-        measured("empty run of pytest", HERE)
+        checks = _checks(impl, folder)
+        (folder / "test_nothing.py").write_text(NOTHING.format(checks), encoding="utf-8")
+        measured("empty run of pytest", [*HERE, "--ignore=test_nothing.py"])
+        measured(f"collection of {checks:,} empty tests", [*HERE, "--co", "test_nothing.py"])
+        measured(f"run of {checks:,} empty tests", [*HERE, "test_nothing.py"])
         measured("collection of everything", [*HERE, impl, "--collect-only"])
         path = measured("one scheme of one's own, float32", [*mine, "rope.yaml"])
         marked = measured("the same, selected by -m", [*mine, "-m", "rope"])
