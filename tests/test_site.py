@@ -258,6 +258,30 @@ def test_bibliography_leads_to_pages_of_schemes(site: Path) -> None:
         assert f"schemes/{scheme.id}/" in block, (scheme.id, arxiv)
 
 
+def test_a_scheme_that_no_library_is_judged_on_says_so(site: Path) -> None:
+    """By the cells of the scoreboard, which a script counts in."""
+    board = (site / "scoreboard" / "index.html").read_text(encoding="utf-8")
+    columns = re.findall(r'<th scope="col" data-scheme="([^"]+)"', board)
+    judged = {
+        column
+        for name, row in re.findall(r'<tr data-name="([^"]+)"(.*?)</tr>', board, re.S)
+        for column, cell in zip(columns, re.findall(r"<td.*?</td>", row)[5:], strict=True)
+        if cell != "<td></td>" and not name.startswith("example-")
+    }
+    says_so = {
+        scheme.id
+        for scheme in load_all()
+        if 'href="../../scoreboard/"' in _before_sections(site / "schemes" / scheme.id)
+    }
+    assert says_so == {scheme.id for scheme in load_all()} - judged
+
+
+def _before_sections(folder: Path) -> str:
+    """What the article of a page says first."""
+    article = (folder / "index.html").read_text(encoding="utf-8").partition("<article")[2]
+    return article.partition("<h2")[0]
+
+
 def test_every_known_failure_is_a_finding(site: Path) -> None:
     text = (site / "findings" / "index.html").read_text(encoding="utf-8")
     for path in sorted((CHECKOUT / "tests" / "known").glob("*.yaml")):

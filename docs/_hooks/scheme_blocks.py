@@ -23,6 +23,7 @@ from posenc_conformance.scheme_file.model import (
     Scheme,
 )
 from posenc_conformance.scheme_file.read import SCHEMA_NAME, folder, load_all
+from scoreboard_blocks import judged_schemes
 
 
 @lru_cache(maxsize=1)
@@ -382,11 +383,14 @@ def sources(scheme: Scheme) -> str:
 
 
 def summary(scheme: Scheme) -> str:
-    """The scheme in a sentence, and its file."""
+    """The scheme in a sentence, its file, and that no library is judged on it, if none is."""
+    missing = " No library on the [scoreboard](../scoreboard.md) is judged on it."
     return (
         paragraph(f"<strong>{prose(scheme.summary)}</strong>")
         + f"\nScheme file: [`{scheme.path.name}`](../spec/{scheme.path.name}). "
-        + f"Judge one: `pytest {scheme.path.name} --impl=…`\n\n"
+        + f"Judge one: `pytest {scheme.path.name} --impl=…`."
+        + ("" if scheme.id in judged_schemes() else missing)
+        + "\n{: .to-judge }\n\n"
     )
 
 

@@ -18,6 +18,8 @@ from scoreboard.table import libraries
 
 WORDS = ("failed", "known", "passed")
 FIXED = ("implementation", "version", "language", *WORDS)
+EXAMPLE = "example-"
+"""How the names of the kit's own programs begin, which are on the board too."""
 SCRIPT = '<script type="module" src="../assets/scoreboard.js"></script>'
 
 
@@ -25,6 +27,16 @@ SCRIPT = '<script type="module" src="../assets/scoreboard.js"></script>'
 def board() -> tuple[list[Kept], dict[str, str]]:
     """Reports that may be shown, and why others have none."""
     return all_kept(libraries())
+
+
+def judged_schemes() -> frozenset[str]:
+    """Schemes that some library was judged on, also by a report that is out of date by now."""
+    return frozenset(
+        scheme
+        for each in board()[0]
+        if not each.library.name.startswith(EXAMPLE)
+        for scheme in (*each.without, *(row["scheme"] for row in each.report["rows"]))
+    )
 
 
 def summary() -> str:

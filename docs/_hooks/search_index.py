@@ -21,7 +21,7 @@ THEME_INDEX = "search/search_index.json"
 WORKER = re.compile(r"assets/javascripts/workers/search\.\w+\.min\.js")
 HEADINGS = ("h1", "h2", "h3")
 LEFT_OUT = ("pre", "table", "svg", "math", "script", "style", "details", "noscript", "textarea")
-CLASSES_LEFT_OUT = {"arithmatex", "headerlink", "claim", "explorer-controls", "verdict"}
+CLASSES_LEFT_OUT = {"arithmatex", "headerlink", "claim", "explorer-controls", "verdict", "to-judge"}
 NAMES_ALONE = ("api/", "bibliography.md")
 """Interfaces, and what the sources of the schemes' pages say too."""
 NEVER_CLOSED = ("br", "img", "input", "hr", "link", "meta", "wbr", "source", "path")
