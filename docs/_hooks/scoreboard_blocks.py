@@ -29,6 +29,7 @@ def board() -> tuple[list[Kept], dict[str, str]]:
     return all_kept(libraries())
 
 
+@lru_cache(maxsize=1)
 def judged_schemes() -> frozenset[str]:
     """Schemes that some library was judged on, also by a report that is out of date by now."""
     return frozenset(
