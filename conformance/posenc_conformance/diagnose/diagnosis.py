@@ -1,6 +1,6 @@
 """Which known mistake reproduces a wrong result."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,7 +59,12 @@ class Fit:
     @property
     def told(self) -> str:
         """What the mistake is, without what was asked for."""
-        return self.explanation.partition(";")[0]
+        return in_short(self.explanation)
+
+
+def in_short(explanation: str) -> str:
+    """What a mistake is, without what was asked for."""
+    return explanation.partition(";")[0]
 
 
 def diagnose(
@@ -82,74 +87,103 @@ def told(right: Sequence[Fit], otherwise: str = NONE, recovered: str = "") -> Di
 
 
 def explaining(
-    case: Case, output: Floats, special: Mapping[str, DeviationModel] = NO_OTHERS
+    case: Case,
+    output: Floats,
+    special: Mapping[str, DeviationModel] = NO_OTHERS,
+    only: Collection[str] | None = None,
 ) -> list[Fit]:
     """The models that are the result: of single deviations, or of pairs if none is.
 
-    The whole result, where a golden prints a part of it: few values look like many mistakes.
+    The whole result, where a golden prints a part of it: few values look like many mistakes. With
+    ``only`` the others of the scheme are not tried.
     """
     case = case.anew() if case.printed is not None and not special else case
-    fits = [*_fits(case, case, output, special), *_fits(case, case, output, _known(case))]
-    return [fit for fit in fits if fit.right] or list(_pairs(case, fits, output))
+    fits = [*_fits(case, case, output, special), *_fits(case, case, output, _known(case, only))]
+    return [fit for fit in fits if fit.right] or list(_pairs(case, fits, output, only))
 
 
 def left(case: Case, output: Floats, model: Floats) -> float:
     """Largest difference of a result and a model of it, in units of the bound of the call."""
     with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
-        difference = np.where(case.judged, np.abs(output - model), 0)
-        size = np.where(np.isfinite(model), np.abs(model), 0)
+        difference = np.abs(output - model)
+    if not case.judged.all():
+        difference = np.where(case.judged, difference, 0)
     # Rounding what is larger than the truth costs more.
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
-    return float(error_ratio(difference, np.maximum(case.bound, rounding * size)).max())
+    allowed = rounding * np.abs(model)
+    if not np.isfinite(allowed).all():
+        allowed = np.where(np.isfinite(model), allowed, 0)
+    return float(error_ratio(difference, np.maximum(case.bound, allowed)).max())
 
 
 def predicted(case: Case, output: Floats) -> frozenset[str]:
     """Mistakes, as they are told, that would give another result than the truth."""
-    return frozenset(fit.told for fit in _fits(case, case, output, _known(case)))
+    return frozenset(
+        in_short(model.explanation)
+        for models in _known(case).values()
+        for model in models(case, output)
+        if model.output.shape == case.shape and differs(case, model.output)
+    )
 
 
 def of_deviation(case: Case, output: Floats, id: str) -> list[Fit]:
     """The models of one mistake."""
-    known = _known(case)
-    return list(_fits(case, case, output, {id: known[id]} if id in known else {}))
+    return list(_fits(case, case, output, _known(case, [id])))
 
 
-def _known(case: Case) -> Mapping[str, DeviationModel]:
-    """The mistakes of its scheme."""
+def _known(case: Case, only: Collection[str] | None = None) -> Mapping[str, DeviationModel]:
+    """The mistakes of its scheme, or only some of them."""
     known: Mapping[str, DeviationModel] = knowledge_of(case.scheme).DEVIATIONS[case.call.name]
-    return known
+    if only is None:
+        return known
+    return {id: models for id, models in known.items() if id in only}
 
 
 def _fits(
-    asked: Case, case: Case, output: Floats, known: Mapping[str, DeviationModel]
+    asked: Case,
+    case: Case,
+    output: Floats,
+    known: Mapping[str, DeviationModel],
+    most: float = np.inf,
 ) -> Iterator[Fit]:
-    """Models of what a deviation makes of a case that differ from the truth of what was asked."""
+    """Models of what a deviation makes of a case that differ from the truth of what was asked.
+
+    Those that leave no more than ``most`` unexplained.
+    """
     for name, models in known.items():
         for model in models(case, output):
-            if model.output.shape != asked.shape or not differs(asked, model.output):
+            if model.output.shape != asked.shape:
                 continue
             residual = left(asked, output, model.output)
-            numbers = (model.constant,)
-            yield Fit(name, model.explanation, residual, model.of, numbers, model.of_state)
+            if residual <= most and differs(asked, model.output):
+                numbers = (model.constant,)
+                yield Fit(name, model.explanation, residual, model.of, numbers, model.of_state)
 
 
-def _pairs(case: Case, fits: Sequence[Fit], output: Floats) -> Iterator[Fit]:
+def _pairs(
+    case: Case, fits: Sequence[Fit], output: Floats, only: Collection[str] | None
+) -> Iterator[Fit]:
     """A deviation that is a call with other arguments, and any other one of that call's result."""
     if output.size > LARGEST_PAIRED:
         return
     order = list(_known(case))
+    found: dict[tuple[str, int], list[Fit]] = {}
     for first in fits:
         if first.of is None:
             continue
-        for second in _fits(case, first.of, output, _known(first.of)):
-            if second.right and second.deviation != first.deviation:
-                both = sorted((first, second), key=lambda fit: order.index(fit.deviation))
-                yield replace(
-                    second,
-                    deviation="+".join(fit.deviation for fit in both),
-                    explanation=f"{first.explanation}, and then {second.explanation}",
-                    constants=tuple(number for fit in both for number in fit.constants),
-                )
+        key = first.deviation, id(first.of)  # models of one call in other words follow each other
+        if key not in found:
+            others = [each for each in order if each != first.deviation]
+            others = others if only is None else [each for each in others if each in only]
+            found[key] = list(_fits(case, first.of, output, _known(first.of, others), most=1))
+        for second in found[key]:
+            both = sorted((first, second), key=lambda fit: order.index(fit.deviation))
+            yield replace(
+                second,
+                deviation="+".join(fit.deviation for fit in both),
+                explanation=f"{first.explanation}, and then {second.explanation}",
+                constants=tuple(number for fit in both for number in fit.constants),
+            )
 
 
 def differs(case: Case, model: Floats) -> bool:

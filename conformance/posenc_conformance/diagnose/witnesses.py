@@ -184,7 +184,8 @@ def diagnosed(subject: Subject, case: Case, output: Floats) -> Diagnosis:
         otherwise = STATE if seen.stateful else NONE
         said = _recovered(subject, case.dtype)
         return told([], otherwise if said else _kept(subject, case, output, otherwise), said)
-    this = Witness(case, output, True, seen.named(explaining(case, output)))
+    ids = {id for name, _ in names for id in name.split("+")}
+    this = Witness(case, output, True, seen.named(explaining(case, output, only=ids)))
     fits = [fit for name in names if (fit := this.explained(name, seen.found[name]))]
     return told(fits[:1])
 
