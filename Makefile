@@ -38,6 +38,9 @@ IN_BROWSER := tests/test_browser.py tests/test_explorer_page.py tests/test_readi
 QUICK := adapters damaged_data elementary failures fresh length practices \
 	recorded reference spec version workflows
 
+# Where no bytecode is kept, every pytest that a test starts compiles and rewrites the kit anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # A browser of the system, for the tests of the site; CHROMIUM names another one.
 export CHROMIUM ?= chromium-headless-shell
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)

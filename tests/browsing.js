@@ -140,9 +140,17 @@
     }
   },
 
+  // A third of a page's elements are words of code. Those that are not marked become part of the text
+  // around them, for good: they take a quarter of axe's time, and nothing else looks at them.
+  thin() {
+    for (const word of document.querySelectorAll("pre span:not([data-first], [id], :has(*))"))
+      word.replaceWith(...word.childNodes)
+  },
+
   // All rules, or the named ones.
   async violations(rules) {
     this.mark()
+    this.thin()
     axe.configure({ rules: [{ id: "color-contrast", selector: "[data-first]" }] })
     const only = rules ? { runOnly: rules } : {}
     const { violations } = await axe.run({ resultTypes: ["violations"], preload: false, ...only })
