@@ -110,7 +110,8 @@ def test_a_package_brings_schemes(own: Path, tmp_path: Path) -> None:
     [
         ("secret_kit.py", None, None, "write it in {folder}/secret_kit.py"),
         ("secret_reference.py", "def secret", "def other", "the reference has no secret()"),
-        ("secret_kit.py", "SWEEPS", "OTHERS", "no SWEEPS['secret']"),
+        # Of another length: else Python takes what it compiled a moment ago for this file.
+        ("secret_kit.py", "SWEEPS", "NO_SWEEPS", "no SWEEPS['secret']"),
         (
             "secret_kit.py",
             "INVARIANTS = {",
