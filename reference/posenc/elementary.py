@@ -115,12 +115,23 @@ def _of_slices(a: Pair, b: Pair) -> Pair | None:
         if not whole:
             return None
         both.append(found)
-    products = (np.einsum("...i,...i->...", one, other) for one in both[0] for other in both[1])
+    products = (_sums(one, other) for one in both[0] for other in both[1])
     sums = pair(next(products))
-    for each in products:
-        added = two_sum(sums.high, each)
+    for product in products:
+        added = two_sum(sums.high, product)
         sums = Pair(added.high, sums.low + added.low)
     return two_sum(*sums)
+
+
+def _sums(a: Array, b: Array) -> Array:
+    """Sums of ``a * b`` over the last axis, in any order: as a product of matrices if it is one."""
+    for rows, columns in ((a, b), (b, a)):
+        if rows.ndim > 2 and rows.shape[-2] == 1 and columns.ndim > 1:
+            if columns.ndim == 2:
+                return np.asarray(rows[..., 0, :] @ columns.T)
+            if columns.shape[-3] == 1:
+                return np.asarray(rows[..., 0, :] @ columns[..., 0, :, :].swapaxes(-1, -2))
+    return np.asarray(np.einsum("...i,...i->...", a, b))
 
 
 def slices(a: Pair, bits: int, most: int, enough: float) -> tuple[list[Array], bool]:
