@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -88,16 +89,16 @@ class Page(HTMLParser):
         self.text += f"<!--{data}-->"
 
 
+@cache
+def page_at(path: Path) -> Page:
+    return Page(path)
+
+
 @pytest.fixture(scope="session")
 def pages(site: Path) -> list[Page]:
-    found = [Page(path) for path in sorted(site.rglob("*.html"))]
+    found = [page_at(path) for path in sorted(site.rglob("*.html"))]
     assert len(found) > len(SCHEMES), "no pages were built"
     return found
-
-
-@pytest.fixture(scope="session")
-def index_of_symptoms(site: Path) -> Page:
-    return Page(site / "which-mistake" / "index.html")
 
 
 def _foreign(address: str) -> bool:
@@ -132,7 +133,7 @@ def test_style_sheets_load_nothing_from_another_host(site: Path) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)
 def test_page_of_a_scheme_is_complete(scheme: Scheme, site: Path) -> None:
-    page = Page(site / "schemes" / scheme.id / "index.html")
+    page = page_at(site / "schemes" / scheme.id / "index.html")
     wanted = [f"golden-{each.id}" for each in scheme.goldens]
     wanted += [f"invariant-{each.id}" for each in scheme.invariants]
     wanted += [f"published-{each.id}" for each in scheme.published]
@@ -276,10 +277,10 @@ def test_a_scheme_that_no_library_is_judged_on_says_so(site: Path) -> None:
     }
     says_so = {
         scheme.id
-        for scheme in load_all()
+        for scheme in SCHEMES
         if 'href="../../scoreboard/"' in _before_sections(site / "schemes" / scheme.id)
     }
-    assert says_so == {scheme.id for scheme in load_all()} - judged
+    assert says_so == {scheme.id for scheme in SCHEMES} - judged
 
 
 def _before_sections(folder: Path) -> str:
@@ -304,16 +305,15 @@ def test_a_finding_needs_its_library_and_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)
-def test_every_known_mistake_is_in_the_index_of_symptoms(
-    scheme: Scheme, index_of_symptoms: Page
-) -> None:
-    ids = set(index_of_symptoms.ids)
+def test_every_known_mistake_is_in_the_index_of_symptoms(scheme: Scheme, site: Path) -> None:
+    index = page_at(site / "which-mistake" / "index.html")
+    ids = set(index.ids)
     for deviation in scheme.deviations:
         places = symptom_blocks.addresses()[scheme.id, deviation.id]
         assert places, deviation.id
         assert set(places) <= ids, deviation.id
         link = f'href="../schemes/{scheme.id}/#{deviation.id}"'
-        assert link in index_of_symptoms.source, deviation.id
+        assert link in index.source, deviation.id
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_search_index_is_light_and_the_themes_is_empty(site: Path) -> None:
 
 def test_first_visit_is_light(site: Path) -> None:
     """The page and all that it names; what scripts fetch is counted in the browser."""
-    home = Page(site / "index.html")
+    home = page_at(site / "index.html")
     files = [site / "index.html", *(site / name for name in home.loads)]
     assert any(each.suffix == ".js" for each in files)
     assert sum(len(gzip.compress(each.read_bytes())) for each in files) <= LIGHT

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Constant, DeviationModel
+from posenc_conformance.diagnose.mistakes import Constant, DeviationModel, Model
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees, error_ratio
@@ -120,9 +120,8 @@ def predicted(case: Case, output: Floats) -> frozenset[str]:
     """Mistakes, as they are told, that would give another result than the truth."""
     return frozenset(
         in_short(model.explanation)
-        for models in _known(case).values()
-        for model in models(case, output)
-        if model.output.shape == case.shape and differs(case, model.output)
+        for _, model in _models(case, case, output, _known(case))
+        if differs(case, model.output)
     )
 
 
@@ -150,14 +149,21 @@ def _fits(
 
     Those that leave no more than ``most`` unexplained.
     """
+    for name, model in _models(asked, case, output, known):
+        residual = left(asked, output, model.output)
+        if residual <= most and differs(asked, model.output):
+            numbers = (model.constant,)
+            yield Fit(name, model.explanation, residual, model.of, numbers, model.of_state)
+
+
+def _models(
+    asked: Case, case: Case, output: Floats, known: Mapping[str, DeviationModel]
+) -> Iterator[tuple[str, Model]]:
+    """What deviations make of a case, as far as it has the shape of what was asked."""
     for name, models in known.items():
         for model in models(case, output):
-            if model.output.shape != asked.shape:
-                continue
-            residual = left(asked, output, model.output)
-            if residual <= most and differs(asked, model.output):
-                numbers = (model.constant,)
-                yield Fit(name, model.explanation, residual, model.of, numbers, model.of_state)
+            if model.output.shape == asked.shape:
+                yield name, model
 
 
 def _pairs(
@@ -173,9 +179,9 @@ def _pairs(
             continue
         key = first.deviation, id(first.of)  # models of one call in other words follow each other
         if key not in found:
-            others = [each for each in order if each != first.deviation]
-            others = others if only is None else [each for each in others if each in only]
-            found[key] = list(_fits(case, first.of, output, _known(first.of, others), most=1))
+            others = {**_known(first.of, only)}
+            others.pop(first.deviation, None)
+            found[key] = list(_fits(case, first.of, output, others, most=1))
         for second in found[key]:
             both = sorted((first, second), key=lambda fit: order.index(fit.deviation))
             yield replace(

@@ -26,7 +26,7 @@ from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
 
 DERIVATIVES = 2**15
-"""Of the sequences that are looked at together: so many stay in the cache."""
+"""How many are held at a time: so many stay in the cache."""
 OFF_ZERO = 0.01
 """Added to drawn weights, so that no tap is without direction."""
 
@@ -336,7 +336,7 @@ def passed_on(case: Case, x: Floats) -> tuple[Floats, Floats]:
         steps.append((rows, weight, bias, z))
         rows = gelu(layer_norm(z))
     rounded, summed = np.abs(x) + np.abs(rows), np.zeros_like(x)
-    # Of each number of a sequence, by all of it.
+    # Derivatives of each number of the result by each number of its sequence.
     slope: Floats = np.eye(x[0].size).reshape(-1, *x.shape[1:])
 
     def acting(magnitude: Floats) -> Floats:
