@@ -1,23 +1,20 @@
 """Files of several arrays, read without the libraries that wrote them and without running anything.
 
-``.safetensors`` is a header in JSON and bytes. ``.pt`` is an archive with a pickle that names
-tensors, and their bytes beside it; of the pickle only what describes a tensor is understood.
+``.safetensors`` is a header in JSON and bytes. ``.pt`` is an archive with a pickle that describes
+tensors, and their bytes beside it; `pickles` reads the description.
 """
 
-import io
 import json
 import math
-import pickle
 import zipfile
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from posenc_conformance.commands.identify.pickles import StoredTensor, read_pickle
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 
@@ -25,8 +22,12 @@ LARGEST = 2**30
 """Bytes of the largest array that is read."""
 LARGEST_HEADER = 2**26
 """Bytes of the largest description of tensors."""
+LARGEST_PICKLE = 2**24
+"""Bytes of the largest pickle that is read: some 100,000 tensors."""
 DEEPEST = 16
 """How far dictionaries and lists may be nested."""
+MOST_PLACES = 2**20
+"""Entries of dictionaries and lists that are looked at."""
 STORED: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
@@ -113,61 +114,6 @@ def safetensors(path: Path) -> Arrays:
     return {name: read(each) for name, each in tensors.items() if each["dtype"] in STORED}
 
 
-@dataclass(frozen=True)
-class _Tensor:
-    """Where the numbers of a tensor are."""
-
-    key: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
-
-
-def _tensor(storage: Any, offset: int, shape: Any, strides: Any, *_: Any) -> _Tensor:
-    dtype, key = storage
-    return _Tensor(key, dtype, tuple(shape), tuple(strides), int(offset))
-
-
-def _of_type(rebuild: Any, _type: Any, arguments: Any, _state: Any) -> Any:
-    """A tensor that carries attributes, or is a parameter or buffer by its type."""
-    return rebuild(*arguments)
-
-
-def _first(data: Any, *_: Any) -> Any:
-    return data
-
-
-class _Description(pickle.Unpickler):
-    """Reads which tensors there are; every other object is refused."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        known = {
-            ("torch._utils", "_rebuild_tensor_v2"): _tensor,
-            ("torch._utils", "_rebuild_parameter"): _first,
-            ("torch._tensor", "_rebuild_from_type_v2"): _of_type,
-            ("torch", "Tensor"): _Tensor,
-            ("torch.nn.parameter", "Parameter"): _Tensor,
-            ("torch.nn.parameter", "Buffer"): _Tensor,
-            ("collections", "OrderedDict"): OrderedDict,
-            ("torch", "Size"): tuple,
-        }
-        if module == "torch" and name in TORCH:
-            return TORCH[name]
-        if (module, name) not in known:
-            raise UserError(
-                f"it holds more than tensors: {module}.{name}, which is not loaded",
-                "save module.state_dict(), or the tensor alone",
-            )
-        return known[module, name]
-
-    def persistent_load(self, pid: Any) -> Any:
-        kind, dtype, key, *_ = pid
-        if kind != "storage" or not isinstance(dtype, np.dtype):
-            raise ValueError(f"{kind} is no storage of numbers")
-        return dtype, str(key)
-
-
 def torch_archive(path: Path) -> Arrays:
     """The tensors of a .pt file, whichever dictionaries and lists they are in."""
     if not zipfile.is_zipfile(path):
@@ -176,47 +122,71 @@ def torch_archive(path: Path) -> Arrays:
             "load it with weights_only=True and save it again",
         )
     with zipfile.ZipFile(path) as archive:
-        (pickled,) = [name for name in archive.namelist() if name.endswith("/data.pkl")]
-        demand_small(path, archive.getinfo(pickled).file_size, LARGEST_HEADER)
+        pickles = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+        if len(pickles) != 1:
+            raise ValueError(f"it has {len(pickles)} descriptions of tensors, data.pkl, not one")
+        demand_small(path, archive.getinfo(pickles[0]).file_size, LARGEST_PICKLE)
         try:
-            content = _Description(io.BytesIO(archive.read(pickled))).load()
+            tensors = _named(read_pickle(archive.read(pickles[0])))
         except UserError as error:
             raise UserError(f"{path}: {error.cause}", error.hint) from None
-        except (TypeError, AttributeError, IndexError) as error:
-            raise ValueError(f"its description of tensors is damaged ({error})") from None
-    folder = pickled.removesuffix("data.pkl")
+    folder = pickles[0].removesuffix("data.pkl")
 
-    def read(tensor: _Tensor) -> Callable[[], Array]:
+    def read(tensor: StoredTensor) -> Callable[[], Array]:
         def load() -> Array:
             with zipfile.ZipFile(path) as archive:
-                name = f"{folder}data/{tensor.key}"
+                name = f"{folder}data/{tensor.storage.key}"
                 demand_small(path, archive.getinfo(name).file_size)
-                return _strided(np.frombuffer(archive.read(name), tensor.dtype), tensor)
+                numbers = np.frombuffer(archive.read(name), TORCH[tensor.storage.kind])
+                return _strided(numbers, tensor)
 
         return load
 
-    return {name: read(tensor) for name, tensor in _named(content)}
+    return {name: read(tensor) for name, tensor in tensors.items()}
 
 
-def _strided(storage: Array, tensor: _Tensor) -> Array:
+def _strided(storage: Array, tensor: StoredTensor) -> Array:
     """The numbers of a tensor out of those of its storage."""
     reach = [(n - 1) * step for n, step in zip(tensor.shape, tensor.strides, strict=True)]
     empty = 0 in tensor.shape
     last = tensor.offset + sum(reach)
     if min([tensor.offset, *tensor.strides]) < 0 or not (empty or last < len(storage)):
         raise ValueError("a tensor reaches beyond its numbers")
-    size = math.prod(tensor.shape) * tensor.dtype.itemsize
+    size = math.prod(tensor.shape) * storage.itemsize
     if size > LARGEST:
         raise ValueError(f"a tensor would take {size / 2**20:,.0f} MiB")
-    steps = [step * tensor.dtype.itemsize for step in tensor.strides]
+    steps = [step * storage.itemsize for step in tensor.strides]
     view = np.lib.stride_tricks.as_strided(storage[tensor.offset :], tensor.shape, steps)
     return np.array(view)
 
 
-def _named(content: Any, before: str = "", depth: int = 0) -> Iterator[tuple[str, _Tensor]]:
-    if isinstance(content, _Tensor):
-        yield before, content
-    elif depth < DEEPEST and isinstance(content, dict | list | tuple):
+def _named(content: Any) -> dict[str, StoredTensor]:
+    """The tensors of a description by the keys that lead to each.
+
+    Raises UserError for a storage of no numbers, and for too many places: a list that holds a list
+    twice, which holds one twice, is short to write and takes for ever to walk.
+    """
+    tensors: dict[str, StoredTensor] = {}
+    for count, (name, part) in enumerate(_places(content)):
+        if count == MOST_PLACES:
+            raise UserError(
+                f"it has more than {MOST_PLACES:,} places where a tensor could be",
+                "save module.state_dict(), or the tensor alone",
+            )
+        if isinstance(part, StoredTensor):
+            if part.storage.kind not in TORCH:
+                raise UserError(
+                    f"{name or 'its tensor'} is in a torch.{part.storage.kind}, which is not read",
+                    f"save it as one of these: {', '.join(TORCH)}",
+                )
+            tensors[name] = part
+    return tensors
+
+
+def _places(content: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """All that a description holds, with the keys that lead there."""
+    yield name, content
+    if depth < DEEPEST and isinstance(content, dict | list | tuple):
         items = content.items() if isinstance(content, dict) else enumerate(content)
-        for name, part in items:
-            yield from _named(part, f"{before}.{name}" if before else str(name), depth + 1)
+        for key, part in items:
+            yield from _places(part, f"{name}.{key}" if name else str(key), depth + 1)

@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, TypeVar
 
 import ml_dtypes
@@ -125,7 +124,6 @@ def _guarded(path: Path, read: Callable[[], T]) -> T:
     except (
         zipfile.BadZipFile,
         zlib.error,
-        UnpicklingError,
         TypeError,
         NotImplementedError,
     ) as error:

@@ -1,0 +1,220 @@
+"""Pickles that torch writes are read; whatever else a pickle says does nothing at all.
+
+What attacks is read in a child process: what it did to NumPy there, it did to no other test.
+"""
+
+import json
+import pickle
+import pickletools
+import subprocess
+import sys
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posenc_conformance.commands.identify.archives import TORCH, torch_archive
+from posenc_conformance.commands.identify.pickles import (
+    NOTHING_TO_DO,
+    PUSH_ARGUMENT,
+    PUSH_NEW,
+    STAND_INS,
+    STEPS,
+    Name,
+    read_pickle,
+)
+from posenc_conformance.errors import UserError
+
+# What sets a dtype's parts: byte order, fields, size, alignment, flags.
+DTYPE_STATE = b"(I3\nS'<'\nNNNI1\nI1\nI0\nt"
+ATTRIBUTES = b"}S'__doc__'\nS'changed'\ns"
+NAMES = [*STAND_INS, *(Name("torch", kind) for kind in TORCH)]
+NAMED = {f"{each.module}.{each.name}": each for each in NAMES}
+
+
+def global_of(name: Name) -> bytes:
+    return f"c{name.module}\n{name.name}\n".encode()
+
+
+def attacks() -> dict[str, bytes]:
+    """Pickles by what they try: to set attributes on what a name stands for, or to call it."""
+    found = {}
+    for text, name in NAMED.items():
+        given_out = global_of(name)
+        found[f"{text} BUILD dtype"] = given_out + DTYPE_STATE + b"b."
+        found[f"{text} BUILD attributes"] = given_out + ATTRIBUTES + b"b."
+        found[f"{text} REDUCE"] = given_out + b"(S'a'\ntR."
+        found[f"{text} NEWOBJ"] = given_out + b")\x81."
+        found[f"{text} NEWOBJ_EX"] = given_out + b")}\x92."
+        found[f"{text} OBJ"] = b"(" + given_out + b"o."
+        found[f"{text} INST"] = f"(i{name.module}\n{name.name}\n.".encode()
+        found[f"{text} as a storage"] = (
+            b"(S'storage'\n" + given_out + b"S'0'\ntQ" + DTYPE_STATE + b"b."
+        )
+        found[f"{text} as a type"] = (
+            b"ctorch._tensor\n_rebuild_from_type_v2\n(" + given_out + b"N(S'a'\ntNtR."
+        )
+    for module, attribute in [
+        ("os", "system"),
+        ("builtins", "eval"),
+        ("ml_dtypes", "bfloat16"),
+        ("numpy", "dtype"),
+        ("torch._utils", "_rebuild_tensor_v2.__globals__"),
+        ("posenc_conformance.errors", "UserError"),
+    ]:
+        found[f"{module}.{attribute}"] = global_of(Name(module, attribute)) + b"(S'true'\ntR."
+        found[f"{module}.{attribute} from the stack"] = (
+            f"S'{module}'\nS'{attribute}'\n".encode() + b"\x93(S'true'\ntR."
+        )
+    return found
+
+
+ATTACKS = attacks()
+
+CHILD = """
+import json, sys
+import ml_dtypes, numpy as np
+from posenc_conformance.commands.identify.pickles import read_pickle
+from posenc_conformance.errors import UserError
+
+def state():
+    small = np.dtype(ml_dtypes.bfloat16)
+    parts = [str(small), small.itemsize, small.alignment, small.str, small.flags]
+    rounded = str(np.arange(3, dtype=np.float32).astype(small))
+    return [parts, rounded, np.dtype("<f4").itemsize, dict.__doc__, tuple.__doc__]
+
+before = state()
+for line in sys.stdin:
+    try:
+        read_pickle(bytes.fromhex(line))
+        answer = "read"
+    except (UserError, ValueError):
+        answer = "refused"
+    print(json.dumps([answer, state() == before]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, tuple[str, bool]]:
+    """Whether each attack was refused, and whether all dtypes are as they were."""
+    lines = "".join(f"{each.hex()}\n" for each in ATTACKS.values())
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD], input=lines, capture_output=True, text=True, check=False
+    )
+    assert child.returncode == 0, child.stderr
+    answers = [json.loads(line) for line in child.stdout.splitlines()]
+    return {name: tuple(each) for name, each in zip(ATTACKS, answers, strict=True)}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_what_attacks_is_refused_and_changes_nothing(
+    outcomes: dict[str, tuple[str, bool]], attack: str
+) -> None:
+    assert outcomes[attack] == ("refused", True)
+
+
+def test_every_opcode_is_known_or_refused_by_name() -> None:
+    known = {*PUSH_ARGUMENT, *PUSH_NEW, *STEPS, *NOTHING_TO_DO}
+    opcodes = {each.name: each for each in pickletools.opcodes}
+    assert known < set(opcodes)
+    sizes = {pickletools.UP_TO_NEWLINE: b"0\n0\n", pickletools.TAKEN_FROM_ARGUMENT1: b"\x00"}
+    for name in set(opcodes) - known:
+        argument = opcodes[name].arg
+        body = b"" if argument is None else sizes.get(argument.n, bytes(8))
+        with pytest.raises(UserError, match=rf"\b{name}\b"):
+            read_pickle(b"(NN" + opcodes[name].code.encode("latin-1") + body + b".")
+
+
+KEYS = st.text(max_size=4) | st.integers() | st.none() | st.booleans()
+VALUES = st.recursive(
+    KEYS | st.floats(allow_nan=False) | st.binary(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(KEYS, inner, max_size=4)
+        | st.dictionaries(KEYS, inner, max_size=4).map(OrderedDict)
+    ),
+    max_leaves=20,
+)
+
+
+@given(VALUES, st.integers(3, pickle.HIGHEST_PROTOCOL))
+def test_what_python_pickles_is_read_as_python_reads_it(value: Any, protocol: int) -> None:
+    assert read_pickle(pickle.dumps(value, protocol)) == value
+
+
+@given(st.binary(max_size=64))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    try:
+        read_pickle(data)
+    except (UserError, ValueError):
+        return
+
+
+def block() -> Any:
+    """A module with parameters, one of which it has twice, and a buffer."""
+    module = torch.nn.Sequential(torch.nn.Linear(3, 2))
+    module.register_buffer("inv_freq", 1e4 ** -(torch.arange(8) / 8))
+    module.tied = module[0].weight
+    return module
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_what_torch_saves_is_read(tmp_path: Path, protocol: int) -> None:
+    base = torch.arange(12.0).reshape(3, 4)
+    module = block()
+    marked = torch.nn.Parameter(torch.ones(2))
+    marked.note = "an attribute"
+    saved = {
+        "model": module.state_dict(),
+        "weight": module.tied,
+        "marked": marked,
+        "buffer": torch.nn.Buffer(torch.arange(2.0)),
+        "views": [base, base.T, base[1:, ::2]],
+        "shape": base.shape,
+        "small": base.to(torch.bfloat16),
+        "whole": {"a": torch.arange(3), "b": (torch.tensor(True), 0.5, None)},
+    }
+    path = tmp_path / "checkpoint.pt"
+    torch.save(saved, path, pickle_protocol=protocol)
+    arrays = {name: read() for name, read in torch_archive(path).items()}
+    assert arrays["small"].dtype == ml_dtypes.bfloat16
+    expected = {
+        **{f"model.{name}": each for name, each in module.state_dict().items()},
+        "weight": module.tied.detach(),
+        "marked": marked.detach(),
+        "buffer": torch.arange(2.0),
+        **{f"views.{number}": view for number, view in enumerate(saved["views"])},
+        "small": base,
+        "whole.a": torch.arange(3),
+        "whole.b.0": torch.tensor(True),
+    }
+    assert set(arrays) == set(expected)
+    for name, tensor in expected.items():
+        assert np.array_equal(arrays[name].astype(np.float64), tensor.numpy().astype(np.float64)), (
+            name
+        )
+
+
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        # Sixty lists, each of which holds the one before it ten times.
+        b"]q\x00" + b"".join(b"](" + b"h%c" % n * 10 + b"eq%c" % (n + 1) for n in range(60)) + b".",
+        # A tuple in a tuple, a million deep, as a key.
+        b"})" + b"\x85" * 10**6 + b"Ns.",
+    ],
+)
+def test_what_is_short_and_takes_for_ever_is_refused(tmp_path: Path, pickled: bytes) -> None:
+    path = tmp_path / "deep.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", pickled)
+    with pytest.raises(UserError, match=r"deep\.pt"):
+        torch_archive(path)
