@@ -83,7 +83,7 @@ types: $(VENV)/dev
 # Writes anew what is generated from the rest of the checkout and kept beside it.
 records: $(VENV)/dev
 	$(BIN)/python -m tests.signatures
-	$(BIN)/python -m benchmarks.records $(SCHEME)
+	$(BIN)/python -m posenc_lab.records $(SCHEME)
 
 # Pins the newest releases that fit together, but of what the kit itself needs: of that people have the
 # newest, and so must the tests.
@@ -147,12 +147,12 @@ real-timm:
 	$(MAKE) --no-print-directory conformance IMPL=timm PYTEST_ADDOPTS=-q
 
 real-code: $(VENV)/real
-	$(BIN)/pytest -q docs/examples real
+	$(BIN)/pytest -q docs/examples lab/real
 
 real-length: $(VENV)/real
-	$(BIN)/python -m benchmarks.length --smoke
+	$(BIN)/python -m posenc_lab.length --smoke
 
-# Judges what is out of date among the libraries of scoreboard/libraries.yaml, or ONLY these of them.
+# Judges what is out of date among the libraries of lab/scoreboard/libraries.yaml, or ONLY these of them.
 scoreboard: $(VENV)/dev
 	nice $(BIN)/python -m scoreboard $(ONLY)
 

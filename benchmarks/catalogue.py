@@ -19,14 +19,14 @@ from datetime import datetime
 from pathlib import Path
 
 import mpmath
-from benchmarks.results import table
-from tests.test_reference import drawn_cases, sampled_error
 
 from posenc_conformance import oracle
 from posenc_conformance.adapters.find import blank, registered, target
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.scheme_file.read import load_all
+from posenc_lab.reference_error import drawn_cases, sampled_error
+from posenc_lab.results import table
 
 ROOT = Path(__file__).parent.parent
 KINDS = (".md", ".py", ".yaml")
@@ -35,7 +35,7 @@ FIVE = (
     "reference/posenc/schemes",
     "conformance/posenc_conformance/oracle",
     "conformance/posenc_conformance/schemes",
-    "tests/miniatures/wrong",
+    "lab/posenc_lab/miniatures/wrong",
 )
 HEAD = ("scheme", "goldens", "published", "invariants", "deviations", "combinations", "worst ulp")
 

@@ -11,13 +11,12 @@ import sys
 import time
 from random import Random
 
-from benchmarks.judging import OPTIONS, checks
-from benchmarks.results import table
-
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.scheme_file.read import readable
+from posenc_lab.first_failure import OPTIONS, checks
+from posenc_lab.results import table
 
 CLAIMS = tuple(2**n for n in range(8))
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.identify
 
-Needs what ``make real`` installs. The arrays are those of ``real/test_identify_saved_arrays.py``,
+Needs what ``make real`` installs. The arrays are those of ``lab/posenc_lab/saved_arrays.py``,
 which demands the right name of each.
 """
 
@@ -11,9 +11,8 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from real.test_identify_saved_arrays import SAVED, saved
-
 from posenc_conformance.commands.identify.answers import told_of_file
+from posenc_lab.saved_arrays import SAVED, saved
 
 
 def row(name: str, folder: Path) -> tuple[str, float]:

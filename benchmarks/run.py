@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.formulas import ratios
-from benchmarks.results import table
+
+from posenc_lab.results import table
 
 HERE = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 ONE = """

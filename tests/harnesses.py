@@ -16,8 +16,8 @@ import pytest
 from posenc_conformance.commands.init.languages import start
 from posenc_conformance.remote import wire
 from posenc_conformance.remote.load import How, load
+from posenc_lab.judging import Verdict, diagnoses, failed, judge, schemes
 from tests.building import CHECKOUT
-from tests.judging import Verdict, diagnoses, failed, judge, schemes
 
 ECHOES = CHECKOUT / "tests" / "programs" / "echo"
 LONGEST = 30

@@ -7,8 +7,8 @@ from pathlib import Path
 from posenc_conformance.commands.export.forms import FORMS
 from posenc_conformance.commands.export.make import vectors_of
 from posenc_conformance.commands.export.vectors import Vector
+from posenc_lab.judging import schemes
 from tests.building import CHECKOUT
-from tests.judging import schemes
 
 SOURCES = CHECKOUT / "docs" / "examples" / "vectors"
 RIGHT = "position * "

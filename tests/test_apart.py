@@ -16,20 +16,15 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.asking import asked
-from posenc_conformance.judge.subject import Breakdown, Escape, Misbehaviour, Refusal, Subject
+from posenc_conformance.judge.subject import Breakdown, Escape, Misbehaviour, Refusal
 from posenc_conformance.remote.load import How, Place, load
+from posenc_lab.judging import schemes
 from tests.building import CHECKOUT
-from tests.judging import schemes
-from tests.test_hostile import CLAIMS, CLASS, HEAD, ROPE
+from tests.mischief import CLAIMS, CLASS, ESCAPES, FORMS, HEAD, LIAR, REFUSALS, ROPE, SLOPES, ask
 
-SLOPES = 2.0 ** -np.arange(1.0, 9.0)
 LIMITS = How(Place.APART, seconds=2, memory=250_000_000)
 
 Provoke = Callable[[str], np.ndarray]
-
-
-def ask(subject: Subject) -> np.ndarray:
-    return asked(subject, smallest_case(subject, "float64"))
 
 
 @pytest.fixture(scope="module")
@@ -104,20 +99,6 @@ def test_a_lost_process_fails_one_check(provoke: Provoke, name: str) -> None:
     assert "call       alibi_slopes(heads=8" in str(found.value)
 
 
-ESCAPES = {
-    "sys.exit": ("import sys; sys.exit(0)", "SystemExit"),
-    "exit": ("exit()", "SystemExit"),
-    "skip": ("import pytest; pytest.skip('no GPU')", "Skipped: no GPU"),
-    "xfail": ("import pytest; pytest.xfail('known')", "XFailed: known"),
-    "fail": ("import pytest; pytest.fail('no')", "Failed: no"),
-    "pytest.exit": ("import pytest; pytest.exit('enough', returncode=0)", "Exit: enough"),
-    "interrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
-    "generator-exit": ("raise GeneratorExit", "GeneratorExit"),
-    "base-exception": ("raise BaseException('gone')", "BaseException: gone"),
-    "cancelled": ("import asyncio; raise asyncio.CancelledError", "CancelledError"),
-}
-
-
 @pytest.mark.parametrize("name", ESCAPES)
 def test_leaving_the_check_fails_it(provoke: Provoke, name: str) -> None:
     mischief, words = ESCAPES[name]
@@ -125,44 +106,6 @@ def test_leaving_the_check_fails_it(provoke: Provoke, name: str) -> None:
         provoke(mischief)
     assert type(found.value) is Escape
     assert f"alibi_slopes() raised {words}" in str(found.value)
-
-
-REFUSALS = {
-    "value-error": ("raise ValueError('heads')", "ValueError: heads"),
-    "without-text": ("raise ArithmeticError", "ArithmeticError"),
-    "text-that-raises": (
-        "class E(Exception):\n    def __str__(self): raise OSError\nraise E",
-        "cannot be shown",
-    ),
-    "text-with-odd-letters": ("raise ValueError('\\ud800\\x00')", "ValueError"),
-    "text-of-megabytes": ("raise ValueError('x' * 10**7)", "ValueError: xxx"),
-    "recursion": ("def f(): f()\nf()", "RecursionError"),
-    "stop-iteration": ("raise StopIteration", "StopIteration"),
-    "memory-error": ("raise MemoryError", "MemoryError"),
-    "group": ("raise ExceptionGroup('two', [ValueError(), OSError()])", "ExceptionGroup"),
-    "broken-pipe": ("raise BrokenPipeError", "BrokenPipeError"),
-    "blocking": ("raise BlockingIOError", "BlockingIOError"),
-    "input": ("import sys; sys.stdin = open(0, closefd=False); input()", "EOFError"),
-    "breakpoint": ("breakpoint()", "--posenc-here"),
-    "imports-the-reference": ("import posenc", "posenc knows the answers"),
-    "imports-from-the-reference": ("from posenc import rope", "posenc knows the answers"),
-    "imports-within-the-reference": ("import posenc.schemes.rope", "posenc knows the answers"),
-    "imports-the-oracle": ("import posenc_conformance.oracle.rope", "knows the answers"),
-    "imports-a-scheme": ("import posenc_conformance.schemes.rope", "knows the answers"),
-    "imports-the-judge": ("from posenc_conformance.judge import case", "knows the answers"),
-    "imports-the-scheme-files": (
-        "from posenc_conformance.scheme_file.read import load_all",
-        "knows the answers",
-    ),
-    "imports-the-reference-adapter": (
-        "from posenc_conformance.implementations.reference import Reference",
-        "knows the answers",
-    ),
-    "imports-it-by-name": (
-        "import importlib; importlib.import_module('posenc.elementary')",
-        "posenc knows the answers",
-    ),
-}
 
 
 @pytest.mark.parametrize("name", REFUSALS)
@@ -174,38 +117,6 @@ def test_an_exception_is_a_refusal(provoke: Provoke, name: str) -> None:
     assert "mischief" in str(found.value)  # the line that raised it
 
 
-FORMS = {
-    "nothing": ("None", "returned None: is a return missing?"),
-    "an-object": ("object()", "no array can be made"),
-    "a-generator": ("(i for i in right)", "no array can be made"),
-    "a-set": ("{1.0}", "no array can be made"),
-    "a-dictionary": ("{'slopes': right}", "no array can be made"),
-    "ragged": ("[[1.0], [1.0, 2.0]]", "no array can be made"),
-    "objects": ("right.astype(object)", "no array can be made"),
-    "text": ("'0.5'", "dtype that the kit does not know"),
-    "bytes": ("b'0.5'", "dtype that the kit does not know"),
-    "complex": ("right + 0j", "returned complex128, a dtype that the kit does not know"),
-    "dates": ("right.astype('M8[s]')", "dtype that the kit does not know"),
-    "fields": ("right.astype([('a', 'f8')])", "dtype that the kit does not know"),
-    "huge": ("__import__('numpy').broadcast_to(right, (2**40, 8))", "too large to be looked at"),
-    "another-shape": ("right[:3]", "returned shape (3,); expected (8,)"),
-    "a-number": ("0.5", "returned shape (); expected (8,)"),
-    "another-dtype": ("right.astype('f4')", "returned float32; expected float64"),
-    "whole-numbers": ("right.astype('i8')", "returned int64; expected float64"),
-    "truth-values": ("right > 0", "returned bool; expected float64"),
-    "not-finite": ("right / 0", "returned inf at index (0,)"),
-    "array-that-raises": (
-        "type('A', (), {'__array__': lambda *a, **k: 1 / 0})()",
-        "ZeroDivisionError",
-    ),
-    "array-that-exits": (
-        "type('A', (), {'__array__': lambda *a, **k: exit()})()",
-        "no array can be made: SystemExit",
-    ),
-    "dlpack-that-is-none": ("type('A', (), {'__dlpack__': 1})()", "no array can be made"),
-}
-
-
 @pytest.mark.parametrize("name", FORMS)
 def test_a_result_of_another_form_is_told(provoke: Provoke, name: str) -> None:
     result, words = FORMS[name]
@@ -213,19 +124,6 @@ def test_a_result_of_another_form_is_told(provoke: Provoke, name: str) -> None:
         provoke(f"result = {result}")
     assert type(found.value) is Misbehaviour
     assert words in str(found.value)
-
-
-LIAR = """
-import numpy as np
-class Liar(np.ndarray):
-    def __array_ufunc__(self, *arguments, **keywords): return np.zeros(8)
-    def __sub__(self, other): return np.zeros(8)
-    def __eq__(self, other): return np.ones(8, bool)
-    def astype(self, *arguments, **keywords): return 2.0 ** -np.arange(1.0, 9.0)
-    def tobytes(self, *arguments): return (2.0 ** -np.arange(1.0, 9.0)).tobytes()
-    def copy(self, *arguments, **keywords): return 2.0 ** -np.arange(1.0, 9.0)
-result = np.zeros(8).view(Liar)
-"""
 
 
 def test_an_array_of_a_class_of_its_own_is_judged_by_its_values(provoke: Provoke) -> None:

@@ -1,5 +1,6 @@
 """The rooms of the code know each other in one direction only, and whoever breaks that is told."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -10,6 +11,14 @@ import pytest
 
 from tests.building import CHECKOUT
 
+PACKAGES = (
+    "benchmarks",
+    "conformance/posenc_conformance",
+    "lab/posenc_lab",
+    "lab/scoreboard",
+    "reference/posenc",
+    "tests",
+)
 FORBIDDEN = {
     "the oracle imports a function of the reference": (
         "conformance/posenc_conformance/oracle/alibi.py",
@@ -39,6 +48,26 @@ FORBIDDEN = {
         "conformance/posenc_conformance/checks/golden.py",
         "from posenc_conformance.pytest_run.plan import Plan",
     ),
+    "the kit knows a miniature": (
+        "conformance/posenc_conformance/checks/golden.py",
+        "from posenc_lab.miniatures.mistakes import WRONG",
+    ),
+    "a right miniature asks the reference": (
+        "lab/posenc_lab/miniatures/right/mla.py",
+        "import posenc",
+    ),
+    "a wrong miniature asks the reference": (
+        "lab/posenc_lab/miniatures/wrong/layout_2d.py",
+        "from posenc import t5_bucket",
+    ),
+    "the laboratory knows a test": (
+        "lab/posenc_lab/judging.py",
+        "from tests.building import CHECKOUT",
+    ),
+    "a benchmark knows a test": (
+        "benchmarks/run.py",
+        "from tests.building import CHECKOUT",
+    ),
     "a command knows the run": (
         "conformance/posenc_conformance/commands/main.py",
         "from posenc_conformance.pytest_run import plan",
@@ -48,7 +77,7 @@ FORBIDDEN = {
 
 def linted(root: Path) -> subprocess.CompletedProcess[str]:
     """What import-linter says of a copy of the code."""
-    sources = os.pathsep.join(str(root / name) for name in ("reference", "conformance"))
+    sources = os.pathsep.join(str(root / name) for name in ("reference", "conformance", "lab"))
     return subprocess.run(
         [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
         cwd=root,
@@ -62,8 +91,10 @@ def linted(root: Path) -> subprocess.CompletedProcess[str]:
 def copy(tmp_path: Path) -> Path:
     """The code and its contracts, to be changed."""
     shutil.copy(CHECKOUT / "pyproject.toml", tmp_path)
-    for package in ("reference/posenc", "conformance/posenc_conformance"):
-        shutil.copytree(CHECKOUT / package, tmp_path / package)
+    for package in PACKAGES:
+        shutil.copytree(
+            CHECKOUT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
     return tmp_path
 
 
@@ -77,7 +108,8 @@ def test_a_forbidden_import_is_found(file: str, line: str, copy: Path) -> None:
     path = copy / file
     path.write_text(f"{path.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
     found = linted(copy)
-    importer = file.partition("/")[2].removesuffix(".py").replace("/", ".")
+    folder = next(each for each in PACKAGES if file.startswith(f"{each}/"))
+    importer = file[folder.rfind("/") + 1 :].removesuffix(".py").replace("/", ".")
     assert found.returncode == 1, found.stdout + found.stderr
     assert f"{importer} -> {line.split()[1]}" in found.stdout
 
@@ -87,6 +119,40 @@ def test_a_new_room_needs_a_place_among_the_others(copy: Path) -> None:
     room.mkdir()
     (room / "__init__.py").touch()
     assert linted(copy).returncode == 1
+
+
+def imports(path: Path) -> set[str]:
+    """The modules that a file imports."""
+    tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    found: set[str] = set()
+    for node in tree:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_no_test_module_imports_another() -> None:
+    """What two of them need has a module of its own, whose name does not begin with test_."""
+    found = {
+        (path.name, name)
+        for folder in ("tests", "lab", "docs")
+        for path in (CHECKOUT / folder).rglob("*.py")
+        for name in imports(path)
+        if any(part.startswith("test_") for part in name.split(".")[:2])
+    }
+    assert found == set()
+
+
+def test_the_site_is_built_without_tests_and_benchmarks() -> None:
+    found = {
+        (path.name, name)
+        for path in (CHECKOUT / "docs").rglob("*.py")
+        for name in imports(path)
+        if name.split(".")[0] in ("tests", "benchmarks")
+    }
+    assert found == set()
 
 
 def test_no_file_of_the_core_is_long() -> None:

@@ -14,8 +14,6 @@ from mkdocs.exceptions import PluginError
 from tests.building import CHECKOUT
 
 DOCS = CHECKOUT / "docs"
-sys.path.insert(0, str(DOCS / "_hooks"))
-
 import claims  # noqa: E402  # its folder is put on the path above
 
 CLAIMS = list(claims.all_claims())

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import code
 
-from tests.judging import schemes
+from posenc_lab import code
+from posenc_lab.judging import schemes
 
 SHOWN = code.shown()
 NUMPY = [scheme for scheme, library in SHOWN if library == "numpy"]
@@ -23,13 +23,13 @@ def test_every_file_is_shown() -> None:
 def test_numpy_is_judged_as_the_page_says(scheme: str) -> None:
     said = code.judged(scheme, "numpy")
     assert said.pop("failed") == []
-    assert said.items() <= code.recorded()[scheme]["numpy"].items(), "run python -m benchmarks.code"
+    assert said.items() <= code.recorded()[scheme]["numpy"].items(), "run python -m posenc_lab.code"
 
 
 @pytest.mark.parametrize(("scheme", "library"), SHOWN)
 def test_verdicts_are_of_the_code_that_is_shown(scheme: str, library: str) -> None:
     said = code.recorded()[scheme][library]
-    assert said["code"] == code.digest(scheme, library), "run python -m benchmarks.code"
+    assert said["code"] == code.digest(scheme, library), "run python -m posenc_lab.code"
     assert said["passed"] > 10
 
 

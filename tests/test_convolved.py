@@ -9,9 +9,9 @@ from posenc_conformance.checks.variations import sizes_of
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.subject import Subject
-from tests.judging import schemes
-from tests.miniatures import right
-from tests.miniatures.styles import RIGHT
+from posenc_lab.judging import schemes
+from posenc_lab.miniatures import right
+from posenc_lab.miniatures.styles import RIGHT
 
 assert right.__path__  # importing them fills the list
 

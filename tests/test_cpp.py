@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import posenc
+from posenc_lab.judging import diagnoses, failed
 from tests.building import CHECKOUT
 from tests.harnesses import judged
-from tests.judging import diagnoses, failed
 
 EXAMPLES = CHECKOUT / "docs" / "examples" / "cpp"
 PAGE = CHECKOUT / "docs" / "tutorials" / "cpp.md"

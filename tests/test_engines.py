@@ -18,7 +18,7 @@ from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import Model, load_all, with_configuration
 from posenc_conformance.models.mistakes import MISREAD, MISTAKES
-from tests.miniatures.engines import (
+from posenc_lab.miniatures.engines import (
     RIGHT,
     WRONG,
     Engine,
@@ -183,7 +183,7 @@ def test_a_method_that_wants_more_is_refused() -> None:
         subjects_of(Mine(), models())
 
 
-MINE = "from tests.miniatures.engines import {} as Mine\nclass Adapter(Mine): pass\n"
+MINE = "from posenc_lab.miniatures.engines import {} as Mine\nclass Adapter(Mine): pass\n"
 OWN = {
     "model_type": "llama",
     "hidden_size": 512,
@@ -256,7 +256,7 @@ def test_what_cannot_be_judged_is_said(
     broken = {**OWN, "rope_scaling": scaling}
     pytester.path.joinpath("broken.json").write_text(json.dumps(broken), encoding="utf-8")
     pytester.path.joinpath("mine.py").write_text(
-        "from tests.miniatures.engines import Engine\nclass Adapter(Engine): pass\n",
+        "from posenc_lab.miniatures.engines import Engine\nclass Adapter(Engine): pass\n",
         encoding="utf-8",
     )
     result = pytester.runpytest_subprocess(f"--impl={impl}", f"--posenc-model={model}")

@@ -28,9 +28,9 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.truths import Truths
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.scheme_file.model import Scheme
-from tests.judging import failed, judge, schemes
-from tests.miniatures import everywhere, wrong
-from tests.miniatures.mistakes import STEPS, Array, declared
+from posenc_lab.judging import failed, judge, schemes
+from posenc_lab.miniatures import everywhere, wrong
+from posenc_lab.miniatures.mistakes import STEPS, Array, declared
 
 assert wrong.__path__  # importing them fills the list
 

@@ -9,9 +9,9 @@ from types import ModuleType
 import pytest
 
 from posenc_conformance.scheme_file.read import load_all
+from posenc_lab.judging import diagnoses, failed, judge
 from tests.building import CHECKOUT
 from tests.explorer import MODULES, exported
-from tests.judging import diagnoses, failed, judge
 
 
 def example() -> ModuleType:

@@ -3,10 +3,6 @@
 import json
 import math
 import re
-import subprocess
-import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,48 +11,14 @@ import pytest
 
 import posenc
 from posenc_conformance.scheme_file.read import load_all
-from tests.building import CHECKOUT
-from tests.explorer import MODULES, NODE
+from tests.explorer import identified
 
-SCRIPT = Path(__file__).with_name("explorer_identify.mjs")
 COMBINATIONS: dict[str, dict[str, Any]] = {
     name: dict(combination.conventions)
     for scheme in load_all()
     if scheme.id == "sinusoidal"
     for name, combination in scheme.calls["sinusoidal"].combinations.items()
 }
-
-
-def told(module: str) -> Any:
-    """What the build tells the page."""
-    hooks = str(CHECKOUT / "docs" / "_hooks")
-    code = f"import sys; sys.path.append({hooks!r}); import {module} as m; print(m.content())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
-
-
-@pytest.fixture(scope="session")
-def schemes() -> list[Any]:
-    """What the build tells the page of the spec."""
-    found: list[Any] = told("explorer_data")["schemes"]
-    return found
-
-
-@pytest.fixture(scope="session")
-def models() -> list[Any]:
-    """What it tells of models."""
-    found: list[Any] = told("model_data")
-    return found
-
-
-def identified(schemes: list[Any], *texts: str, models: Sequence[Any] = ()) -> list[Any]:
-    known = {"schemes": schemes, "models": models}
-    question = json.dumps({"modules": str(MODULES), "texts": texts, **known})
-    done = subprocess.run(
-        [NODE, SCRIPT], input=question, capture_output=True, text=True, check=True
-    )
-    answers: list[Any] = json.loads(done.stdout)
-    return answers
 
 
 def printed(rows: Any, decimals: int, separator: str = ", ") -> str:
@@ -82,11 +44,13 @@ def same_numbers(rows: Any, place: int, decimals: int) -> set[str]:
 
 @pytest.mark.parametrize("decimals", [8, 4])
 @pytest.mark.parametrize("name", COMBINATIONS)
-def test_a_row_of_every_combination_is_named(schemes: list[Any], name: str, decimals: int) -> None:
+def test_a_row_of_every_combination_is_named(
+    page_schemes: list[Any], name: str, decimals: int
+) -> None:
     conventions = COMBINATIONS[name]
     cases = [(3, 16), (100, 64), (4095, 512)]
     rows = [posenc.sinusoidal([token], dim, **conventions) for token, dim in cases]
-    answers = identified(schemes, *(printed(row, decimals) for row in rows))
+    answers = identified(page_schemes, *(printed(row, decimals) for row in rows))
     for (token, _), row, answer in zip(cases, rows, answers, strict=True):
         place = token + int(conventions["first_position"])
         wanted = same_numbers(row, place, decimals)
@@ -103,17 +67,19 @@ def test_a_row_of_every_combination_is_named(schemes: list[Any], name: str, deci
         assert own["residual"] <= 0.5000001 * 10.0**-decimals
 
 
-def test_combinations_with_different_numbers_are_told_apart(schemes: list[Any]) -> None:
+def test_combinations_with_different_numbers_are_told_apart(page_schemes: list[Any]) -> None:
     row = posenc.sinusoidal([7], 64, layout="sin-cos")
-    (answer,) = identified(schemes, printed(row, 4))
+    (answer,) = identified(page_schemes, printed(row, 4))
     assert names(answer, "sinusoidal") == {"concat"}
 
 
-def test_several_rows_another_base_and_an_odd_dim_are_named(schemes: list[Any]) -> None:
+def test_several_rows_another_base_and_an_odd_dim_are_named(page_schemes: list[Any]) -> None:
     several = printed(posenc.sinusoidal(range(5, 9), 32), 6, "\t")
     base = printed(posenc.sinusoidal([9], 64, base=500000.0), 6)
     odd = printed(posenc.sinusoidal([9], 33, odd_dim="cut"), 6)
-    wheres = [answer["matches"][0]["where"] for answer in identified(schemes, several, base, odd)]
+    wheres = [
+        answer["matches"][0]["where"] for answer in identified(page_schemes, several, base, odd)
+    ]
     assert wheres == [
         "positions 5 to 8, base 10000",
         "position 9, base 500000",
@@ -121,22 +87,22 @@ def test_several_rows_another_base_and_an_odd_dim_are_named(schemes: list[Any]) 
     ]
 
 
-def test_numbers_that_were_cut_off_are_named(schemes: list[Any]) -> None:
+def test_numbers_that_were_cut_off_are_named(page_schemes: list[Any]) -> None:
     row = posenc.sinusoidal([1], 16)
     cut = " ".join(f"{math.trunc(value * 1e4) / 1e4:.4f}" for value in row[0])
-    (answer,) = identified(schemes, cut)
+    (answer,) = identified(page_schemes, cut)
     assert names(answer, "sinusoidal") == {"paper"}
 
 
-def test_the_prints_of_libraries_are_read(schemes: list[Any]) -> None:
+def test_the_prints_of_libraries_are_read(page_schemes: list[Any]) -> None:
     table = posenc.sinusoidal(range(3), 24, dtype=np.float32)
     rows = ",\n        ".join(f"[{', '.join(f'{v: .4f}' for v in row)}]" for row in table)
     texts = [str(table), repr(table), f"tensor([{rows}], dtype=torch.float32)", str(table.tolist())]
-    for text, answer in zip(texts, identified(schemes, *texts), strict=True):
+    for text, answer in zip(texts, identified(page_schemes, *texts), strict=True):
         assert names(answer, "sinusoidal") == {"paper"}, text
 
 
-def test_other_schemes_are_named(schemes: list[Any]) -> None:
+def test_other_schemes_are_named(page_schemes: list[Any]) -> None:
     def line(values: npt.ArrayLike) -> str:
         return " ".join(map(repr, np.asarray(values).tolist()))
 
@@ -162,23 +128,23 @@ def test_other_schemes_are_named(schemes: list[Any]) -> None:
         ),
         "deberta_bucket": line(posenc.deberta_bucket(np.arange(-300, 300))),
     }
-    for call, answer in zip(texts, identified(schemes, *texts.values()), strict=True):
+    for call, answer in zip(texts, identified(page_schemes, *texts.values()), strict=True):
         assert call in {match["call"] for match in answer["matches"]}, (call, answer)
 
 
-def test_noise_is_not_named_and_the_nearest_is_told(schemes: list[Any]) -> None:
+def test_noise_is_not_named_and_the_nearest_is_told(page_schemes: list[Any]) -> None:
     noise = np.random.default_rng(0).uniform(-1, 1, size=(3, 1, 64))
     for row, answer in zip(
-        noise, identified(schemes, *(printed(row, 4) for row in noise)), strict=True
+        noise, identified(page_schemes, *(printed(row, 4) for row in noise)), strict=True
     ):
         assert answer["matches"] == []
         assert 0.3 < answer["nearest"]["residual"] < 2, row
 
 
-def test_one_wrong_number_is_not_overlooked(schemes: list[Any]) -> None:
+def test_one_wrong_number_is_not_overlooked(page_schemes: list[Any]) -> None:
     row = posenc.sinusoidal([40], 64)
     row[0, 20] += 0.001
-    (answer,) = identified(schemes, printed(row, 4))
+    (answer,) = identified(page_schemes, printed(row, 4))
     assert answer["matches"] == []
     nearest = answer["nearest"]
     assert (nearest["call"], nearest["combination"]) == ("sinusoidal", "paper")
@@ -186,10 +152,10 @@ def test_one_wrong_number_is_not_overlooked(schemes: list[Any]) -> None:
     assert nearest["residual"] == pytest.approx(0.001, abs=0.0001)
 
 
-def test_wrong_angles_are_what_they_are(schemes: list[Any]) -> None:
+def test_wrong_angles_are_what_they_are(page_schemes: list[Any]) -> None:
     degrees = printed(posenc.sinusoidal(np.deg2rad([50.0]), 64), 6)
     negative = printed(posenc.sinusoidal([-50], 64), 6)
-    answers = identified(schemes, degrees, negative)
+    answers = identified(page_schemes, degrees, negative)
     for answer, mistake in zip(
         answers, ("angles taken for degrees", "angles of the opposite sign"), strict=True
     ):
@@ -214,12 +180,12 @@ def without_zeros(rows: npt.NDArray[np.float64]) -> str:
     ids=["one-line", "falling", "noise", "cosines", "mask"],
 )
 def test_6400_numbers_take_less_than_a_second(
-    schemes: list[Any], models: list[Any], text: str
+    page_schemes: list[Any], page_models: list[Any], text: str
 ) -> None:
-    (answer,) = identified(schemes, text, models=models)
+    (answer,) = identified(page_schemes, text, models=page_models)
     assert answer["seconds"] < 1
 
 
 @pytest.mark.parametrize("text", ["", "no numbers", "[1, 2], [1, 2, 3]", "float32"])
-def test_text_that_is_no_table_is_none(schemes: list[Any], text: str) -> None:
-    assert identified(schemes, text) == [None]
+def test_text_that_is_no_table_is_none(page_schemes: list[Any], text: str) -> None:
+    assert identified(page_schemes, text) == [None]

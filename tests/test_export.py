@@ -1,7 +1,6 @@
 """Exported vectors say what the kit says: the same values, the same bounds, the same verdicts."""
 
 import json
-import sys
 from collections.abc import Iterator
 from functools import cache
 
@@ -10,6 +9,7 @@ import jsonschema
 import mpmath
 import numpy as np
 import pytest
+from measured_blocks import measured
 
 from posenc_conformance import oracle
 from posenc_conformance.adapters.resolve import subjects
@@ -26,16 +26,11 @@ from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.subject import EXACT, Misbehaviour, Subject
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import folder
-from tests.building import CHECKOUT
-from tests.judging import schemes
-from tests.miniatures import right, wrong
-from tests.miniatures.mistakes import STEPS, WRONG
-from tests.miniatures.styles import RIGHT
-from tests.test_miniatures import whole
-
-sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
-
-from measured_blocks import measured
+from posenc_lab.judging import schemes
+from posenc_lab.miniatures import right, wrong
+from posenc_lab.miniatures.everywhere import whole
+from posenc_lab.miniatures.mistakes import STEPS, WRONG
+from posenc_lab.miniatures.styles import RIGHT
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
 

@@ -9,7 +9,7 @@ from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.kinds import KINDS
-from tests.judging import Verdict, failed, judge, schemes
+from posenc_lab.judging import Verdict, failed, judge, schemes
 
 
 class Adapter:

@@ -3,21 +3,16 @@
 import base64
 import io
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from figures import READABLE, TELEPHONE, smaller, smallest_letter
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browsing import DESK, PHONE, chromium, context, served
-from tests.building import CHECKOUT
-
-sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
-
-from figures import READABLE, TELEPHONE, smaller, smallest_letter
 
 FIGURE = re.compile(r'<figure class="drawn(?: twice)?" id="([^"]+)">(.*?)</figure>', re.S)
 

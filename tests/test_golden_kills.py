@@ -10,7 +10,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
-from tests.killing import (
+from posenc_lab.killing import (
     dtypes,
     group,
     killers,
@@ -40,7 +40,7 @@ def test_golden_alone_catches_a_mistake(key: tuple[str, str]) -> None:
         pytest.fail(
             f"{scheme.path.name}::golden::{golden.id} (of {call}, {combination}{chosen}) catches "
             f"no mistake alone. A wrong miniature is missing which only it catches of its group: "
-            f"{golden.kills!r}, in tests/miniatures/wrong/{scheme.module_name}.py",
+            f"{golden.kills!r}, in lab/posenc_lab/miniatures/wrong/{scheme.module_name}.py",
             pytrace=False,
         )
 
@@ -53,7 +53,7 @@ def test_a_wrong_miniature_fails_every_golden(key: tuple[str, str]) -> None:
         pytest.fail(
             f"{scheme.path.name}::golden::{golden.id} fails none of the wrong miniatures that "
             f"claim it. One that is wrong there is missing: {golden.kills!r}, in "
-            f"tests/miniatures/wrong/{scheme.module_name}.py",
+            f"lab/posenc_lab/miniatures/wrong/{scheme.module_name}.py",
             pytrace=False,
         )
 
@@ -61,7 +61,7 @@ def test_a_wrong_miniature_fails_every_golden(key: tuple[str, str]) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_own_mistakes_are_needed(scheme: Scheme) -> None:
     """Where a miniature is caught by the same golden alone, no other mistake need be kept."""
-    file = f"tests/golden_mistakes/{scheme.module_name}.py"
+    file = f"lab/posenc_lab/golden_mistakes/{scheme.module_name}.py"
     for golden in own_mistakes(scheme):
         found = killers(scheme).get(golden, own_name(golden))
         if (scheme.id, golden) not in GOLDENS:

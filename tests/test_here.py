@@ -11,9 +11,9 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.errors import LONGEST
 from posenc_conformance.judge.subject import Escape, Misbehaviour, Refusal
 from posenc_conformance.remote.load import How, Place, load
+from posenc_lab.judging import schemes
 from tests.building import CHECKOUT
-from tests.judging import schemes
-from tests.test_apart import ESCAPES, FORMS, LIAR, REFUSALS, SLOPES, ask
+from tests.mischief import ESCAPES, FORMS, LIAR, REFUSALS, SLOPES, ask
 
 Provoke = Callable[[str], np.ndarray]
 HIDDEN = tuple(name for name in REFUSALS if name.startswith("imports-"))

@@ -16,13 +16,10 @@ from posenc_conformance.checks.smoke import demand_sense
 from posenc_conformance.errors import UserError
 from posenc_conformance.report import document, known
 from posenc_conformance.report.machine import applies
-from tests.judging import schemes
+from posenc_lab.judging import schemes
+from tests.mischief import CLAIMS, CLASS, HEAD, ROPE
 
 NUMBER = itertools.count()
-HEAD = "import functools, sys\nimport numpy as np\nimport pytest\n"
-CLAIMS = "from posenc_conformance import claims\n"
-CLASS = HEAD + CLAIMS + "class Adapter:\n"
-ROPE = "    def rope(self, x, positions, *, base=10000.0): return x\n"
 
 
 Accept = Callable[..., list[str]]

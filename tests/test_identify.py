@@ -16,7 +16,7 @@ from posenc_conformance.commands.identify.answers import answers, identify
 from posenc_conformance.commands.identify.tables import Table
 from posenc_conformance.commands.main import main
 from posenc_conformance.judge.arrays import DTYPES, Array
-from tests.judging import schemes
+from posenc_lab.judging import schemes
 
 
 def named(array: Array) -> list[tuple[str, str, str | None]]:

@@ -11,10 +11,8 @@ import posenc
 from posenc_conformance.commands.identify.answers import answers
 from posenc_conformance.commands.identify.tables import Table
 from posenc_conformance.judge.arrays import Array
-from tests.judging import schemes as known
-from tests.test_explorer_identify import identified, models, schemes
-
-__all__ = ["models", "schemes"]
+from posenc_lab.judging import schemes
+from tests.explorer import identified
 
 LLAMA: dict[str, Any] = {
     "base": 5e5,
@@ -119,9 +117,9 @@ def text(array: Array) -> str:
 
 
 @pytest.fixture(scope="session")
-def said(schemes: list[Any], models: list[Any]) -> dict[str, Any]:
+def said(page_schemes: list[Any], page_models: list[Any]) -> dict[str, Any]:
     """What the page says of each array."""
-    found = identified(schemes, *map(text, CASES.values()), models=models)
+    found = identified(page_schemes, *map(text, CASES.values()), models=page_models)
     return dict(zip(CASES, found, strict=True))
 
 
@@ -133,7 +131,7 @@ def of_page(answer: Any) -> set[tuple[str, bool]]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_page_and_the_command_name_the_same(name: str, said: dict[str, Any]) -> None:
-    found, _ = answers(Table(CASES[name]), known())
+    found, _ = answers(Table(CASES[name]), schemes())
     expected = {(each.partition(":")[0], "\n  but " in each) for each in found}
     page = of_page(said[name])
     assert page - {(also, False) for also in ALSO} == expected - {(also, False) for also in ALSO}
@@ -142,7 +140,7 @@ def test_the_page_and_the_command_name_the_same(name: str, said: dict[str, Any])
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_page_names_the_models_that_the_command_names(name: str, said: dict[str, Any]) -> None:
-    found, _ = answers(Table(CASES[name]), known())
+    found, _ = answers(Table(CASES[name]), schemes())
     lines = [line for each in found for line in each.splitlines() if line.startswith("  as in ")]
     titles = {
         title.partition(" (")[0].partition(" and ")[0]

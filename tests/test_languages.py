@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from posenc_lab.judging import failed
 from tests import harnesses, readers
 from tests.harnesses import Harness
-from tests.judging import failed
 from tests.readers import Reader
 
 READERS = {

@@ -1,4 +1,4 @@
-"""The recorded results of ``benchmarks.length`` are whole and agree with themselves."""
+"""The recorded results of ``posenc_lab.length`` are whole and agree with themselves."""
 
 import json
 import math
@@ -10,7 +10,8 @@ from typing import Any
 
 import mpmath
 import pytest
-from benchmarks.length.summary import STUDENT, spread, summary
+
+from posenc_lab.length.summary import STUDENT, spread, summary
 
 DOCS = Path(__file__).parents[1] / "docs"
 RESCALED = {"position-interpolation", "ntk-aware", "dynamic-ntk", "yarn"}

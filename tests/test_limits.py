@@ -9,8 +9,8 @@ import pytest
 import posenc
 from posenc_conformance import claims
 from posenc_conformance.errors import UserError
-from tests.judging import Verdict, judge
-from tests.miniatures.styles import FLOATS, Array
+from posenc_lab.judging import Verdict, judge
+from posenc_lab.miniatures.styles import FLOATS, Array
 
 
 class TableOfPositions:

@@ -9,8 +9,8 @@ import pytest
 import posenc
 from posenc_conformance import claims
 from posenc_conformance.errors import UserError
-from tests.judging import failed, judge
-from tests.miniatures.styles import Array
+from posenc_lab.judging import failed, judge
+from posenc_lab.miniatures.styles import Array
 
 Mask = Callable[[Array], Array]
 

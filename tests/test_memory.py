@@ -3,8 +3,8 @@
 import pytest
 
 from posenc_conformance.remote.load import How, Place, load
-from tests.judging import failed, judge, schemes
-from tests.miniatures.memory import MEMORY, Conditional, Turning
+from posenc_lab.judging import failed, judge, schemes
+from posenc_lab.miniatures.memory import MEMORY, Conditional, Turning
 
 
 def names(adapter: object) -> set[str]:

@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 
 from posenc_conformance.judge.subject import EXACT
-from tests.judging import Verdict, diagnoses, failed, judge, schemes
-from tests.miniatures import right, wrong
-from tests.miniatures.mistakes import STEPS, WRONG, Mistake, declared
-from tests.miniatures.styles import RIGHT
+from posenc_lab.judging import Verdict, diagnoses, failed, judge, judge_until_named, schemes
+from posenc_lab.miniatures import right, wrong
+from posenc_lab.miniatures.everywhere import whole
+from posenc_lab.miniatures.mistakes import STEPS, WRONG, Mistake
+from posenc_lab.miniatures.styles import RIGHT
+from posenc_lab.store import FRESH
+from posenc_lab.verdicts import key_of, once
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
@@ -32,25 +35,25 @@ def assert_right(adapter: object) -> None:
 
 @pytest.mark.parametrize("make", RIGHT, ids=name_of)
 def test_right_passes(make: Callable[[], object]) -> None:
-    assert_right(make())
-
-
-def whole(steps: type[Mistake]) -> object:
-    """What wrong ones change a step of, claiming every combination."""
-    call = next(scheme.calls[steps.call] for scheme in schemes() if steps.call in scheme.calls)
-    made = type(steps.__name__, (steps,), {"claimed": tuple(call.combinations)}, listed=False)
-    return declared(made)()
+    adapter = make()
+    once(key_of(adapter, name_of(make), make.__module__), lambda: assert_right(adapter))
 
 
 @pytest.mark.parametrize("steps", tuple(STEPS), ids=name_of)
 def test_what_the_wrong_ones_change_is_right(steps: type[Mistake]) -> None:
     """So that each is wrong in the step that it changes and in nothing else."""
-    assert_right(whole(steps))
+    adapter = whole(steps)
+    once(key_of(adapter, name_of(steps), steps.__module__), lambda: assert_right(adapter))
 
 
 @pytest.mark.parametrize("mistake", WRONG, ids=name_of)
 def test_wrong_is_rejected_and_named(mistake: type[Mistake]) -> None:
-    verdicts = judge(mistake())
+    adapter = mistake()
+    once(key_of(adapter, name_of(mistake), mistake.__module__), lambda: assert_wrong(mistake))
+
+
+def assert_wrong(mistake: type[Mistake]) -> None:
+    verdicts = judge(mistake()) if FRESH else judge_until_named(mistake(), mistake.named)
     bad = failed(verdicts)
     assert bad, f"nothing failed, but: {mistake.__doc__}"
     if mistake.named is not None:

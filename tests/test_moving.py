@@ -5,24 +5,20 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import moving
 import numpy as np
 import pytest
+from pages import module_of, pages_with
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browsing import DESK, PATIENCE, chromium, context, served
 from tests.building import CHECKOUT
 from tests.explorer import NODE
-
-sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
-
-import moving
-from pages import module_of, pages_with
 
 ASSETS = CHECKOUT / "docs" / "assets"
 HERE = Path(__file__).parent

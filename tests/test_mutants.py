@@ -1,10 +1,11 @@
-"""A sample of the changes of the reference that benchmarks/mutants.py makes; it makes all."""
+"""A sample of the changes of the reference that lab/posenc_lab/mutants.py makes; it makes all."""
 
 import ast
 
 import pytest
-from benchmarks.mutants import fates_of, modules, parsed, reviewed
-from benchmarks.mutation import code_of
+
+from posenc_lab.mutants import fates_of, modules, parsed, reviewed
+from posenc_lab.mutation import code_of
 
 SAMPLED = ("posenc.schemes.alibi", "posenc.schemes.cope", "posenc.schemes.t5_bias")
 STEP = 13

@@ -1,6 +1,6 @@
 """A name explains the answers of a claim together; what has none is read from the results."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,22 +8,12 @@ import pytest
 
 from posenc_conformance import claims
 from posenc_conformance.diagnose.witnesses import STATE
-from tests.judging import Verdict, diagnoses, failed, judge
-from tests.miniatures.mistakes import Array
-from tests.miniatures.styles import rotate_half
+from posenc_lab.judging import diagnoses, failed, judge
+from posenc_lab.miniatures.mistakes import Array
+from tests.turning import first_lines, halves, omega
 
 Frequencies = Callable[[int, float], Array]
 LEVELS = ("smoke", "golden", "invariant")
-
-
-def omega(dim: int, base: float) -> Array:
-    return np.asarray(base ** -(np.arange(0, dim, 2) / dim))
-
-
-def halves(x: Array, angles: Array) -> Array:
-    wave = np.concatenate([angles, angles], axis=-1)
-    wide = x.astype(np.float64)
-    return np.asarray((wide * np.cos(wave) + rotate_half(wide) * np.sin(wave)).astype(x.dtype))
 
 
 def rotary(frequencies: Frequencies, offset: float = 0.0) -> object:
@@ -33,10 +23,6 @@ def rotary(frequencies: Frequencies, offset: float = 0.0) -> object:
             return halves(x, offset + np.outer(positions, frequencies(x.shape[-1], base)))
 
     return Turning()
-
-
-def first_lines(verdicts: Sequence[Verdict]) -> list[str]:
-    return [each.text.splitlines()[0] for each in failed(verdicts)]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from posenc_conformance.commands.new.command import FAMILIES
 from tests.building import CHECKOUT
 
-COPIED = ("spec", "reference", "conformance", "tests", "benchmarks", "docs/data", "pyproject.toml")
+COPIED = ("spec", "reference", "conformance", "lab", "tests", "docs/data", "pyproject.toml")
 POSENC = "import sys; from posenc_conformance.commands.main import main; sys.exit(main())"
 LOGARITHM = {
     "reference/posenc/schemes/log_bias.py": {
@@ -26,7 +26,7 @@ LOGARITHM = {
         "* distance": "* np.log1p(distance)",
         "\n\nfrom": "\n\nimport numpy as np\n\nfrom",
     },
-    "tests/miniatures/wrong/log_bias.py": {
+    "lab/posenc_lab/miniatures/wrong/log_bias.py": {
         "* distance": "* np.log1p(distance)",
     },
 }
@@ -52,7 +52,7 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     start = {"posenc": ["-c", POSENC], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"]}[
         program
     ]
-    paths = os.pathsep.join(str(folder / name) for name in ("reference", "conformance", "."))
+    paths = os.pathsep.join(str(folder / name) for name in ("reference", "conformance", "lab", "."))
     return subprocess.run(
         [sys.executable, *start, *arguments],
         cwd=folder,

@@ -1,16 +1,12 @@
 """Letters mean the same on every page."""
 
 import re
-import sys
 
+import notation
 import pytest
 from mkdocs.exceptions import PluginError
 
 from tests.building import CHECKOUT
-
-sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
-
-import notation
 
 DOCS = CHECKOUT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))

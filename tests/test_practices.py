@@ -1,11 +1,11 @@
 """The ways of checking with which the kit is compared accept what is exact."""
 
 import pytest
-from benchmarks.practices import LIBRARIES, USUAL, Asked, OutOfReach, Practice
 
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.implementations.reference import Reference
-from tests.judging import schemes
+from posenc_lab.judging import schemes
+from posenc_lab.practices import LIBRARIES, USUAL, Asked, OutOfReach, Practice
 
 
 @pytest.mark.parametrize("practice", [*USUAL, *LIBRARIES], ids=lambda each: each.name)

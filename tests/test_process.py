@@ -12,8 +12,8 @@ import pytest
 import posenc
 from posenc_conformance import claims
 from posenc_conformance.judge.process import changes_by
-from tests.judging import judge
-from tests.miniatures.styles import Array
+from posenc_lab.judging import judge
+from posenc_lab.miniatures.styles import Array
 
 WRONG: dict[str, Callable[[], object]] = {
     "NumPy's random state": lambda: np.random.rand(),  # noqa: NPY002

@@ -21,8 +21,8 @@ from posenc_conformance.judge.subject import Breakdown, Misbehaviour, Refusal, S
 from posenc_conformance.remote import wire
 from posenc_conformance.remote.command import amount_of, manifest_of
 from posenc_conformance.remote.load import How, Place, load
+from posenc_lab.judging import failed, judge, schemes
 from tests.building import CHECKOUT
-from tests.judging import failed, judge, schemes
 
 CULPRIT = f"{sys.executable} {CHECKOUT / 'tests' / 'programs' / 'culprit.py'}"
 ROTATE = f"{sys.executable} {CHECKOUT / 'docs' / 'examples' / 'rotate.py'}"

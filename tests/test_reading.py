@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Playwright, sync_playwright
 
 import posenc
 from tests.browsing import DESK, PHONE, Visitor, chromium, context, served
-from tests.test_site import LIGHT
+from tests.building import FIRST_VISIT
 
 PAGES = re.compile(rb"/Type\s*/Page\b")
 
@@ -88,7 +88,7 @@ def test_first_visit_fetches_no_index_and_is_light(
         assert noticed == []
     assert not [name for name in fetched if "prose" in name]
     files = [site / (name or "index.html") for name in dict.fromkeys(fetched)]
-    assert sum(len(gzip.compress(each.read_bytes())) for each in files) <= LIGHT
+    assert sum(len(gzip.compress(each.read_bytes())) for each in files) <= FIRST_VISIT
 
 
 FREQUENCIES = posenc.llama3_frequencies(

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import records
-from benchmarks.field import BUGS, Bug
-from benchmarks.field.__main__ import SETS, counted, of_set
-from benchmarks.matrix import home, with_sums
-from benchmarks.mutants import parsed
-from benchmarks.records import by_name, by_row, digest, of_matrix, stale
 
 from posenc_conformance.scheme_file.read import load_all
+from posenc_lab import records
+from posenc_lab.field import BUGS, Bug
+from posenc_lab.field.__main__ import SETS, counted, of_set
+from posenc_lab.matrix import home, with_sums
+from posenc_lab.miniatures import right, wrong
+from posenc_lab.miniatures.mistakes import WRONG
+from posenc_lab.miniatures.styles import RIGHT
+from posenc_lab.mutants import parsed
+from posenc_lab.records import by_name, by_row, digest, of_matrix, stale
 from tests.building import CHECKOUT
-from tests.miniatures import right, wrong
-from tests.miniatures.mistakes import WRONG
-from tests.miniatures.styles import RIGHT
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
@@ -48,7 +48,7 @@ def test_the_independent_bench_has_every_bug() -> None:
     assert len(set(names)) == len(names)
     for tried in ("first", "now"):
         some = data[tried]["bugs"]
-        assert [each["bug"] for each in some] == names, "run python -m benchmarks.field --write"
+        assert [each["bug"] for each in some] == names, "run python -m posenc_lab.field --write"
         assert data[tried]["counts"] == {name: counted(of_set(some, name)) for name in SETS}
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.judging import diagnoses, failed, judge
-from tests.miniatures.mistakes import Array, Mistake, declared
-from tests.miniatures.wrong import (
+from posenc_lab.judging import diagnoses, failed, judge
+from posenc_lab.miniatures.mistakes import Array, Mistake, declared
+from posenc_lab.miniatures.wrong import (
     axial_rope,
     concatenation,
     dynamic_ntk,

@@ -12,22 +12,16 @@ import pytest
 import posenc
 from posenc_conformance import oracle
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.checks.variations import at
 from posenc_conformance.commands.goldens import oracle_values, unit
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.judge.arrays import lattice
-from posenc_conformance.judge.case import Case, described
-from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.judge.trial import Seeded, Trial
 from posenc_conformance.oracle import t5_bias
 from posenc_conformance.scheme_file.model import Scheme
-from tests.judging import schemes as all_schemes
+from posenc_lab.judging import schemes as all_schemes
+from posenc_lab.reference_error import ELEMENTS, FAR, drawn_cases, sampled_error
 
-FAR = 2**53
-ELEMENTS = 24
-DRAWN = 6
-BELOW = np.array([-1, 0, -300, 2, -5001, -7])
 SUBJECTS = subjects(Reference(), all_schemes())
 
 
@@ -117,24 +111,6 @@ def test_at_most_one_ulp(
     assert worst <= 1, f"{call} {name}: {worst} ulp"
 
 
-def drawn_cases(subject: Subject) -> Iterator[Case]:
-    """What the kit draws for its checks, what it sweeps over, and what it prints."""
-    known = knowledge_of(subject.scheme)
-    dtype = subject.dtypes[0]
-    (scope,) = subject.scopes
-    for seed in range(DRAWN):
-        trial = Trial(subject, scope, dtype, {}, Seeded(seed))
-        yield trial.case(**known.ARGUMENTS[subject.call.name](trial))
-        if "domain" in subject.call.options:
-            below = at(trial.case(**known.ARGUMENTS[subject.call.name](trial)), BELOW)
-            yield below.under(domain="negative")
-    if (arguments := known.SWEEPS[subject.call.name]({}, FAR)) is not None:
-        yield subject.case(arguments, dtype)
-    for golden in subject.scheme.goldens:
-        if (golden.call, golden.combination) == (subject.call.name, subject.combination.name):
-            yield described(subject.scheme, golden, dtype)
-
-
 @pytest.mark.parametrize(
     "subject", SUBJECTS, ids=[f"{each.call.name}-{each.label}" for each in SUBJECTS]
 )
@@ -145,23 +121,6 @@ def test_every_call_at_most_one_ulp(subject: Subject, record_property: Any) -> N
             worst = max(worst, sampled_error(case))
     record_property("worst ulp", worst)
     assert worst <= 1, f"{worst} ulp"
-
-
-def sampled_error(case: Case) -> float:
-    """Largest error in units in the last place, at elements spread over the result."""
-    truth = np.broadcast_to(case.truth, case.shape)
-    exact = oracle_values(case)
-    worst = 0.0
-    places = np.linspace(0, truth.size - 1, min(ELEMENTS, truth.size)).astype(int)
-    for place in places:
-        index = tuple(int(i) for i in np.unravel_index(place, truth.shape))
-        value = exact(index)
-        if value is None:
-            assert not np.isfinite(truth[index])
-            continue
-        error = abs(mpmath.mpf(truth[index].item()) - value)
-        worst = max(worst, float(error / unit(case, index, float(value))))
-    return worst
 
 
 @pytest.mark.parametrize("direction", ["bidirectional", "causal"])

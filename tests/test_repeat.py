@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.repeat import ORDER, WRONG, Way, pytest_collection_modifyitems, repeated, ways
+
+from posenc_lab.repeat import ORDER, WRONG, Way, pytest_collection_modifyitems, repeated, ways
 
 RESTLESS = """
 import os

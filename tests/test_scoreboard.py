@@ -13,18 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scoreboard_blocks
 import yaml
-from scoreboard import judging, kept, table
-from scoreboard.cells import ALL, Counts, cells, findings
-from scoreboard.releases import of_release
 
 from posenc_conformance import __version__
 from posenc_conformance.errors import UserError
+from scoreboard import judging, kept, table
+from scoreboard.cells import ALL, Counts, cells, findings
+from scoreboard.releases import of_release
 from tests.building import CHECKOUT
-
-sys.path.insert(0, str(CHECKOUT / "docs" / "_hooks"))
-
-import scoreboard_blocks
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -92,14 +89,14 @@ def test_a_report_that_was_kept_is_read_again(tmp_path: Path) -> None:
 def test_no_place_of_a_machine_is_kept(tmp_path: Path) -> None:
     broken = check("rope.yaml::golden::a[float32]", "failed")
     broken["message"] = (
-        f'File "{CHECKOUT}/scoreboard/adapters/a.py", line 3\n'
+        f'File "{CHECKOUT}/lab/scoreboard/adapters/a.py", line 3\n'
         'File "/home/me/envs/a/lib/python3.11/site-packages/a/b.py", line 4'
     )
     kept.write(content(broken), tmp_path / "r.json.gz")
     text = json.dumps(kept.read(tmp_path / "r.json.gz"))
     assert str(CHECKOUT) not in text
     assert "/home/me" not in text
-    assert "scoreboard/adapters/a.py" in text
+    assert "lab/scoreboard/adapters/a.py" in text
     assert "site-packages/a/b.py" in text
 
 

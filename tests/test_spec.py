@@ -20,7 +20,7 @@ from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import SCHEMA_NAME, folder, load_scheme, paths
-from tests.judging import schemes as all_schemes
+from posenc_lab.judging import schemes as all_schemes
 
 NAMES = [path.stem for path in paths()]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from posenc_conformance import claims
-from tests.judging import diagnoses, failed, judge
-from tests.miniatures.mistakes import Array
-from tests.test_naming import first_lines, halves, omega
+from posenc_lab.judging import diagnoses, failed, judge
+from posenc_lab.miniatures.mistakes import Array
+from tests.turning import first_lines, halves, omega
 
 
 class Turning:

@@ -12,7 +12,7 @@ from posenc_conformance.checks import LEVELS, Check, checks_of
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.judge.case import Case
 from posenc_conformance.report import announcement
-from tests.judging import schemes
+from posenc_lab.judging import schemes
 
 WRONG = """
 import numpy as np

@@ -19,8 +19,8 @@ from posenc_conformance.judge.subject import Misbehaviour, Subject
 from posenc_conformance.judge.trial import Seeded, Trial
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
-from tests.killing import WIDE, dtypes, wrong_subjects
-from tests.miniatures.mistakes import WRONG
+from posenc_lab.killing import WIDE, dtypes, wrong_subjects
+from posenc_lab.miniatures.mistakes import WRONG
 
 SCHEMES = {scheme.id: scheme for scheme in load_all()}
 NAMES = {made.__name__: made.named for made in WRONG if made.named and "+" not in made.named}

@@ -1,17 +1,12 @@
 """A scheme in a few lines of NumPy, PyTorch and JAX, and what the kit said of them."""
 
-import sys
 from textwrap import indent
 from typing import Any
 
 from mkdocs.exceptions import PluginError
+from posenc_lab import code as judging
 
 from markup import code, fenced
-from pages import DOCS
-
-sys.path.append(str(DOCS.parent))  # where the package of the benchmarks lies
-
-from benchmarks import code as judging
 
 TITLES = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX"}
 
@@ -33,7 +28,7 @@ def _tab(scheme: str, library: str) -> str:
     if said is None or said["code"] != judging.digest(scheme, library):
         raise PluginError(
             f"the code of {scheme} in {library} has changed since it was judged: "
-            f"run python -m benchmarks.code --library {library} {scheme}"
+            f"run python -m posenc_lab.code --library {library} {scheme}"
         )
     content = fenced(text, "python") + _verdict(scheme, said)
     return f'=== "{TITLES[library]}"\n\n{indent(content, "    ")}\n'

@@ -1,4 +1,4 @@
-"""What ``benchmarks.length`` measured, from ``docs/data/length.json``, as tables."""
+"""What ``posenc_lab.length`` measured, from ``docs/data/length.json``, as tables."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

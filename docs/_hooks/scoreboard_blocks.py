@@ -2,19 +2,15 @@
 
 import html
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-
-from markup import code, fenced, heading, paragraph, prose
-from pages import DOCS
-from posenc_conformance.report.difference import difference
-
-sys.path.append(str(DOCS.parent))  # where the package of the scoreboard lies
 
 from scoreboard.cells import ALL, SEVERITIES, Counts, Finding, cells, findings
 from scoreboard.kept import Kept, all_kept, earlier
 from scoreboard.table import libraries
+
+from markup import code, fenced, heading, paragraph, prose
+from posenc_conformance.report.difference import difference
 
 WORDS = ("failed", "known", "passed")
 FIXED = ("implementation", "version", "language", *WORDS)

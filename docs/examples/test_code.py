@@ -1,13 +1,7 @@
 """Code in PyTorch and JAX is judged as the pages say; run where these are installed."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from benchmarks import code
+from posenc_lab import code
 
 SHOWN = [(scheme, library) for scheme, library in code.shown() if library != "numpy"]
 
@@ -16,4 +10,4 @@ SHOWN = [(scheme, library) for scheme, library in code.shown() if library != "nu
 def test_it_is_judged_as_the_page_says(scheme: str, library: str) -> None:
     said = code.judged(scheme, library)
     assert said.pop("failed") == []
-    assert said.items() <= code.recorded()[scheme][library].items(), "run python -m benchmarks.code"
+    assert said.items() <= code.recorded()[scheme][library].items(), "run python -m posenc_lab.code"

@@ -14,7 +14,7 @@ from posenc_conformance.scheme_file.read import folder, readable
 
 TEMPLATES = Path(__file__).parent
 FAMILIES = sorted(each.name for each in TEMPLATES.iterdir() if (each / "kit.py.txt").is_file())
-MINIATURES = "tests/miniatures/wrong"
+MINIATURES = "lab/posenc_lab/miniatures/wrong"
 SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 

@@ -1,0 +1,166 @@
+"""How far below the bound right implementations stay.
+
+    python -m posenc_lab.calibrate [--impl NAME ...] [--scheme ID] [--write FILE]
+
+Every right miniature is judged in each dtype that it claims, and every answer that it gives on the
+way is compared with the truth. What is shown is the largest error in units of the bound: above 1 an
+implementation would be rejected, far below 1 the bound could be tighter. ``--impl`` does the same
+with a library that is installed.
+"""
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.adapters.find import load_adapter
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import load_all
+from posenc_lab.first_failure import checks, failing, without_diagnosis
+from posenc_lab.miniatures import right
+from posenc_lab.miniatures.styles import RIGHT
+from posenc_lab.results import table, write
+
+assert right.__path__  # importing them fills the list
+
+Make = Callable[[], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Watched(Subject):
+    """A claim whose every answer is compared with the truth."""
+
+    errors: list[float] = field(default_factory=list)
+
+    def run(self, case: Case) -> Array:
+        """The result, whose error is noted."""
+        output = super().run(case)
+        self.errors.append(compare(case, output).worst)
+        return output
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The largest error of a claim in one dtype, in units of the bound."""
+
+    scheme: str
+    call: str
+    dtype: str
+    worst: float
+    by: str
+    passed: bool
+
+
+def watched(subject: Subject, dtype: str) -> Watched:
+    """The part of a claim that speaks about one dtype."""
+    scopes = tuple(
+        replace(scope, dtypes=(dtype,)) for scope in subject.scopes if dtype in scope.dtypes
+    )
+    return Watched(
+        subject.scheme, subject.call, subject.combination, scopes, subject.method, subject.keywords
+    )
+
+
+def measured(
+    make: Make, name: str, schemes: Sequence[Scheme], only: str | None = None
+) -> Iterable[Worst]:
+    """The largest errors of an adapter, one per claim and dtype."""
+    for subject in subjects(make(), schemes):
+        if only not in (None, subject.scheme.id):
+            continue
+        for dtype in subject.dtypes:
+            claim = watched(subject, dtype)
+            some = [each for each in checks([claim], [claim.scheme]) if each.level != "robust"]
+            failures = [found for check in some if (found := failing(check))]
+            worst = max(claim.errors, default=0.0)
+            place = (claim.scheme.id, claim.call.name, dtype)
+            yield Worst(*place, worst, name, passed=not failures)
+
+
+def _library(name: str) -> object:
+    return load_adapter(name).adapter
+
+
+def rows(found: Iterable[Worst]) -> list[list[object]]:
+    """A line per call, a column per dtype."""
+    worst = largest(found)
+    names = dict.fromkeys((scheme, call) for scheme, call, _ in sorted(worst))
+    return [[*name, *(_shown(worst.get((*name, dtype))) for dtype in dtypes())] for name in names]
+
+
+def largest(found: Iterable[Worst]) -> dict[tuple[str, str, str], Worst]:
+    """Of each scheme, call and dtype the largest."""
+    best: dict[tuple[str, str, str], Worst] = {}
+    for each in found:
+        key = (each.scheme, each.call, each.dtype)
+        if key not in best or each.worst > best[key].worst:
+            best[key] = each
+    return best
+
+
+def dtypes() -> tuple[str, ...]:
+    """All of them, exact ones last."""
+    return tuple(UNIT_ROUNDOFF)
+
+
+def _shown(worst: Worst | None) -> str:
+    if worst is None:
+        return "-"
+    return f"{worst.worst:.2g}" if worst.passed else f"**{worst.worst:.2g}**"
+
+
+def plain(found: Iterable[Worst]) -> list[dict[str, Any]]:
+    """The largest, with names."""
+    return [
+        {
+            "scheme": each.scheme,
+            "call": each.call,
+            "dtype": each.dtype,
+            "worst": float(f"{each.worst:.3g}"),
+            "by": each.by,
+            "passed": each.passed,
+        }
+        for _, each in sorted(largest(found).items())
+    ]
+
+
+def shown(name: str, found: Iterable[Worst]) -> str:
+    """A heading and a table."""
+    title = f"Largest error of {name}, in units of the bound (bold where a check fails):"
+    return f"{title}\n\n{table(['scheme', 'call', *dtypes()], rows(found))}\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--impl", action="append", default=[], help="an installed library as well")
+    parser.add_argument("--scheme", help="only this scheme")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    schemes, libraries = load_all(), {}
+    with np.errstate(all="ignore"), without_diagnosis():
+        found = [
+            worst
+            for make in RIGHT
+            for worst in measured(make, make.__name__, schemes, given.scheme)
+        ]
+        print(shown("right miniatures", found))
+        for name in given.impl:
+            library = list(measured(partial(_library, name), name, schemes, given.scheme))
+            print(shown(name, library))
+            libraries[name] = {"versions": load_adapter(name).versions, "worst": plain(library)}
+    write(given.write, {"right miniatures": plain(found), "libraries": libraries})
+
+
+if __name__ == "__main__":
+    main()

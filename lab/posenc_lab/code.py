@@ -1,0 +1,180 @@
+"""What the kit says of the code that pages of schemes show, kept for them in docs/data/code.json.
+
+    python -m posenc_lab.code [--library numpy|torch|jax] [SCHEME ...]
+
+The code is in docs/examples/code, one file for each scheme and library, as a reader would paste it.
+``claims.yaml`` beside it says which conventions it has.
+"""
+
+import argparse
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from posenc_conformance import claims
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import LEVELS, Check, checks_of
+from posenc_conformance.checks.execution import execute
+from posenc_conformance.files import imported, write_whole
+from posenc_conformance.judge.arrays import to_numpy, to_torch
+from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.scheme_file.read import load_all
+from posenc_lab.first_failure import OPTIONS
+
+DOCS = Path(__file__).parents[2] / "docs"
+FOLDER = DOCS / "examples" / "code"
+RECORD = DOCS / "data" / "code.json"
+LIBRARIES = ("numpy", "torch", "jax")
+DTYPE = "float32"
+
+
+def claimed() -> dict[str, dict[str, str]]:
+    """For each scheme with code, its calls and the combination that the code has of each."""
+    found: dict[str, dict[str, str]] = _read(FOLDER / "claims.yaml")
+    return found
+
+
+def _read(path: Path) -> Any:
+    """What a file holds, for nobody to change: read once, and again when it was written."""
+    return _parsed(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _parsed(path: Path, written: int) -> Any:
+    text = path.read_text("utf-8")
+    return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+
+
+def path(scheme: str, library: str) -> Path:
+    """Where the code of a scheme lies, if there is any for this library."""
+    return FOLDER / f"{scheme.replace('-', '_')}_{library}.py"
+
+
+def shown() -> list[tuple[str, str]]:
+    """Every scheme and library for which there is code."""
+    some = [(scheme, library) for scheme in claimed() for library in LIBRARIES]
+    return [each for each in some if path(*each).is_file()]
+
+
+def adapter(scheme: str, library: str) -> object:
+    """The functions of a file, claiming what ``claims.yaml`` says, given arrays of the library."""
+    module = imported(path(scheme, library), f"shown_{path(scheme, library).stem}")
+    methods = {
+        call: claims(combination, dtype=DTYPE)(_given(getattr(module, call), library))
+        for call, combination in claimed()[scheme].items()
+    }
+    return type(f"{scheme} in {library}", (), methods)()
+
+
+def _given(function: Callable[..., Any], library: str) -> Callable[..., Any]:
+    """A static method that hands arrays over as the library's own."""
+    convert = _converter(library)
+
+    @wraps(function)
+    def method(*arguments: Any, **keywords: Any) -> Any:
+        given = [convert(each) for each in arguments]
+        result = function(*given, **keywords)
+        if result is None:  # it has written into its first argument, which may be a copy
+            arguments[0][...] = to_numpy(given[0])
+        return result
+
+    return staticmethod(method)
+
+
+def _converter(library: str) -> Callable[[Any], Any]:
+    if library == "numpy":
+        return lambda value: value
+    if library == "torch":
+        return lambda value: to_torch(value) if isinstance(value, np.ndarray) else value
+    import jax.numpy as jnp
+
+    return lambda value: jnp.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def asked(scheme: str, library: str) -> list[Check]:
+    """Every check that the code's claims call for."""
+    schemes = [each for each in load_all() if each.id == scheme]
+    found = subjects(adapter(scheme, library), schemes)
+    return [
+        check for each in schemes for level in LEVELS for check in checks_of(each, level, found)
+    ]
+
+
+def judged(scheme: str, library: str) -> dict[str, Any]:
+    """What the kit says of some code: how much passed, how far it holds, and what failed.
+
+    ``passed`` counts checks of numbers and behaviour, ``refused`` and ``not refused`` bad inputs;
+    ``horizon`` has for each call the position up to which it is precise enough for bfloat16, and
+    whether no more was asked.
+    """
+    found = [(check, execute(check, OPTIONS)) for check in asked(scheme, library)]
+    counts = Counter((check.level == "robust", said.verdict) for check, said in found)
+    horizons = {
+        check.subject.call.name: [said.outcome.horizon, said.outcome.horizon_is_claim]
+        for check, said in found
+        if said.outcome.horizon is not None
+    }
+    return {
+        "passed": counts[False, Verdict.PASSED],
+        "refused": counts[True, Verdict.PASSED],
+        "not refused": counts[True, Verdict.SILENT] + counts[False, Verdict.SILENT],
+        "horizon": horizons,
+        "failed": [
+            f"{check.id}: {said.text}"
+            for check, said in found
+            if said.verdict not in (Verdict.PASSED, Verdict.NOT_CLAIMED, Verdict.SILENT)
+        ],
+    }
+
+
+def digest(scheme: str, library: str) -> str:
+    """Hash of the code, by which one sees that it has changed since it was judged."""
+    return hashlib.sha256(path(scheme, library).read_bytes()).hexdigest()[:16]
+
+
+def recorded() -> dict[str, Any]:
+    """What was said of each scheme and library."""
+    found: dict[str, Any] = _read(RECORD) if RECORD.is_file() else {}
+    return found
+
+
+def update(some: Sequence[tuple[str, str]]) -> None:
+    """Judge some code and keep what is said of it; what has no code any more is forgotten."""
+    for scheme, library in some:
+        found = judged(scheme, library)
+        failed = found.pop("failed")
+        print(f"{scheme} {library}: {found}", *failed, sep="\n")
+        if failed:
+            raise SystemExit(f"{path(scheme, library)} is wrong")
+        known = recorded()
+        said = {"code": digest(scheme, library), "version": version(library), **found}
+        known = {**known, scheme: {**known.get(scheme, {}), library: said}}
+        known = {id: known[id] for id in sorted(known) if id in claimed()}
+        write_whole(RECORD, json.dumps(known, indent=1) + "\n")
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("schemes", nargs="*", metavar="SCHEME")
+    parser.add_argument("--library", choices=LIBRARIES)
+    given = parser.parse_args()
+    update(
+        [
+            (scheme, library)
+            for scheme, library in shown()
+            if (not given.schemes or scheme in given.schemes) and given.library in (None, library)
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""What a verdict hangs on: the code that comes to it, found through its imports, and its versions.
+
+A digest of a file is one of what it does: comments and docstrings are left out. What a module needs
+are the modules that it imports, wherever the import stands, and those of the names that it takes
+from ``posenc``, which finds its schemes only when they are asked for.
+"""
+
+import ast
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import requires, version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from posenc_conformance.report.machine import cpu_features
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_lab.store import STORE
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {
+    "posenc": ROOT / "reference",
+    "posenc_conformance": ROOT / "conformance",
+    "posenc_lab": ROOT / "lab",
+}
+LEVELS = "posenc_conformance.checks"
+"""The package whose modules are imported by the names of levels."""
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is read of a file of Python."""
+
+    digest: str
+    """Of what it does, without comments and docstrings."""
+    imports: tuple[str, ...]
+    """Modules and names that it imports, and names that it takes from ``posenc``."""
+    offers: tuple[str, ...]
+    """Its ``__all__``."""
+
+
+@cache
+def files() -> dict[str, Path]:
+    """Every module of the packages, by its name."""
+    found = {}
+    for package, home in PACKAGES.items():
+        for path in (home / package).rglob("*.py"):
+            parts = path.relative_to(home).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def source(module: str) -> Source:
+    """What a module is made of; remembered by its bytes, for parsing all of them takes seconds."""
+    data = files()[module].read_bytes()
+    key = hashlib.sha256(module.encode() + data).hexdigest()
+    if known := STORE.text(key):
+        digest, imports, offers = json.loads(known)
+        return Source(digest, tuple(imports), tuple(offers))
+    found = _parsed(module, data)
+    STORE.keep_text(key, json.dumps([found.digest, found.imports, found.offers]))
+    return found
+
+
+def _parsed(module: str, data: bytes) -> Source:
+    tree = ast.parse(data)
+    imports = tuple(dict.fromkeys(_imports(module, tree)))
+    offers = tuple(name for node in tree.body for name in _offers(node))
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
+            del node.body[0]
+    return Source(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports, offers)
+
+
+def _imports(module: str, tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{module} has a relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "posenc":
+            yield f"posenc.{node.attr}"
+
+
+def _offers(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+        yield from ast.literal_eval(node.value)
+
+
+@cache
+def offered() -> dict[str, str]:
+    """The names that ``posenc`` finds in its schemes, and where."""
+    homes = [module for module in files() if module.startswith("posenc.schemes.")]
+    return {f"posenc.{name}": module for module in homes for name in source(module).offers}
+
+
+@cache
+def needed(module: str) -> tuple[str, ...]:
+    """The modules that one imports itself, with the packages that they are in."""
+    found = set()
+    for name in (module, *source(module).imports):
+        name = offered().get(name, name)
+        if name not in files():  # a function or class of a module
+            name = name.rpartition(".")[0]
+        parts = name.split(".")
+        found |= {".".join(parts[: end + 1]) for end in range(len(parts))} & files().keys()
+    if module == LEVELS:
+        found |= {name for name in files() if name.startswith(f"{LEVELS}.")}
+    return tuple(sorted(found - {module}))
+
+
+def closure(modules: Iterable[str]) -> list[str]:
+    """Modules, what they import, and so on, in order."""
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting += needed(module)
+    return sorted(found)
+
+
+def modules_of(scheme: Scheme) -> list[str]:
+    """The modules of the reference and of the kit that are found by a scheme's name."""
+    names = (
+        f"posenc.schemes.{scheme.module_name}",
+        f"posenc_conformance.schemes.{scheme.module_name}",
+    )
+    return [name for name in names if name in files()]
+
+
+@cache
+def versions() -> tuple[str, ...]:
+    """What else decides on numbers: Python, what the kit requires, and what the processor can."""
+    asked = map(Requirement, requires("posenc-conformance") or ())
+    names = sorted({each.name for each in asked if "extra" not in str(each.marker)})
+    packages = [f"{name} {version(name)}" for name in names]
+    return (platform.python_version(), platform.machine(), *packages, *sorted(cpu_features()))
+
+
+def digest(modules: Iterable[str], schemes: Sequence[Scheme], *also: str) -> str:
+    """Hash of all that modules do, with what the schemes' files say, and other words."""
+    roots = [*modules, *(name for scheme in schemes for name in modules_of(scheme))]
+    code = [f"{module} {source(module).digest}" for module in closure(roots)]
+    specs = [hashlib.sha256(scheme.path.read_bytes()).hexdigest() for scheme in schemes]
+    text = json.dumps([code, specs, versions(), also])
+    return hashlib.sha256(text.encode()).hexdigest()

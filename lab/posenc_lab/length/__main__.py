@@ -1,0 +1,113 @@
+"""Train at length 100, test at 200: one small decoder for each scheme, task and seed.
+
+    python -m posenc_lab.length [--write docs/data/length.json] [--processes N]
+    python -m posenc_lab.length --smoke
+
+The first takes minutes on two cores and says how many. ``--smoke`` takes seconds and trains next to
+nothing: it compares what the models compute with posenc, and shows that training works.
+"""
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from posenc_lab.length.positions import SCHEMES, TESTED, TRAINED
+from posenc_lab.length.smoke import smoke
+from posenc_lab.length.summary import summary
+from posenc_lab.length.tasks import TASKS
+from posenc_lab.length.training import Job, Result, Settings, described, job, questions
+from posenc_lab.results import table, write
+
+SEEDS = (1, 2, 3, 4, 5)
+"""Seed 0 served to choose the tasks, the steps and the learning rate, and is not reported."""
+
+
+def in_processes(jobs: Sequence[Job], processes: int) -> Iterator[tuple[list[Result], float]]:
+    """Results in the order of the jobs, which run side by side."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(job, jobs)
+
+
+def processor() -> str:
+    """The model of the CPU, as the system calls it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())
+
+
+def shown(entries: Sequence[dict[str, Any]], task: str) -> str:
+    """The accuracies of a task, in percent: mean and half the interval, least and largest."""
+
+    def cell(part: dict[str, float]) -> str:
+        mean, half, least, largest = (100 * part[each] for each in ("mean", "half", "min", "max"))
+        return f"{mean:.1f} ± {half:.1f} ({least:.1f} to {largest:.1f})"
+
+    rows = [
+        [entry["scheme"], *map(cell, entry["accuracy"].values()), cell(entry["accuracy_lost"])]
+        for entry in entries
+        if entry["task"] == task
+    ]
+    return table(
+        [task, f"alone at {TRAINED}", f"1 to {TRAINED}", f"{TRAINED + 1} to {TESTED}", "lost"], rows
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="only the test of this benchmark")
+    parser.add_argument("--processes", type=int, default=2, help="models trained side by side")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
+    given = parser.parse_args()
+    start = time.perf_counter()
+    if given.smoke:
+        smoke()
+        print(f"{time.perf_counter() - start:.0f} s")
+        return
+    jobs = list(product(TASKS, SCHEMES, SEEDS))
+    found: list[dict[str, Any]] = []
+    cpu = 0.0
+    for number, (some, seconds) in enumerate(in_processes(jobs, given.processes), 1):
+        cpu += seconds
+        found += [result.plain() for result in some]
+        first = some[0]
+        print(
+            f"{number:3} of {len(jobs)}: {first.task}, {first.scheme}, seed {first.seed}: "
+            f"{first.within.accuracy:.1%} within, {first.beyond.accuracy:.1%} beyond",
+            file=sys.stderr,
+        )
+    entries = summary(found)
+    for task in TASKS:
+        print(f"{shown(entries, task)}\n")
+    elapsed = time.perf_counter() - start
+    print(f"{elapsed / 60:.1f} minutes, {cpu / 60:.1f} of CPU, in {given.processes} processes")
+    run = {
+        "cpu": processor(),
+        "processes": given.processes,
+        "seconds": round(elapsed),
+        "cpu_seconds": round(cpu),
+    }
+    recorded = {
+        "run": run,
+        "settings": described(Settings()),
+        "seeds": SEEDS,
+        "questions": {name: questions(task, Settings()) for name, task in TASKS.items()},
+        "results": found,
+        "summary": entries,
+    }
+    write(given.write, recorded, "torch")
+
+
+if __name__ == "__main__":
+    main()

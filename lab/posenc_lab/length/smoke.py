@@ -1,0 +1,151 @@
+"""What must hold before a long run is worth its time."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from posenc_lab.length.model import Decoder
+from posenc_lab.length.positions import (
+    HEAD_DIM,
+    HEADS,
+    RESCALED,
+    SCHEMES,
+    TESTED,
+    TRAINED,
+    Array,
+    Position,
+    Rotary,
+    Scheme,
+    rope,
+    tensor,
+)
+from posenc_lab.length.tasks import SYMBOLS, TASKS
+from posenc_lab.length.training import (
+    Scores,
+    Settings,
+    described,
+    deterministic,
+    questions,
+    tested,
+    trained,
+)
+
+RECORDED = Path(__file__).parents[3] / "docs/data/length.json"
+NEAR = 2e-5
+"""What float32 may lose on logits of a few units; two schemes differ by far more."""
+
+
+PLACES = TRAINED + 20
+"""Beyond what training sees, and not so many that posenc's scores take long."""
+
+Seen = tuple[Array, Array]
+"""Logits of the keys that a causal mask lets through, and what is added to the tokens."""
+
+
+def queries_and_keys() -> Array:
+    return np.random.default_rng(0).standard_normal((2, HEADS, PLACES, HEAD_DIM))
+
+
+@torch.no_grad()
+def computed(part: Position) -> Seen:
+    """What a part makes of drawn queries and keys."""
+    q, k = (tensor(each)[None] for each in queries_and_keys())
+    logits = part.logits(q, k)[0].numpy()[:, np.tri(PLACES, dtype=bool)]
+    return logits, part.embedding(PLACES).numpy()
+
+
+def certified(part: Position) -> Seen:
+    """What it should make of them, by posenc."""
+    logits = part.certified_logits(*queries_and_keys())[:, np.tri(PLACES, dtype=bool)]
+    return logits, part.certified_embedding(PLACES)
+
+
+def farthest(some: Seen, others: Seen) -> float:
+    """Largest difference."""
+    return max(float(np.abs(a - b).max()) for a, b in zip(some, others, strict=True))
+
+
+def filled(scheme: Scheme) -> Position:
+    """A part whose learned numbers are not those that it begins with, which hide mistakes."""
+    torch.manual_seed(0)
+    part = scheme.make()
+    with torch.no_grad():
+        for parameter in part.parameters():
+            parameter += 0.3 * torch.randn(parameter.shape)
+    return part
+
+
+def agree() -> None:
+    """Every part computes what posenc says, and not what posenc says of another scheme."""
+    parts = {name: filled(scheme) for name, scheme in SCHEMES.items()}
+    parts |= {name: Rotary(rotate) for name, rotate in RESCALED.items()}
+    truths = {name: certified(part) for name, part in parts.items()}
+    for name, part in parts.items():
+        mine = computed(part)
+        error = farthest(mine, truths[name])
+        assert error < NEAR, f"{name} differs from posenc by {error:.2g}"
+        for other, truth in truths.items():
+            assert other == name or farthest(mine, truth) > 10 * NEAR, f"{name} passes as {other}"
+
+
+def answers_are_right() -> None:
+    """The tasks ask what they say, on a sequence that was worked out by hand."""
+    tokens = torch.tensor([[SYMBOLS, 5, 7, 5, 9, 7, 5]])
+    assert TASKS["recall"].answers(tokens).tolist() == [[-1, -1, -1, 7, -1, 5, 9]]
+    assert TASKS["back"].answers(tokens).tolist() == [[-1, -1, -1, -1, 5, 7, 5]]
+
+
+def causal() -> None:
+    """What comes later changes nothing, so a test at 200 contains the test at 100."""
+    task, settings = TASKS["recall"], Settings(tested_sequences=32)
+    torch.manual_seed(0)
+    for scheme in SCHEMES.values():
+        model = Decoder(scheme)
+        alone = tested(model, task, TRAINED, settings)
+        whole = tested(model, task, TESTED, settings)
+        for short, long in zip(alone, whole, strict=True):
+            assert torch.allclose(short, long[:TRAINED], rtol=1e-4), scheme.name
+
+
+def learns() -> None:
+    """A few steps with RoPE are better than chance, and without positions they are not enough."""
+    for scheme, least, most in (("rope", 0.9, 1.0), ("nope", 0.0, 0.5)):
+        accuracy = after(120, scheme).accuracy
+        assert least <= accuracy <= most, f"{scheme} is right in {accuracy:.1%} of all cases"
+
+
+def repeats() -> None:
+    """One seed gives the same numbers twice."""
+    first, again = after(5, "rope"), after(5, "rope")
+    assert first == again, f"one seed gave {first} and {again}"
+
+
+def after(steps: int, scheme: str) -> Scores:
+    """What a model has learned of the second task after some steps, at the trained length."""
+    task, settings = replace(TASKS["back"], steps=steps), Settings(tested_sequences=32)
+    right, loss, asked = tested(trained(task, scheme, 0, settings), task, TRAINED, settings)
+    return Scores((right.sum() / asked.sum()).item(), (loss.sum() / asked.sum()).item())
+
+
+def recorded() -> None:
+    """The results that the site shows were made with these settings, schemes and questions."""
+    data = json.loads(RECORDED.read_text(encoding="utf-8"))
+    again = "repeat the run: python -m posenc_lab.length --write docs/data/length.json"
+    now = json.loads(json.dumps(described(Settings())))
+    assert data["settings"] == now, f"{RECORDED.name} has other settings than the code; {again}"
+    asked = {name: questions(task, Settings()) for name, task in TASKS.items()}
+    assert data["questions"] == asked, f"{RECORDED.name} was asked other questions; {again}"
+    tested = {each["scheme"] for each in data["results"]}
+    assert tested == {*SCHEMES, *RESCALED}, f"{RECORDED.name} has {sorted(tested)}; {again}"
+
+
+def smoke() -> None:
+    """Run all of it; raises AssertionError where something does not hold."""
+    deterministic()
+    assert rope is SCHEMES["rope"].make().rotate
+    for check in (answers_are_right, recorded, agree, causal, repeats, learns):
+        check()
+        print(f"{check.__name__}: {(check.__doc__ or '').splitlines()[0]}")

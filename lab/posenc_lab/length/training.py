@@ -1,0 +1,210 @@
+"""Training a model, and testing it place by place."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from posenc_lab.length.model import LAYERS, Decoder
+from posenc_lab.length.positions import HEADS, SCHEMES, TESTED, TRAINED, WIDTH, Rotary, Rotate
+from posenc_lab.length.tasks import BACK, SILENT, SYMBOLS, TASKS, Task
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The same for every scheme."""
+
+    batch: int = 16
+    learning_rate: float = 0.008
+    warmup: int = 50
+    final_rate: float = 0.1
+    """Part of the learning rate that is left at the end of half a cosine."""
+    betas: tuple[float, float] = (0.9, 0.98)
+    clipped_norm: float = 1.0
+    tested_sequences: int = 256
+    bin: int = 10
+    """Places that are counted together."""
+
+    def rate(self, step: int, steps: int) -> float:
+        """Part of the learning rate at a step."""
+        cosine = (1 + math.cos(math.pi * step / steps)) / 2
+        return min(1, (step + 1) / self.warmup) * (self.final_rate + (1 - self.final_rate) * cosine)
+
+
+def described(settings: Settings) -> dict[str, Any]:
+    """All that one has to know to do the same again."""
+    return {
+        "trained_length": TRAINED,
+        "tested_length": TESTED,
+        "layers": LAYERS,
+        "width": WIDTH,
+        "heads": HEADS,
+        "symbols": SYMBOLS,
+        "back": BACK,
+        "steps": {task.name: task.steps for task in TASKS.values()},
+        **asdict(settings),
+    }
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Means over what was asked in the test sequences."""
+
+    accuracy: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """One model in one test."""
+
+    task: str
+    scheme: str
+    """As it was tested: rope with another rotation has that rotation's name."""
+    trained: str
+    seed: int
+    alone: Scores
+    """The first TRAINED places without those after them."""
+    within: Scores
+    """The first TRAINED places of sequences of length TESTED."""
+    beyond: Scores
+    accuracy_by_place: tuple[float, ...]
+    loss_by_place: tuple[float, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """With names, and no more digits than 256 sequences can bear."""
+        return {name: _rounded(each) for name, each in asdict(self).items()}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, tuple) else value
+
+
+def deterministic() -> None:
+    """One thread, and nothing that adds up in an order of its own."""
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    # It would write over every new tensor first; nothing here reads before it writes.
+    torch.utils.deterministic.fill_uninitialized_memory = False
+
+
+def trained(task: Task, scheme: str, seed: int, settings: Settings) -> Decoder:
+    """A model after its last step; whether it learned anything is for the test to say."""
+    torch.manual_seed(seed)
+    model = Decoder(SCHEMES[scheme])
+    # Another stream than that of the weights: all schemes see the same batches at a seed.
+    data = torch.Generator().manual_seed(1_000_000 + seed)
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=settings.learning_rate, betas=settings.betas
+    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: settings.rate(step, task.steps)
+    )
+    for _ in range(task.steps):
+        tokens, answers = task.draw(settings.batch, TRAINED, data)
+        said = model(tokens)
+        loss = functional.cross_entropy(said.transpose(1, 2), answers, ignore_index=SILENT)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), settings.clipped_norm)
+        optimizer.step()
+        schedule.step()
+    return model
+
+
+@contextmanager
+def rotating(model: Decoder, rotate: Rotate | None) -> Iterator[None]:
+    """While it lasts, a rotary model turns its queries and keys in another way."""
+    parts = [layer.position for layer in model.layers if isinstance(layer.position, Rotary)]
+    before = [part.rotate for part in parts]
+    for part in parts:
+        part.rotate = rotate or part.rotate
+    yield
+    for part, old in zip(parts, before, strict=True):
+        part.rotate = old
+
+
+def test_sequences(task: Task, settings: Settings) -> tuple[Tensor, Tensor]:
+    """The same for every scheme and seed."""
+    return task.draw(settings.tested_sequences, TESTED, torch.Generator().manual_seed(0))
+
+
+def questions(task: Task, settings: Settings) -> list[int]:
+    """How many answers each bin of places is scored on."""
+    asked = (test_sequences(task, settings)[1] != SILENT).sum(dim=0)
+    return [int(some.sum()) for some in asked.split(settings.bin)]
+
+
+@torch.no_grad()
+def tested(model: Decoder, task: Task, length: int, settings: Settings) -> tuple[Tensor, ...]:
+    """Right answers, losses and questions, summed over the sequences: each of shape [length].
+
+    Shorter sequences are the beginnings of those of length TESTED.
+    """
+    batches = (each[:, :length].split(32) for each in test_sequences(task, settings))
+    sums = torch.zeros(3, length, dtype=torch.float64)
+    for some, wanted in zip(*batches, strict=True):
+        said = model(some)
+        asked = wanted != SILENT
+        loss = functional.cross_entropy(
+            said.transpose(1, 2), wanted, ignore_index=SILENT, reduction="none"
+        )
+        right = (said.argmax(dim=-1) == wanted) & asked
+        sums += torch.stack([right, loss, asked]).double().sum(dim=1)
+    return tuple(sums)
+
+
+def _scores(sums: tuple[Tensor, ...], places: slice) -> Scores:
+    right, loss, asked = (each[places].sum().item() for each in sums)
+    return Scores(right / asked, loss / asked)
+
+
+def results(task_name: str, scheme: str, seed: int, settings: Settings) -> list[Result]:
+    """A model as it was trained, and with every rotation that is tried at the test."""
+    deterministic()
+    task = TASKS[task_name]
+    model = trained(task, scheme, seed, settings)
+    ways = {scheme: None, **(SCHEMES[scheme].at_test or {})}
+    found = []
+    for name, rotate in ways.items():
+        with rotating(model, rotate):
+            alone = tested(model, task, TRAINED, settings)
+            whole = tested(model, task, TESTED, settings)
+        bins = [
+            _scores(whole, slice(start, start + settings.bin))
+            for start in range(0, TESTED, settings.bin)
+        ]
+        found.append(
+            Result(
+                task_name,
+                name,
+                scheme,
+                seed,
+                alone=_scores(alone, slice(TRAINED)),
+                within=_scores(whole, slice(TRAINED)),
+                beyond=_scores(whole, slice(TRAINED, TESTED)),
+                accuracy_by_place=tuple(each.accuracy for each in bins),
+                loss_by_place=tuple(each.loss for each in bins),
+            )
+        )
+    return found
+
+
+Job = tuple[str, str, int]
+"""Task, scheme and seed."""
+
+
+def job(given: Job) -> tuple[list[Result], float]:
+    """The results of one model, and the seconds of CPU that it took."""
+    start = time.process_time()
+    return results(*given, Settings()), time.process_time() - start

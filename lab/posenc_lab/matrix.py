@@ -1,0 +1,198 @@
+"""The detection matrix: which wrong implementations which level of checks catches, and names.
+
+    python -m posenc_lab.matrix [--scheme ID] [--jobs N] [--write FILE] [--names]
+
+Every wrong miniature is judged by every check that its claim calls for, with the diagnosis. Those
+that embody a deviation of the spec are counted under the deviation's class; the others, for which
+the spec has no name, under "unnamed". A name that one of these is given is a wrong one; ``--names``
+lists them, and those that should have had another name.
+"""
+
+import argparse
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from os import sched_getaffinity
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import LEVELS
+from posenc_lab.judging import diagnoses, failed, judge, schemes
+from posenc_lab.miniatures import right, wrong
+from posenc_lab.miniatures.mistakes import WRONG, Mistake
+from posenc_lab.miniatures.styles import RIGHT
+from posenc_lab.results import table, write
+
+assert right.__path__, wrong.__path__  # importing them fills the lists
+
+UNNAMED = "unnamed"
+SUMMED = ("wrong", "rejected", "nameable", "named_first", "named_anyway")
+LEVELED = ("seen_by", "seen_only_by")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the kit said of one wrong miniature."""
+
+    scheme: str
+    kind: str
+    """Class of the deviation that it embodies."""
+    levels: tuple[str, ...]
+    """Levels with a check that failed."""
+    nameable: bool
+    named_first: bool
+    miniature: str
+    """Its module and class."""
+    names: tuple[str, ...]
+    """All that it was called, first that which explains most."""
+
+    @property
+    def named_anyway(self) -> bool:
+        """Whether it has a name, although the spec knows no such mistake."""
+        return not self.nameable and bool(self.names)
+
+
+def kinds() -> dict[tuple[str, str], str]:
+    """Class of each deviation, by call and id."""
+    return {
+        (call, d.id): d.kind for scheme in schemes() for d in scheme.deviations for call in d.calls
+    }
+
+
+def judged(number: int) -> Found:
+    """A wrong miniature by its place in the list."""
+    warnings.simplefilter("ignore")
+    mistake: type[Mistake] = WRONG[number]
+    with np.errstate(all="ignore"):
+        verdicts = judge(mistake())
+        names = diagnoses(verdicts)
+    named = mistake.named
+    return Found(
+        scheme=home(mistake.call),
+        kind=kinds().get((mistake.call, named or ""), UNNAMED if named is None else "a pair"),
+        levels=tuple(sorted({each.check.level for each in failed(verdicts)}, key=LEVELS.index)),
+        nameable=named is not None,
+        named_first=named is not None and names[:1] == [named],
+        miniature=f"{mistake.__module__.rpartition('.')[2]}: {mistake.__name__}",
+        names=tuple(names),
+    )
+
+
+def home(call: str) -> str:
+    """Scheme of a call."""
+    return next(scheme.id for scheme in schemes() if call in scheme.calls)
+
+
+def right_judged(number: int) -> tuple[str, bool]:
+    """Scheme of a right miniature by its place in the list, and whether it is rejected."""
+    with np.errstate(all="ignore"):
+        rejected = bool(failed(judge(RIGHT[number]())))
+    return right_home(number), rejected
+
+
+def right_home(number: int) -> str:
+    """Scheme of which a right miniature claims something."""
+    return subjects(RIGHT[number](), schemes())[0].scheme.id
+
+
+def summary(some: Iterable[Found]) -> dict[str, Any]:
+    """Counts of a group."""
+    group = list(some)
+    return {
+        "wrong": len(group),
+        "rejected": sum(bool(each.levels) for each in group),
+        "nameable": sum(each.nameable for each in group),
+        "named_first": sum(each.named_first for each in group),
+        "named_anyway": sum(each.named_anyway for each in group),
+        "seen_by": Counter(level for each in group for level in each.levels),
+        "seen_only_by": Counter(each.levels[0] for each in group if len(each.levels) == 1),
+    }
+
+
+def results(found: Sequence[Found], right_ones: Sequence[tuple[str, bool]]) -> dict[str, Any]:
+    """What is written: all that is counted of each scheme, and the sums."""
+    by_scheme = {}
+    for name in sorted({each.scheme for each in found}):
+        own = [each for each in found if each.scheme == name]
+        judged_right = [rejected for scheme, rejected in right_ones if scheme == name]
+        by_scheme[name] = {
+            **summary(own),
+            "classes": {
+                kind: summary(each for each in own if each.kind == kind)
+                for kind in sorted({each.kind for each in own})
+            },
+            "right": {
+                "passed": len(judged_right) - sum(judged_right),
+                "rejected": sum(judged_right),
+            },
+        }
+    return with_sums(by_scheme)
+
+
+def with_sums(by_scheme: Mapping[str, Any]) -> dict[str, Any]:
+    """What is counted of each scheme, with the sums over all of them."""
+    groups = list(by_scheme.values())
+    kinds_met = sorted({kind for group in groups for kind in group["classes"]})
+    return {
+        "schemes": dict(by_scheme),
+        "classes": {
+            kind: added(group["classes"][kind] for group in groups if kind in group["classes"])
+            for kind in kinds_met
+        },
+        "all": added(
+            {name: group[name] for name in SUMMED} | {name: group[name] for name in LEVELED}
+            for group in groups
+        ),
+        "right": {
+            name: sum(group["right"][name] for group in groups) for name in ("passed", "rejected")
+        },
+    }
+
+
+def added(groups: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Counts of several groups, added up."""
+    some = list(groups)
+    sums: dict[str, Any] = {name: sum(group[name] for group in some) for name in SUMMED}
+    levels = {name: sum((Counter(group[name]) for group in some), Counter()) for name in LEVELED}
+    return sums | levels
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scheme", help="only miniatures of this scheme")
+    parser.add_argument("--jobs", type=int, default=len(sched_getaffinity(0)))
+    parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
+    parser.add_argument("--names", action="store_true", help="list what is named wrongly")
+    given = parser.parse_args()
+    some = [n for n, each in enumerate(WRONG) if given.scheme in (None, home(each.call))]
+    with get_context("fork").Pool(given.jobs) as pool:
+        found = pool.map(judged, some, chunksize=8)
+        right_ones = pool.map(right_judged, _right_of(given.scheme), chunksize=8)
+        data = results(found, right_ones)
+    heads = ["", "wrong", "rejected", "with a name", "named first", "named anyway", *LEVELS]
+    for title in ("schemes", "classes"):
+        rows = [[name, *_row(each)] for name, each in [*data[title].items(), ("all", data["all"])]]
+        print(table([title, *heads[1:]], rows), "\n")
+    print("right miniatures: {passed} pass, {rejected} rejected".format(**data["right"]))
+    for each in found if given.names else ():
+        if each.named_anyway or (each.nameable and not each.named_first):
+            print(f"{each.miniature}: named {', then '.join(each.names) or 'nothing'}")
+    write(given.write, data)
+
+
+def _right_of(scheme: str | None) -> list[int]:
+    return [n for n in range(len(RIGHT)) if scheme in (None, right_home(n))]
+
+
+def _row(group: dict[str, Any]) -> list[int]:
+    counts = [group[name] for name in SUMMED]
+    return counts + [group["seen_by"][level] for level in LEVELS]
+
+
+if __name__ == "__main__":
+    main()

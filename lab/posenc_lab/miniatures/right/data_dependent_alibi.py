@@ -1,0 +1,79 @@
+"""Right implementations: data-dependent ALiBi."""
+
+import math
+
+import numpy as np
+
+from posenc_conformance import claims
+from posenc_lab.miniatures.styles import FLOATS, Array, right
+
+
+def checked(gates: Array, q_len: int) -> None:
+    """Refuse what does not fit."""
+    if gates.ndim != 2 or not 0 <= q_len <= gates.shape[1]:
+        raise ValueError(f"gates {gates.shape}, {q_len} queries")
+
+
+@right
+class SumsSubtracted:
+    """The authors': cumulative sums in float32, subtracted."""
+
+    @claims("causal", dtype=FLOATS)
+    def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Array:
+        checked(gates, q_len)
+        wide = gates if gates.dtype == np.float64 else gates.astype(np.float32)
+        logs = np.minimum(wide, 0) - np.log1p(np.exp(-np.abs(wide)))
+        sums = np.cumsum(logs, axis=-1, dtype=wide.dtype)
+        rows = sums[:, sums.shape[1] - q_len :, None]
+        return (rows - sums[:, None, :]).astype(gates.dtype)
+
+
+@right
+class SumsInTheDtype:
+    """Every step rounded to the dtype of the gates, sums accumulated in float32."""
+
+    @claims("causal", dtype=FLOATS)
+    def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Array:
+        checked(gates, q_len)
+        kind = np.float64 if gates.dtype == np.float64 else np.float32
+        wide: Array = gates.astype(kind)
+        logs: Array = (-np.logaddexp(0, -wide)).astype(gates.dtype)
+        sums = np.cumsum(logs.astype(kind), axis=-1).astype(gates.dtype)
+        rows = sums[:, sums.shape[1] - q_len :, None]
+        return np.asarray(rows - sums[:, None, :])
+
+
+@right
+class SegmentSums:
+    """Every sum by itself, from the key to the query; keys after it masked."""
+
+    @claims("causal", dtype=["float64", "float32"])
+    def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Array:
+        checked(gates, q_len)
+        heads, k_len = gates.shape
+        out = np.full((heads, q_len, k_len), -np.inf)
+        for h in range(heads):
+            logs = [
+                -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x))
+                for x in gates[h].tolist()
+            ]
+            for i in range(q_len):
+                total = 0.0
+                for j in range(k_len - q_len + i, -1, -1):
+                    out[h, i, j] = total
+                    total += logs[j]
+        return out.astype(gates.dtype)
+
+
+@right
+class RoundedSigmoids:
+    """The logarithm of a sigmoid in float64, which is never 0 there for gates of narrow dtypes."""
+
+    @claims("causal", dtype=["float32", "bfloat16", "float16"])
+    def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Array:
+        checked(gates, q_len)
+        sigmoid = 1 / (1 + np.exp(-gates.astype(np.float64)))
+        sums = np.log(sigmoid)[..., ::-1].cumsum(axis=-1)[..., ::-1]
+        after = np.concatenate([sums[:, 1:], np.zeros_like(sums[:, :1])], axis=-1)
+        first = sums.shape[1] - q_len
+        return (after[:, None, :] - after[:, first:, None]).astype(gates.dtype)

@@ -1,0 +1,393 @@
+"""Wrong implementations: attention."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from posenc_lab.miniatures.mistakes import Array, Mistake, made
+
+
+class Weights(Mistake, steps=True):
+    """The weights, in steps."""
+
+    call = "attention_weights"
+    claimed = ("full",)
+
+    def answer(self, q: Array, k: Array, *, mask: str) -> Array:
+        wide = q.astype(np.float64), k.astype(np.float64)
+        return self.weights(*wide, mask).astype(q.dtype)
+
+    def weights(self, q: Array, k: Array, mask: str) -> Array:
+        logits = self.logits(q, k)
+        hidden = self.hidden(*logits.shape[-2:]) if mask == "causal" else False
+        return self.softmax(np.where(hidden, self.low, logits), hidden)
+
+    low: float = -np.inf
+
+    def logits(self, q: Array, k: Array) -> Array:
+        return q @ k.swapaxes(-1, -2) * self.factor(q.shape[-1])
+
+    def factor(self, head_dim: int) -> float:
+        return 1 / math.sqrt(head_dim)
+
+    def hidden(self, q_len: int, k_len: int) -> Array:
+        return ~np.tri(q_len, k_len, k_len - q_len, dtype=bool)
+
+    def softmax(self, logits: Array, hidden: Any) -> Array:
+        largest = np.maximum(logits.max(axis=self.axis, keepdims=True), -1e300)
+        powers = self.power(logits - largest)
+        with np.errstate(invalid="ignore"):  # over queries, a key that none sees
+            return powers / self.total(powers)
+
+    axis = -1
+
+    def power(self, x: Array) -> Array:
+        return np.exp(x)
+
+    def total(self, powers: Array) -> Array:
+        return powers.sum(axis=self.axis, keepdims=True)
+
+
+class Attended(Weights, steps=True):
+    """Values weighted by them."""
+
+    call = "attention"
+
+    def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:
+        weights = self.weights(q.astype(np.float64), k.astype(np.float64), mask)
+        return (weights @ v.astype(np.float64)).astype(q.dtype)
+
+
+class Biased(Weights, steps=True):
+    """The same with a bias."""
+
+    call = "attention_with_bias"
+    claimed = ("causal",)
+
+    def answer(
+        self, q: Array, k: Array, v: Array, bias: Array, *, mask: str, scaling: str
+    ) -> Array:
+        self.bias, self.scaled = bias.astype(np.float64), scaling == "root"
+        weights = self.weights(q.astype(np.float64), k.astype(np.float64), mask)
+        return (weights @ v.astype(np.float64)).astype(q.dtype)
+
+    def logits(self, q: Array, k: Array) -> Array:
+        products = q @ k.swapaxes(-1, -2)
+        return self.biased(products, self.factor(q.shape[-1]) if self.scaled else 1.0)
+
+    def biased(self, products: Array, factor: float) -> Array:
+        return products * factor + self.bias
+
+
+def not_own(self: Weights, q_len: int, k_len: int) -> Array:
+    return ~np.tri(q_len, k_len, k_len - q_len - 1, dtype=bool)
+
+
+def one_more(self: Weights, q_len: int, k_len: int) -> Array:
+    return ~np.tri(q_len, k_len, k_len - q_len + 1, dtype=bool)
+
+
+def at_start(self: Weights, q_len: int, k_len: int) -> Array:
+    return ~np.tri(q_len, k_len, 0, dtype=bool)
+
+
+def nothing_hidden(self: Weights, q_len: int, k_len: int) -> Array:
+    return np.zeros((q_len, k_len), dtype=bool)
+
+
+def after_softmax(self: Weights, q: Array, k: Array, mask: str) -> Array:
+    logits = self.logits(q, k)
+    return self.softmax(logits, None) * ~self.hidden(*logits.shape[-2:])
+
+
+def not_shifted(self: Weights, logits: Array, hidden: Any) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        powers = np.exp(logits)
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+
+for _base, _prefix in ((Weights, ""), (Attended, "attention-")):
+    for _name, _factor in {
+        "unscaled": lambda self, d: 1.0,
+        "scaled twice": lambda self, d: 1 / d,
+        "scaled by the fourth root": lambda self, d: d**-0.25,
+        "multiplied": lambda self, d: math.sqrt(d),
+    }.items():
+        made(
+            _base,
+            f"{_base.__name__} {_name}",
+            "Another factor of the products.",
+            named="scale-wrong",
+            factor=_factor,
+        )
+    made(
+        _base,
+        f"{_base.__name__} over queries",
+        "Softmax over the wrong axis.",
+        named=f"{_prefix}softmax-over-queries",
+        axis=-2,
+    )
+    for _name, _power in {
+        "powers of 2": lambda self, x: np.exp2(x),
+        "log2e of three digits": lambda self, x: np.exp2(1.44 * x),
+    }.items():
+        made(
+            _base,
+            f"{_base.__name__} {_name}",
+            "exp2 with a wrong constant, as in a kernel that has no exp.",
+            named="exponential-wrong",
+            power=_power,
+        )
+    for _name, _hidden, _named in (
+        ("mask at start", at_start, "mask-at-start"),
+        ("one key more", one_more, "mask-shifted"),
+        ("unmasked", nothing_hidden, "mask-ignored"),
+    ):
+        made(
+            _base,
+            f"{_base.__name__} {_name}",
+            "Another mask.",
+            named=_named,
+            claimed=("causal",),
+            hidden=_hidden,
+        )
+    made(
+        _base,
+        f"{_base.__name__} one key fewer",
+        "A query does not see its own key; the first, which sees none, has a finite mask.",
+        named="mask-shifted",
+        claimed=("causal",),
+        hidden=not_own,
+        low=-1e30,
+    )
+    made(
+        _base,
+        f"{_base.__name__} masked after",
+        "No division by what is left.",
+        named=f"{_prefix}mask-after-softmax",
+        claimed=("causal",),
+        weights=after_softmax,
+    )
+    made(
+        _base,
+        f"{_base.__name__} overflow",
+        "No largest logit subtracted.",
+        dtype=("float32", "bfloat16"),
+        softmax=not_shifted,
+    )
+    made(
+        _base,
+        f"{_base.__name__} hidden from key 256",
+        "A kernel that has one block of keys.",
+        softmax=lambda self, x, hidden: Weights.softmax(
+            self, np.where(np.arange(x.shape[-1]) < 256, x, -np.inf), hidden
+        ),
+    )
+    made(
+        _base,
+        f"{_base.__name__} without remainder",
+        "Keys in blocks of two; a last single one is forgotten.",
+        softmax=lambda self, x, hidden: Weights.softmax(
+            self,
+            np.where(np.arange(x.shape[-1]) < max(x.shape[-1] // 2 * 2, 1), x, -np.inf),
+            hidden,
+        ),
+    )
+
+
+class WeightsFiniteMask(Weights):
+    """-10000 in place of minus infinity."""
+
+    named = "finite-mask"
+    claimed = ("causal",)
+    low = -1e4
+
+
+class WeightsBarelyMasked(Weights):
+    """-100 in place of minus infinity: hidden weights are tiny, but not zero."""
+
+    claimed = ("causal",)
+    low = -100.0
+
+
+class WeightsEpsilon(Weights):
+    """1e-12 added to the sum, in float64, where it shows."""
+
+    named = "epsilon-in-sum"
+    dtype = "float64"
+
+    def total(self, powers: Array) -> Array:
+        return super().total(powers) + 1e-12
+
+
+class WeightsLargerEpsilon(Weights):
+    """1e-4 added to the sum."""
+
+    named = "epsilon-in-sum"
+
+    def total(self, powers: Array) -> Array:
+        return super().total(powers) + 1e-4
+
+
+class WeightsUnnormalised(Weights):
+    """Exponentials that are not divided by their sum."""
+
+    def total(self, powers: Array) -> Array:
+        return np.ones(1)
+
+
+class WeightsOfMaxOfAll(Weights):
+    """The largest logit of the whole array subtracted: rows far below it have only zeros."""
+
+    def softmax(self, logits: Array, hidden: Any) -> Array:
+        powers = np.exp(logits - logits.max())
+        with np.errstate(invalid="ignore"):
+            return powers / self.total(powers)
+
+
+class AttendedWrongFromQuery128(Attended):
+    """Rows from 128 on are left at zero, as by a kernel launched for one block of queries."""
+
+    def softmax(self, logits: Array, hidden: Any) -> Array:
+        rows = np.arange(logits.shape[-2])[:, None]
+        return np.where(rows < 128, super().softmax(logits, hidden), 0.0)
+
+
+class AttendedSharedBatch(Attended):
+    """Keys of the first element of a batch for all."""
+
+    def logits(self, q: Array, k: Array) -> Array:
+        return super().logits(q, k.reshape(-1, *k.shape[-2:])[0])
+
+
+class AttendedHalfSum(Attended):
+    """Logits in float16 behind a float32 result."""
+
+    def logits(self, q: Array, k: Array) -> Array:
+        return super().logits(q, k).astype(np.float16).astype(np.float64)
+
+
+class AttendedKeepsItsMask(Attended):
+    """The first causal mask met serves for all calls of the same length of keys."""
+
+    claimed = ("causal",)
+
+    def __init__(self) -> None:
+        self._kept: dict[int, Array] = {}
+
+    def hidden(self, q_len: int, k_len: int) -> Array:
+        kept = self._kept.setdefault(k_len, super().hidden(q_len, k_len))
+        return kept[-q_len:] if len(kept) >= q_len else np.resize(kept, (q_len, k_len))
+
+
+class AttendedScalesInPlace(Attended):
+    """The queries given are scaled in place."""
+
+    def answer(self, q: Array, k: Array, v: Array, *, mask: str) -> Array:
+        result = super().answer(q, k, v, mask=mask)
+        q *= np.asarray(self.factor(q.shape[-1]), dtype=q.dtype)
+        return result
+
+
+class BiasedAlongTheBatch(Biased):
+    """A bias for each head taken for one for each text, where there are as many of both."""
+
+    def biased(self, products: Array, factor: float) -> Array:
+        if self.bias.ndim == 3 and products.ndim == 4 and len(self.bias) == len(products):
+            return products * factor + self.bias[:, None]
+        return super().biased(products, factor)
+
+
+class BiasedByTheFirstText(Biased):
+    """The bias of the first text for all."""
+
+    def biased(self, products: Array, factor: float) -> Array:
+        return products * factor + (self.bias[:1] if self.bias.ndim == 4 else self.bias)
+
+
+class BiasedWithoutBroadcasting(Biased):
+    """A bias for each head is refused where there are several texts."""
+
+    def biased(self, products: Array, factor: float) -> Array:
+        if self.bias.ndim not in (2, products.ndim):
+            raise ValueError("bias and logits must have as many axes")
+        return super().biased(products, factor)
+
+
+class BiasedBeforeScaling(Biased):
+    """The bias divided by sqrt(head_dim) as well."""
+
+    named = "bias-before-scaling"
+
+    def biased(self, products: Array, factor: float) -> Array:
+        return (products + self.bias) * factor
+
+
+class BiasedNot(Biased):
+    """The bias left out."""
+
+    named = "bias-ignored"
+
+    def biased(self, products: Array, factor: float) -> Array:
+        return products * factor
+
+
+class BiasedNegatively(Biased):
+    """The bias subtracted."""
+
+    named = "bias-negated"
+
+    def biased(self, products: Array, factor: float) -> Array:
+        return products * factor - self.bias
+
+
+class BiasedScaledT5(Biased):
+    """Scaled where T5 does not."""
+
+    named = "bias-scale-wrong"
+    claimed = ("unscaled",)
+
+    def logits(self, q: Array, k: Array) -> Array:
+        self.scaled = True
+        return super().logits(q, k)
+
+
+class BiasedTwiceScaled(Biased):
+    """Divided by head_dim."""
+
+    named = "bias-scale-wrong"
+
+    def factor(self, head_dim: int) -> float:
+        return 1 / head_dim
+
+
+class BiasedMaskAtStart(Biased):
+    """The mask in the upper left corner."""
+
+    named = "mask-at-start"
+    hidden = at_start
+
+
+class BiasedOfFirstHead(Biased):
+    """The first head's bias for all."""
+
+    def biased(self, products: Array, factor: float) -> Array:
+        return products * factor + self.bias.reshape(-1, *self.bias.shape[-2:])[0]
+
+
+class BiasOfHiddenKeysClipped(Biased):
+    """Minus infinity taken for a large number, but not a large enough one."""
+
+    def biased(self, products: Array, factor: float) -> Array:
+        return products * factor + np.maximum(self.bias, -8.0)
+
+
+class BiasedByColumns(Biased):
+    """Queries and keys exchanged in the bias, where it is square."""
+
+    claimed = ("unscaled",)
+
+    def biased(self, products: Array, factor: float) -> Array:
+        square = self.bias.shape[-1] == self.bias.shape[-2]
+        return products * factor + (self.bias.swapaxes(-1, -2) if square else self.bias)

@@ -1,0 +1,154 @@
+"""Wrong implementations: binary positions."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from posenc_lab.miniatures.mistakes import KINDS, Array, Mistake, made
+
+
+class Digits(Mistake, steps=True):
+    """The digits of each position, in steps."""
+
+    call = "binary"
+    claimed = ("lsb-zero-one",)
+
+    def answer(self, positions: Array, dim: int, *, order: str, levels: str, dtype: str) -> Array:
+        if dim < 1 or any(not 0 <= int(p) < 2**dim for p in positions):
+            raise ValueError((positions, dim))
+        rows = [self.digits(self.place(int(p)), dim) for p in positions]
+        table = np.array(rows, dtype=np.int64).reshape(len(positions), dim)
+        table = table[:, :: self.direction(order)]
+        return self.level(table, levels).astype(KINDS[dtype])
+
+    def place(self, position: int) -> int:
+        return position
+
+    def digits(self, position: int, dim: int) -> list[int]:
+        return [position // 2**k % 2 for k in range(dim)]
+
+    def direction(self, order: str) -> int:
+        return -1 if order == "msb-first" else 1
+
+    def level(self, table: Array, levels: str) -> Array:
+        return np.where(table == 1, 1, -1) if levels == "plus-minus-one" else table
+
+
+for _name in ("lsb-zero-one", "msb-zero-one", "lsb-plus-minus-one", "msb-plus-minus-one"):
+    made(
+        Digits,
+        f"Digits {_name} reversed",
+        "The other end first.",
+        named="order-swapped",
+        claimed=(_name,),
+        direction=lambda self, order: -Digits.direction(self, order),
+    )
+    made(
+        Digits,
+        f"Digits {_name} with other levels",
+        "0 and 1 for -1 and 1, or the reverse.",
+        named="levels-swapped",
+        claimed=(_name,),
+        level=lambda self, table, levels: (
+            table if levels == "plus-minus-one" else np.where(table == 1, 1, -1)
+        ),
+    )
+    made(
+        Digits,
+        f"Digits {_name} inverted",
+        "1 for 0 and 0 for 1.",
+        named="digits-inverted",
+        claimed=(_name,),
+        digits=lambda self, position, dim: [1 - b for b in Digits.digits(self, position, dim)],
+    )
+
+
+class DigitsOfGray(Digits):
+    """Gray's code."""
+
+    named = "gray-code"
+
+    def place(self, position: int) -> int:
+        return position ^ position >> 1
+
+
+class DigitsFromOne(Digits):
+    """Counted from 1; the last position wraps to 0."""
+
+    named = "positions-shifted"
+
+    def place(self, position: int) -> int:
+        return position + 1
+
+
+class DigitsOfAByte(Digits):
+    """Modulo 256."""
+
+    named = "positions-in-a-byte"
+    claimed = ("msb-zero-one",)
+
+    def place(self, position: int) -> int:
+        return position % 256
+
+
+class DigitsFromTheLeft(Digits):
+    """Unpacked from 16 bits and cut from the wrong end."""
+
+    named = "left-aligned"
+    claimed = ("msb-zero-one",)
+
+    def digits(self, position: int, dim: int) -> list[int]:
+        written = format(position, "016b")
+        return [int(digit) for digit in written.ljust(dim, "0")[:dim][::-1]]
+
+
+class DigitsInFloat32(Digits):
+    """Position and power of two divided in float32: digits are lost from 2**24 on."""
+
+    dtype = "float64"
+    limits: ClassVar[Mapping[str, Any]] = {"max_position": 2**40}
+
+    def digits(self, position: int, dim: int) -> list[int]:
+        place = np.float32(position)
+        return [int(np.floor(place / np.float32(2**k))) % 2 for k in range(dim)]
+
+
+class DigitsUpTo16(Digits):
+    """Channels from 16 on left at 0."""
+
+    def digits(self, position: int, dim: int) -> list[int]:
+        return [(position >> k & 1) * (k < 16) for k in range(dim)]
+
+
+class DigitsOfRows(Digits):
+    """Rows numbered, whatever positions are asked for."""
+
+    claimed = ("lsb-plus-minus-one",)
+
+    def answer(self, positions: Array, dim: int, *, order: str, levels: str, dtype: str) -> Array:
+        rows = np.arange(len(positions))
+        return super().answer(rows, dim, order=order, levels=levels, dtype=dtype)
+
+
+class DigitsOneHot(Digits):
+    """A one at the position's own channel."""
+
+    def digits(self, position: int, dim: int) -> list[int]:
+        return [int(k == position) for k in range(dim)]
+
+
+class DigitsThermometer(Digits):
+    """Ones up to the highest digit."""
+
+    def digits(self, position: int, dim: int) -> list[int]:
+        return [int(k < position.bit_length()) for k in range(dim)]
+
+
+class DigitsScaled(Digits):
+    """Rows divided by sqrt(d)."""
+
+    claimed = ("msb-plus-minus-one",)
+
+    def level(self, table: Array, levels: str) -> Array:
+        return super().level(table, levels) / np.sqrt(table.shape[1])

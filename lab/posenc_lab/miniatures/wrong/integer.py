@@ -1,0 +1,176 @@
+"""Wrong implementations: the position itself."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from posenc_lab.miniatures.mistakes import KINDS, Array, Mistake, narrow
+
+
+class Counting(Mistake, steps=True):
+    """The position in every channel, in steps."""
+
+    call = "integer"
+    claimed = ("textbook",)
+
+    def answer(self, positions: Array, dim: int, *, dtype: str) -> Array:
+        column = self.places(np.asarray(positions)).astype(np.float64)[:, None]
+        return self.finish(column * self.row(dim)).astype(KINDS[dtype])
+
+    def places(self, positions: Array) -> Array:
+        return positions
+
+    def row(self, dim: int) -> Array:
+        return np.ones(dim)
+
+    def finish(self, table: Array) -> Array:
+        return table
+
+
+class CountingFromOne(Counting):
+    """The first position is 1."""
+
+    named = "positions-shifted"
+
+    def places(self, positions: Array) -> Array:
+        return positions + 1
+
+
+class CountingFromMinusThree(Counting):
+    """Shifted the other way, by more."""
+
+    named = "positions-shifted"
+
+    def places(self, positions: Array) -> Array:
+        return positions - 3
+
+
+class CountingRows(Counting):
+    """The row's number for the position."""
+
+    named = "row-numbers"
+
+    def places(self, positions: Array) -> Array:
+        return np.arange(len(positions))
+
+
+class CountingChannels(Counting):
+    """The range runs along the wrong axis."""
+
+    named = "channel-numbers"
+
+    def answer(self, positions: Array, dim: int, *, dtype: str) -> Array:
+        return np.tile(np.arange(dim), (len(positions), 1)).astype(KINDS[dtype])
+
+
+class CountingToOne(Counting):
+    """Divided by the largest position."""
+
+    named = "normalized-after-all"
+
+    def finish(self, table: Array) -> Array:
+        return table / max(table.max(initial=0), 1)
+
+
+class CountingByLength(Counting):
+    """Divided by the number of positions."""
+
+    named = "normalized-after-all"
+
+    def finish(self, table: Array) -> Array:
+        return table / max(len(table), 1)
+
+
+class CountingInBfloat16(Counting):
+    """Positions in bfloat16, behind a float32 result."""
+
+    named = "narrow-positions"
+
+    def finish(self, table: Array) -> Array:
+        return narrow(table, "bfloat16")
+
+
+class CountingInFloat16(Counting):
+    """Positions in float16, behind a float64 result."""
+
+    named = "narrow-positions"
+    dtype = "float64"
+
+    def finish(self, table: Array) -> Array:
+        return narrow(np.minimum(table, 60000), "float16")
+
+
+class CountingInAByte(Counting):
+    """Positions modulo 256."""
+
+    named = "positions-wrapped"
+
+    def places(self, positions: Array) -> Array:
+        return positions.astype(np.uint8)
+
+
+class CountingInInt16(Counting):
+    """Positions wrap at 32,768."""
+
+    named = "positions-wrapped"
+
+    def places(self, positions: Array) -> Array:
+        return positions.astype(np.int16)
+
+
+class CountingInInt32(Counting):
+    """Positions wrap at 2^31."""
+
+    named = "positions-wrapped"
+    limits: ClassVar = {"max_position": 2**32}
+
+    def places(self, positions: Array) -> Array:
+        return positions.astype(np.int32)
+
+
+class CountingBackwards(Counting):
+    """The sign turned."""
+
+    def finish(self, table: Array) -> Array:
+        return -table
+
+
+class CountingOnceTooFew(Counting):
+    """The last channel left at 0."""
+
+    def row(self, dim: int) -> Array:
+        return (np.arange(dim) < dim - 1).astype(np.float64)
+
+
+class CountingUpTo256Channels(Counting):
+    """Channels from 256 on left at 0."""
+
+    def row(self, dim: int) -> Array:
+        return (np.arange(dim) < 256).astype(np.float64)
+
+
+class CountingUpTo2048(Counting):
+    """Positions that stop growing at 2,048."""
+
+    def places(self, positions: Array) -> Array:
+        return np.minimum(positions, 2048)
+
+
+class CountingSorted(Counting):
+    """Positions put in order first."""
+
+    def places(self, positions: Array) -> Array:
+        return np.sort(positions)
+
+
+class CountingOnce(Counting):
+    """The first answer given again for as many positions."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, Array] = {}
+
+    def answer(self, positions: Array, dim: int, *, dtype: str) -> Array:
+        key = len(positions), dim, dtype
+        if key not in self._kept:
+            self._kept[key] = super().answer(positions, dim, dtype=dtype)
+        return self._kept[key].copy()

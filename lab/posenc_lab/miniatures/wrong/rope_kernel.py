@@ -1,0 +1,593 @@
+"""Wrong implementations: rotary embedding as kernels are called."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from posenc_lab.miniatures.mistakes import Array, Mistake, made
+
+
+class Kernel(Mistake, steps=True):
+    """Each sequence of a batch, turned at its positions, in steps."""
+
+    call = "rope_batched"
+    claimed = ("batched-half",)
+
+    def answer(self, x: Array, positions: Array, **rest: Any) -> Any:
+        if positions.shape != (len(x), x.shape[2]):
+            raise ValueError((x.shape, positions.shape))
+        return self.of_sequences(x, self.positions(positions), **rest)
+
+    def of_sequences(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+        each = zip(x, positions, strict=True)
+        out = [self.turned(one, places, base, layout) for one, places in each]
+        return self.written(np.asarray(out, x.dtype).reshape(x.shape), x)
+
+    def positions(self, positions: Array) -> Array:
+        return positions
+
+    def written(self, out: Array, x: Array) -> Array:
+        return out
+
+    def turned(self, x: Array, positions: Array, base: float, layout: str) -> Array:
+        """Heads [..., n, head_dim] at positions [n]."""
+        return self.in_blocks(self.rotated(x, positions, base, layout), x)
+
+    def rotated(self, x: Array, positions: Array, base: float, layout: str) -> Array:
+        wide, half = x.astype(np.float64), x.shape[-1] // 2
+        angles = positions[:, None] * base ** -(np.arange(half) / half)
+        first, second = self.members(half, layout)
+        a, b = wide[..., first], wide[..., second]
+        wide[..., first] = a * np.cos(angles) - b * np.sin(angles)
+        wide[..., second] = a * np.sin(angles) + b * np.cos(angles)
+        return wide.astype(x.dtype)
+
+    def members(self, half: int, layout: str) -> tuple[Array, Array]:
+        pairs = np.arange(half)
+        return (pairs, pairs + half) if layout == "half" else (2 * pairs, 2 * pairs + 1)
+
+    def in_blocks(self, out: Array, x: Array) -> Array:
+        return out
+
+
+class KernelOffsets(Kernel, steps=True):
+    """The same, of sequences that start at offsets."""
+
+    call = "rope_offsets"
+    claimed = ("offsets-half",)
+
+    def answer(self, x: Array, offsets: Array, **rest: Any) -> Any:
+        if len(offsets) != len(x):
+            raise ValueError((x.shape, offsets.shape))
+        positions = self.offsets(offsets)[:, None] + np.arange(x.shape[2])
+        return self.of_sequences(x, positions, **rest)
+
+    def offsets(self, offsets: Array) -> Array:
+        return offsets
+
+
+class KernelPacked(Kernel, steps=True):
+    """The same, of sequences that lie one behind the other."""
+
+    call = "rope_packed"
+    claimed = ("packed-half",)
+
+    def answer(
+        self, x: Array, cu_seqlens: Array, offsets: Array, *, base: float, layout: str
+    ) -> Any:
+        if cu_seqlens[-1] != x.shape[1]:
+            raise ValueError((x.shape, cu_seqlens))
+        rows = np.arange(x.shape[1])
+        edges, starts = self.edges(cu_seqlens), self.offsets(offsets)
+        return self.turned(x, self.places(rows, edges, starts), base, layout)
+
+    def edges(self, edges: Array) -> Array:
+        return edges
+
+    def offsets(self, offsets: Array) -> Array:
+        return offsets
+
+    def places(self, rows: Array, edges: Array, offsets: Array) -> Array:
+        sequence = np.searchsorted(edges, rows, side="right") - 1
+        return np.asarray(rows - edges[sequence] + offsets[sequence])
+
+
+class KernelQueryKey(Kernel, steps=True):
+    """Queries and keys, whose rows lie token by token: the token follows from the row."""
+
+    call = "rope_query_key"
+    claimed = ("query-key-half",)
+
+    def answer(self, q: Array, k: Array, positions: Array, *, base: float, layout: str) -> Any:
+        if q.shape[1:] != k.shape[1:]:
+            raise ValueError((q.shape, k.shape))
+        new_q, new_k = (
+            self.in_blocks(self.by_tokens(x, heads, positions, base, layout), x)
+            for x, heads in zip((q, k), self.heads(len(q), len(k)), strict=True)
+        )
+        return np.concatenate(self.joined(new_q, new_k, q, k, layout))
+
+    def heads(self, of_q: int, of_k: int) -> tuple[int, int]:
+        return of_q, of_k
+
+    def by_tokens(self, x: Array, heads: int, positions: Array, base: float, layout: str) -> Array:
+        heads_of_x, n, dim = x.shape
+        rows = x.swapaxes(0, 1).reshape(heads_of_x * n, dim)
+        token = np.minimum(np.arange(len(rows)) // heads, n - 1)
+        out = self.rotated(rows, positions[token], base, layout)
+        return out.reshape(n, heads_of_x, dim).swapaxes(0, 1)
+
+    def joined(
+        self, new_q: Array, new_k: Array, q: Array, k: Array, layout: str
+    ) -> tuple[Array, Array]:
+        return new_q, new_k
+
+
+class KernelInPlace(Kernel, steps=True):
+    """Members of pairs in the memory of x."""
+
+    call = "rope_in_place"
+    claimed = ("in-place-half",)
+
+    def answer(self, x: Array, positions: Array, *, base: float, layout: str) -> Any:
+        if len(positions) != x.shape[-2]:
+            raise ValueError((x.shape, positions.shape))
+        half = x.shape[-1] // 2
+        first, second = self.members(half, layout)
+        angles = positions[:, None] * base ** -(np.arange(half) / half)
+        before, memory = x.astype(np.float64), self.memory(x)
+        self.pairs_written(memory, before, first, second, np.cos(angles), np.sin(angles))
+        memory[...] = self.in_blocks(memory, before.astype(x.dtype))
+        return self.done(memory, x)
+
+    def memory(self, x: Array) -> Array:
+        return x
+
+    def pairs_written(
+        self, x: Array, before: Array, first: Array, second: Array, cos: Array, sin: Array
+    ) -> None:
+        a, b = before[..., first], before[..., second]
+        x[..., first] = (a * cos - b * sin).astype(x.dtype)
+        x[..., second] = (a * sin + b * cos).astype(x.dtype)
+
+    def done(self, memory: Array, x: Array) -> Any:
+        return None
+
+
+class KernelQkv(Kernel, steps=True):
+    """Queries and keys in the result of one projection."""
+
+    call = "rope_qkv"
+    claimed = ("qkv-half",)
+
+    def answer(
+        self,
+        qkv: Array,
+        positions: Array,
+        heads: int,
+        key_heads: int,
+        *,
+        base: float,
+        layout: str,
+    ) -> Any:
+        every = heads + 2 * key_heads
+        if qkv.shape[1] % every or len(positions) != len(qkv):
+            raise ValueError((qkv.shape, heads, key_heads))
+        width = qkv.shape[1] // every
+        out = np.array(qkv, order="C")
+        for first, count in self.parts(heads, key_heads):
+            source = self.seen(self.source(out, qkv), first * width, count * width)
+            by_head = source.reshape(len(qkv), count, width).swapaxes(0, 1)
+            turned = self.turned(by_head, positions, base, layout).swapaxes(0, 1)
+            target = self.target(out, first * width, count * width)
+            target[...] = turned.reshape(len(qkv), count * width)
+        return out
+
+    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+        """First head and number of heads."""
+        return [(0, heads), (heads, key_heads)]
+
+    def source(self, out: Array, qkv: Array) -> Array:
+        return out
+
+    def seen(self, whole: Array, start: int, width: int) -> Array:
+        return whole[:, start : start + width]
+
+    def target(self, whole: Array, start: int, width: int) -> Array:
+        return whole[:, start : start + width]
+
+
+def flat(self: Any, whole: Array, start: int, width: int) -> Array:
+    """Channels of rows as if nothing lay between."""
+    rows = np.ascontiguousarray(whole) if not whole.flags.c_contiguous else whole
+    return rows.reshape(-1)[start : start + len(whole) * width].reshape(len(whole), width)
+
+
+def behind(size: int, written: bool = True) -> Mapping[str, Any]:
+    """A step that leaves out the rows behind the last full block."""
+
+    def in_blocks(self: Any, out: Array, x: Array) -> Array:
+        full = np.arange(x.shape[-2]) < x.shape[-2] // size * size
+        return np.where(full[:, None], out, x if written else 0 * x).astype(x.dtype)
+
+    return {"in_blocks": in_blocks}
+
+
+def _other(self: Any, half: int, layout: str) -> tuple[Array, Array]:
+    return Kernel.members(self, half, "half" if layout == "interleaved" else "interleaved")
+
+
+for _base, _short in (
+    (Kernel, "batched"),
+    (KernelOffsets, "offsets"),
+    (KernelPacked, "packed"),
+    (KernelQueryKey, "query-key"),
+    (KernelInPlace, "in-place"),
+    (KernelQkv, "qkv"),
+):
+    for _layout in ("half", "interleaved"):
+        made(
+            _base,
+            f"{_base.__name__} {_layout} pairs of the other layout",
+            "Pairs of the other layout.",
+            named="layout-swapped",
+            claimed=(f"{_short}-{_layout}",),
+            members=_other,
+        )
+    for _size, _written, _layout in ((4, True, "half"), (16, False, "interleaved")):
+        made(
+            _base,
+            f"{_base.__name__} in blocks of {_size}",
+            "The rows behind the last full block left out.",
+            named="last-block-skipped",
+            claimed=(f"{_short}-{_layout}",),
+            **behind(_size, _written),
+        )
+    made(
+        _base,
+        f"{_base.__name__} in blocks of 64",
+        "The rows behind the last full block left out, where there is one.",
+        named="last-block-skipped",
+        in_blocks=lambda self, out, x: (
+            behind(64)["in_blocks"](self, out, x) if x.shape[-2] > 64 else out
+        ),
+    )
+
+
+class KernelSharesPositions(Kernel):
+    """Positions of the first sequence for all, as of a cache_position that the batch shares."""
+
+    named = "first-sequence-for-all"
+
+    def positions(self, positions: Array) -> Array:
+        return 0 * positions + positions[:1]
+
+
+class KernelFirstOnly(Kernel):
+    """With one row each, a grid without the batch: nothing is written but for the first."""
+
+    named = "first-sequence-only"
+    claimed = ("batched-interleaved",)
+
+    def written(self, out: Array, x: Array) -> Array:
+        if x.shape[2] == 1:
+            out[1:] = 0
+        return out
+
+
+class KernelOffsetsFirstOnly(KernelOffsets):
+    """Sequences behind the first left as they were."""
+
+    named = "first-sequence-only"
+
+    def written(self, out: Array, x: Array) -> Array:
+        return np.concatenate([out[:1], x[1:]])
+
+
+class KernelSharesOffset(KernelOffsets):
+    """One offset for the batch."""
+
+    named = "first-sequence-for-all"
+
+    def offsets(self, offsets: Array) -> Array:
+        return 0 * offsets + offsets[0]
+
+
+class KernelForgetsOffsets(KernelOffsets):
+    """Every sequence from 0 on."""
+
+    named = "offsets-ignored"
+    claimed = ("offsets-interleaved",)
+
+    def offsets(self, offsets: Array) -> Array:
+        return 0 * offsets
+
+
+class KernelOffsetsAddedAcross(KernelOffsets):
+    """The offset of the sequence before it, as from an index that starts at -1."""
+
+    def offsets(self, offsets: Array) -> Array:
+        return np.roll(offsets, 1)
+
+
+class KernelPackedSharesOffset(KernelPacked):
+    """One offset for all sequences."""
+
+    named = "first-sequence-for-all"
+
+    def offsets(self, offsets: Array) -> Array:
+        return 0 * offsets + offsets[:1].sum()
+
+
+class KernelPackedForgetsOffsets(KernelPacked):
+    """Every sequence from 0 on, although it continues another."""
+
+    named = "offsets-ignored"
+    claimed = ("packed-interleaved",)
+
+    def offsets(self, offsets: Array) -> Array:
+        return 0 * offsets
+
+
+class KernelPackedCountsOn(KernelPacked):
+    """One sequence, whatever the edges say."""
+
+    named = "boundaries-ignored"
+
+    def places(self, rows: Array, edges: Array, offsets: Array) -> Array:
+        return rows
+
+
+class KernelPackedCountsOnFromOffset(KernelPacked):
+    """One sequence from the first offset on."""
+
+    named = "boundaries-ignored"
+    claimed = ("packed-interleaved",)
+
+    def places(self, rows: Array, edges: Array, offsets: Array) -> Array:
+        return np.asarray(rows + offsets[0])
+
+
+class KernelPackedWholeCountsOn(KernelPacked):
+    """Without offsets, positions are made for one sequence."""
+
+    named = "boundaries-ignored"
+
+    def places(self, rows: Array, edges: Array, offsets: Array) -> Array:
+        return super().places(rows, edges, offsets) if offsets.any() else rows
+
+
+class KernelPackedLate(KernelPacked):
+    """Sequences begin a row late."""
+
+    named = "boundaries-shifted"
+
+    def edges(self, edges: Array) -> Array:
+        return np.array([0, *np.minimum(edges[1:-1] + 1, edges[-1]), edges[-1]])
+
+
+class KernelPackedEarly(KernelPacked):
+    """Sequences begin a row early."""
+
+    named = "boundaries-shifted"
+    claimed = ("packed-interleaved",)
+
+    def edges(self, edges: Array) -> Array:
+        return np.array([0, *np.maximum(edges[1:-1] - 1, 0), edges[-1]])
+
+
+class KernelPackedCountsFirstRowOn(KernelPacked):
+    """The first row of a sequence counted on from the one before; the others are right."""
+
+    named = "boundaries-shifted"
+
+    def places(self, rows: Array, edges: Array, offsets: Array) -> Array:
+        where = super().places(rows, edges, offsets)
+        first = np.isin(rows, edges[1:-1])
+        where[first] = where[np.flatnonzero(first) - 1] + 1
+        return where
+
+
+class KernelPackedLengthsForEdges(KernelPacked):
+    """Lengths taken for edges: right of two sequences of which the second is longer."""
+
+    def edges(self, edges: Array) -> Array:
+        return np.concatenate([[0], np.sort(np.diff(edges))])
+
+
+class KernelKeysAsQueries(KernelQueryKey):
+    """The token of a key's row found with the query's number of heads."""
+
+    named = "head-counts-mixed"
+
+    def heads(self, of_q: int, of_k: int) -> tuple[int, int]:
+        return of_q, of_q
+
+
+class KernelQueriesAsKeys(KernelQueryKey):
+    """The token of a query's row found with the key's number of heads."""
+
+    named = "head-counts-mixed"
+    claimed = ("query-key-interleaved",)
+
+    def heads(self, of_q: int, of_k: int) -> tuple[int, int]:
+        return of_k, of_k
+
+
+class KernelFewQueries(KernelQueryKey):
+    """As many heads of the query as the key has."""
+
+    named = "head-counts-mixed"
+
+    def joined(
+        self, new_q: Array, new_k: Array, q: Array, k: Array, layout: str
+    ) -> tuple[Array, Array]:
+        return np.concatenate([new_q[: len(k)], q[len(k) :]]), new_k
+
+
+class KernelCrossed(KernelQueryKey):
+    """Second members of the query from the key, first ones of the key from the query."""
+
+    named = "query-key-crossed"
+
+    def joined(
+        self, new_q: Array, new_k: Array, q: Array, k: Array, layout: str
+    ) -> tuple[Array, Array]:
+        first, second = self.members(q.shape[-1] // 2, layout)
+        mixed_q, mixed_k = new_q.copy(), new_k.copy()
+        mixed_q[..., second] = new_k[np.arange(len(q)) % len(k)][..., second]
+        mixed_k[..., first] = new_q[np.arange(len(k)) % len(q)][..., first]
+        return mixed_q, mixed_k
+
+
+class KernelCrossedByGroup(KernelQueryKey):
+    """The same, of the heads that share a key."""
+
+    named = "query-key-crossed"
+    claimed = ("query-key-interleaved",)
+
+    def joined(
+        self, new_q: Array, new_k: Array, q: Array, k: Array, layout: str
+    ) -> tuple[Array, Array]:
+        first, second = self.members(q.shape[-1] // 2, layout)
+        mixed_q, mixed_k = new_q.copy(), new_k.copy()
+        mixed_q[..., second] = new_k[np.arange(len(q)) * len(k) // len(q)][..., second]
+        mixed_k[..., first] = new_q[np.arange(len(k)) * len(q) // len(k)][..., first]
+        return mixed_q, mixed_k
+
+
+class KernelKeysLeft(KernelQueryKey):
+    """Keys left as they were."""
+
+    named = "keys-unrotated"
+
+    def joined(
+        self, new_q: Array, new_k: Array, q: Array, k: Array, layout: str
+    ) -> tuple[Array, Array]:
+        return new_q, k
+
+
+class KernelOfCopy(KernelInPlace):
+    """A copy is changed."""
+
+    named = "copy-changed"
+
+    def memory(self, x: Array) -> Array:
+        return x.copy()
+
+
+class KernelOfContiguousCopy(KernelInPlace):
+    """What does not lie in one piece is copied first, and the copy is changed."""
+
+    named = "copy-changed"
+
+    def memory(self, x: Array) -> Array:
+        return np.ascontiguousarray(x)
+
+
+class KernelOfReturnedCopy(KernelInPlace):
+    """A copy is changed and returned."""
+
+    named = "copy-changed"
+    claimed = ("in-place-interleaved",)
+
+    def memory(self, x: Array) -> Array:
+        return x.copy()
+
+    def done(self, memory: Array, x: Array) -> Any:
+        return memory
+
+
+class KernelOverwritesFirst(KernelInPlace):
+    """The second member from the first one as it is now."""
+
+    named = "pair-overwritten"
+
+    def pairs_written(
+        self, x: Array, before: Array, first: Array, second: Array, cos: Array, sin: Array
+    ) -> None:
+        x[..., first] = (before[..., first] * cos - before[..., second] * sin).astype(x.dtype)
+        x[..., second] = (x[..., first] * sin + before[..., second] * cos).astype(x.dtype)
+
+
+class KernelOverwritesSecond(KernelInPlace):
+    """The first member from the second one as it is now."""
+
+    named = "pair-overwritten"
+    claimed = ("in-place-interleaved",)
+
+    def pairs_written(
+        self, x: Array, before: Array, first: Array, second: Array, cos: Array, sin: Array
+    ) -> None:
+        x[..., second] = (before[..., first] * sin + before[..., second] * cos).astype(x.dtype)
+        x[..., first] = (before[..., first] * cos - x[..., second] * sin).astype(x.dtype)
+
+
+class KernelWritesBeside(KernelInPlace):
+    """A channel too many is written, where there is one in the memory of x."""
+
+    def done(self, memory: Array, x: Array) -> Any:
+        whole = x.base
+        if isinstance(whole, np.ndarray) and whole.ndim == x.ndim and x.shape[-1] > 1:
+            start = x.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+            channel = start // x.itemsize % whole.shape[-1] + x.shape[-1]
+            if channel < whole.shape[-1] and x.strides[-1] == x.itemsize:
+                whole[..., channel] = 0
+        return x
+
+
+class KernelQkvKeysLeft(KernelQkv):
+    """Keys left as they were."""
+
+    named = "keys-unrotated"
+
+    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+        return [(0, heads)]
+
+
+class KernelQkvValues(KernelQkv):
+    """Values rotated as well."""
+
+    named = "values-rotated"
+
+    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+        return [(0, heads + 2 * key_heads)]
+
+
+class KernelQkvEqualHeads(KernelQkv):
+    """As many key heads as query heads, so that values follow."""
+
+    named = "head-counts-mixed"
+    claimed = ("qkv-interleaved",)
+
+    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+        return [(0, min(2 * heads, heads + 2 * key_heads))]
+
+
+class KernelQkvFewQueries(KernelQkv):
+    """As many query heads as key heads; what follows is taken for keys."""
+
+    named = "head-counts-mixed"
+
+    def parts(self, heads: int, key_heads: int) -> list[tuple[int, int]]:
+        return [(0, 2 * key_heads)]
+
+
+class KernelQkvReadsFlat(KernelQkv):
+    """Rows read as if they followed each other, written where they belong."""
+
+    named = "strides-ignored"
+    seen = flat
+
+    def source(self, out: Array, qkv: Array) -> Array:
+        return qkv
+
+
+class KernelQkvFlat(KernelQkv):
+    """Rows read and written as if they followed each other."""
+
+    named = "strides-ignored"
+    claimed = ("qkv-interleaved",)
+    seen = flat
+    target = flat

@@ -1,0 +1,595 @@
+"""Wrong implementations: Transformer-XL's relative attention."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import ml_dtypes
+import numpy as np
+
+from posenc_lab.miniatures.mistakes import Array, Mistake, made, narrow
+
+EVERY = ("transformer-xl", "xlnet", "conformer")
+TWO_SIDED = ("xlnet", "conformer")
+
+
+class Shift(Mistake, steps=True):
+    """The released trick: a column of zeros in front, another shape, and the first row cut off."""
+
+    call = "relative_shift"
+    claimed = ("transformer-xl",)
+
+    def answer(self, x: Array, *, distances: str) -> Array:
+        *_, q_len, columns = x.shape
+        k_len = columns - {"past": 0, "full": q_len - 1, "padded": q_len}[distances]
+        if k_len < q_len:
+            raise ValueError(f"{q_len} queries, {k_len} keys")
+        if distances != "padded":
+            x = self.pad(x)
+        return self.crop(self.skew(x), k_len)
+
+    def pad(self, x: Array) -> Array:
+        return np.concatenate([np.zeros((*x.shape[:-1], 1), x.dtype), x], axis=-1)
+
+    def skew(self, x: Array) -> Array:
+        *batch, q_len, columns = x.shape
+        turned = x.reshape(*batch, columns, q_len)[..., 1:, :]
+        return turned.reshape(*batch, q_len, columns - 1)
+
+    def crop(self, x: Array, k_len: int) -> Array:
+        return x[..., :k_len].copy()
+
+
+class ShiftNothing(Shift):
+    """Scores by distance taken for scores by key."""
+
+    named = "shift-missing"
+
+    def skew(self, x: Array) -> Array:
+        return x[..., 1:]
+
+
+class ShiftNothingOfXlnet(ShiftNothing):
+    """The same with a column for padding that came with the scores."""
+
+    claimed = ("xlnet",)
+
+
+class ShiftNothingOfConformer(ShiftNothing):
+    """The same with distances of both directions."""
+
+    claimed = ("conformer",)
+
+
+class ShiftToTheRight(Shift):
+    """The zeros behind, and the last row cut off."""
+
+    named = "shift-the-other-way"
+
+    def pad(self, x: Array) -> Array:
+        return np.concatenate([x, np.zeros((*x.shape[:-1], 1), x.dtype)], axis=-1)
+
+    def skew(self, x: Array) -> Array:
+        *batch, q_len, columns = x.shape
+        turned = x.reshape(*batch, columns, q_len)[..., :-1, :]
+        return turned.reshape(*batch, q_len, columns - 1)
+
+
+class ShiftToTheRightOfConformer(ShiftToTheRight):
+    """The same with distances of both directions."""
+
+    claimed = ("conformer",)
+
+
+class ShiftRising(Shift):
+    """Columns taken to hold rising distances."""
+
+    named = "shift-ascending"
+
+    def answer(self, x: Array, *, distances: str) -> Array:
+        return super().answer(np.ascontiguousarray(x[..., ::-1]), distances=distances)
+
+
+class ShiftRisingOfXlnet(ShiftRising):
+    """The same with distances of both directions."""
+
+    claimed = ("xlnet",)
+
+
+class ShiftTooFar(Shift):
+    """A stride that begins one element late, zeros where the memory ends."""
+
+    named = "shift-off-by-one"
+    late = 1
+
+    def answer(self, x: Array, *, distances: str) -> Array:
+        *batch, q_len, columns = x.shape
+        k_len = columns - {"past": 0, "full": q_len - 1, "padded": q_len}[distances]
+        first = q_len - (distances != "padded") + self.late
+        flat = x.reshape(*batch, q_len * columns)
+        flat = np.concatenate([flat, np.zeros((*batch, columns), x.dtype)], axis=-1)
+        place = first + np.arange(q_len)[:, None] * (columns - 1) + np.arange(k_len)
+        return flat[..., place]
+
+
+class ShiftTooFarOfXlnet(ShiftTooFar):
+    """A list that starts at k_len - 1 read as one that starts at k_len."""
+
+    claimed = ("xlnet",)
+
+
+class ShiftTooLittle(ShiftTooFar):
+    """A list that starts at k_len read as one that starts at k_len - 1."""
+
+    claimed = ("xlnet",)
+    late = -1
+
+
+class ShiftAsWithoutMemory(Shift):
+    """Row i moved by k_len - 1 - i places."""
+
+    def skew(self, x: Array) -> Array:
+        rows, columns = x.shape[-2], x.shape[-1] - 1
+        place = np.arange(columns) + columns - 1 - np.arange(rows)[:, None]
+        return np.take_along_axis(x, np.broadcast_to(place % columns + 1, x[..., 1:].shape), -1)
+
+
+class ShiftByOne(Shift):
+    """Every row but the last moved by one place, which is right for two queries."""
+
+    def skew(self, x: Array) -> Array:
+        moved = np.roll(x[..., 1:], -1, axis=-1)
+        moved[..., -1, :] = x[..., -1, 1:]
+        return moved
+
+
+class ShiftByBytes(Shift):
+    """Places of rows counted in 8 bits."""
+
+    def skew(self, x: Array) -> Array:
+        rows, columns = x.shape[-2], x.shape[-1] - 1
+        place = np.arange(columns) + (rows - 1 - np.arange(rows, dtype=np.uint8))[:, None]
+        column = np.minimum(place.astype(np.uint8) if rows > 256 else place, columns - 1) + 1
+        return np.take_along_axis(x, np.broadcast_to(column, x[..., 1:].shape), -1)
+
+
+class ShiftAcrossTheBatch(Shift):
+    """All heads reshaped as one."""
+
+    def skew(self, x: Array) -> Array:
+        *batch, q_len, columns = x.shape
+        whole = x.reshape(-1)[q_len:]
+        rest = np.concatenate([whole, np.zeros(x.size - whole.size, x.dtype)])
+        kept = rest[: int(np.prod(batch)) * q_len * (columns - 1)]
+        return kept.reshape(*batch, q_len, columns - 1)
+
+
+class ShiftInPlace(Shift):
+    """The caller's own scores moved."""
+
+    def answer(self, x: Array, *, distances: str) -> Array:
+        x[...] = super().answer(x, distances=distances)
+        return x.copy()
+
+
+class ShiftThroughBfloat16(Shift):
+    """Scores cast to bfloat16 on the way."""
+
+    def pad(self, x: Array) -> Array:
+        return super().pad(x.astype(ml_dtypes.bfloat16)).astype(x.dtype)
+
+
+class ShiftKeepsAllColumns(Shift):
+    """As many columns as distances."""
+
+    claimed = ("conformer",)
+
+    def crop(self, x: Array, k_len: int) -> Array:
+        return x
+
+
+class Attention(Mistake, steps=True):
+    """Released code in steps: a list of distances, its sinusoids, scores by distance, a shift."""
+
+    call = "transformer_xl_scores"
+    claimed = ("transformer-xl",)
+    limits: ClassVar[Mapping[str, Any]] = {"clamping": "clamped"}
+
+    def answer(
+        self,
+        q: Array,
+        k: Array,
+        w_kr: Array,
+        u: Array,
+        v: Array,
+        *,
+        direction: str,
+        layout: str,
+        clamp_len: int | None = None,
+    ) -> Array:
+        q_len, k_len, dim = q.shape[1], k.shape[1], w_kr.shape[1]
+        if q_len > k_len or dim % 2:
+            raise ValueError(f"{q_len} queries, {k_len} keys, {dim} channels")
+        dtype = q.dtype
+        q, k, w_kr, u, v = (each.astype(np.float64) for each in (q, k, w_kr, u, v))
+        listed = self.listed(q_len, k_len, direction)
+        listed = self.clamp(listed, np.inf if clamp_len is None else clamp_len)
+        keys = self.waves(listed, dim, layout) @ w_kr
+        ac = self.content(q, k, u)
+        bd = self.shift(self.position(q, keys, v), k_len, direction)
+        return self.scale(ac, bd, q).astype(dtype)
+
+    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
+        return np.arange(k_len - 1, -1 if direction == "causal" else -q_len, -1.0)
+
+    def clamp(self, listed: Array, longest: float) -> Array:
+        return np.clip(listed, -longest, longest)
+
+    def exponents(self, dim: int) -> Array:
+        return np.arange(0, dim, 2) / dim
+
+    def angles(self, listed: Array, dim: int) -> Array:
+        return np.multiply.outer(listed, 10000.0 ** -self.exponents(dim))
+
+    def waves(self, listed: Array, dim: int, layout: str) -> Array:
+        angle = self.angles(listed, dim)
+        if layout == "concatenated":
+            return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
+        return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(listed), dim)
+
+    def content(self, q: Array, k: Array, u: Array) -> Array:
+        return (q + u[:, None]) @ k.swapaxes(1, 2)
+
+    def position(self, q: Array, keys: Array, v: Array) -> Array:
+        return (q + v[:, None]) @ keys.swapaxes(1, 2)
+
+    def shift(self, scores: Array, k_len: int, direction: str) -> Array:
+        heads, q_len, columns = scores.shape
+        padded = np.concatenate([np.zeros((heads, q_len, 1)), scores], axis=2)
+        rows = padded.reshape(heads, -1)[:, q_len:].reshape(heads, q_len, columns)
+        return rows[..., :k_len]
+
+    def scale(self, ac: Array, bd: Array, q: Array) -> Array:
+        return (ac + bd) / np.sqrt(q.shape[-1])
+
+
+def _for_each(base: type[Attention], combinations: tuple[str, ...]) -> None:
+    """The same mistake of other combinations than the one it is written for."""
+    for name in combinations:
+        why = f"{base.__doc__}"
+        made(base, f"{base.__name__} in {name}", why, claimed=(name,), named=base.named)
+
+
+class AttentionOtherLayout(Attention):
+    """Sines and cosines interleaved where they should be concatenated, or the reverse."""
+
+    named = "layout-swapped"
+
+    def waves(self, listed: Array, dim: int, layout: str) -> Array:
+        other = "interleaved" if layout == "concatenated" else "concatenated"
+        return super().waves(listed, dim, other)
+
+
+_for_each(AttentionOtherLayout, TWO_SIDED)
+
+
+class AttentionSignFlipped(Attention):
+    """Key minus query for query minus key."""
+
+    named = "sign-flipped"
+
+    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
+        return -super().listed(q_len, k_len, direction)
+
+
+_for_each(AttentionSignFlipped, TWO_SIDED)
+
+
+class AttentionSineEven(Attention):
+    """The same sinusoids for keys ahead as for keys behind."""
+
+    claimed = ("conformer",)
+    named = "sine-even"
+
+    def clamp(self, listed: Array, longest: float) -> Array:
+        return np.abs(super().clamp(listed, longest))
+
+
+_for_each(AttentionSineEven, ("xlnet",))
+
+
+class AttentionUnshifted(Attention):
+    """Scores by distance added to scores by key."""
+
+    named = "unshifted"
+
+    def shift(self, scores: Array, k_len: int, direction: str) -> Array:
+        return scores[..., :k_len]
+
+
+_for_each(AttentionUnshifted, TWO_SIDED)
+
+
+class AttentionRising(Attention):
+    """A list that rises."""
+
+    named = "ascending"
+
+    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
+        return super().listed(q_len, k_len, direction)[::-1]
+
+
+_for_each(AttentionRising, ("conformer",))
+
+
+class AttentionWithoutMemory(Attention):
+    """Distances counted as if query i stood at position i."""
+
+    named = "memory-ignored"
+
+    def position(self, q: Array, keys: Array, v: Array) -> Array:
+        return (q + v[:, None]) @ keys.swapaxes(1, 2)
+
+    def shift(self, scores: Array, k_len: int, direction: str) -> Array:
+        q_len = scores.shape[1]
+        distance = np.arange(q_len)[:, None] - np.arange(k_len)
+        column = k_len - 1 - (np.maximum(distance, 0) if direction == "causal" else distance)
+        column = np.broadcast_to(column, (len(scores), q_len, k_len))
+        return np.take_along_axis(scores, column, -1)
+
+    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
+        return np.arange(k_len - 1, -1 if direction == "causal" else -k_len, -1.0)
+
+
+_for_each(AttentionWithoutMemory, ("xlnet",))
+
+
+class AttentionOneFarther(Attention):
+    """A list that starts at k_len, shifted as if it started at k_len - 1."""
+
+    named = "distance-shifted"
+
+    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
+        return super().listed(q_len, k_len, direction) + 1
+
+
+class AttentionOneNearer(Attention):
+    """A list that starts one too low."""
+
+    named = "distance-shifted"
+    claimed = ("xlnet",)
+
+    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
+        return super().listed(q_len, k_len, direction) - 1
+
+
+class AttentionGarbageAhead(Attention):
+    """The causal list and shift, although keys ahead are seen."""
+
+    claimed = ("xlnet",)
+    named = "garbage-ahead"
+
+    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
+        return super().listed(q_len, k_len, "causal")
+
+
+_for_each(AttentionGarbageAhead, ("conformer",))
+
+
+class AttentionWithoutU(Attention):
+    """No global preference for content."""
+
+    named = "terms-missing"
+
+    def content(self, q: Array, k: Array, u: Array) -> Array:
+        return super().content(q, k, 0 * u)
+
+
+class AttentionWithoutV(Attention):
+    """No global preference for distance."""
+
+    named = "terms-missing"
+
+    def position(self, q: Array, keys: Array, v: Array) -> Array:
+        return super().position(q, keys, 0 * v)
+
+
+class AttentionWithoutPosition(Attention):
+    """Content alone."""
+
+    claimed = ("xlnet",)
+    named = "terms-missing"
+
+    def position(self, q: Array, keys: Array, v: Array) -> Array:
+        return 0 * super().position(q, keys, v)
+
+
+class AttentionBiasesSwapped(Attention):
+    """v towards content and u towards distance."""
+
+    named = "biases-swapped"
+
+    def answer(self, q: Array, k: Array, w_kr: Array, u: Array, v: Array, **keywords: Any) -> Array:
+        return super().answer(q, k, w_kr, v, u, **keywords)
+
+
+class AttentionUTwice(Attention):
+    """u towards distance too."""
+
+    claimed = ("conformer",)
+    named = "biases-swapped"
+
+    def answer(self, q: Array, k: Array, w_kr: Array, u: Array, v: Array, **keywords: Any) -> Array:
+        return super().answer(q, k, w_kr, u, u, **keywords)
+
+
+class AttentionUnscaled(Attention):
+    """No division."""
+
+    named = "wrong-scale"
+
+    def scale(self, ac: Array, bd: Array, q: Array) -> Array:
+        return ac + bd
+
+
+class AttentionContentScaled(Attention):
+    """Position terms added after the division."""
+
+    named = "wrong-scale"
+
+    def scale(self, ac: Array, bd: Array, q: Array) -> Array:
+        return ac / np.sqrt(q.shape[-1]) + bd
+
+
+class AttentionScaledByModel(Attention):
+    """Divided by the square root of all heads' channels."""
+
+    claimed = ("xlnet",)
+    named = "wrong-scale"
+
+    def scale(self, ac: Array, bd: Array, q: Array) -> Array:
+        return (ac + bd) / np.sqrt(q.shape[0] * q.shape[-1])
+
+
+class AttentionUnclamped(Attention):
+    """clamp_len ignored."""
+
+    named = "clamp-wrong"
+
+    def clamp(self, listed: Array, longest: float) -> Array:
+        return listed
+
+
+class AttentionClampedBehind(Attention):
+    """Transformer-XL's clamp, which has an upper end only, where distances are negative too."""
+
+    claimed = ("xlnet",)
+    named = "clamp-wrong"
+
+    def clamp(self, listed: Array, longest: float) -> Array:
+        return np.minimum(listed, longest)
+
+
+class AttentionClampedEarly(Attention):
+    """As many distances as clamp_len, 0 among them."""
+
+    named = "clamp-wrong"
+
+    def clamp(self, listed: Array, longest: float) -> Array:
+        return super().clamp(listed, longest - 1)
+
+
+class AttentionOfTensor2Tensor(Attention):
+    """Exponents over dim/2 - 1."""
+
+    named = "wrong-frequencies"
+
+    def exponents(self, dim: int) -> Array:
+        return np.arange(dim // 2) / max(dim // 2 - 1, 1)
+
+
+class AttentionHalfExponents(Attention):
+    """Exponents t / dim."""
+
+    claimed = ("xlnet",)
+    named = "wrong-frequencies"
+
+    def exponents(self, dim: int) -> Array:
+        return super().exponents(dim) / 2
+
+
+class AttentionBfloat16Distances(Attention):
+    """The list of distances in the dtype of a half-precision model."""
+
+    named = "narrow-distances"
+
+    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
+        return narrow(super().listed(q_len, k_len, direction), "bfloat16")
+
+
+class AttentionFloat16Distances(Attention):
+    """The same in float16, wrong from 2,049 on."""
+
+    named = "narrow-distances"
+
+    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
+        return narrow(super().listed(q_len, k_len, direction), "float16")
+
+
+class AttentionBfloat16Angles(Attention):
+    """Angles, and all they come from, in bfloat16."""
+
+    claimed = ("xlnet",)
+    named = "narrow-distances"
+
+    def angles(self, listed: Array, dim: int) -> Array:
+        frequencies = narrow(10000.0 ** -self.exponents(dim), "bfloat16")
+        return narrow(np.multiply.outer(narrow(listed, "bfloat16"), frequencies), "bfloat16")
+
+
+class AttentionThroughBfloat16(Attention):
+    """Scores in bfloat16 behind a float32 result."""
+
+    def scale(self, ac: Array, bd: Array, q: Array) -> Array:
+        return narrow(super().scale(ac, bd, q), "bfloat16")
+
+
+class AttentionOfShortLists(Attention):
+    """A list of 256 distances, of which the last stands for all that are farther."""
+
+    def clamp(self, listed: Array, longest: float) -> Array:
+        return np.minimum(super().clamp(listed, longest), 255)
+
+
+class AttentionFirstHeadsBiases(Attention):
+    """u and v of the first head for all."""
+
+    def answer(self, q: Array, k: Array, w_kr: Array, u: Array, v: Array, **keywords: Any) -> Array:
+        u, v = (np.repeat(each[:1], len(each), axis=0) for each in (u, v))
+        return super().answer(q, k, w_kr, u, v, **keywords)
+
+
+class AttentionFirstHeadsProjection(Attention):
+    """w_kr of the first head for all."""
+
+    claimed = ("conformer",)
+
+    def answer(self, q: Array, k: Array, w_kr: Array, *biases: Array, **keywords: Any) -> Array:
+        return super().answer(q, k, np.repeat(w_kr[:1], len(w_kr), axis=0), *biases, **keywords)
+
+
+class AttentionCosinesFirst(Attention):
+    """Cosines before sines."""
+
+    def waves(self, listed: Array, dim: int, layout: str) -> Array:
+        return np.roll(super().waves(listed, dim, layout), dim // 2, axis=-1)
+
+
+class AttentionKeepsTheFirstList(Attention):
+    """Sinusoids kept by length, whatever the clamp."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, Array] = {}
+
+    def waves(self, listed: Array, dim: int, layout: str) -> Array:
+        key = len(listed), dim, layout
+        if key not in self._kept:
+            self._kept[key] = super().waves(listed, dim, layout)
+        return self._kept[key]
+
+
+class AttentionMemoryLast(Attention):
+    """Queries taken to stand before the memory."""
+
+    claimed = ("xlnet",)
+
+    def content(self, q: Array, k: Array, u: Array) -> Array:
+        return super().content(q, np.roll(k, q.shape[1] - k.shape[1], axis=1), u)
+
+
+class AttentionAddsU(Attention):
+    """u added to the caller's own queries."""
+
+    def answer(self, q: Array, k: Array, w_kr: Array, u: Array, v: Array, **keywords: Any) -> Array:
+        result = super().answer(q, k, w_kr, u, v, **keywords)
+        q += u[:, None]
+        return result

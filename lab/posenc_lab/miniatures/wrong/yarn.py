@@ -1,0 +1,701 @@
+"""Wrong implementations: YaRN."""
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from posenc_lab.miniatures.below import below_zero
+from posenc_lab.miniatures.mistakes import KINDS, Array, Mistake, made, narrow
+
+
+class Frequencies:
+    """Frequencies in steps, which both calls share."""
+
+    def base(self, base: float) -> float:
+        return base
+
+    def factor(self, factor: float) -> float:
+        return factor
+
+    def length(self, length: float, factor: float) -> float:
+        return length
+
+    def betas(self, fast: float, slow: float) -> tuple[float, float]:
+        return fast, slow
+
+    def rule(self, claimed: str) -> str:
+        return claimed
+
+    def last(self, size: int) -> int:
+        return size - 1
+
+    def bounds_size(self, size: int, head_dim: int) -> int:
+        return size
+
+    def size(self, size: int, head_dim: int) -> int:
+        return size
+
+    def extrapolated(self, size: int, base: float, factor: float) -> Array:
+        return base ** (-2 * np.arange(size // 2) / size)
+
+    def interpolated(self, size: int, base: float, factor: float) -> Array:
+        return base ** (-2 * np.arange(size // 2) / size) / factor
+
+    def mask(self, kept: Array) -> Array:
+        return kept
+
+    def blend(self, fast: Array, slow: Array, kept: Array) -> Array:
+        return slow * (1 - kept) + fast * kept
+
+    def inverse_frequencies(
+        self,
+        size: int,
+        head_dim: int,
+        *,
+        base: float,
+        factor: float,
+        original_max_position_embeddings: int,
+        ramp: str,
+        beta_fast: float = 32.0,
+        beta_slow: float = 1.0,
+    ) -> Array:
+        base, factor = self.base(base), self.factor(factor)
+        length = self.length(original_max_position_embeddings, factor)
+        of_bounds = self.bounds_size(size, head_dim)
+        size = self.size(size, head_dim)
+        fast, slow = self.betas(beta_fast, beta_slow)
+        rule = self.rule(ramp)
+        if rule == "rotations":
+            turns = length * base ** (-2 * np.arange(size // 2) / size) / math.tau
+            kept = np.clip((turns - slow) / (fast - slow), 0, 1)
+        else:
+            low, high = (of_bounds * math.log(length / (beta * math.tau)) for beta in (fast, slow))
+            low, high = self.bounds(low, high, 2 * math.log(base), rule == "index")
+            low, high = max(low, 0), min(high, self.last(of_bounds))
+            high = self.apart(low, high)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                kept = 1 - np.clip((np.arange(size // 2) - low) / np.float64(high - low), 0, 1)
+        return self.blend(
+            self.extrapolated(size, base, factor),
+            self.interpolated(size, base, factor),
+            self.mask(kept),
+        )
+
+    def bounds(self, low: float, high: float, divisor: float, whole: bool) -> tuple[float, float]:
+        low, high = low / divisor, high / divisor
+        return (math.floor(low), math.ceil(high)) if whole else (low, high)
+
+    def apart(self, low: float, high: float) -> float:
+        return high + 0.001 if low == high else high
+
+
+class YarnFrequencies(Frequencies, Mistake, steps=True):
+    """The frequencies alone."""
+
+    call = "yarn_frequencies"
+    claimed = ("code",)
+
+    def answer(self, rotary_dim: int, *, dtype: str, **recipe: Any) -> Array:
+        return self.inverse_frequencies(rotary_dim, rotary_dim, **recipe).astype(KINDS[dtype])
+
+
+class Yarn(Frequencies, Mistake, steps=True):
+    """Pairs turned at these frequencies and made longer."""
+
+    call = "yarn"
+    claimed = ("code-half",)
+
+    def answer(
+        self,
+        x: Array,
+        positions: Array,
+        *,
+        layout: str,
+        temperature: str,
+        factor: float,
+        rotary_dim: int | None = None,
+        attention_factor: float | None = None,
+        mscale: float | None = None,
+        mscale_all_dim: float | None = None,
+        **recipe: Any,
+    ) -> Array:
+        size = self.rotated(x, rotary_dim)
+        omega = self.inverse_frequencies(size, x.shape[-1], factor=factor, **recipe)[: size // 2]
+        angles = self.places(positions)[:, None] * omega
+        longer = self.longer(factor, temperature, attention_factor, mscale, mscale_all_dim)
+        a, b = self.split(x[..., :size].astype(np.float64), layout)
+        cos, sin = (wave * self.amplitude(longer) for wave in self.waves(angles))
+        turned = self.join(a * cos - b * sin, b * cos + a * sin, layout)
+        return np.concatenate([turned.astype(x.dtype), self.rest(x[..., size:], longer)], axis=-1)
+
+    def rotated(self, x: Array, rotary_dim: int | None) -> int:
+        return x.shape[-1] if rotary_dim is None else rotary_dim
+
+    def places(self, positions: Array) -> Array:
+        return positions
+
+    def longer(
+        self,
+        factor: float,
+        temperature: str,
+        attention_factor: float | None,
+        mscale: float | None,
+        mscale_all_dim: float | None,
+    ) -> float:
+        if attention_factor is not None:
+            return attention_factor
+        if temperature == "none":
+            return 1.0
+        grown = self.weight(temperature) * math.log(factor)
+        if mscale is None or mscale_all_dim is None:
+            return grown + 1
+        return (grown * mscale + 1) / (grown * mscale_all_dim + 1)
+
+    def weight(self, temperature: str) -> float:
+        return 0.07 if temperature == "seven-hundredths" else 0.1
+
+    def amplitude(self, longer: float) -> float:
+        return longer
+
+    def waves(self, angles: Array) -> tuple[Array, Array]:
+        return np.cos(angles), np.sin(angles)
+
+    def rest(self, rest: Array, longer: float) -> Array:
+        return rest
+
+    def paired(self, claimed: str) -> str:
+        return claimed
+
+    def split(self, x: Array, layout: str) -> tuple[Array, Array]:
+        if self.paired(layout) == "interleaved":
+            return x[..., 0::2], x[..., 1::2]
+        return x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
+
+    def join(self, a: Array, b: Array, layout: str) -> Array:
+        if self.paired(layout) == "half":
+            return np.concatenate([a, b], axis=-1)
+        return np.stack([a, b], axis=-1).reshape(*a.shape[:-1], 2 * a.shape[-1])
+
+
+# Mistakes in the frequencies, which both calls can make.
+
+
+def both(
+    deviation: str, why: str, claimed: tuple[str, str] = ("code", "code-half"), **steps: Any
+) -> None:
+    """The same mistake in either call."""
+    name = deviation.replace("-", " ")
+    made(
+        YarnFrequencies,
+        f"YarnFrequencies {name} {claimed[0]}",
+        why,
+        named=deviation,
+        claimed=claimed[:1],
+        **steps,
+    )
+    made(Yarn, f"Yarn {name} {claimed[1]}", why, named=deviation, claimed=claimed[1:], **steps)
+
+
+RAMPS = {
+    "rotations": ("paper", "paper"),
+    "index": ("code", "code-half"),
+    "untruncated": ("gpt-oss", "gpt-oss"),
+}
+for _claimed, _names in RAMPS.items():
+    for _given in RAMPS:
+        if _given != _claimed:
+            made(
+                YarnFrequencies,
+                f"YarnFrequencies {_given} for {_claimed}",
+                "Another ramp.",
+                named="frequencies-ramp-swapped",
+                claimed=_names[:1],
+                rule=lambda self, claimed, given=_given: given,
+            )
+            made(
+                Yarn,
+                f"Yarn {_given} for {_claimed}",
+                "Another ramp.",
+                named="ramp-swapped",
+                claimed=_names[1:],
+                rule=lambda self, claimed, given=_given: given,
+            )
+
+for _names in RAMPS.values():
+    both("ramp-inverted", "Fast pairs slowed down.", _names, mask=lambda self, kept: 1 - kept)
+both("betas-swapped", "Exchanged.", betas=lambda self, fast, slow: (slow, fast))
+both("end-clamped-to-pairs", "At most the last pair.", last=lambda self, size: size // 2 - 1)
+both(
+    "bounds-rounded-early",
+    "Numerators rounded.",
+    bounds=lambda self, low, high, divisor, whole: (
+        math.floor(low) / divisor,
+        math.ceil(high) / divisor,
+    ),
+)
+both(
+    "extended-length",
+    "Turns within the extended length.",
+    length=lambda self, length, factor: length * factor,
+)
+both(
+    "extended-length",
+    "Turns within the extended length.",
+    RAMPS["rotations"],
+    length=lambda self, length, factor: length * factor,
+)
+both(
+    "factor-squared",
+    "Divided twice.",
+    interpolated=lambda self, size, base, factor: (
+        base ** (-2 * np.arange(size // 2) / size) / factor**2
+    ),
+)
+both("factor-ignored", "RoPE.", blend=lambda self, fast, slow, kept: fast)
+both("interpolated-everywhere", "All divided.", blend=lambda self, fast, slow, kept: slow)
+both(
+    "factor-in-power",
+    "The base multiplied in place of the result.",
+    interpolated=lambda self, size, base, factor: (
+        (base * factor) ** (-2 * np.arange(size // 2) / size)
+    ),
+)
+both(
+    "ntk-base",
+    "Fast pairs of the raised base.",
+    extrapolated=lambda self, size, base, factor: (
+        (base * factor ** (size / max(size - 2, 1))) ** (-2 * np.arange(size // 2) / size)
+    ),
+)
+both(
+    "wavelengths-blended",
+    "The straight line between wavelengths.",
+    blend=lambda self, fast, slow, kept: 1 / (kept / fast + (1 - kept) / slow),
+)
+both("wrong-base", "10,000 whatever is asked for.", base=lambda self, base: 10000.0)
+
+
+class YarnFrequenciesOfRoundedBounds(YarnFrequencies):
+    """Bounds taken to the nearest whole number."""
+
+    def inverse_frequencies(self, size: int, head_dim: int, **recipe: Any) -> Array:
+        base, length = recipe["base"], recipe["original_max_position_embeddings"]
+        betas = recipe.get("beta_fast", 32.0), recipe.get("beta_slow", 1.0)
+        low, high = (
+            round(size * math.log(length / (beta * math.tau)) / (2 * math.log(base)))
+            for beta in betas
+        )
+        low, high = max(low, 0), min(high, size - 1)
+        t = np.arange(size // 2)
+        kept = 1 - np.clip((t - low) / (high - low + 1e-3), 0, 1)
+        theta = base ** (-2 * t / size)
+        return np.asarray(theta * (kept + (1 - kept) / recipe["factor"]))
+
+
+class YarnFrequenciesInBfloat16(YarnFrequencies):
+    """Held in bfloat16, behind a float32 result."""
+
+    def blend(self, fast: Array, slow: Array, kept: Array) -> Array:
+        return narrow(super().blend(fast, slow, kept), "bfloat16")
+
+
+class YarnFrequenciesWithSmoothRamp(YarnFrequencies):
+    """A cosine's curve in place of the straight line."""
+
+    def mask(self, kept: Array) -> Array:
+        return (1 - np.cos(np.pi * kept)) / 2
+
+
+class YarnFrequenciesKeepTheFirst(YarnFrequencies):
+    """The ramp of the first recipe serves for all of the same size."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, Array] = {}
+
+    def mask(self, kept: Array) -> Array:
+        return self._kept.setdefault(len(kept), kept)
+
+
+class YarnFrequenciesIgnoreBetaSlow(YarnFrequencies):
+    """One turn, whatever is asked for."""
+
+    claimed = ("paper",)
+
+    def betas(self, fast: float, slow: float) -> tuple[float, float]:
+        return fast, 1.0
+
+
+class YarnFrequenciesWrongFrom64(YarnFrequencies):
+    """Pairs from 64 on are taken from pair 63."""
+
+    def blend(self, fast: Array, slow: Array, kept: Array) -> Array:
+        return super().blend(fast, slow, kept)[np.minimum(np.arange(len(kept)), 63)]
+
+
+# Mistakes in the rotation and in the length.
+
+for _claimed, _given in (
+    ("code-half", "interleaved"),
+    ("code-interleaved", "half"),
+):
+    made(
+        Yarn,
+        f"Yarn {_given} for {_claimed}",
+        "Pairs of another layout.",
+        named="layout-swapped",
+        claimed=(_claimed,),
+        paired=lambda self, claimed, given=_given: given,
+    )
+
+
+def length_mistake(
+    name: str, why: str, named: str, change: Callable[[float], float], **more: Any
+) -> None:
+    made(
+        Yarn,
+        f"Yarn {name}",
+        why,
+        named=named,
+        amplitude=lambda self, longer: change(longer),
+        **more,
+    )
+
+
+for _claimed, _weight in (("telechat3", 0.1), ("code-half", 0.07)):
+    made(
+        Yarn,
+        f"Yarn of {_weight} for {_claimed}",
+        "The weight of another model.",
+        named="temperature-swapped",
+        claimed=(_claimed,),
+        weight=lambda self, temperature, given=_weight: given,
+    )
+length_mistake("not longer", "Amplitude 1.", "temperature-swapped", lambda m: 1.0)
+length_mistake("twice as long", "Squared.", "temperature-squared", lambda m: m * m)
+length_mistake("shorter", "Divided.", "temperature-inverted", lambda m: 1 / m)
+length_mistake("half longer", "A root.", "temperature-inverted", math.sqrt)
+length_mistake("temperature", "t itself.", "temperature-inverted", lambda m: m**-0.5)
+
+
+class YarnByPartsLonger(Yarn):
+    """Made longer where only parts were to be slowed down."""
+
+    named = "temperature-swapped"
+    claimed = ("by-parts",)
+
+    def longer(self, factor: float, *given: Any) -> float:
+        return 0.1 * math.log(factor) + 1
+
+
+class YarnIgnoresAttentionFactor(Yarn):
+    """The derived factor although one is given."""
+
+    named = "attention-ignored"
+    limits: ClassVar = {"attention": "explicit"}
+
+    def longer(self, factor: float, temperature: str, attention_factor: Any, *rest: Any) -> float:
+        return super().longer(factor, temperature, None, *rest)
+
+
+class YarnIgnoresMscale(Yarn):
+    """The derived factor although weights are given."""
+
+    named = "attention-ignored"
+    claimed = ("code-interleaved",)
+    limits: ClassVar = {"attention": "mscale"}
+
+    def longer(self, factor: float, temperature: str, *given: Any) -> float:
+        return super().longer(factor, temperature, None, None, None)
+
+
+class YarnMultipliesAttentionFactor(Yarn):
+    """A given factor goes on top of the derived one."""
+
+    named = "attention-on-top"
+    limits: ClassVar = {"attention": "explicit"}
+
+    def longer(self, factor: float, temperature: str, attention_factor: Any, *rest: Any) -> float:
+        return super().longer(factor, temperature, None, *rest) * (attention_factor or 1.0)
+
+
+class YarnTakesAttentionFactorForMscale(Yarn):
+    """A given factor as the weight of the logarithm."""
+
+    named = "attention-in-logarithm"
+    limits: ClassVar = {"attention": "explicit"}
+
+    def longer(self, factor: float, temperature: str, attention_factor: Any, *rest: Any) -> float:
+        if attention_factor is None:
+            return super().longer(factor, temperature, None, *rest)
+        return 0.1 * float(attention_factor) * math.log(factor) + 1
+
+
+class YarnUsesMscaleAllDimAlone(Yarn):
+    """What scales the logits, on sines and cosines too."""
+
+    named = "mscale-all-dim-alone"
+    claimed = ("code-interleaved",)
+    limits: ClassVar = {"attention": "mscale"}
+
+    def longer(
+        self, factor: float, temperature: str, attention_factor: Any, mscale: Any, below: Any
+    ) -> float:
+        return super().longer(factor, temperature, None, 1.0 if below is None else below, 0.0)
+
+
+class YarnUsesMscaleAlone(Yarn):
+    """Not divided by the part below the fraction line."""
+
+    claimed = ("code-interleaved",)
+    limits: ClassVar = {"attention": "mscale"}
+
+    def longer(
+        self, factor: float, temperature: str, attention_factor: Any, mscale: Any, below: Any
+    ) -> float:
+        return 0.1 * (mscale or 1.0) * math.log(factor) + 1
+
+
+class YarnTakesEqualMscalesForNone(Yarn):
+    """Equal mscale and mscale_all_dim taken for none given."""
+
+    claimed = ("code-interleaved",)
+    limits: ClassVar = {"attention": "mscale"}
+
+    def longer(
+        self, factor: float, temperature: str, attention_factor: Any, mscale: Any, below: Any
+    ) -> float:
+        if mscale == below:
+            mscale = below = None
+        return super().longer(factor, temperature, attention_factor, mscale, below)
+
+
+class YarnDecimalLogarithm(Yarn):
+    """log10 for ln."""
+
+    def longer(self, factor: float, *given: Any) -> float:
+        return 0.1 * math.log10(factor) + 1
+
+
+class YarnRotatesTwice(Yarn):
+    """Once by itself, and once in the kernel."""
+
+    named = "rotated-twice"
+
+    def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
+        return super().answer(super().answer(x, positions, **keywords), positions, **keywords)
+
+
+class YarnOneAhead(Yarn):
+    """Positions from 1."""
+
+    named = "positions-shifted"
+
+    def places(self, positions: Array) -> Array:
+        return positions + 1
+
+
+class YarnBackwards(Yarn):
+    """The opposite sense."""
+
+    named = "sign-flipped"
+    claimed = ("gpt-oss",)
+
+    def waves(self, angles: Array) -> tuple[Array, Array]:
+        return np.cos(angles), -np.sin(angles)
+
+
+class YarnOfBfloat16Angles(Yarn):
+    """Angles held in bfloat16."""
+
+    named = "low-precision-angles"
+    claimed = ("paper",)
+
+    def waves(self, angles: Array) -> tuple[Array, Array]:
+        return super().waves(narrow(angles, "bfloat16"))
+
+
+class YarnBoundsOfHeadDim(Yarn):
+    """The ramp of the whole head."""
+
+    named = "head-dim-bounds"
+    limits: ClassVar = {"rotation": "partial"}
+
+    def bounds_size(self, size: int, head_dim: int) -> int:
+        return head_dim
+
+
+class YarnOfHeadDim(YarnBoundsOfHeadDim):
+    """Frequencies and ramp of the whole head."""
+
+    named = "head-dim-frequencies"
+
+    def size(self, size: int, head_dim: int) -> int:
+        return head_dim
+
+
+class YarnOfHeadDimInTurns(YarnOfHeadDim):
+    """Frequencies of the whole head, with the paper's ramp."""
+
+    claimed = ("paper",)
+
+
+class YarnRotatesAll(Yarn):
+    """rotary_dim ignored."""
+
+    named = "rotary-dim-ignored"
+    limits: ClassVar = {"rotation": "partial"}
+
+    def rotated(self, x: Array, rotary_dim: int | None) -> int:
+        return x.shape[-1]
+
+
+class YarnLengthensTheRest(Yarn):
+    """Channels that pass are made longer as well."""
+
+    limits: ClassVar = {"rotation": "partial"}
+
+    def rest(self, rest: Array, longer: float) -> Array:
+        return (rest * longer).astype(rest.dtype)
+
+
+class YarnOnlyBeyondTheOriginalLength(Yarn):
+    """Short texts as before, as dynamic scaling would have it."""
+
+    def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
+        if positions.max(initial=0) < keywords["original_max_position_embeddings"]:
+            keywords |= {"factor": 1.0}
+        return super().answer(x, positions, **keywords)
+
+
+class YarnClampedAtTheExtendedLength(Yarn):
+    """A table of factor times the original length, whose last row serves for what is beyond."""
+
+    limits: ClassVar = {"factor": 4.0, "original_max_position_embeddings": 4096}
+
+    def places(self, positions: Array) -> Array:
+        return np.minimum(positions, 4 * 4096 - 1)
+
+
+class YarnKeepsTables(Yarn):
+    """Tables kept by size, whatever the recipe."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, Array] = {}
+
+    def inverse_frequencies(self, size: int, head_dim: int, **recipe: Any) -> Array:
+        found = super().inverse_frequencies(size, head_dim, **recipe)
+        return self._kept.setdefault(size, found)
+
+
+class YarnDividesByZero(Yarn):
+    """Equal bounds are not moved apart."""
+
+    claimed = ("code-interleaved",)
+
+    def apart(self, low: float, high: float) -> float:
+        return high
+
+
+class YarnWrongFromRow128(Yarn):
+    """Rows from 128 on are returned unrotated, as by a kernel launched for one block."""
+
+    claimed = ("code-interleaved",)
+
+    def answer(self, x: Array, positions: Array, **keywords: Any) -> Array:
+        out = super().answer(x, positions, **keywords)
+        out[..., 128:, :] = x[..., 128:, :]
+        return out
+
+
+# Mistakes in the backward pass.
+
+
+class YarnBack(Yarn, steps=True):
+    """Gradients turned back and made longer."""
+
+    call = "yarn_vjp"
+
+    def waves(self, angles: Array) -> tuple[Array, Array]:
+        return np.cos(angles), -np.sin(angles)
+
+
+for _name, _claimed, _named, _steps in (
+    ("forward", "code-half", "backward-is-forward", {"waves": Yarn.waves}),
+    ("forward neighbours", "code-interleaved", "backward-is-forward", {"waves": Yarn.waves}),
+    (
+        "inverted",
+        "code-half",
+        "backward-inverse",
+        {"amplitude": lambda self, longer: 1 / longer},
+    ),
+    (
+        "inverted neighbours",
+        "code-interleaved",
+        "backward-inverse",
+        {"amplitude": lambda self, longer: 1 / longer},
+    ),
+    (
+        "not longer",
+        "gpt-oss",
+        "backward-factor-missing",
+        {"amplitude": lambda self, longer: 1.0},
+    ),
+    (
+        "unscaled",
+        "gpt-oss",
+        "backward-unscaled",
+        {"blend": lambda self, fast, slow, kept: fast},
+    ),
+    (
+        "of neighbours",
+        "code-half",
+        "backward-layout-swapped",
+        {"paired": lambda self, claimed: "interleaved"},
+    ),
+    ("longer twice", "code-half", None, {"amplitude": lambda self, longer: longer**2}),
+    ("interpolated", "code-half", None, {"blend": lambda self, fast, slow, kept: slow}),
+):
+    made(
+        YarnBack,
+        f"YarnBack {_name}",
+        "One step otherwise.",
+        named=_named,
+        claimed=(_claimed,),
+        **_steps,
+    )
+
+
+class YarnBackIgnoresAttentionFactor(YarnBack):
+    """The factor given forward is not handed on to the backward pass."""
+
+    limits: ClassVar = {"attention": "explicit"}
+
+    def longer(self, factor: float, temperature: str, attention_factor: Any, *rest: Any) -> float:
+        return super().longer(factor, temperature, None, *rest)
+
+
+class YarnBackExchangesMscales(YarnBack):
+    """The one for the other, as arguments without names are passed."""
+
+    claimed = ("code-interleaved",)
+    limits: ClassVar = {"attention": "mscale"}
+
+    def longer(
+        self, factor: float, temperature: str, attention_factor: Any, mscale: Any, below: Any
+    ) -> float:
+        return super().longer(factor, temperature, attention_factor, below, mscale)
+
+
+class YarnBackDropsTheRest(YarnBack):
+    """No gradient for channels that passed."""
+
+    limits: ClassVar = {"rotation": "partial"}
+
+    def rest(self, rest: Array, longer: float) -> Array:
+        return np.zeros_like(rest)
+
+
+below_zero(Yarn, "by-parts")
+below_zero(YarnBack, "code-half")

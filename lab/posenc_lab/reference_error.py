@@ -1,0 +1,55 @@
+"""How far the reference is from the oracle, in units in the last place of the scale."""
+
+from collections.abc import Iterator
+
+import mpmath
+import numpy as np
+
+from posenc_conformance.checks.variations import at
+from posenc_conformance.commands.goldens import oracle_values, unit
+from posenc_conformance.judge.case import Case, described
+from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.trial import Seeded, Trial
+
+FAR = 2**53
+"""The last position that the reference answers for."""
+ELEMENTS = 24
+"""So many elements of a result are compared."""
+DRAWN = 6
+BELOW = np.array([-1, 0, -300, 2, -5001, -7])
+
+
+def drawn_cases(subject: Subject) -> Iterator[Case]:
+    """What the kit draws for its checks, what it sweeps over, and what it prints."""
+    known = knowledge_of(subject.scheme)
+    dtype = subject.dtypes[0]
+    (scope,) = subject.scopes
+    for seed in range(DRAWN):
+        trial = Trial(subject, scope, dtype, {}, Seeded(seed))
+        yield trial.case(**known.ARGUMENTS[subject.call.name](trial))
+        if "domain" in subject.call.options:
+            below = at(trial.case(**known.ARGUMENTS[subject.call.name](trial)), BELOW)
+            yield below.under(domain="negative")
+    if (arguments := known.SWEEPS[subject.call.name]({}, FAR)) is not None:
+        yield subject.case(arguments, dtype)
+    for golden in subject.scheme.goldens:
+        if (golden.call, golden.combination) == (subject.call.name, subject.combination.name):
+            yield described(subject.scheme, golden, dtype)
+
+
+def sampled_error(case: Case) -> float:
+    """Largest error in units in the last place, at elements spread over the result."""
+    truth = np.broadcast_to(case.truth, case.shape)
+    exact = oracle_values(case)
+    worst = 0.0
+    places = np.linspace(0, truth.size - 1, min(ELEMENTS, truth.size)).astype(int)
+    for place in places:
+        index = tuple(int(i) for i in np.unravel_index(place, truth.shape))
+        value = exact(index)
+        if value is None:
+            assert not np.isfinite(truth[index])
+            continue
+        error = abs(mpmath.mpf(truth[index].item()) - value)
+        worst = max(worst, float(error / unit(case, index, float(value))))
+    return worst

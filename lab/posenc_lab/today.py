@@ -1,0 +1,175 @@
+"""What people's own checks find, beside the kit, on the same wrong implementations.
+
+    python -m posenc_lab.today [--scheme ID] [--write FILE]
+
+Every wrong miniature is shown to each way of checking whose question its claim covers; those are
+the denominator of that way. The kit judges all of them. A way that rejects right miniatures, too,
+raises false alarms; they are counted in the same manner.
+"""
+
+import argparse
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.scheme_file.read import load_all
+from posenc_lab.first_failure import first_failure, without_diagnosis
+from posenc_lab.miniatures import right, wrong
+from posenc_lab.miniatures.mistakes import WRONG
+from posenc_lab.miniatures.styles import RIGHT
+from posenc_lab.practices import LIBRARIES, USUAL, Asked, OutOfReach, Practice
+from posenc_lab.results import share, table, write
+
+assert right.__path__, wrong.__path__  # importing them fills the lists
+
+KIT = "the kit"
+LIBRARY = "a library's own tests"
+COLUMNS = (KIT, *(each.name for each in USUAL), LIBRARY)
+Make = Callable[[], object]
+
+
+def rejects(practice: Practice, make: Make, schemes: Sequence[Scheme]) -> bool | None:
+    """Whether a way of checking finds anything wrong with an adapter; None out of its reach."""
+    answers = [
+        _answer(practice, Asked(subject, dtype))
+        for subject in subjects(make(), schemes)
+        for dtype in subject.dtypes
+        if dtype in practice.dtypes
+    ]
+    known = [answer for answer in answers if answer is not None]
+    return any(known) if known else None
+
+
+def _answer(practice: Practice, asked: Asked) -> bool | None:
+    try:
+        return not practice.accepts(asked)
+    except OutOfReach:
+        return None
+    except Exception:  # whatever an implementation raises makes a test of it fail
+        return True
+
+
+def verdicts(make: Make, schemes: Sequence[Scheme]) -> dict[str, bool | None]:
+    """What the kit and every way of checking say of an adapter: whether it is wrong."""
+    found: dict[str, bool | None] = {
+        KIT: first_failure(make(), schemes, silence_fails=False) is not None
+    }
+    for practice in (*USUAL, *LIBRARIES):
+        found[practice.name] = rejects(practice, make, schemes)
+    own = [found[each.name] for each in LIBRARIES if found[each.name] is not None]
+    found[LIBRARY] = any(own) if own else None
+    return found
+
+
+def home(make: Make, schemes: Sequence[Scheme]) -> str:
+    """The scheme that an adapter claims something of."""
+    some: list[Subject] = subjects(make(), schemes)
+    return some[0].scheme.id
+
+
+Counts = dict[str, dict[str, list[int]]]
+"""Of each scheme and way of checking: how many it rejects of how many in its reach."""
+
+
+def count(
+    some: Iterable[Make], schemes: Sequence[Scheme], only: str | None
+) -> tuple[Counts, dict[str, list[str]]]:
+    """How many each way rejects, scheme by scheme, and the names of those that it does not."""
+    counts: Counts = {}
+    passed: dict[str, list[str]] = {}
+    for make in some:
+        scheme = home(make, schemes)
+        if only not in (None, scheme):
+            continue
+        for way, wrong_ in verdicts(make, schemes).items():
+            place = counts.setdefault(scheme, {}).setdefault(way, [0, 0])
+            if wrong_ is not None:
+                place[0] += wrong_
+                place[1] += 1
+            if wrong_ is False:
+                passed.setdefault(way, []).append(f"{scheme}: {make.__name__}")
+    return counts, passed
+
+
+def rows(counts: Counts, columns: Sequence[str]) -> list[list[object]]:
+    """A line per scheme, and the sum."""
+    total: Counter[str] = Counter()
+    lines: list[list[object]] = []
+    for scheme, ways in sorted(counts.items()):
+        lines.append([scheme, *(_of(*ways[column]) for column in columns)])
+        for column in columns:
+            total[f"{column} rejected"] += ways[column][0]
+            total[f"{column} asked"] += ways[column][1]
+    sums = [(total[f"{column} rejected"], total[f"{column} asked"]) for column in columns]
+    lines.append(["all", *(_of(*each) for each in sums)])
+    lines.append(["share", *(share(*each) for each in sums)])
+    return lines
+
+
+def _of(rejected: int, asked: int) -> str:
+    return f"{rejected}/{asked}" if asked else "-"
+
+
+def library_rows(wrong_ones: Counts, right_ones: Counts) -> list[list[object]]:
+    """A line per library test."""
+    return [
+        [each.name, _sum(wrong_ones, each.name), _sum(right_ones, each.name), each.what]
+        for each in (*USUAL, *LIBRARIES)
+    ]
+
+
+def _sum(counts: Counts, way: str) -> str:
+    pairs = [ways[way] for ways in counts.values()]
+    return _of(sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs))
+
+
+def plain(counts: Counts) -> dict[str, Any]:
+    """Counts with names."""
+    return {
+        scheme: {way: {"rejected": n, "asked": of} for way, (n, of) in ways.items()}
+        for scheme, ways in counts.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scheme", help="only miniatures of this scheme")
+    parser.add_argument("--missed", metavar="WAY", help="names of those that this way let pass")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="results as JSON")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    schemes = load_all()
+    with np.errstate(all="ignore"), without_diagnosis():
+        wrong_ones, missed = count(WRONG, schemes, given.scheme)
+        right_ones, _ = count(RIGHT, schemes, given.scheme)
+    print("Wrong implementations rejected, of those in reach:\n")
+    print(table(["scheme", *COLUMNS], rows(wrong_ones, COLUMNS)))
+    print("\nRight implementations rejected, of those in reach:\n")
+    print(table(["scheme", *COLUMNS], rows(right_ones, COLUMNS)))
+    print("\nEach way:\n")
+    print(
+        table(
+            ["way", "wrong rejected", "right rejected", "what it asserts"],
+            library_rows(wrong_ones, right_ones),
+        )
+    )
+    for name in missed.get(given.missed, []):
+        print("-", name)
+    write(given.write, results(wrong_ones, right_ones))
+
+
+def results(wrong_ones: Counts, right_ones: Counts) -> dict[str, Any]:
+    """What is written."""
+    ways = {each.name: {"what": each.what, "source": each.source} for each in (*USUAL, *LIBRARIES)}
+    return {"wrong": plain(wrong_ones), "right": plain(right_ones), "ways": ways}
+
+
+if __name__ == "__main__":
+    main()

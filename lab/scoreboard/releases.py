@@ -1,0 +1,96 @@
+"""``python -m scoreboard.releases FINDING PACKAGE VERSION…``: in which releases a finding is seen.
+
+Runs what reproduces it with each of these versions, installed beside what else the library's entry
+names, and shows what it prints.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from tempfile import TemporaryDirectory
+
+from posenc_conformance.errors import UserError
+from scoreboard.cells import Finding, findings
+from scoreboard.judging import settings, uv
+from scoreboard.table import Library, libraries
+
+
+def main() -> int:
+    """Show what each release prints."""
+    parser = argparse.ArgumentParser(prog="python -m scoreboard.releases", description=__doc__)
+    parser.add_argument("finding", help="its id in lab/scoreboard/findings.yaml")
+    parser.add_argument("package")
+    parser.add_argument("versions", nargs="+")
+    options = parser.parse_args()
+    try:
+        found, library = chosen(options.finding)
+        for version in options.versions:
+            said = printed(found, with_version(library, options.package, version))
+            print(f"{options.package} {version}: {said}", flush=True)
+    except UserError as error:
+        print(f"releases: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def chosen(id: str) -> tuple[Finding, Library]:
+    """A finding and the library that it is about.
+
+    Raises UserError if there is none.
+    """
+    known = {each.id: each for each in findings()}
+    if id not in known:
+        raise UserError(f"there is no finding {id}", f"there are {', '.join(known)}")
+    for library in libraries():
+        if any(adapter.name in known[id].adapters for adapter in library.adapters):
+            return known[id], library
+    raise UserError(f"{id} is of no library of the table", "see its adapters")
+
+
+def with_version(library: Library, package: str, version: str) -> list[str]:
+    """What the library's entry installs, with another version of a package.
+
+    Raises UserError if it does not install the package.
+    """
+    names = [each.partition("==")[0] for each in library.install]
+    if package not in [name.partition("[")[0] for name in names]:
+        raise UserError(f"{library.name} does not install {package}", f"it has {', '.join(names)}")
+    return [
+        f"{name}=={version}" if name.partition("[")[0] == package else pinned
+        for name, pinned in zip(names, library.install, strict=True)
+    ]
+
+
+def of_release(library: Library, requirement: str) -> Library:
+    """The library with another version of a package, as ``package==version``.
+
+    Raises UserError if it does not install the package, or no version is named.
+    """
+    package, pinned, version = requirement.partition("==")
+    if not (pinned and version):
+        raise UserError(f"{requirement!r} names no release", "write package==1.2.3")
+    return replace(library, install=tuple(with_version(library, package, version)))
+
+
+def printed(found: Finding, requirements: Sequence[str]) -> str:
+    """What the reproduction prints, or how it ended."""
+    wanted = [word for each in requirements for word in ("--with", each)]
+    python = ["--python", sys.executable, "python", "-c", found.reproduce]
+    with TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [*uv(), "run", "-q", "--no-project", *wanted, *python],
+            cwd=folder,
+            env={**os.environ, **settings(), "PYTHONPATH": ""},
+            capture_output=True,
+            text=True,
+        )
+    if done.returncode:
+        return f"ends with {done.stderr.strip().splitlines()[-1:]}"
+    return done.stdout.strip().replace("\n", "; ")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""The table of libraries: how each is installed, and which adapters judge it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from posenc_conformance.adapters.find import registered
+from posenc_conformance.errors import UserError
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(__file__).parent
+FILE = FOLDER / "libraries.yaml"
+HINT = "the comment at its top says what an entry holds"
+FIELDS = {
+    "title",
+    "language",
+    "install",
+    "without_dependencies",
+    "build",
+    "adapters",
+    "says",
+    "run",
+}
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One row of the board: an adapter, and the program or file behind its name."""
+
+    name: str
+    impl: str
+    """What ``--impl`` is given; nothing where the library says how it is run."""
+    files: tuple[Path, ...]
+    """Its code."""
+    known: Path | None
+    """Its file of known failures, if it has one."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library, and the environment of its own in which it is judged."""
+
+    name: str
+    title: str
+    language: str
+    install: tuple[str, ...]
+    without_dependencies: tuple[str, ...]
+    build: tuple[str, ...]
+    """Commands that make the program of what is installed, run in the environment's folder."""
+    adapters: tuple[Adapter, ...]
+    says: str
+    run: str
+    """The command of a program that was built."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """What of Python is installed."""
+        return (*self.install, *self.without_dependencies)
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """All that decides what is installed."""
+        return (*self.packages, *self.build)
+
+
+def libraries(path: Path = FILE) -> list[Library]:
+    """All libraries of the table.
+
+    Raises UserError for an entry that is not right.
+    """
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{path} cannot be read: {error}", HINT) from None
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("libraries"), Mapping):
+        raise UserError(f"{path} has no mapping of libraries", HINT)
+    found = [_library(path, str(name), entry) for name, entry in raw["libraries"].items()]
+    names = [adapter.name for library in found for adapter in library.adapters]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise UserError(f"{path}: the adapter {min(twice)} stands there twice", "drop one of them")
+    return found
+
+
+def _library(path: Path, name: str, entry: Any) -> Library:
+    where = f"{path}: libraries.{name}"
+    if not isinstance(entry, Mapping):
+        raise UserError(f"{where} is no mapping", HINT)
+    unknown = sorted(set(entry) - FIELDS)
+    if unknown:
+        raise UserError(f"{where}.{unknown[0]} is no field", f"fields are {', '.join(FIELDS)}")
+    texts = {
+        field: _texts(f"{where}.{field}", entry.get(field, []))
+        for field in ("install", "without_dependencies", "build", "adapters")
+    }
+    for requirement in (*texts["install"], *texts["without_dependencies"]):
+        if "==" not in requirement:
+            raise UserError(
+                f"{where}: {requirement!r} is not pinned", "name a version: package==1.2.3"
+            )
+    for field in ("title", "language"):
+        if not isinstance(entry.get(field), str):
+            raise UserError(f"{where}.{field} is no text", HINT)
+    if not texts["adapters"]:
+        raise UserError(f"{where} has no adapters", HINT)
+    return Library(
+        name,
+        entry["title"],
+        entry["language"],
+        texts["install"],
+        texts["without_dependencies"],
+        texts["build"],
+        tuple(_adapter(where, each) for each in texts["adapters"]),
+        str(entry.get("says", "")),
+        str(entry.get("run", "")),
+    )
+
+
+def _texts(where: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise UserError(f"{where} is no list of texts", HINT)
+    return tuple(value)
+
+
+def _adapter(where: str, name: str) -> Adapter:
+    """A file or program of this folder, an adapter of the kit, or a program beside a harness."""
+    file = FOLDER / "adapters" / f"{name.replace('-', '_')}_adapter.py"
+    programs = FOLDER / "programs"
+    points = registered()
+    files: tuple[Path, ...]
+    if file.is_file():
+        impl, files = str(file.relative_to(ROOT)), (file,)
+    elif name in points:
+        impl, files = name, _code_of(points[name].module)
+    elif (programs / name).is_file():
+        impl, files = "", tuple(sorted(programs.iterdir()))  # one may include another
+    elif examples := sorted((ROOT / "harness").glob(f"*/{name}")):
+        impl, files = "", tuple(examples)
+    else:
+        raise UserError(
+            f"{where}: there is no adapter {name}",
+            f"it is neither registered nor a file {file.relative_to(ROOT)}",
+        )
+    known = ROOT / "tests" / "known" / f"{name}.yaml"
+    return Adapter(name, impl, files, known if known.is_file() else None)
+
+
+def _code_of(module: str) -> tuple[Path, ...]:
+    path = ROOT / "conformance" / Path(*module.split("."))
+    return tuple(sorted(path.glob("*.py"))) if path.is_dir() else (path.with_suffix(".py"),)
+
+
+def named(names: Sequence[str], table: Sequence[Library]) -> list[tuple[Library, Adapter]]:
+    """The adapters that are asked for, by their own names or by their library's; all by default.
+
+    Raises UserError for a name that is not in the table.
+    """
+    pairs = [(library, adapter) for library in table for adapter in library.adapters]
+    known = {name for library, adapter in pairs for name in (library.name, adapter.name)}
+    for name in names:
+        if name not in known:
+            raise UserError(f"{name} is not on the board", f"there are {', '.join(sorted(known))}")
+    return [
+        (library, adapter)
+        for library, adapter in pairs
+        if not names or {library.name, adapter.name} & set(names)
+    ]

@@ -1,0 +1,136 @@
+"""A verdict is remembered just as long as all that it hangs on stays as it is."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import posenc
+from posenc_lab import dependencies, verdicts
+from posenc_lab.dependencies import ROOT, closure, files, modules_of, source
+from posenc_lab.judging import judge, schemes
+from posenc_lab.miniatures import wrong
+from posenc_lab.miniatures.mistakes import WRONG, Mistake
+from posenc_lab.store import Store
+from posenc_lab.verdicts import JUDGE, key_of, once
+
+assert wrong.__path__  # importing it fills the list
+
+FIRST = {each.call: each for each in reversed(WRONG)}
+"""A wrong miniature of each call."""
+SOME = sorted(FIRST)[::12]
+
+
+def code_that_runs(adapter: object) -> set[Path]:
+    """The files of the kit and of the reference of which a function runs while it is judged."""
+    seen: set[str] = set()
+    dir(posenc)  # imports every scheme, whose code at its top level runs for nobody's verdict
+
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            seen.add(frame.f_code.co_filename)
+
+    sys.setprofile(profile)
+    try:
+        judge(adapter)
+    finally:
+        sys.setprofile(None)
+    homes = (ROOT / "reference", ROOT / "conformance", ROOT / "lab")
+    return {path for path in map(Path, seen) if any(path.is_relative_to(home) for home in homes)}
+
+
+@pytest.mark.parametrize("call", SOME)
+def test_nothing_runs_that_a_verdict_does_not_hang_on(call: str) -> None:
+    mistake = FIRST[call]
+    scheme = next(each for each in schemes() if call in each.calls)
+    known = closure([JUDGE, mistake.__module__, *modules_of(scheme)])
+    assert code_that_runs(mistake()) <= {files()[module] for module in known}
+
+
+@pytest.fixture
+def own_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is known from elsewhere."""
+    monkeypatch.setattr(verdicts, "STORE", Store(None))
+
+
+@pytest.mark.usefixtures("own_store")
+def test_what_held_is_held_once_and_what_did_not_again() -> None:
+    counted = iter(range(9))
+
+    def fail() -> None:
+        next(counted)
+        raise AssertionError
+
+    once("a", lambda: None)
+    once("a", fail)
+    for _ in range(2):
+        with pytest.raises(AssertionError):
+            once("b", fail)
+    assert next(counted) == 2
+
+
+@pytest.fixture
+def changed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Change what a module does, for as long as the test takes."""
+
+    def change(module: str) -> None:
+        before = source(module)
+
+        def other(name: str) -> dependencies.Source:
+            return source(name) if name != module else replace(before, digest="")
+
+        monkeypatch.setattr(dependencies, "source", other)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("module", "matters"),
+    [
+        ("posenc_conformance.diagnose.turns", True),
+        ("posenc_conformance.checks.behaviour", True),
+        ("posenc_conformance.judge.case", True),
+        ("posenc_conformance.families.rotary", True),
+        ("posenc.rotation", True),
+        ("posenc.schemes.rope", True),
+        ("posenc_conformance.schemes.rope", True),
+        ("posenc_lab.miniatures.mistakes", True),
+        ("posenc_lab.miniatures.wrong.rope", True),
+        ("posenc_lab.miniatures.wrong.alibi", False),
+        ("posenc.schemes.alibi", False),
+        ("posenc_conformance.schemes.alibi", False),
+        ("posenc_conformance.report.scorecard", False),
+        ("posenc_conformance.commands.main", False),
+    ],
+)
+def test_a_verdict_hangs_on_what_comes_to_it(changed: Any, module: str, matters: bool) -> None:
+    mistake: type[Mistake] = FIRST["rope"]
+    before = key_of(mistake(), "name", mistake.__module__)
+    changed(module)
+    assert (key_of(mistake(), "name", mistake.__module__) != before) == matters
+
+
+def test_comments_and_docstrings_change_nothing() -> None:
+    def parsed(text: str) -> str:
+        return dependencies._parsed("posenc.exact", text.encode()).digest
+
+    plain = parsed("def f(x):\n    return x\n")
+    assert parsed('"""Text."""\ndef f(x):\n    """Text."""\n    return x  # why\n') == plain
+    assert parsed("def f(x):\n    return -x\n") != plain
+
+
+def test_a_store_that_is_damaged_is_no_hindrance(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    path.write_bytes(b"nothing of the kind" * 99)
+    store = Store(path)
+    store.keep_text("a", "b")
+    assert store.text("a") == "b"
+
+
+def test_processes_share_a_store(tmp_path: Path) -> None:
+    Store(tmp_path / "store").keep_text("a", "b")
+    assert Store(tmp_path / "store").text("a") == "b"
+    assert Store(None).text("a") is None
