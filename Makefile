@@ -1,119 +1,103 @@
 # Two targets do everything: `make conformance [IMPL=name]` and `make test`; `make quick` is what one
-# runs while one writes.
+# runs while one writes, `make nightly` what runs while one sleeps.
 # `make fresh [SUITE=trixie] [ONLY='timm onnx']` does the same on a bare Debian.
 
 IMPL ?= reference
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' reference/posenc/__init__.py)
 PYTHON ?= python3
-# PyPI's torchvision is built for GPUs. Beside torch for CPUs it cannot be imported as it is, and
-# whatever looks for it there breaks; timm, which needs it, has an environment of its own.
-VENV := $(if $(filter timm,$(IMPL)),.venv-timm,.venv)
-BIN := $(VENV)/bin
+BIN := .venv/bin
 LOWEST := .venv-lowest
-AT_LOWEST := XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest
-# torch is pinned and installed first: a plain `torch` may bring gigabytes of GPU libraries.
-TORCH ?= torch==2.13.0
+UV := $(BIN)/python .ci/uv.py
 # A release of a library or a tool, which nobody here has seen, must not make a checkout red.
-PINNED := pinned.txt
-PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-INSTALL := $(PIP) install -c $(PINNED)
-NEED_TORCH := conformer diffusers positional-encodings rotary-embedding-torch timm torchscale \
-	torchtune transformers x-transformers
-# JAX compiles for every new shape: minutes, so they are judged by name and not in `make real`.
-NEED_JAX := equinox keras-hub
-EXTRAS := $(NEED_TORCH) $(NEED_JAX) onnx
-REAL := conformer diffusers diffusers-flux onnx positional-encodings rotary-embedding-torch \
-	rotary-embedding-torch-half rotary-embedding-torch-xpos torch torchscale torchtune \
-	torchtune-models torchtune-phi3 transformers transformers-dynamic transformers-falcon \
-	transformers-gptj transformers-layers transformers-models x-transformers
-# What the tutorials show, judged by docs/examples/test_examples.py.
-EXAMPLES := jax triton
-IN_REAL := $(filter-out timm torchscale $(NEED_JAX),$(EXTRAS)) $(EXAMPLES)
-comma := ,
-space := $(subst ,, )
+PINNED := .ci/pinned.txt
+INSTALL := $(UV) pip install -q -p .venv -c $(PINNED)
 
 # What is compiled, by compilers that not every machine has.
 COMPILED := tests/test_languages.py tests/test_cpp.py
 IN_BROWSER := tests/test_browser.py tests/test_explorer_page.py tests/test_reading.py
 QUICK := adapters damaged_data elementary failures fresh length practices \
 	recorded reference spec version workflows
+MARKED ?= not nightly
+PYTEST := $(BIN)/pytest -n auto --durations=20 -m '$(MARKED)'
 
 # Where no bytecode is kept, every pytest that a test starts compiles and rewrites the kit anew.
 unexport PYTHONDONTWRITEBYTECODE
+# A thread of torch that waits for another one keeps its core busy, unless it is told not to.
+export OMP_WAIT_POLICY = passive
 
 # A browser of the system, for the tests of the site; CHROMIUM names another one.
 export CHROMIUM ?= chromium-headless-shell
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 
-.PHONY: conformance test quick lint types records tests unit browser goldens real real-timm real-code \
-	real-length $(REAL:%=real-%) lowest cost chromium languages compilers scoreboard board site versions \
-	tag packages fresh clean pins
+.PHONY: conformance test test-all nightly quick lint types records pins lowest goldens tests unit browser \
+	chromium languages compilers real scoreboard board matrix site versions tag packages fresh clean \
+	coverage gate
 
-# transformers-gptj needs what transformers needs.
-NEEDED := $(foreach name,torch $(EXTRAS),$(if $(filter $(name) $(name)-%,$(IMPL)),$(name)))
-judge = $(BIN)/pytest --impl=$(1) $(addprefix --posenc-known=,$(wildcard tests/known/$(1).yaml))
+# A library is judged in an environment of its own, which lab/scoreboard/libraries.yaml describes.
+conformance: .venv/kit
+	$(BIN)/python -m scoreboard.conformance $(IMPL)
 
-conformance: cost $(VENV)/kit $(NEEDED:%=$(VENV)/%)
-	$(call judge,$(IMPL))
-
-cost:
-	@awk '$$1 == "$(IMPL)" { print "$(IMPL): about " $$2 " MB to download the first time;", \
-	"with the verdict it takes up to " $$3 " minutes." }' costs.txt
-
-# What keeps one core busy has another beside it; what is over soonest comes first.
+# What keeps one core busy has another beside it; what fails soonest comes first.
 BOTH := $(MAKE) --no-print-directory -j 2 --output-sync=recurse
-test: lint
-	$(BOTH) types goldens conformance
+test:
+	$(BOTH) lint types site goldens
 	$(MAKE) --no-print-directory tests
-	$(BOTH) lowest real
 
-# In a minute on two cores: no browser, hardly a process of its own, no goldens, no miniatures.
-quick: lint types
+# Everything, and nothing of it remembered from the last time.
+test-all: export POSENC_LAB_STORE = fresh
+test-all:
+	$(BOTH) goldens lowest
+	$(MAKE) --no-print-directory tests real MARKED=
+
+nightly: test-all languages
+	$(BIN)/python -m posenc_lab.records --check
+	$(MAKE) --no-print-directory gate
+	$(MAKE) --no-print-directory coverage
+
+# In half a minute on two cores: no browser, hardly a process of its own, no goldens, no miniatures.
+quick:
+	$(BOTH) lint types
 	$(BIN)/pytest -q -n 2 $(QUICK:%=tests/test_%.py)
 
-lint: $(VENV)/dev
+lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports --no-cache >$(VENV)/imports || { cat $(VENV)/imports; false; }
+	$(BIN)/lint-imports --no-cache >.venv/imports || { cat .venv/imports; false; }
 
-types: $(VENV)/dev
+types: .venv/dev
 	$(BIN)/mypy
 
 # Writes anew what is generated from the rest of the checkout and kept beside it.
-records: $(VENV)/dev
+records: .venv/dev
 	$(BIN)/python -m tests.signatures
 	$(BIN)/python -m posenc_lab.records $(SCHEME)
 
 # Pins the newest releases that fit together, but of what the kit itself needs: of that people have the
 # newest, and so must the tests.
-RESOLVE = $(BIN)/uv pip compile pyproject.toml -q --no-header --no-annotate --universal \
-	--python-version 3.11 --prerelease disallow -c constraints.txt
-pins: $(VENV)/dev
-	$(RESOLVE) | sed 's/==.*//' >$(VENV)/own
-	$(RESOLVE) --all-extras $$(sed 's/^/--no-emit-package /' $(VENV)/own) \
-	| grep -v '^cuda-\|^nvidia-' >$(PINNED)
+pins: .venv/dev
+	$(BIN)/python -m scoreboard.pins
 
-# The kit with the oldest versions that it says it works with, in an environment of their own;
-# its cache is empty, so that they read the scheme files too.
+# The kit with the oldest versions that it says it works with; its cache is empty, so that they read
+# the scheme files too.
 lowest: $(LOWEST)/kit
 	rm -rf $(LOWEST)/cache
-	$(AT_LOWEST) --impl=reference -q
-	$(AT_LOWEST) -q -n auto tests/test_plugin.py tests/test_cli.py
+	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest --impl=reference -q
+	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest -q -n auto tests/test_plugin.py tests/test_cli.py
 
-goldens: $(VENV)/dev
+goldens: .venv/dev
 	$(BIN)/posenc goldens --check
 
 # `unit` and `browser` in one run, so that the site is built once and no core waits.
-tests: $(VENV)/dev $(VENV)/torch chromium
-	$(BIN)/pytest -n auto --durations=50 $(COMPILED:%=--ignore=%)
+tests: .venv/dev .venv/torch chromium
+	$(PYTEST) $(COMPILED:%=--ignore=%)
 
 # Some of what posenc init and posenc repro are tried on is written in PyTorch.
-unit: $(VENV)/dev $(VENV)/torch
-	$(BIN)/pytest -n auto --durations=50 $(IN_BROWSER:%=--ignore=%) $(COMPILED:%=--ignore=%)
+unit: .venv/dev .venv/torch
+	$(PYTEST) $(IN_BROWSER:%=--ignore=%) $(COMPILED:%=--ignore=%)
 
-browser: $(VENV)/dev chromium
-	$(BIN)/pytest -n auto --durations=30 $(IN_BROWSER)
+browser: .venv/dev chromium
+	$(PYTEST) $(IN_BROWSER)
 
 chromium:
 	@command -v "$(CHROMIUM)" >/dev/null \
@@ -124,7 +108,7 @@ chromium:
 	exit 1; }
 
 # Beside `make test`, so that nobody needs three compilers to change a line of Python.
-languages: $(VENV)/dev compilers
+languages: .venv/dev compilers
 	$(BIN)/pytest -n auto $(COMPILED)
 
 compilers:
@@ -135,32 +119,26 @@ compilers:
 	|| { echo "This needs g++, rustc, go, javac and Rscript, and apt-get could not install them." >&2; \
 	exit 1; }
 
-# Every judge is a target, so that `make -j 2 real` has two of them at work; what takes longest is first.
-# A thread of torch that waits for another one keeps its core busy, unless it is told not to.
-real: export OMP_WAIT_POLICY = passive
-real: real-code $(REAL:%=real-%) real-timm real-length
+# The libraries that the kit has adapters of, and what pages show of others' code.
+real: .venv/dev .venv/lab
+	$(PYTEST) --dist worksteal lab/real docs/examples
 
-$(REAL:%=real-%): real-%: $(VENV)/real
-	$(call judge,$*) -q
-
-real-timm:
-	$(MAKE) --no-print-directory conformance IMPL=timm PYTEST_ADDOPTS=-q
-
-real-code: $(VENV)/real
-	$(BIN)/pytest -q docs/examples lab/real
-
-real-length: $(VENV)/real
-	$(BIN)/python -m posenc_lab.length --smoke
+real-%:
+	$(MAKE) --no-print-directory conformance IMPL=$*
 
 # Judges what is out of date among the libraries of lab/scoreboard/libraries.yaml, or ONLY these of them.
-scoreboard: $(VENV)/dev
+scoreboard: .venv/dev
 	nice $(BIN)/python -m scoreboard $(ONLY)
 
 # The same whether it is out of date or not, for the job of each week.
-board: $(VENV)/dev
+board: .venv/dev
 	$(BIN)/python -m scoreboard --all $(ONLY)
 
-site: $(VENV)/dev
+# The same names as the jobs of a workflow.
+matrix: .venv/kit
+	$(BIN)/python -m scoreboard.table >>"$${GITHUB_OUTPUT:-/dev/stdout}"
+
+site: .venv/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # The site as one version beside the others, on the branch gh-pages: that of a tag REF is the latest,
@@ -168,7 +146,7 @@ site: $(VENV)/dev
 # looked for at the root, where no version is. PUSH=--push takes the branch to where it came from.
 NAMED = $(if $(filter v%,$(REF)),$(REF:v%=%),dev)
 MIKE = NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH" mike
-versions: $(VENV)/dev
+versions: .venv/dev
 	$(MIKE) deploy $(PUSH) --allow-empty --update-aliases $(NAMED) $(if $(filter dev,$(NAMED)),,latest)
 	first=$$(git cat-file -e gh-pages:latest 2>/dev/null && echo latest || echo dev) \
 	&& $(MIKE) set-default $(PUSH) --allow-empty $$first \
@@ -180,7 +158,7 @@ tag:
 	@[ "$$TAG" = "v$(VERSION)" ] || { echo "The tag is $$TAG; the version is $(VERSION)." >&2; exit 1; }
 
 # What a release consists of.
-packages: $(VENV)/dev
+packages: .venv/dev
 	rm -rf dist dist-spec
 	$(BIN)/python -m build --outdir dist
 	mkdir dist-spec
@@ -191,49 +169,33 @@ fresh:
 	.ci/fresh
 
 clean:
-	rm -rf .venv .venv-board .venv-timm $(LOWEST) site site-versions dist dist-spec
+	rm -rf .venv .venv-board $(LOWEST) site site-versions dist dist-spec
 
-$(VENV)/python:
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -U pip
+# pip brings uv, so that nobody needs more than Python; uv brings the rest.
+.venv/uv: $(PINNED)
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip --disable-pip-version-check -q install -c $(PINNED) uv
 	touch $@
 
-$(VENV)/kit: $(VENV)/python pyproject.toml reference/posenc/__init__.py # which has the version
+.venv/kit: .venv/uv pyproject.toml reference/posenc/__init__.py # which has the version
 	$(INSTALL) -e .
 	touch $@
 
-$(VENV)/dev: $(VENV)/kit
+.venv/dev: .venv/kit
 	$(INSTALL) -e '.[dev,docs]'
 	touch $@
 
-$(LOWEST)/kit: pyproject.toml .ci/lowest.py
-	$(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pip install -q -c $(LOWEST)/constraints.txt -e . jsonschema pytest-xdist
+# torch alone, and before what asks for it: where pip knows of a build for CPUs, it stays that one.
+.venv/torch: .venv/uv
+	$(INSTALL) torch
 	touch $@
 
-$(VENV)/torch: $(VENV)/python
-	$(PIP) install $(TORCH)
+.venv/lab: .venv/kit .venv/torch
+	$(INSTALL) -e '.[lab]'
 	touch $@
 
-$(NEED_TORCH:%=$(VENV)/%) $(VENV)/triton: $(VENV)/torch
-
-# All of them at once: two installers must not write into one environment.
-$(VENV)/real: $(VENV)/torch $(VENV)/torchscale
-	$(INSTALL) -e '.[$(subst $(space),$(comma),$(strip $(IN_REAL)))]'
-	touch $(IN_REAL:%=$(VENV)/%) $@
-
-# torchscale pins old releases of libraries that what is judged of it does not import.
-$(VENV)/torchscale: $(VENV)/kit
-	$(PIP) install --no-deps torchscale==0.3.0
-	touch $@
-
-# keras-hub requires TensorFlow, gigabytes that it does not import where the backend is JAX.
-$(VENV)/keras-hub: $(VENV)/kit
-	$(INSTALL) -e '.[keras-hub]'
-	$(PIP) install --no-deps keras-hub==0.32.0
-	touch $@
-
-$(filter-out $(VENV)/torchscale $(VENV)/keras-hub,$(patsubst %,$(VENV)/%,$(EXTRAS) $(EXAMPLES))): $(VENV)/kit
-	$(INSTALL) -e '.[$(@F)]'
+$(LOWEST)/kit: .venv/uv pyproject.toml
+	$(UV) venv -q --clear -p $(BIN)/python $(LOWEST)
+	$(UV) pip install -q -p $(LOWEST) --resolution lowest-direct -e .
+	$(UV) pip install -q -p $(LOWEST) jsonschema pytest-xdist
 	touch $@

@@ -18,7 +18,7 @@ import yaml
 
 from posenc_conformance import __version__
 from posenc_conformance.errors import UserError
-from scoreboard import judging, kept, table
+from scoreboard import environments, judging, kept, table
 from scoreboard.cells import ALL, Counts, cells, findings
 from scoreboard.releases import of_release
 from tests.building import CHECKOUT
@@ -304,20 +304,20 @@ def test_a_mistake_in_the_table_is_told(tmp_path: Path, change: str, reason: str
 def test_a_program_is_built_of_what_was_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def install(library: table.Library, home: Path) -> None:
+    def install(library: table.Library, home: Path, pins: list[str]) -> None:
         packages = home / "lib" / "python3.14" / "site-packages"
         packages.mkdir(parents=True)
         (packages / "it.h").write_text(library.install[0], encoding="utf-8")
 
-    monkeypatch.setattr(judging, "ENVIRONMENTS", tmp_path)
-    monkeypatch.setattr(judging, "_install", install)
+    monkeypatch.setattr(environments, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setattr(environments, "_install", install)
     build = ("cp {root}/LICENSE one", "cp {packages}/it.h two")
     library = replace(LIBRARY, install=("it==1",), build=build)
-    home = judging.environment(library)
+    home = environments.environment(library)
     assert (home / "one").read_bytes() == (CHECKOUT / "LICENSE").read_bytes()
     assert (home / "two").read_text(encoding="utf-8") == "it==1"
     with pytest.raises(UserError, match="torch cannot be built: cp nothing here"):
-        judging.environment(replace(library, build=("cp nothing here",)))
+        environments.environment(replace(library, build=("cp nothing here",)))
 
 
 def test_a_program_is_judged_again_when_one_that_it_may_include_changes() -> None:
@@ -352,8 +352,12 @@ def test_a_cell_that_was_not_measured_is_empty() -> None:
 def test_the_job_of_each_week_judges_the_whole_table() -> None:
     path = CHECKOUT / ".github" / "workflows" / "scoreboard.yml"
     jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
-    names = [library.name for library in table.libraries()]
-    assert jobs["judge"]["strategy"]["matrix"]["library"] == names
+    done = subprocess.run([sys.executable, "-m", "scoreboard.table"], capture_output=True, text=True)
+    output, _, names = done.stdout.partition("=")
+    assert json.loads(names) == [library.name for library in table.libraries()]
+    assert jobs["table"]["outputs"] == {output: f"${{{{ steps.table.outputs.{output} }}}}"}
+    chosen = jobs["judge"]["strategy"]["matrix"]["library"]
+    assert chosen == f"${{{{ fromJSON(needs.table.outputs.{output}) }}}}"
     assert not any("contents: write" in str(job) for job in jobs.values())
 
 

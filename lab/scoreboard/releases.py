@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from posenc_conformance.errors import UserError
 from scoreboard.cells import Finding, findings
-from scoreboard.judging import settings, uv
+from scoreboard.environments import UV
 from scoreboard.table import Library, libraries
 
 
@@ -81,9 +81,9 @@ def printed(found: Finding, requirements: Sequence[str]) -> str:
     python = ["--python", sys.executable, "python", "-c", found.reproduce]
     with TemporaryDirectory() as folder:
         done = subprocess.run(
-            [*uv(), "run", "-q", "--no-project", *wanted, *python],
+            [*UV, "run", "-q", "--no-project", *wanted, *python],
             cwd=folder,
-            env={**os.environ, **settings(), "PYTHONPATH": ""},
+            env={**os.environ, "PYTHONPATH": ""},
             capture_output=True,
             text=True,
         )

@@ -1,5 +1,6 @@
 """The table of libraries: how each is installed, and which adapters judge it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ FIELDS = {
     "without_dependencies",
     "build",
     "adapters",
+    "beside",
     "says",
     "run",
 }
@@ -51,9 +53,16 @@ class Library:
     build: tuple[str, ...]
     """Commands that make the program of what is installed, run in the environment's folder."""
     adapters: tuple[Adapter, ...]
+    beside: tuple[Adapter, ...]
+    """Adapters without a row of their own."""
     says: str
     run: str
     """The command of a program that was built."""
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the kit has its adapters, so that `make real` judges it."""
+        return any(adapter.name == adapter.impl for adapter in self.adapters)
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -94,7 +103,7 @@ def _library(path: Path, name: str, entry: Any) -> Library:
         raise UserError(f"{where}.{unknown[0]} is no field", f"fields are {', '.join(FIELDS)}")
     texts = {
         field: _texts(f"{where}.{field}", entry.get(field, []))
-        for field in ("install", "without_dependencies", "build", "adapters")
+        for field in ("install", "without_dependencies", "build", "adapters", "beside")
     }
     for requirement in (*texts["install"], *texts["without_dependencies"]):
         if "==" not in requirement:
@@ -114,6 +123,7 @@ def _library(path: Path, name: str, entry: Any) -> Library:
         texts["without_dependencies"],
         texts["build"],
         tuple(_adapter(where, each) for each in texts["adapters"]),
+        tuple(_adapter(where, each) for each in texts["beside"]),
         str(entry.get("says", "")),
         str(entry.get("run", "")),
     )
@@ -168,3 +178,7 @@ def named(names: Sequence[str], table: Sequence[Library]) -> list[tuple[Library,
         for library, adapter in pairs
         if not names or {library.name, adapter.name} & set(names)
     ]
+
+
+if __name__ == "__main__":  # for a workflow, whose jobs are the libraries
+    print("libraries=" + json.dumps([library.name for library in libraries()]))

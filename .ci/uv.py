@@ -1,0 +1,43 @@
+"""Runs uv with the settings of pip, so that where packages come from is said once, to pip.
+
+``.venv/bin/python .ci/uv pip install …``: uv itself reads neither pip.conf nor PIP_INDEX_URL.
+"""
+
+import ast
+import os
+import subprocess
+import sys
+
+CALLED = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "trusted-host": "UV_INSECURE_HOST",
+    "cert": "SSL_CERT_FILE",
+    "default-timeout": "UV_HTTP_TIMEOUT",
+    "timeout": "UV_HTTP_TIMEOUT",
+}
+SECTIONS = ("global", "install", ":env:")
+"""Of pip's settings; the later ones win."""
+
+
+def settings() -> dict[str, str]:
+    """The variables of uv that say what pip's settings say."""
+    listed = [sys.executable, "-m", "pip", "config", "list"]
+    lines = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.splitlines()
+    found = {}
+    for section in SECTIONS:
+        for line in lines:
+            key, _, value = line.partition("=")
+            name = key.removeprefix(f"{section}.")
+            if name != key and name in CALLED:
+                words = ast.literal_eval(value).split()
+                between = "," if name == "find-links" else " "
+                found[CALLED[name]] = between.join(words)
+    return found
+
+
+# pip takes the best version that any index has, and so the build of torch for CPUs.
+chosen = {"UV_INDEX_STRATEGY": "unsafe-best-match", **settings(), **os.environ}
+command = [sys.executable, "-m", "uv", *sys.argv[1:]]
+os.execve(sys.executable, command, chosen)

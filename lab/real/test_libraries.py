@@ -1,0 +1,34 @@
+"""Each library whose adapters the kit has is as it is known to be."""
+
+import subprocess
+import sys
+
+import pytest
+
+from posenc_conformance.adapters.find import registered
+from scoreboard.environments import name_of
+from scoreboard.table import libraries
+
+SHIPPED = {
+    adapter.name: library
+    for library in libraries()
+    if library.is_shipped
+    for adapter in (*library.beside, *library.adapters)
+}
+
+
+def chosen(name: str) -> object:
+    """A name to judge; JAX compiles for every new shape, which takes minutes."""
+    compiles = any(name_of(each) == "jax" for each in SHIPPED[name].install)
+    return pytest.param(name, marks=[pytest.mark.nightly] if compiles else [])
+
+
+def test_the_table_has_every_library_of_the_kit() -> None:
+    assert {*SHIPPED} == {*registered()} - {"reference"}
+
+
+@pytest.mark.parametrize("name", map(chosen, SHIPPED))
+def test_it_is_as_it_is_known_to_be(name: str) -> None:
+    judged = [sys.executable, "-m", "scoreboard.conformance", name, "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(judged, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

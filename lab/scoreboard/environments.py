@@ -1,0 +1,123 @@
+"""An environment for each library, in which the kit's worker runs it."""
+
+import fcntl
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from posenc_conformance.errors import UserError
+from scoreboard.table import ROOT, Adapter, Library
+
+ENVIRONMENTS = Path(os.environ.get("SCOREBOARD_ENVIRONMENTS", ROOT / ".venv-board"))
+NEEDED = ("numpy", "ml-dtypes")
+"""What the kit's process in the environment needs itself."""
+PINNED = ROOT / ".ci" / "pinned.txt"
+UV = (sys.executable, str(ROOT / ".ci" / "uv.py"))
+LARGE = ("jax", "torch")
+
+
+def environment(library: Library) -> Path:
+    """The environment of a library, made anew if it is not there or holds something else."""
+    home = ENVIRONMENTS / library.name
+    pins = _pins(library)
+    note, wanted = home / "installed", "\n".join([*NEEDED, *library.pinned, *pins])
+    with _alone(home):
+        if note.is_file() and note.read_text(encoding="utf-8") == wanted:
+            return home
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        if library.packages:
+            print(cost(library, home), flush=True)
+            _install(library, home, pins)
+        for line in library.build:
+            for name, place in (("{root}", ROOT), ("{packages}", _packages_of(home))):
+                line = line.replace(name, str(place))
+            called(shlex.split(line), f"{library.name} cannot be built", home)
+        note.write_text(wanted, encoding="utf-8")
+    return home
+
+
+def options(library: Library, adapter: Adapter, home: Path) -> list[str]:
+    """What pytest is told to judge an adapter there."""
+    found = [f"--impl={library.run.format(home=home) or adapter.impl}"]
+    if not library.run:
+        found.append(f"--posenc-python={home}")
+    if adapter.known:
+        found.append(f"--posenc-known={adapter.known}")
+    return found
+
+
+def cost(library: Library, home: Path) -> str:
+    """What is said before an installation, which may be more than somebody wants."""
+    large = {name_of(each) for each in library.packages} & {*LARGE}
+    size = "hundreds of MB" if large else "some MB"
+    if "torch" in large:
+        size += ", and gigabytes where pip is told of no index with torch for CPUs"
+    place = os.path.relpath(home, ROOT)
+    return f"{library.title}: installing {', '.join(library.packages)} in {place}: {size}"
+
+
+def name_of(requirement: str) -> str:
+    """The package that a requirement is about."""
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+
+
+def called(command: Sequence[str], problem: str, folder: Path | None = None) -> str:
+    """What a command prints.
+
+    Raises UserError if it fails.
+    """
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    except OSError as error:
+        raise UserError(f"{problem}: {error}", f"install {command[0]}") from None
+    if done.returncode:
+        raise UserError(f"{problem}: {shlex.join(command)}\n{done.stderr[-1500:]}", "see above")
+    return done.stdout
+
+
+def _pins(library: Library) -> list[str]:
+    """Releases of what a library asks for itself, with which `make real` was seen green.
+
+    Libraries that only the board has are judged with the newest.
+    """
+    if not library.is_shipped:
+        return []
+    own = {name_of(each) for each in library.packages}
+    lines = PINNED.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if name_of(line) not in own]
+
+
+def _install(library: Library, home: Path, pins: Sequence[str]) -> None:
+    problem = f"{library.name} cannot be installed"
+    called([*UV, "venv", "-q", "-p", sys.executable, str(home)], problem)
+    constraints = home / "constraints.txt"
+    constraints.write_text("\n".join(pins), encoding="utf-8")
+    install = [*UV, "pip", "install", "-q", "-p", str(home), "-c", str(constraints)]
+    # torch alone first: what asks for it later finds the build for CPUs there.
+    torch = [each for each in library.install if name_of(each) == "torch"]
+    first = library.install if library.build else (*NEEDED, *library.install)
+    for requirements in filter(None, (torch, first)):
+        called([*install, *requirements], problem)
+    if library.without_dependencies:
+        called([*install, "--no-deps", *library.without_dependencies], problem)
+
+
+def _packages_of(home: Path) -> Path:
+    """Where an environment has its packages."""
+    return next(home.glob("lib/python*/site-packages"), home)
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Two adapters of one library may be judged at once."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with home.with_name(f"{home.name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
