@@ -62,6 +62,14 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def green(line: str, folder: Path) -> None:
+    """Run a command that must succeed, and with a test of each file of tests that it names."""
+    done = run(line, folder)
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    for file in re.findall(r"tests/\S+", line):
+        assert re.search(rf"^{file} \.", done.stdout, re.M), f"{line}\nruns nothing of {file}"
+
+
 def commands() -> list[str]:
     """What CONTRIBUTING says to type, without ``make``."""
     text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -83,8 +91,7 @@ def test_a_scheme_is_added_as_contributing_says(project: Path) -> None:
     made = run(new, project)
     assert made.returncode == 0, made.stdout + made.stderr
     for line in (write, *tests):
-        done = run(line, project)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        green(line, project)
 
     reference, oracle, *others = LOGARITHM
     change(project, reference)
@@ -94,8 +101,7 @@ def test_a_scheme_is_added_as_contributing_says(project: Path) -> None:
     for file in (oracle, *others):
         change(project, file)
     for line in (write, *tests):
-        done = run(line, project)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        green(line, project)
 
     (project / "conformance/posenc_conformance/schemes/log_bias.py").unlink()
     alone = run("pytest --impl=reference -m 'integer or log_bias'", project)
@@ -107,12 +113,15 @@ def test_a_scheme_is_added_as_contributing_says(project: Path) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_skeleton_of_a_family_is_green(family: str, project: Path) -> None:
-    _, write, *tests = (line.replace("log-bias", "fresh-one") for line in commands())
+    names = {"log-bias": "fresh-one", "log_bias": "fresh_one", "LogBias": "FreshOne"}
+    lines = commands()
+    for old, new in names.items():
+        lines = [line.replace(old, new) for line in lines]
+    _, write, *tests = lines
     made = run(f"posenc new fresh-one --family {family}", project)
     assert made.returncode == 0, made.stdout + made.stderr
     for line in (write, *tests):
-        done = run(line.replace("LogBias", "FreshOne"), project)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        green(line, project)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -126,6 +135,22 @@ def test_a_scheme_of_ones_own_is_judged_at_once(family: str, tmp_path: Path) -> 
         "secret_reference.py",
     ]
     done = run("pytest --impl=reference --posenc-schemes=. secret.yaml", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_numbers_of_heads_are_asked_above_zero_alone(tmp_path: Path) -> None:
+    """As the skeleton says of them: a scheme may divide by them."""
+    run("posenc new secret --family bias --to .", tmp_path)
+    for name, old, new in (
+        ("reference", "-of_heads.astype", "-distance / of_heads.astype"),
+        ("reference", " * distance\n", "\n"),
+        ("kit", "-slopes * distance", "-distance / slopes"),
+    ):
+        path = tmp_path / f"secret_{name}.py"
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+    done = run("pytest -W error --impl=reference --posenc-schemes=. -m behaviour secret.yaml", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -162,12 +162,15 @@ def _of_heads(case: Case, name: str, axis: int | None) -> bool:
 
 
 def _shows(case: Case, wanted: str) -> bool:
-    """Whether the numbers beyond MANY, of the result or of an array, are not 0 or act on it."""
+    """Whether the numbers beyond MANY, of the result or of an array, are not 0 or act on it.
+
+    Those of an array do if the first one in their place changes the result; 0 it need not allow.
+    """
     if wanted == RESULT:
         seen = np.where(case.shown, case.truth, 0).astype(np.float64)
         return bool(seen.reshape(-1)[MANY:].any())
     array = case.arguments[wanted].copy()
-    array.reshape(-1)[MANY:] = 0
+    array.reshape(-1)[MANY:] = array.flat[0]
     other = case.changed(**{wanted: array})
     return not has_result(other) or not np.array_equal(other.truth, case.truth, equal_nan=True)
 
