@@ -17,7 +17,14 @@ COPIED = ("spec", "reference", "conformance", "lab", "tests", "docs/data", "pypr
 POSENC = "import sys; from posenc_conformance.commands.main import main; sys.exit(main())"
 LOGARITHM = {
     "reference/posenc/schemes/log_bias.py": {
-        "* distance\n": "* np.log1p(np.maximum(distance, 0))\n",
+        "import arguments": "import arguments, elementary",
+        "-of_heads.astype(np.float64)[:, None, None] * distance\n": """-elementary.total(
+        elementary.times(
+            elementary.pair(of_heads.astype(np.float64)[:, None, None]),
+            elementary.log(elementary.pair(1.0 + np.maximum(distance, 0))),
+        )
+    )
+""",
     },
     "conformance/posenc_conformance/oracle/log_bias.py": {
         "* distance": "* mpmath.log(1 + distance)",
@@ -150,7 +157,9 @@ def test_numbers_of_heads_are_asked_above_zero_alone(tmp_path: Path) -> None:
         text = path.read_text(encoding="utf-8")
         assert old in text
         path.write_text(text.replace(old, new), encoding="utf-8")
-    done = run("pytest -W error --impl=reference --posenc-schemes=. -m behaviour secret.yaml", tmp_path)
+    done = run(
+        "pytest -W error --impl=reference --posenc-schemes=. -m behaviour secret.yaml", tmp_path
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -352,7 +352,9 @@ def test_a_cell_that_was_not_measured_is_empty() -> None:
 def test_the_job_of_each_week_judges_the_whole_table() -> None:
     path = CHECKOUT / ".github" / "workflows" / "scoreboard.yml"
     jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
-    done = subprocess.run([sys.executable, "-m", "scoreboard.table"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "scoreboard.table"], capture_output=True, text=True
+    )
     output, _, names = done.stdout.partition("=")
     assert json.loads(names) == [library.name for library in table.libraries()]
     assert jobs["table"]["outputs"] == {output: f"${{{{ steps.table.outputs.{output} }}}}"}

@@ -16,7 +16,8 @@ from tests.building import CHECKOUT
 FOLDER = CHECKOUT / ".github" / "workflows"
 WORKFLOWS = sorted(FOLDER.glob("*.yml"))
 MAKEFILE = (CHECKOUT / "Makefile").read_text(encoding="utf-8")
-TARGETS = re.findall(r"^([a-z]+):", MAKEFILE, re.M)
+(PHONY,) = re.findall(r"^\.PHONY: ((?:.*\\\n)*.*)$", MAKEFILE, re.M)
+TARGETS = PHONY.replace("\\", "").split()
 TRUSTED = re.compile(r"actions/[a-z-]+@v\d+|pypa/gh-action-pypi-publish@release/v\d+")
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
@@ -69,17 +70,41 @@ def test_workflow_calls_what_is_there(path: Path) -> None:
     assert problems(path.read_text(encoding="utf-8")) == []
 
 
-def test_every_part_of_make_test_has_its_job() -> None:
-    ((first, rest),) = re.findall(r"^test: (.*)\n((?:\t.*\n)+)", MAKEFILE, re.M)
-    words = {*first.split(), *rest.split()} & set(TARGETS)
-    parts = words - {"tests"} | {"unit", "browser"}
+def parts(target: str) -> set[str]:
+    """The targets that a target needs and makes."""
+    ((first, rest),) = re.findall(rf"^{target}:(?! export)(.*)\n((?:\t.*\n)+)", MAKEFILE, re.M)
+    return {*first.split(), *rest.split()} & set(TARGETS)
+
+
+def test_every_part_of_ci_has_its_job() -> None:
+    ci = (CHECKOUT / ".ci" / "run").read_text(encoding="utf-8")
+    (also,) = re.findall(r"^timed make (.*)$", ci, re.M)
+    wanted = parts("test") - {"tests"} | {"unit", "browser", "conformance", *also.split()}
     made = {name: targets(job) for name, job in jobs("test.yml").items()}
-    assert set().union(*made.values()) == {*parts, "languages"}
+    assert set().union(*made.values()) == {*wanted, "languages"}
     assert made["browser"] == {"browser"}
     assert made["languages"] == {"languages"}
     assert made["real"] == {"real"}
     assert made["lowest"] == {"lowest"}
     assert not any("needs" in job for job in jobs("test.yml").values())  # side by side
+
+
+def test_what_fails_soonest_comes_first() -> None:
+    (recipe,) = re.findall(r"^test:\n((?:\t.*\n)+)", MAKEFILE, re.M)
+    first, last = recipe.splitlines()
+    assert first.split()[1:] == ["lint", "types", "site", "goldens"]
+    assert last.split()[-1] == "tests"
+
+
+def test_each_night_has_everything() -> None:
+    assert targets(jobs("nightly.yml")["nightly"]) == {"nightly"}
+    assert {"test-all", "languages", "gate", "coverage"} <= parts("nightly")
+    assert {"goldens", "lowest", "tests", "real"} <= parts("test-all")
+    assert re.search(r"^test-all: export POSENC_LAB_STORE = fresh$", MAKEFILE, re.M)
+    plan = subprocess.run(
+        ["make", "--dry-run", "tests", "MARKED="], cwd=CHECKOUT, capture_output=True, text=True
+    ).stdout
+    assert "-m ''" in plan
 
 
 def test_every_python_that_is_named_is_tried() -> None:
