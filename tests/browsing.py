@@ -49,12 +49,13 @@ OTHER: dict[Scheme, Scheme] = {"dark": "light", "light": "dark"}
 Appearances = Mapping[int, Collection[Scheme]]
 """Colour schemes by the width."""
 ALL: Appearances = {PHONE: OTHER, DESK: OTHER}
-HALVES: tuple[Appearances, Appearances] = (
-    {PHONE: ["dark"], DESK: ["light"]},
-    {PHONE: ["light"], DESK: ["dark"]},
+QUARTERS: tuple[Appearances, ...] = tuple(
+    {each: [scheme] if each == width else [] for each in DEVICES}
+    for width in DEVICES
+    for scheme in ("light", "dark")
 )
-"""In each of which every width and every colour scheme is seen. axe takes a second or more for one
-page in one appearance, and what a page has of its own has no colours that hang on the width."""
+"""axe takes a second or more for one page in one appearance, and what a page has of its own has no
+colours that hang on the width. So it looks at each page in one, and at some page in each."""
 COLOURS = ["color-contrast", "link-in-text-block"]
 """Rules of axe whose outcome depends on colours alone."""
 PINNED: dict[str, Any] = {
@@ -130,6 +131,7 @@ class Visitor:
     def __init__(self, browser: Browser) -> None:
         self._contexts = {width: context(browser, **DEVICES[width]) for width in DEVICES}
         self._axe = Axe().axe_script
+        self.version = browser.version
 
     def findings(self, address: str, by_axe: Appearances = ALL) -> list[str]:
         """What is wrong with a page, and in which of its four appearances.

@@ -1,5 +1,6 @@
 """Building the site."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ CHECKOUT = Path(__file__).parents[1]
 SEARCH_INDEX = 320_000
 FIRST_VISIT = 320_000
 PAGE = 160_000
+SHOWING = {".css", ".js", ".mjs", ".svg", ".png", ".woff", ".woff2"}
 
 
 def built(configuration: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -25,3 +27,12 @@ def built(configuration: Path, folder: Path) -> "subprocess.CompletedProcess[str
         capture_output=True,
         text=True,
     )
+
+
+def shown_by(site: Path) -> str:
+    """Hash of the files that pages of a site are shown with, but for the index of the search."""
+    found = hashlib.sha256()
+    for path in sorted(site.rglob("*")):
+        if path.is_file() and path.suffix in SHOWING:
+            found.update(path.relative_to(site).as_posix().encode() + path.read_bytes())
+    return found.hexdigest()

@@ -22,6 +22,8 @@ from posenc_lab.judging import schemes
 from tests.building import CHECKOUT
 from tests.mischief import CLAIMS, CLASS, ESCAPES, FORMS, HEAD, LIAR, REFUSALS, ROPE, SLOPES, ask
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 LIMITS = How(Place.APART, seconds=2, memory=250_000_000)
 
 Provoke = Callable[[str], np.ndarray]

@@ -1,5 +1,6 @@
 """Every page of the site in a real browser: see ``tests/browsing.py`` for what is looked at."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +9,11 @@ import pytest
 from playwright.sync_api import Locator, Page, Playwright, TimeoutError, sync_playwright
 
 from posenc_conformance.scheme_file.read import paths
-from tests.browsing import DESK, HALVES, PATIENCE, PHONE, Visitor, chromium, served
-from tests.building import CHECKOUT
+from posenc_lab.dependencies import digest, installed
+from posenc_lab.store import FRESH
+from posenc_lab.verdicts import once
+from tests.browsing import ALL, DESK, PATIENCE, PHONE, QUARTERS, Visitor, chromium, served
+from tests.building import CHECKOUT, shown_by
 
 
 def _addresses() -> list[str]:
@@ -52,16 +56,41 @@ def address(site: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("page", ADDRESSES, ids=lambda page: page.strip("/") or "index")
-def test_page_as_a_reader_sees_it(page: str, visitor: Visitor, address: str) -> None:
-    findings = visitor.findings(address + page, HALVES[ADDRESSES.index(page) % 2])
-    assert not findings, "\n".join([f"{len(findings)} findings on {page}:", *findings])
+@pytest.fixture(scope="module")
+def browser_key(site: Path, visitor: Visitor) -> str:
+    """Hash of what any page is shown with, and of those who look at it."""
+    script = Path(__file__).with_name("browsing.js").read_text(encoding="utf-8")
+    return digest([__name__], [], visitor.version, installed(), script, shown_by(site))
+
+
+def key_of_page(site: Path, page: str, *words: object) -> str:
+    """Hash of a page, and of how it is looked at."""
+    html = (site / page / "index.html" if page != ERROR_PAGE else site / page).read_bytes()
+    return hashlib.sha256(html + repr(words).encode()).hexdigest()
 
 
 @pytest.mark.parametrize("page", ADDRESSES, ids=lambda page: page.strip("/") or "index")
-def test_page_with_wide_letters(page: str, wide_visitor: Visitor, address: str) -> None:
-    findings = wide_visitor.findings_at_widths(address + page)
-    assert not findings, "\n".join([f"{len(findings)} findings on {page}:", *findings])
+def test_page_as_a_reader_sees_it(
+    page: str, visitor: Visitor, address: str, site: Path, browser_key: str
+) -> None:
+    by_axe = ALL if FRESH else QUARTERS[ADDRESSES.index(page) % len(QUARTERS)]
+
+    def look() -> None:
+        findings = visitor.findings(address + page, by_axe)
+        assert not findings, "\n".join([f"{len(findings)} findings on {page}:", *findings])
+
+    once(key_of_page(site, page, "as a reader sees it", by_axe, browser_key), look)
+
+
+@pytest.mark.parametrize("page", ADDRESSES, ids=lambda page: page.strip("/") or "index")
+def test_page_with_wide_letters(
+    page: str, wide_visitor: Visitor, address: str, site: Path, browser_key: str
+) -> None:
+    def look() -> None:
+        findings = wide_visitor.findings_at_widths(address + page)
+        assert not findings, "\n".join([f"{len(findings)} findings on {page}:", *findings])
+
+    once(key_of_page(site, page, "with wide letters", browser_key), look)
 
 
 @pytest.mark.parametrize("page", ["test-your-implementation/", "schemes/sinusoidal/"])
@@ -285,6 +314,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.mark.remembered(tools=True, also=("tests/browsing.js",))
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_page_is_found(name: str, visitor: Visitor, broken: str) -> None:
     findings = visitor.findings(f"{broken}{name}.html")
@@ -292,6 +322,7 @@ def test_broken_page_is_found(name: str, visitor: Visitor, broken: str) -> None:
     assert any(re.search(wanted, finding) for finding in findings), findings
 
 
+@pytest.mark.remembered(tools=True, also=("tests/browsing.js",))
 @pytest.mark.parametrize("name", NOT_FOR_ALL)
 def test_page_broken_for_some_is_found(
     name: str, visitor: Visitor, wide_visitor: Visitor, broken: str

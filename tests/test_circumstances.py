@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 BREAKS = """
 import os, sys, time
 import numpy as np

@@ -13,6 +13,8 @@ from posenc_conformance.commands.main import main
 from posenc_conformance.report.known import UNSAID
 from posenc_conformance.scheme_file.read import load_all
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 
 def test_list_shows_what_is_installed_and_claimed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0

@@ -26,6 +26,8 @@ from posenc_lab.miniatures.engines import (
     OriginalContextAnew,
 )
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 UNASKED = {"score-factor-missing", "temperature-missing"}
 """Mistakes with what queries and logits are multiplied by, which is not asked of engines."""
 HERE = Path(__file__).parent

@@ -153,6 +153,7 @@ def rejected_by(adapter: object) -> set[str]:
     }
 
 
+@pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize(
     ("cause", "call"), [(cause, call) for cause, each in CAUSES.items() for call in each[2].split()]
 )
@@ -202,6 +203,7 @@ def test_shared_and_small_memory_is_seen(make: Any, behaviour: str, call: str) -
     assert behaviour in rejected_by(make(steps))
 
 
+@pytest.mark.remembered
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
 def test_every_call_is_asked_for_many_numbers(scheme: Scheme) -> None:
     """More than the blocks of a grid, under its first combination."""
@@ -217,6 +219,7 @@ def test_every_call_is_asked_for_many_numbers(scheme: Scheme) -> None:
     assert {call for call, numbers in found.items() if numbers <= MANY} <= FEW
 
 
+@pytest.mark.remembered
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
 def test_every_number_with_a_fraction_is_asked_with_one(scheme: Scheme) -> None:
     """Whoever answers as if a number had no fraction is rejected."""

@@ -13,6 +13,8 @@ from posenc_lab.judging import diagnoses, failed, judge
 from tests.building import CHECKOUT
 from tests.explorer import MODULES, exported
 
+pytestmark = pytest.mark.remembered(shipped=True, also=("docs/assets/explorer",))
+
 
 def example() -> ModuleType:
     """The adapter, which is no module of a package."""

@@ -65,6 +65,7 @@ def widened(tensor: Tensor) -> Array:
     return array if array.dtype.kind == "i" else array.astype(np.float64)
 
 
+@pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_json_obeys_the_schema(scheme: Scheme) -> None:
     schema = json.loads((folder() / "vectors.schema.json").read_text(encoding="utf-8"))
@@ -87,6 +88,7 @@ def test_json_obeys_the_schema(scheme: Scheme) -> None:
                     assert len(listed) == np.prod(value["shape"])
 
 
+@pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_every_form_says_the_same(scheme: Scheme) -> None:
     for vectors in exported(scheme).values():
@@ -99,6 +101,7 @@ def test_every_form_says_the_same(scheme: Scheme) -> None:
             assert said == Vector(**{**vars(vector), "conventions": words})
 
 
+@pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_every_golden_is_exported_with_its_values(scheme: Scheme) -> None:
     found = {(case.dtype, vector.id): (vector, case) for vector, case in cases(scheme)}
@@ -123,6 +126,7 @@ def test_every_golden_is_exported_with_its_values(scheme: Scheme) -> None:
                 assert exported_values[int(index)] == printed[index], (golden.id, index)
 
 
+@pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_values_and_allowed_errors_are_those_of_the_judge(scheme: Scheme) -> None:
     for vector, case in cases(scheme):
@@ -134,6 +138,7 @@ def test_values_and_allowed_errors_are_those_of_the_judge(scheme: Scheme) -> Non
             assert (value, error) == (truth[index], allowed[index]), (vector.id, index)
 
 
+@pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_added_elements_are_certified_by_the_oracle(scheme: Scheme) -> None:
     """Those that no golden prints; the others are certified with the goldens."""
@@ -184,6 +189,7 @@ def rejected(subject: Subject, vector: Vector, case: Case) -> bool:
     return not all(abs(flat[index] - value) <= allowed for index, value, allowed in vector.elements)
 
 
+@pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_right_implementations_pass(scheme: Scheme) -> None:
     passed = set()
@@ -195,6 +201,7 @@ def test_right_implementations_pass(scheme: Scheme) -> None:
     assert passed == {(vector.call, vector.combination) for vector, _ in cases(scheme)}
 
 
+@pytest.mark.remembered(miniatures=True)
 @each_scheme
 def test_wrong_implementations_fail_as_they_fail_goldens(scheme: Scheme) -> None:
     """At least as many as the matrix has. Of a mistake that it notes, a case sees all it can."""

@@ -11,6 +11,8 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.kinds import KINDS
 from posenc_lab.judging import Verdict, failed, judge, schemes
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 
 class Adapter:
     """RoPE by the reference, until a class below spoils it."""

@@ -1,17 +1,15 @@
 """Each golden catches a mistake that no other golden of its group catches."""
 
 from collections import Counter
+from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
 from posenc_conformance.checks.golden import golden_case
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import compare
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
 from posenc_lab.killing import (
-    dtypes,
     group,
     killers,
     own_mistakes,
@@ -31,58 +29,51 @@ WITHOUT_RESULT = {"refuse"}
 """Values of optional conventions that promise an exception, which a golden cannot show."""
 
 
-@pytest.mark.parametrize("key", GOLDENS, ids="::".join)
-def test_golden_alone_catches_a_mistake(key: tuple[str, str]) -> None:
-    scheme, golden = GOLDENS[key]
-    call, combination, options = group(golden)
-    chosen = "".join(f", {name}={value}" for name, value in options)
-    if golden.id not in killers(scheme):
-        pytest.fail(
-            f"{scheme.path.name}::golden::{golden.id} (of {call}, {combination}{chosen}) catches "
-            f"no mistake alone. A wrong miniature is missing which only it catches of its group: "
-            f"{golden.kills!r}, in lab/posenc_lab/miniatures/wrong/{scheme.module_name}.py",
-            pytrace=False,
-        )
-
-
-@pytest.mark.parametrize("key", GOLDENS, ids="::".join)
-def test_a_wrong_miniature_fails_every_golden(key: tuple[str, str]) -> None:
-    """Not only a mistake that is made for goldens: an implementation that the kit judges whole."""
-    scheme, golden = GOLDENS[key]
-    if not wrong_miniature_caught(scheme, golden):
-        pytest.fail(
-            f"{scheme.path.name}::golden::{golden.id} fails none of the wrong miniatures that "
-            f"claim it. One that is wrong there is missing: {golden.kills!r}, in "
-            f"lab/posenc_lab/miniatures/wrong/{scheme.module_name}.py",
-            pytrace=False,
-        )
-
-
+@pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
-def test_own_mistakes_are_needed(scheme: Scheme) -> None:
-    """Where a miniature is caught by the same golden alone, no other mistake need be kept."""
+def test_goldens_catch_what_nothing_else_catches(scheme: Scheme) -> None:
+    """Each catches a mistake that no other of its group does, and fails a wrong implementation.
+
+    The mistake may be made for goldens; the implementation is one that the kit judges whole. And no
+    mistake is made for a golden that catches a wrong implementation alone.
+    """
+    missing = [*_catching_nothing(scheme), *_not_needed(scheme)]
+    if missing:
+        pytest.fail("\n".join(missing), pytrace=False)
+
+
+def _catching_nothing(scheme: Scheme) -> Iterator[str]:
+    file = f"lab/posenc_lab/miniatures/wrong/{scheme.module_name}.py"
+    for golden in scheme.goldens:
+        call, combination, options = group(golden)
+        chosen = "".join(f", {name}={value}" for name, value in options)
+        where = f"{scheme.path.name}::golden::{golden.id} (of {call}, {combination}{chosen})"
+        if golden.id not in killers(scheme):
+            yield (
+                f"{where} catches no mistake alone. A wrong miniature is missing which only it "
+                f"catches of its group: {golden.kills!r}, in {file}"
+            )
+        if not wrong_miniature_caught(scheme, golden):
+            yield (
+                f"{where} fails none of the wrong miniatures that claim it. One that is wrong "
+                f"there is missing: {golden.kills!r}, in {file}"
+            )
+
+
+def _not_needed(scheme: Scheme) -> Iterator[str]:
     file = f"lab/posenc_lab/golden_mistakes/{scheme.module_name}.py"
     for golden in own_mistakes(scheme):
         found = killers(scheme).get(golden, own_name(golden))
         if (scheme.id, golden) not in GOLDENS:
-            pytest.fail(f"{file} is for {golden}, which is no golden", pytrace=False)
-        if found != own_name(golden):
-            pytest.fail(f"{file} need not have {golden}, which alone catches {found!r}", False)
+            yield f"{file} is for {golden}, which is no golden"
+        elif found != own_name(golden):
+            yield f"{file} need not have {golden}, which alone catches {found!r}"
 
 
-@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
-def test_kills_are_unique_within_their_group(scheme: Scheme) -> None:
-    counted = Counter((*group(golden), golden.kills) for golden in scheme.goldens)
-    assert [key for key, count in counted.items() if count > 1] == []
-
-
-@pytest.mark.parametrize("key", GOLDENS, ids="::".join)
-def test_the_reference_passes(key: tuple[str, str]) -> None:
-    scheme, golden = GOLDENS[key]
-    for dtype in dtypes(scheme.calls[golden.call]):
-        case = golden_case(scheme, golden, dtype)
-        found = compare(case, np.asarray(case.changed().truth, dtype=np.float64))
-        assert found.right, f"{golden.id} rejects the reference in {dtype} at {found.index}"
+def test_kills_are_unique_within_their_group() -> None:
+    for scheme in SCHEMES.values():
+        counted = Counter((*group(golden), golden.kills) for golden in scheme.goldens)
+        assert [key for key, count in counted.items() if count > 1] == []
 
 
 def cases(call: str) -> list[Case]:

@@ -15,6 +15,8 @@ from posenc_lab.judging import schemes
 from tests.building import CHECKOUT
 from tests.mischief import ESCAPES, FORMS, LIAR, REFUSALS, SLOPES, ask
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 Provoke = Callable[[str], np.ndarray]
 HIDDEN = tuple(name for name in REFUSALS if name.startswith("imports-"))
 """The answers are hidden only from what lives elsewhere."""

@@ -19,6 +19,8 @@ from posenc_conformance.report.machine import applies
 from posenc_lab.judging import schemes
 from tests.mischief import CLAIMS, CLASS, HEAD, ROPE
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 NUMBER = itertools.count()
 
 

@@ -18,6 +18,8 @@ from posenc_conformance.commands.main import main
 from posenc_conformance.judge.arrays import DTYPES, Array
 from posenc_lab.judging import schemes
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 
 def named(array: Array) -> list[tuple[str, str, str | None]]:
     return [(m.case.call.name, m.combination, m.deviation) for m in identify(array, schemes())[0]]

@@ -14,6 +14,8 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.scheme_file.read import load_all
 from tests.libraries import right, wrong
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -12,6 +12,8 @@ from posenc_conformance.errors import UserError
 from posenc_lab.judging import Verdict, judge
 from posenc_lab.miniatures.styles import FLOATS, Array
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 
 class TableOfPositions:
     """Cosines and sines of a table, as long as the claim says."""

@@ -6,6 +6,8 @@ from posenc_conformance.remote.load import How, Place, load
 from posenc_lab.judging import failed, judge, schemes
 from posenc_lab.miniatures.memory import MEMORY, Conditional, Turning
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 
 def names(adapter: object) -> set[str]:
     bad = failed(judge(adapter, ["behaviour"]))

@@ -36,20 +36,23 @@ def assert_right(adapter: object) -> None:
 @pytest.mark.parametrize("make", RIGHT, ids=name_of)
 def test_right_passes(make: Callable[[], object]) -> None:
     adapter = make()
-    once(key_of(adapter, name_of(make), make.__module__), lambda: assert_right(adapter))
+    once(key_of(adapter, name_of(make), make.__module__, __name__), lambda: assert_right(adapter))
 
 
 @pytest.mark.parametrize("steps", tuple(STEPS), ids=name_of)
 def test_what_the_wrong_ones_change_is_right(steps: type[Mistake]) -> None:
     """So that each is wrong in the step that it changes and in nothing else."""
     adapter = whole(steps)
-    once(key_of(adapter, name_of(steps), steps.__module__), lambda: assert_right(adapter))
+    once(key_of(adapter, name_of(steps), steps.__module__, __name__), lambda: assert_right(adapter))
 
 
 @pytest.mark.parametrize("mistake", WRONG, ids=name_of)
 def test_wrong_is_rejected_and_named(mistake: type[Mistake]) -> None:
     adapter = mistake()
-    once(key_of(adapter, name_of(mistake), mistake.__module__), lambda: assert_wrong(mistake))
+    once(
+        key_of(adapter, name_of(mistake), mistake.__module__, __name__),
+        lambda: assert_wrong(mistake),
+    )
 
 
 def assert_wrong(mistake: type[Mistake]) -> None:

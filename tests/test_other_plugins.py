@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 ADAPTER = """
 import numpy as np
 from posenc_conformance import claims

@@ -10,6 +10,8 @@ import pytest
 
 from tests.building import CHECKOUT
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 KIT = CHECKOUT / "conformance" / "posenc_conformance"
 PARTS = {
     "kit": KIT / "schemes" / "integer.py",

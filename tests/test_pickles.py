@@ -10,13 +10,13 @@ import subprocess
 import sys
 import zipfile
 from collections import OrderedDict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -158,7 +158,13 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         return
 
 
-def block() -> Any:
+@pytest.fixture(scope="module")
+def torch() -> Any:
+    """Imported here, for it takes seconds, and every process collects all tests."""
+    return import_module("torch")
+
+
+def block(torch: Any) -> Any:
     """A module with parameters, one of which it has twice, and a buffer."""
     module = torch.nn.Sequential(torch.nn.Linear(3, 2))
     module.register_buffer("inv_freq", 1e4 ** -(torch.arange(8) / 8))
@@ -167,9 +173,9 @@ def block() -> Any:
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_what_torch_saves_is_read(tmp_path: Path, protocol: int) -> None:
+def test_what_torch_saves_is_read(tmp_path: Path, torch: Any, protocol: int) -> None:
     base = torch.arange(12.0).reshape(3, 4)
-    module = block()
+    module = block(torch)
     marked = torch.nn.Parameter(torch.ones(2))
     marked.note = "an attribute"
     saved = {

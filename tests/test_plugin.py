@@ -13,6 +13,8 @@ import pytest
 
 from posenc_conformance.commands.main import main
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 ROPE = """
 import numpy as np
 from posenc_conformance import claims

@@ -15,6 +15,8 @@ from posenc_conformance.judge.process import changes_by
 from posenc_lab.judging import judge
 from posenc_lab.miniatures.styles import Array
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 WRONG: dict[str, Callable[[], object]] = {
     "NumPy's random state": lambda: np.random.rand(),  # noqa: NPY002
     "random state": lambda: np.random.seed(0),  # noqa: NPY002

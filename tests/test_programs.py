@@ -24,6 +24,8 @@ from posenc_conformance.remote.load import How, Place, load
 from posenc_lab.judging import failed, judge, schemes
 from tests.building import CHECKOUT
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 CULPRIT = f"{sys.executable} {CHECKOUT / 'tests' / 'programs' / 'culprit.py'}"
 ROTATE = f"{sys.executable} {CHECKOUT / 'docs' / 'examples' / 'rotate.py'}"
 

@@ -28,6 +28,8 @@ from posenc_lab.miniatures.wrong import (
     yarn,
 )
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 LEVELS = ("smoke", "golden", "invariant")
 TAU = 2 * np.pi
 LATE = "pair t turns at base^(-2(t+1)/d); asked for base^(-2t/d)"

@@ -102,6 +102,7 @@ def worst_error(scheme: Scheme, call: str, name: str, arguments: dict[str, Any])
     return worst
 
 
+@pytest.mark.remembered
 @pytest.mark.parametrize(("scheme", "call", "name", "arguments"), list(cases()))
 def test_at_most_one_ulp(
     scheme: Scheme, call: str, name: str, arguments: dict[str, Any], record_property: Any
@@ -111,6 +112,7 @@ def test_at_most_one_ulp(
     assert worst <= 1, f"{call} {name}: {worst} ulp"
 
 
+@pytest.mark.remembered
 @pytest.mark.parametrize(
     "subject", SUBJECTS, ids=[f"{each.call.name}-{each.label}" for each in SUBJECTS]
 )

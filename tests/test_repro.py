@@ -9,6 +9,8 @@ import pytest
 
 from posenc_conformance.commands.main import main
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 HEAD = """
 import numpy as np
 from posenc_conformance import claims

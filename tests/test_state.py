@@ -10,6 +10,8 @@ from posenc_lab.judging import diagnoses, failed, judge
 from posenc_lab.miniatures.mistakes import Array
 from tests.turning import first_lines, halves, omega
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 
 class Turning:
     """Rotary embedding whose base goes through a step."""

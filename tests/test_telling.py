@@ -14,6 +14,8 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.report import announcement
 from posenc_lab.judging import schemes
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 WRONG = """
 import numpy as np
 from posenc_conformance import claims

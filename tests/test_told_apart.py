@@ -44,6 +44,7 @@ class Named(NamedTuple):
     subject: Subject
 
 
+@pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.filterwarnings("ignore")
 def test_goldens_tell_mistakes_apart(scheme: Scheme) -> None:
@@ -58,6 +59,7 @@ def test_goldens_tell_mistakes_apart(scheme: Scheme) -> None:
                     pytest.fail(f"{call}, {label}: no golden tells {' from '.join(names)}")
 
 
+@pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.filterwarnings("ignore")
 def test_no_number_is_drawn_at_which_many_mistakes_are_right(scheme: Scheme) -> None:

@@ -8,11 +8,13 @@ from ``posenc``, which finds its schemes only when they are asked for.
 import ast
 import hashlib
 import json
+import os
 import platform
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import requires, version
+from importlib.metadata import distributions, requires, version
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -26,7 +28,10 @@ PACKAGES = {
     "posenc": ROOT / "reference",
     "posenc_conformance": ROOT / "conformance",
     "posenc_lab": ROOT / "lab",
+    "tests": ROOT,
 }
+SHIPPED = ("conformance", "harness", "pyproject.toml", "reference", "spec")
+LABORATORY = "lab/posenc_lab"
 LEVELS = "posenc_conformance.checks"
 """The package whose modules are imported by the names of levels."""
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
@@ -144,6 +149,29 @@ def versions() -> tuple[str, ...]:
     names = sorted({each.name for each in asked if "extra" not in str(each.marker)})
     packages = [f"{name} {version(name)}" for name in names]
     return (platform.python_version(), platform.machine(), *packages, *sorted(cpu_features()))
+
+
+@cache
+def installed() -> str:
+    """Every package that is installed, and the browser: what else may change outside."""
+    packages = sorted(f"{each.name} {each.version}" for each in distributions())
+    return "\n".join([*packages, _browser()])
+
+
+def _browser() -> str:
+    path = shutil.which(os.environ.get("CHROMIUM", "chromium-headless-shell"))
+    return f"{path} {Path(path).resolve().stat().st_mtime_ns}" if path else ""
+
+
+@cache
+def digest_of_files(names: tuple[str, ...]) -> str:
+    """Hash of files of the repository, and of all files in folders of it."""
+    found = hashlib.sha256()
+    for name in names:
+        for path in sorted([ROOT / name, *(ROOT / name).rglob("*")]):
+            if path.is_file() and "__pycache__" not in path.parts:
+                found.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 def digest(modules: Iterable[str], schemes: Sequence[Scheme], *also: str) -> str:
