@@ -15,8 +15,7 @@ INSTALL := $(UV) pip install -q -p .venv -c $(PINNED)
 # What is compiled, by compilers that not every machine has.
 COMPILED := tests/test_languages.py tests/test_cpp.py
 IN_BROWSER := tests/test_browser.py tests/test_explorer_page.py tests/test_reading.py
-QUICK := adapters damaged_data elementary failures fresh length practices \
-	recorded reference spec version workflows
+QUICK := adapters damaged_data elementary failures fresh length practices reference spec version workflows
 MARKED ?= not nightly
 PYTEST := $(BIN)/pytest -n auto --durations=20 -m '$(MARKED)'
 
@@ -55,7 +54,8 @@ nightly: test-all languages
 	$(MAKE) --no-print-directory gate
 	$(MAKE) --no-print-directory coverage
 
-# In half a minute on two cores: no browser, hardly a process of its own, no goldens, no miniatures.
+# In half a minute on two cores, but for the first time, when types and tests remember nothing: no
+# browser, hardly a process of its own, no goldens, no miniatures.
 quick:
 	$(BOTH) lint types
 	$(BIN)/pytest -q -n 2 $(QUICK:%=tests/test_%.py)
