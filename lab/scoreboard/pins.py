@@ -23,10 +23,10 @@ def main() -> int:
     shipped = [library for library in libraries() if library.is_shipped]
     (torch,) = (library.install for library in shipped if library.name == "torch")
     extras = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    wanted = {name_of(each) for library in shipped for each in library.install} - {"torch"}
+    wanted = {name_of(each) for library in shipped for each in library.install}
     try:
         own = {name_of(line) for line in _compiled(torch)}
-        lines = _compiled([*torch, *wanted], extras)
+        lines = _compiled(torch, wanted, extras)
     except UserError as error:
         print(f"pins: {error}", file=sys.stderr)
         return 2
@@ -61,13 +61,16 @@ def renewed(table: str, names: Iterable[str], pins: Iterable[str]) -> str:
     )
 
 
-def _compiled(more: Iterable[str], extras: Iterable[str] = ()) -> list[str]:
-    """What pyproject.toml and more resolve to, for every Python and system."""
+def _compiled(
+    limits: Iterable[str], more: Iterable[str] = (), extras: Iterable[str] = ()
+) -> list[str]:
+    """What pyproject.toml and more resolve to within limits, for every Python and system."""
     with TemporaryDirectory() as folder:
-        asked = Path(folder) / "asked.in"
+        asked, constraints = Path(folder) / "asked.in", Path(folder) / "constraints.txt"
         asked.write_text("\n".join(more), encoding="utf-8")
+        constraints.write_text("\n".join(limits), encoding="utf-8")
         words = [*UV, "pip", "compile", "-q", "--no-header", "--no-annotate", "--universal"]
-        words += ["--python-version", "3.11", "--prerelease", "disallow"]
+        words += ["--python-version", "3.11", "--prerelease", "disallow", "-c", str(constraints)]
         words += [word for extra in extras for word in ("--extra", extra)]
         said = called([*words, str(PROJECT), str(asked)], "no releases fit together")
     return said.splitlines()
