@@ -82,7 +82,7 @@ pins: .venv/dev
 # the scheme files too.
 lowest: $(LOWEST)/kit
 	rm -rf $(LOWEST)/cache
-	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest --impl=reference -q
+	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest --impl=reference -q -n auto
 	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/pytest -q -n auto tests/test_plugin.py tests/test_cli.py
 
 goldens: .venv/dev
