@@ -6,16 +6,7 @@ import pytest
 
 from tests.building import CHECKOUT, built
 
-MARKERS = (
-    "nightly: takes long and hangs on little that a change touches; `make nightly` runs it",
-    "remembered: is left out while all that it hangs on stays as it is; see tests/remembered.py",
-)
 pytest_plugins = ["pytester", "tests.remembered"]
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    for line in MARKERS:
-        config.addinivalue_line("markers", line)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
