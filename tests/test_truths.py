@@ -1,6 +1,7 @@
 """What is remembered of true results: nobody can spoil it, and it takes no more than its room."""
 
 from collections.abc import Callable, Hashable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def test_nothing_is_kept_of_what_raises() -> None:
 def test_keys_are_alike_for_equal_arguments_alone() -> None:
     values = np.arange(4.0)
     assert told({"a": 1, "b": values}) == told({"b": values.copy(), "a": 1})
-    others = (
+    others: tuple[dict[str, Any], ...] = (
         {"a": 1.0, "b": values},
         {"a": True, "b": values},
         {"a": 1, "b": values.reshape(2, 2)},
