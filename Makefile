@@ -135,6 +135,23 @@ compilers:
 	|| { echo "This needs g++, rustc, go, javac and Rscript, and apt-get could not install them." >&2; \
 	exit 1; }
 
+# Nightly: of changes of the kit that judges, drawn by the date, its nearest tests must find all but a few.
+SAMPLE ?= 100
+.PHONY: gate
+gate: $(VENV)/dev
+	$(BIN)/python -m posenc_lab.gate --sample $(SAMPLE)
+
+# Nightly: how much of the kit and of the reference these tests reach, which take minutes; it may not
+# fall below what pyproject.toml says.
+COVERED := adapters badge bounded broadcast cli damaged_data elementary error_model export failures \
+	golden_kills here identify invariant limits masked memory models moving naming pattern \
+	pickles process programs protocol recovered reference repro scorecard spec state truths
+.PHONY: coverage
+coverage: $(VENV)/dev
+	rm -f .coverage .coverage.*
+	$(BIN)/pytest -q -n auto --cov --cov-report= --cov-fail-under=0 $(COVERED:%=tests/test_%.py)
+	$(BIN)/pytest -q -n auto --cov --cov-append --impl=reference
+
 # Every judge is a target, so that `make -j 2 real` has two of them at work; what takes longest is first.
 # A thread of torch that waits for another one keeps its core busy, unless it is told not to.
 real: export OMP_WAIT_POLICY = passive

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType
 
@@ -40,12 +40,23 @@ def tests_of(*names: str) -> tuple[str, ...]:
     return tuple(f"tests/test_{name}.py" for name in names)
 
 
+SAID_WHILE_IT_RUNS = tuple(
+    f"tests/test_telling.py::test_{name}"
+    for name in (
+        "a_run_announces_its_size_and_its_largest_call",
+        "a_slow_run_says_what_it_waits_for",
+        "costs_are_told_of_long_runs_alone",
+    )
+)
+"""The others of that file start runs of their own."""
 NEAREST: Mapping[str, tuple[str, ...]] = {
-    "judge": tests_of("error_model", "bounded", "truths", "masked", "process", "state", "limits"),
+    "judge": tests_of(
+        "error_model", "bounded", "truths", "process", "failures", "masked", "limits"
+    ),
     "diagnose": tests_of("pattern", "state", "failures", "naming", "recovered"),
-    "report": tests_of("scorecard", "badge", "scoreboard", "telling", "cli", "plugin"),
-    "checks": tests_of("invariant", "failures", "state", "limits", "memory", "everywhere"),
-    "remote": tests_of("programs", "here", "memory", "apart"),
+    "report": (*tests_of("scorecard", "badge", "cli"), *SAID_WHILE_IT_RUNS),
+    "checks": tests_of("invariant", "failures", "state", "limits", "memory"),
+    "remote": tests_of("programs", "here"),
 }
 """Of each room the tests that know most about it, in seconds, those that find most first. A test
 file that is called as the mutated module runs before them."""
@@ -53,6 +64,7 @@ MOST = 0.03
 """Share of mutants that may survive."""
 PATIENCE = 4
 """A mutant may take so many times as long as the tests do without one."""
+HOUR = 3600.0
 STARTING = 20.0
 """Seconds more, for the start of processes on a busy machine."""
 QUIETLY = ("-q", "-n", "0", "--tb=no", "-p", "no:cacheprovider")
@@ -241,28 +253,31 @@ def _culprit(said: str) -> str:
     return next((found[1] for found in words if len(found) > 1), "the run itself")
 
 
-def times(bench: Bench, some: Sequence[str]) -> dict[str, float]:
-    """How long the tests of each of some modules take.
+def seconds_of(bench: Bench, room: str, some: Sequence[str]) -> float:
+    """How long all the tests of some modules of a room take.
 
     Raises SystemExit if one fails without a mutant: then every mutant would look found.
     """
-    found: dict[tuple[str, ...], float] = {}
-    for tests in dict.fromkeys(map(nearest, some)):
-        began = time.monotonic()
-        if failed := bench.failing(tests, 3600):
-            raise SystemExit(f"{failed} fails without any change: nothing can be told")
-        found[tests] = time.monotonic() - began
-    return {module: found[nearest(module)] for module in some}
+    tests = dict.fromkeys(test for module in some for test in nearest(module))
+    began = time.monotonic()
+    if failed := bench.failing([*tests], HOUR):
+        raise SystemExit(f"{room}: {failed} fails without any change: nothing can be told")
+    return time.monotonic() - began
 
 
 def fates_of(some: Sequence[Subject], jobs: int) -> Iterator[Fate]:
     """What becomes of mutants, in order."""
+    rooms: dict[str, list[str]] = {}
+    for each in some:
+        rooms.setdefault(each.room, []).append(each.module)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         bench = Bench.made(Path(folder))
-        usual = times(bench, list(dict.fromkeys(each.module for each in some)))
+        usual = dict(
+            zip(rooms, pool.map(partial(seconds_of, bench), rooms, rooms.values()), strict=True)
+        )
 
         def fate(subject: Subject) -> Fate:
-            seconds = STARTING + PATIENCE * usual[subject.module]
+            seconds = STARTING + PATIENCE * usual[subject.room]
             return Fate(subject, bench.killer(subject, nearest(subject.module), seconds))
 
         yield from pool.map(fate, some)
