@@ -35,10 +35,13 @@ CALLS = (
     ("permute_qk", "to-half"),
     ("rope", "half"),
     ("rope_in_place", "in-place-half"),
+    ("sinusoidal", "paper"),
 )
 """Calls of different kinds that are answered fast, each under one combination."""
-LEFT_OUT = ("bfloat16", "float32")
-"""Dtypes that are asked what the others are."""
+NARROW = ("sinusoidal", "learned")
+"""Of these no wide dtype is claimed."""
+WIDEST, NARROWEST = "float64", "float16"
+"""Dtypes that are asked for; the others are asked what these are."""
 
 
 @dataclass
@@ -84,7 +87,9 @@ def subject_of(call: str, combination: str) -> tuple[Subject, Calls]:
     found = subjects(reference_for([scheme])(), [scheme])
     (subject,) = (s for s in found if (s.call.name, s.label) == (call, combination))
     calls = Calls(subject.method)
-    return replace(subject.without(LEFT_OUT), method=calls, memory={}, asked=[]), calls
+    wanted = {NARROWEST} if call in NARROW else {WIDEST, NARROWEST}
+    others = set(subject.dtypes) - wanted if WIDEST in subject.dtypes else ()
+    return replace(subject.without(others), method=calls, memory={}, asked=[]), calls
 
 
 def asked(call: str, combination: str) -> dict[str, Any]:

@@ -96,3 +96,36 @@ def test_a_factor_and_a_difference_that_all_share_are_told() -> None:
 def test_what_is_right_has_no_pattern() -> None:
     case = sinusoid(FAR)
     assert seen(case, np.zeros(case.shape)) == ""
+
+
+def test_growth_is_one_of_positions_alone() -> None:
+    """A bias has heads, queries and keys; what grows along them grows with no position."""
+    scheme = next(each for each in schemes() if each.id == "alibi")
+    call = scheme.calls["alibi_bias"]
+    given = {"heads": 2, "q_len": 40, "k_len": 40}
+    case = Case(scheme, call, call.combinations["symmetric"].conventions, given, "float64")
+    error = 1e-6 * case.truth * np.arange(40)[:, None]
+    assert "position" not in seen(case, error)
+
+
+def test_few_values_share_nothing_that_could_not_be_chance() -> None:
+    case = sinusoid(np.arange(1, 6))
+    for count, told in ((3, False), (4, True)):
+        some = np.zeros(case.shape)
+        rows = np.argsort(-np.abs(case.truth[0]))[:count]
+        some[0, rows] = 0.5
+        assert ("1.5 times" in seen(case, some * case.truth)) == told
+        assert ("off by 0.5" in seen(case, some)) == told
+
+
+@pytest.mark.parametrize(("spread", "told"), [(5e-4, True), (2e-3, False)])
+def test_what_is_shared_is_the_same_to_three_digits(spread: float, told: bool) -> None:
+    case = sinusoid(np.arange(1, 6))
+    uneven = 1 + spread * np.linspace(0, 1, case.truth.size).reshape(case.shape)
+    assert ("off by" in seen(case, 0.01 * uneven)) == told
+    assert ("times what" in seen(case, case.truth * (3 * uneven - 1))) == told
+
+
+def test_growth_is_read_over_a_range_of_sixteen_wherever_it_begins() -> None:
+    assert "proportion" in growth(1.0, np.array([4.0, 8.0, 16.0, 64.0]))
+    assert "proportion" not in growth(1.0, np.array([4.0, 8.0, 16.0, 60.0]))
