@@ -51,15 +51,28 @@ SAID_WHILE_IT_RUNS = tuple(
 """The others of that file start runs of their own."""
 NEAREST: Mapping[str, tuple[str, ...]] = {
     "judge": tests_of(
-        "error_model", "bounded", "truths", "process", "failures", "masked", "limits"
+        *("error_model", "bounded", "truths", "subject", "asked", "process", "failures", "masked"),
+        *("broadcast", "limits"),
     ),
-    "diagnose": tests_of("pattern", "state", "failures", "naming", "recovered"),
-    "report": (*tests_of("scorecard", "badge", "cli"), *SAID_WHILE_IT_RUNS),
-    "checks": tests_of("invariant", "failures", "state", "limits", "memory"),
-    "remote": tests_of("programs", "here"),
+    "diagnose": tests_of(
+        *("pattern", "recover", "explain", "mistakes", "state", "failures", "named", "naming"),
+        "recovered",
+    ),
+    "report": (*tests_of("scorecard", "document", "badge", "cli"), *SAID_WHILE_IT_RUNS),
+    "checks": tests_of("asked", "invariant", "failures", "state", "named", "limits", "memory"),
+    "remote": tests_of("programs", "here", "memory"),
 }
 """Of each room the tests that know most about it, in seconds, those that find most first. A test
 file that is called as the mutated module runs before them."""
+OWN: Mapping[str, tuple[str, ...]] = {
+    "checks.model": tuple(
+        f"tests/test_engines.py::test_{name}"
+        for name in ("right_engines_pass", "wrong_engines_are_rejected_and_named")
+    ),
+    "remote.adapter": tests_of("apart"),
+    "remote.worker": tests_of("apart"),
+}
+"""The same of modules whose tests are in a file of another name."""
 MOST = 0.03
 """Share of mutants that may survive."""
 PATIENCE = 4
@@ -177,9 +190,10 @@ def subjects(some: Sequence[str], sample: int | None, seed: str) -> list[Subject
 
 def nearest(module: str) -> tuple[str, ...]:
     """The tests that judge a mutant of a module."""
-    (own,) = tests_of(module.rpartition(".")[2])
-    there = (own,) if (ROOT / own).is_file() else ()
-    return tuple(dict.fromkeys((*there, *NEAREST[module.split(".")[1]])))
+    within = module.split(".")[1:]
+    (named,) = tests_of(within[-1])
+    own = OWN.get(".".join(within), (named,) if (ROOT / named).is_file() else ())
+    return tuple(dict.fromkeys((*own, *NEAREST[within[0]])))
 
 
 # Running tests.
