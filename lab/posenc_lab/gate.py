@@ -174,18 +174,17 @@ def code(subject: Subject) -> CodeType:
 
 
 def subjects(some: Sequence[str], sample: int | None, seed: str) -> list[Subject]:
-    """The mutants of some modules, or some of them, drawn from a seed, in order."""
+    """The mutants of some modules, or some of them, drawn from a seed, in order.
+
+    Those that were reviewed are taken out of what was drawn: so a seed means the same mutants,
+    whatever is reviewed.
+    """
+    found = [Subject(module, number) for module in some for number in range(len(parsed(module)[1]))]
+    if sample is not None and sample < len(found):
+        drawn = random.Random(seed).sample(range(len(found)), sample)
+        found = [found[index] for index in sorted(drawn)]
     known = reviewed(EQUIVALENT)
-    found = [
-        subject
-        for module in some
-        for number in range(len(parsed(module)[1]))
-        if (subject := Subject(module, number)).key not in known
-    ]
-    if sample is None or sample >= len(found):
-        return found
-    drawn = random.Random(seed).sample(range(len(found)), sample)
-    return [found[index] for index in sorted(drawn)]
+    return [each for each in found if each.key not in known]
 
 
 def nearest(module: str) -> tuple[str, ...]:
