@@ -9,7 +9,7 @@ import pytest
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.report.difference import Difference, difference, read_report
-from tests.test_scorecard import NOTHING, row
+from tests.reporting import NOTHING, row
 
 Report = dict[str, Any]
 

@@ -67,7 +67,17 @@ file that is called as the mutated module runs before them."""
 OWN: Mapping[str, tuple[str, ...]] = {
     "checks.model": tuple(
         f"tests/test_engines.py::test_{name}"
-        for name in ("right_engines_pass", "wrong_engines_are_rejected_and_named")
+        for name in (
+            "right_engines_pass",
+            "numbers_that_are_mistaken_are_told",
+            "layers_that_are_taken_for_others_are_listed",
+            "tables_that_end_too_early_are_wrong_beyond_the_original_context_alone",
+            "a_claim_that_ends_early_is_said_to",
+            "what_an_engine_does_to_its_configuration_does_not_stay",
+            "all_checks_of_a_model_are_counted",
+            "claims_that_mean_nothing_are_refused",
+            "wrong_engines_are_rejected_and_named",
+        )
     ),
     "remote.adapter": tests_of("apart"),
     "remote.worker": tests_of("apart"),
