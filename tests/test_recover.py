@@ -82,6 +82,18 @@ def test_one_part_of_all_is_told(part: float) -> None:
     assert found == f"every pair turns at {part:g} of what it should"
 
 
+def test_parts_are_told_and_told_apart_to_two_thousandths() -> None:
+    one = "every pair turns at"
+    assert not both(lambda d, b: 1.0015 * omega(d, b)).startswith(one)
+    assert both(lambda d, b: 1.0025 * omega(d, b)).startswith(one)
+    for other, alike in ((1.1015, True), (1.1025, False)):
+        found = said(
+            answer(lambda d, b: 1.1 * omega(d, b)),
+            answer(lambda d, b, part=other: part * omega(d, b), dim=12),  # type: ignore[misc]
+        )
+        assert found.startswith(one) == alike
+
+
 def test_another_base_for_each_call_is_told() -> None:
     assert both(lambda d, b: omega(d, 3 * b)).startswith("pair t turns at B^(-2t/d), and B is")
     assert "30000 where 10000 is asked for" in both(lambda d, b: omega(d, 3 * b))
