@@ -80,12 +80,13 @@ OWN: Mapping[str, tuple[str, ...]] = {
         )
     ),
     "remote.adapter": tests_of("apart"),
+    "remote.process": tests_of("remote_process", "programs"),
     "remote.worker": tests_of("apart"),
 }
 """The same of modules whose tests are in a file of another name."""
 MOST = 0.03
 """Share of mutants that may survive."""
-PATIENCE = 4
+PATIENCE = 3
 """A mutant may take so many times as long as the tests do without one."""
 HOUR = 3600.0
 STARTING = 20.0
