@@ -29,10 +29,10 @@ OPPOSITE = "if not size >= 10 ** 9 else"
 AT_THE_EDGE = "→ size > 10 ** 9"
 
 
-def mutant(change: str) -> Subject:
+def mutant(change: str, module: str = MODULE) -> Subject:
     (found,) = (
-        Subject(MODULE, number)
-        for number, each in enumerate(gate.parsed(MODULE)[1])
+        Subject(module, number)
+        for number, each in enumerate(gate.parsed(module)[1])
         if change in each.change
     )
     return found
@@ -51,6 +51,13 @@ def test_who_is_found_is_told_from_who_is_not(bench: Bench) -> None:
     assert bench.killer(mutant(OPPOSITE), [there], 60).endswith(there.rpartition("/")[2])
     assert bench.killer(mutant(AT_THE_EDGE), [file], 60) == ""
     assert amount(2 * 10**9) == "2 GB"  # nothing has changed for anybody else
+
+
+def test_a_module_that_is_run_by_its_path_is_changed_too(bench: Bench) -> None:
+    """The worker, which then keeps its output in the place of its input."""
+    subject = mutant("os.dup(0) → os.dup(1)", "posenc_conformance.remote.worker")
+    alone = "test_the_reference_may_run_in_a_process_of_its_own"
+    assert bench.killer(subject, [f"tests/test_load.py::{alone}"], 60).endswith(alone)
 
 
 def test_who_takes_for_ever_is_found(bench: Bench) -> None:

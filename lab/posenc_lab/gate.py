@@ -93,13 +93,16 @@ STARTING = 20.0
 """Seconds more, for the start of processes on a busy machine."""
 QUIETLY = ("-q", "-n", "0", "--tb=no", "-p", "no:cacheprovider")
 HOOK = """
-import marshal, os, sys
+import marshal, os, sys, traceback
 from importlib.machinery import PathFinder, SourceFileLoader
+
+def code():
+    with open(os.environ["POSENC_MUTANT_CODE"], "rb") as file:
+        return marshal.load(file)
 
 class Changed(SourceFileLoader):
     def get_code(self, name):
-        with open(os.environ["POSENC_MUTANT_CODE"], "rb") as file:
-            return marshal.load(file)
+        return code()
 
 class Finder:
     @staticmethod
@@ -110,9 +113,25 @@ class Finder:
         spec.loader = Changed(name, spec.origin)
         return spec
 
+def run():
+    status = 0
+    try:
+        exec(code(), sys.modules["__main__"].__dict__)
+    except SystemExit as ending:
+        status = ending.code or 0
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    sys.stdout.flush()
+    os._exit(status)
+
 sys.meta_path.insert(0, Finder)
+if os.environ.get("POSENC_MUTANT_FILE") in sys.orig_argv:
+    sys.modules["__main__"].__file__ = os.environ["POSENC_MUTANT_FILE"]
+    run()
 """
-"""Every process of Python that is started with it in its path has the changed module."""
+"""Every process of Python that is started with it in its path has the changed module, whether that is
+imported or, as the worker is, run by the path of its file."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +244,11 @@ class Bench:
         with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".code") as file:
             file.write(marshal.dumps(code(subject)))
             file.flush()
-            changed = {"POSENC_MUTANT": subject.module, "POSENC_MUTANT_CODE": file.name}
+            changed = {
+                "POSENC_MUTANT": subject.module,
+                "POSENC_MUTANT_CODE": file.name,
+                "POSENC_MUTANT_FILE": str(file_of(subject.module)),
+            }
             return self.failing(tests, seconds, changed)
 
     def failing(
