@@ -130,8 +130,8 @@ if os.environ.get("POSENC_MUTANT_FILE") in sys.orig_argv:
     sys.modules["__main__"].__file__ = os.environ["POSENC_MUTANT_FILE"]
     run()
 """
-"""Every process of Python that is started with it in its path has the changed module, whether that is
-imported or, as the worker is, run by the path of its file."""
+"""Every process of Python that is started with it in its path has the changed module, whether it
+imports that or, as the worker does, runs it by the path of its file."""
 
 
 @dataclass(frozen=True)
