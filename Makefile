@@ -144,8 +144,9 @@ gate: $(VENV)/dev
 # Nightly: how much of the kit and of the reference these tests reach, which take minutes; it may not
 # fall below what pyproject.toml says.
 COVERED := adapters arrays asked badge bounded cli damaged_data difference document elementary \
-	error_model explain export failures invariant known mistakes models named pattern positions \
-	precision process programs protocol recover scorecard spec state subject truths turns witnesses
+	error_model explain export failures invariant known load mistakes models named pattern positions \
+	precision process programs protocol recover remote_process scorecard spec state subject truths \
+	turns variations witnesses
 .PHONY: coverage
 coverage: $(VENV)/dev
 	rm -f .coverage .coverage.*
