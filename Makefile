@@ -138,6 +138,23 @@ board: .venv/dev
 matrix: .venv/kit
 	$(BIN)/python -m scoreboard.table >>"$${GITHUB_OUTPUT:-/dev/stdout}"
 
+# Of changes of the kit that judges, drawn by the date, its nearest tests must find all but a few.
+SAMPLE ?= 100
+gate: .venv/dev
+	$(BIN)/python -m posenc_lab.gate --sample $(SAMPLE)
+
+# How much of the kit and of the reference these tests reach, which take minutes; it may not fall below
+# what pyproject.toml says. A test that is left out because it has passed reaches nothing.
+COVERED := adapters arrays asked badge bounded cli damaged_data difference document elementary \
+	error_model explain export failures invariant known load mistakes models named pattern positions \
+	precision process programs protocol recover remote_process scorecard spec state subject truths \
+	turns variations witnesses
+coverage: export POSENC_LAB_STORE = fresh
+coverage: .venv/dev
+	rm -f .coverage .coverage.*
+	$(BIN)/pytest -q -n auto --cov --cov-report= --cov-fail-under=0 $(COVERED:%=tests/test_%.py)
+	$(BIN)/pytest -q -n auto --cov --cov-append --impl=reference
+
 site: .venv/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 

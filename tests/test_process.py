@@ -2,8 +2,10 @@
 
 import locale
 import random
+import sys
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -96,3 +98,52 @@ def test_what_only_the_first_call_of_a_process_changes_is_an_import() -> None:
     before = list(warnings.filters)
     assert changes_by(lambda: waiting and waiting.pop()()) == []
     assert list(warnings.filters) == before
+
+
+class FakeTorch:
+    """As much of PyTorch as is looked at: drawing moves on its state, and a seed sets it."""
+
+    float32, float64 = "float32", "float64"
+
+    def __init__(self) -> None:
+        self.state, self.dtype = 7, "float32"
+        self.random = SimpleNamespace(
+            get_rng_state=lambda: self.state,
+            set_rng_state=lambda state: setattr(self, "state", state),
+        )
+
+    def get_default_dtype(self) -> str:
+        return self.dtype
+
+    def set_default_dtype(self, dtype: str) -> None:
+        self.dtype = dtype
+
+    def manual_seed(self, seed: int) -> None:
+        self.state = 1000 * seed
+
+    def draw(self) -> None:
+        self.state += 1
+
+    @staticmethod
+    def equal(one: int, other: int) -> bool:
+        return one == other
+
+
+@pytest.mark.parametrize(
+    ("action", "changed"),
+    [
+        (lambda torch: None, []),
+        (lambda torch: torch.draw(), []),
+        (lambda torch: torch.manual_seed(5), ["PyTorch's random state"]),
+        (lambda torch: (torch.manual_seed(5), torch.draw()), ["PyTorch's random state"]),
+        (lambda torch: torch.set_default_dtype("float64"), ["PyTorch's default dtype"]),
+    ],
+)
+def test_what_is_done_to_torch_is_told_and_undone(
+    action: Callable[[FakeTorch], object], changed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = FakeTorch()
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    assert changes_by(lambda: action(torch)) == changed
+    assert torch.state in (7, 7 + 2, 5000, 5001)
+    assert torch.dtype == ("float64" if "dtype" in "".join(changed) else "float32")

@@ -86,7 +86,6 @@ SAID = {
         '"id": 1000000',
     ),
     "an-id-of-text": ("say({'id': '2', 'result': right(1)})", "'2' is answered", '"2"'),
-    "an-id-that-is-true": ("say({'id': True, 'result': right(1)})", "True is answered", "true"),
     "no-id": ("say({'result': right(1)})", "None is answered", "result"),
     "neither": ("say({'id': asked['id']})", "no result and no error", '{"id"'),
     "both": (
@@ -274,6 +273,11 @@ DESCRIBED = {
     "ends": ("sys.exit(4)", "ended its process with status 4"),
     "raises": ("import no_such_module", "No module named 'no_such_module'"),
     "prints-first": ("print('hello', flush=True)", "line       hello"),
+    # Of the first request alone, for True is 1 to Python.
+    "an-id-that-is-true": (
+        "say({'id': True, 'result': DESCRIPTION}); asked['id'] = 2",
+        "request 1 was asked, True is answered",
+    ),
     "refuses": (
         "say({'id': 1, 'error': {'type': 'Old', 'message': 'protocol 2 only'}}); sys.exit()",
         "Old: protocol 2 only",

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from posenc_conformance import claims
-from posenc_lab.judging import diagnoses, failed, judge
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.diagnose.state import of_an_earlier
+from posenc_lab.judging import diagnoses, failed, judge, schemes
 from posenc_lab.miniatures.mistakes import Array
 from tests.turning import first_lines, halves, omega
 
@@ -126,3 +128,41 @@ def test_a_first_call_that_is_wrong_is_seen() -> None:
     verdicts = judge(Warming())
     assert failed(verdicts)
     assert diagnoses(verdicts) == []
+
+
+def of_base(asked: float, kept: float, earlier: list[float]) -> str:
+    """What is told of an answer to one base that has another, after calls with these bases."""
+    (subject,) = subjects(Turning(), schemes())
+    x, positions = np.ones((2, 4)), np.arange(2)
+    cases = [
+        subject.case({"x": x, "positions": positions, "base": base}, "float64")
+        for base in (*earlier, asked)
+    ]
+    subject.asked.extend(cases)
+    turned = cases[-1].changed(base=kept).truth
+    return of_an_earlier(subject, cases[-1], turned)
+
+
+@pytest.mark.parametrize("ago", [1, 2, 5, 8])
+def test_what_one_of_the_last_eight_calls_had_is_told(ago: int) -> None:
+    """As of a cache that throws out the oldest of several entries and takes a wrong one."""
+    bases = [100.0 + n for n in range(20)]
+    assert f"base {bases[-ago]:g}," in of_base(50, bases[-ago], bases)
+
+
+def test_what_the_very_first_call_had_is_told_however_long_ago() -> None:
+    bases = [100.0 + n for n in range(20)]
+    assert "base 100," in of_base(50, 100, bases)
+
+
+def test_what_a_call_in_between_had_is_no_state() -> None:
+    """So many values that have been asked for explain much by accident."""
+    bases = [100.0 + n for n in range(20)]
+    assert of_base(50, bases[-9], bases) == ""
+    assert of_base(50, bases[1], bases) == ""
+    assert of_base(50, 99, bases) == ""
+
+
+def test_values_that_were_asked_again_count_once() -> None:
+    bases = [100.0, 101.0, *[102.0 + n % 7 for n in range(21)]]
+    assert "base 101," in of_base(50, 101, bases)

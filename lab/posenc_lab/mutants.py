@@ -479,10 +479,10 @@ def _line(process: subprocess.Popen[str]) -> str:
 # Survivors that somebody looked at, and what came out.
 
 
-def reviewed() -> dict[tuple[str, str, str], str]:
+def reviewed(path: Path = EQUIVALENT) -> dict[tuple[str, str, str], str]:
     """Why each reviewed survivor is no mistake."""
     found: dict[Any, Any] = {}
-    for module, entries in yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")).items():
+    for module, entries in yaml.safe_load(path.read_text(encoding="utf-8")).items():
         for entry in entries:
             for change in entry["changes"]:
                 found[module, entry["line"], change] = entry["why"]

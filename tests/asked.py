@@ -1,0 +1,115 @@
+"""What the kit asks of some right implementations: how many calls per check, and of which size.
+
+Written anew by
+
+    python -m tests.asked
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import yaml
+
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import LEVELS, Options, checks_of
+from posenc_conformance.checks.execution import execute
+from posenc_conformance.implementations.reference import reference_for
+from posenc_conformance.judge.subject import Subject
+from posenc_lab.judging import schemes
+
+KEPT = Path(__file__).with_name("asked.yaml")
+CALLS = (
+    ("alibi_bias", "causal"),
+    ("alibi_bias_vjp", "causal"),
+    ("attention", "full"),
+    ("axial_rope_widths", "wan"),
+    ("bigbird_mask", "window-and-global"),
+    ("conv_peg", "patches"),
+    ("deberta_bucket", "clamped"),
+    ("dynamic_ntk_frequencies", "standard"),
+    ("learned", "plain"),
+    ("permute_qk", "to-half"),
+    ("rope", "half"),
+    ("rope_in_place", "in-place-half"),
+    ("sinusoidal", "paper"),
+)
+"""Calls of different kinds that are answered fast, each under one combination."""
+NARROW = ("sinusoidal", "learned")
+"""Of these no wide dtype is claimed."""
+WIDEST, NARROWEST = "float64", "float16"
+"""Dtypes that are asked for; the others are asked what these are."""
+
+
+@dataclass
+class Calls:
+    """What was asked since it was last looked at."""
+
+    method: Callable[..., Any]
+    largest: tuple[int, str] = (0, "")
+    count: int = 0
+    digest: int = 0
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        given = [*arguments, *keywords.values()]
+        arrays = [each for each in given if isinstance(each, np.ndarray)]
+        for each in given:
+            self.digest = crc32(_bytes(each), self.digest)
+        shown = " ".join(map(_shown, given))
+        self.largest = max(self.largest, (sum(each.size for each in arrays), shown))
+        self.count += 1
+        return self.method(*arguments, **keywords)
+
+    def told(self) -> dict[str, Any]:
+        found = {"calls": self.count, "values": self.digest, "largest": self.largest[1]}
+        self.largest, self.count, self.digest = (0, ""), 0, 0
+        return found
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, np.ndarray):
+        form = f"{value.shape} {value.dtype} {value.flags.c_contiguous} {value.flags.writeable}"
+        return form.encode() + value.tobytes()
+    return _shown(value).encode()
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{list(value.shape)}".replace(" ", "")
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def subject_of(call: str, combination: str) -> tuple[Subject, Calls]:
+    scheme = next(each for each in schemes() if call in each.calls)
+    found = subjects(reference_for([scheme])(), [scheme])
+    (subject,) = (s for s in found if (s.call.name, s.label) == (call, combination))
+    calls = Calls(subject.method)
+    wanted = {NARROWEST} if call in NARROW else {WIDEST, NARROWEST}
+    others = set(subject.dtypes) - wanted if WIDEST in subject.dtypes else ()
+    return replace(subject.without(others), method=calls, memory={}, asked=[]), calls
+
+
+def asked(call: str, combination: str) -> dict[str, Any]:
+    """Of each check of a call what it asked, with its verdict."""
+    subject, calls = subject_of(call, combination)
+    found = {}
+    for level in LEVELS:
+        for check in checks_of(subject.scheme, level, [subject]):
+            verdict = execute(check, Options(examples=3)).verdict
+            found[f"{level}::{check.id}"] = {"verdict": str(verdict), **calls.told()}
+    return found
+
+
+def kept() -> dict[str, Any]:
+    """What was asked when it was last written down."""
+    found: dict[str, Any] = yaml.safe_load(KEPT.read_text(encoding="utf-8"))
+    return found
+
+
+if __name__ == "__main__":
+    found = {call: asked(call, combination) for call, combination in CALLS}
+    text = yaml.safe_dump(found, default_flow_style=None, sort_keys=False, width=1000)
+    KEPT.write_text(f"# Written by python -m tests.asked\n{text}", encoding="utf-8")

@@ -1,0 +1,29 @@
+"""Reports in pieces, for tests of what is made of them."""
+
+from typing import Any
+
+from posenc_conformance.report.document import VERDICTS
+
+NOTHING: dict[str, Any] = {
+    "checks": [],
+    "diagnoses": [],
+    "not_asked": {},
+    "combinations_not_claimed": {},
+    "summary": {**dict.fromkeys(VERDICTS, 0), "checks": 0, "not_selected": 0, "not_claimed": 0},
+}
+
+
+def row(**found: Any) -> dict[str, Any]:
+    """A row of a report, of what was found as stated."""
+    return {
+        "scheme": "rope",
+        "call": "rope",
+        "combination": "half",
+        "dtype": "float32",
+        **dict.fromkeys(VERDICTS, 0),
+        "worst": None,
+        "exact_angles": None,
+        "horizon": None,
+        "horizon_is_claim": None,
+        **found,
+    }

@@ -1,0 +1,149 @@
+"""The report that a run makes of its results."""
+
+from typing import Any
+
+import pytest
+
+from posenc_conformance.adapters.find import Implementation
+from posenc_conformance.checks import LEVELS
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.verdict import Outcome
+from posenc_conformance.report import document
+from posenc_conformance.report.document import explained
+from posenc_conformance.report.result import Place, Result
+from posenc_lab.judging import schemes
+
+
+def result(
+    id: str,
+    verdict: str = "passed",
+    *,
+    dtype: str | None = "float32",
+    level: str = "golden",
+    combination: str = "half",
+    message: str = "",
+    **outcome: Any,
+) -> Result:
+    place = Place(level, "rope", "rope", combination, dtype)
+    return Result(id, verdict, place, Outcome(**outcome), message)
+
+
+def built(*results: Result, everything: Any = None, claimed: Any = None) -> dict[str, Any]:
+    ids = [each.id for each in results]
+    implementation: Any = Implementation.__new__(Implementation)
+    implementation.__dict__.update(name="mine", versions={"numpy": "2"})
+    return document.build(
+        implementation,
+        [],
+        [each for each in schemes() if each.id == "rope"],
+        [],
+        results,
+        everything=ids if everything is None else everything,
+        claimed=set(ids if claimed is None else claimed),
+    )
+
+
+def test_verdicts_are_counted_and_what_was_not_asked_is_told() -> None:
+    found = built(
+        result("a"),
+        result("b", "failed"),
+        result("c", "not_claimed", message="nothing of it"),
+        result("d", "known"),
+        everything=["a", "b", "c", "d", "e", "f"],
+        claimed=["a", "b", "c", "d", "e"],
+    )
+    summary = found["summary"]
+    counts = {name: count for name, count in summary.items() if count}
+    assert counts == {
+        "checks": 6,
+        "passed": 1,
+        "failed": 1,
+        "known": 1,
+        "not_selected": 1,
+        "not_claimed": 2,
+    }
+    assert found["not_claimed"] == ["c", "f"]
+    assert found["not_asked"] == {"c": "nothing of it"}
+    assert [each["id"] for each in found["checks"]] == ["a", "b", "d"]
+    assert set(found["combinations_not_claimed"]) == {"rope"}
+    assert "models" not in found
+    assert "interrupted" not in found
+
+
+def test_a_row_holds_the_worst_and_the_horizon_of_its_sweep() -> None:
+    found = built(
+        result("a", worst=0.25),
+        result("b", worst=0.75),
+        result("c"),
+        result("d", horizon=64, horizon_is_claim=True, exact_angles=True, worst=0.5),
+        result("e", dtype=None, level=LEVELS[3]),
+        result("f", "failed", combination="interleaved", worst=float("inf")),
+    )
+    first, behaviour, other = found["rows"]
+    assert (first["worst"], first["horizon"]) == (0.75, 64)
+    assert (first["horizon_is_claim"], first["exact_angles"]) == (True, True)
+    assert (first["passed"], first["failed"]) == (4, 0)
+    assert (behaviour["dtype"], behaviour["worst"], behaviour["horizon"]) == (None, None, None)
+    assert (other["combination"], other["failed"]) == ("interleaved", 1)
+    assert other["worst"] == "infinite"
+    assert found["checks"][-1]["worst"] == "infinite"
+    assert built(result("a", worst=float("nan")))["rows"][0]["worst"] == "infinite"
+
+
+def test_failures_are_explained_by_the_fewest_mistakes() -> None:
+    one, two, three = ("a", "is a"), ("b", "is b"), ("c", "is c")
+    assert explained([(one, two), (two,), (two, three), (three,), ()]) == [
+        ("b", "is b", 3),
+        ("c", "is c", 1),
+    ]
+    assert explained([(one, two), (one, two)]) == [("a", "is a", 2)]
+    assert explained([(), ()]) == []
+
+
+def test_what_fails_is_diagnosed_for_each_combination() -> None:
+    degrees = (("degrees", "in degrees"),)
+    found = built(
+        result("a", "failed", explanations=degrees),
+        result("b", "known", recovered="turns at 2"),
+        result("c", "failed", combination="interleaved"),
+        result("d"),
+    )["diagnoses"]
+    assert [(each["combination"], each["failed"]) for each in found] == [
+        ("half", 2),
+        ("interleaved", 1),
+    ]
+    (named,) = found[0]["explained_by"]
+    assert (named["deviation"], named["failures"]) == ("degrees", 1)
+    assert found[0]["recovered"] == "turns at 2"
+    assert found[1]["recovered"] == ""
+
+
+def test_a_result_comes_back_as_it_was_sent() -> None:
+    whole = result("a", "failed", worst=0.5, curve=((1, 0.5, 1.0),), explanations=(("x", "y"),))
+    back = Result.received(whole.sent)
+    assert back.sent == whole.sent
+    assert back.place == whole.place
+    assert whole.sent["curve"] == [[1, 0.5, 1.0]]
+
+
+@pytest.mark.parametrize("name", ["", "no-folder/r.json", ".", "mine.txt"])
+def test_a_report_takes_the_place_of_nothing_else(
+    name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(UserError, match="--posenc-report"):
+        document.place(name)
+
+
+def test_a_report_may_take_the_place_of_another_or_of_nothing(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.json").write_text('{\n "posenc-report": 1,')
+    (tmp_path / "empty.json").touch()
+    for name in ("old.json", "empty.json", "new.json"):
+        assert document.place(name) == tmp_path / name
+    assert document.write({"posenc-report": 1}, tmp_path / "new.json") == ""
+    assert '"posenc-report": 1' in (tmp_path / "new.json").read_text()
+    assert document.write({}, tmp_path / "gone" / "new.json")

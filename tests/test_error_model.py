@@ -1,0 +1,130 @@
+"""The bound of a result: where it lies, what is judged by it, and what numbers on it are."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance.judge.arrays import DTYPES, Array, Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import agrees, compare, error_ratio
+from posenc_lab.judging import schemes
+
+
+def case_of(scheme_id: str, combination: str, dtype: str, **arguments: Any) -> Case:
+    scheme = next(each for each in schemes() if each.id == scheme_id)
+    call = scheme.calls[scheme_id]
+    conventions = call.combinations[combination].conventions
+    return Case(scheme, call, conventions, arguments, dtype)
+
+
+def sinusoid(*positions: int, dtype: str = "float32") -> Case:
+    given = {"positions": np.array(positions), "dim": 2, "base": 10000.0}
+    return case_of("sinusoidal", "paper", dtype, **given)
+
+
+def turned(x: Array, dtype: str = "float16") -> Case:
+    """A rotation by nothing."""
+    zeros = np.zeros(len(x), np.int64)
+    return case_of("rope", "half", dtype, x=x, positions=zeros, base=10000.0)
+
+
+def bare(truth: Any, bound: Any, judged: Any = True) -> Any:
+    """As much of a case as is compared with."""
+    shape = np.shape(truth)
+    return SimpleNamespace(
+        truth=np.asarray(truth, np.float64),
+        bound=np.broadcast_to(np.asarray(bound, np.float64), shape),
+        judged=np.broadcast_to(judged, shape),
+    )
+
+
+def test_an_error_as_large_as_its_bound_is_right_and_the_next_number_is_not() -> None:
+    case = bare([1.0, -1.0], 0.25)
+    on_it = np.array([1.25, -0.75])
+    assert compare(case, on_it).right
+    assert compare(case, on_it).worst == 1
+    assert agrees(case, on_it)
+    for beyond in (np.array([np.nextafter(1.25, 2), -1]), np.array([1, np.nextafter(-0.75, 0)])):
+        assert compare(case, beyond).wrong == 1
+        assert not agrees(case, beyond)
+
+
+def test_what_is_compared_is_told_with_the_worst_element() -> None:
+    case = bare([[1.0, 2.0], [3.0, 4.0]], [[0.5, 0.5], [0.5, 0.1]], [[True, True], [True, False]])
+    found = compare(case, np.array([[1.0, 4.0], [3.75, np.nan]]))
+    assert found.index == (0, 1)
+    assert (found.got, found.expected, found.bound, found.worst) == (4, 2, 0.5, 4)
+    assert (found.wrong, found.judged) == (2, 3)
+    assert not agrees(case, np.array([[1.0, 4.0], [3.0, 4.0]]))
+    assert agrees(case, np.array([[1.0, 2.0], [3.0, np.inf]]))
+
+
+def test_nothing_is_right() -> None:
+    nothing = bare(np.zeros((0, 2)), 0.0)
+    assert compare(nothing, np.zeros((0, 2))).right
+    assert compare(nothing, np.zeros((0, 2))).judged == 0
+
+
+def test_where_nothing_is_allowed_any_error_is_without_measure() -> None:
+    def ratio(error: Any, bound: Any) -> list[float]:
+        found: Floats = error_ratio(np.array(error, float), np.array(bound, float))
+        return [float(each) for each in found]
+
+    assert ratio([0, 1e-300, 1], [0, 0, 2]) == [0, np.inf, 0.5]
+    assert ratio([np.nan, 1], [2, 2]) == [np.inf, 0.5]
+
+
+def test_judged_is_what_a_wrong_result_could_fail() -> None:
+    """Far out the bound of float32 reaches the values themselves: 4 u p is 1 at position 2**22."""
+    quarter, most, whole, beyond = (n * 2**20 for n in (1, 3, 4, 5))
+    case = sinusoid(quarter, most, whole, beyond)
+    assert case.bound[:, 0] == pytest.approx([0.25, 0.75, 1, 1.25], rel=1e-4)
+    assert case.judged.all(axis=1).tolist() == [True, True, False, False]
+
+
+def test_what_is_judged_near_its_bound_is_found_wrong() -> None:
+    """Where 3/4 of the scale are allowed, an error of the whole scale is still one."""
+    case = sinusoid(3 * 2**20)
+    away = np.where(case.truth > 0, case.truth - 1, case.truth + 1)
+    assert compare(case, away).wrong == 2
+    assert compare(case, np.asarray(case.truth)).right
+
+
+def test_angles_cost_what_the_result_is_rounded_less() -> None:
+    case = sinusoid(0, 2**10)
+    with_angles, without = case.bounds(), case.bounds(angles=False)
+    assert np.all(without == 4 * 2.0**-24)
+    assert np.array_equal(with_angles[0], without[0])
+    assert np.all(with_angles[1] == without[1] + 4 * 2.0**-24 * 2**10)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "result", "angles"),
+    [("float64", 53, 53), ("float32", 24, 24), ("bfloat16", 8, 24), ("float16", 11, 24)],
+)
+def test_angles_are_at_least_as_good_as_float32(dtype: str, result: int, angles: int) -> None:
+    case = sinusoid(1, dtype=dtype)
+    rounding = case.bounds(angles=False)
+    underflow = 4 * 2.0**-25 if dtype == "float16" else 0
+    assert np.all(rounding == 4 * 2.0**-result + underflow)
+    assert case.bounds() - rounding == pytest.approx(4 * 2.0**-angles, rel=1e-6)
+
+
+def test_an_honest_rounding_of_tiny_numbers_is_right_in_float16() -> None:
+    """Below 2**-14 numbers of float16 are evenly spaced: half a step is more than v of them."""
+    step = 2.0**-24
+    case = turned(np.array([[7.5, 3.5, 0.0, 0.0]]) * step)
+    rounded = case.truth.astype(DTYPES["float16"])
+    assert np.abs(rounded - case.truth).max() == step / 2
+    assert compare(case, rounded).right
+    assert not compare(case, rounded + np.array([4 * step, 0, 0, 0])).right
+
+
+def test_underflow_is_granted_to_no_other_dtype_and_to_no_zero() -> None:
+    tiny = np.array([[2.0**-30, 0.0, 0.0, 0.0]])
+    assert not compare(turned(tiny, "float32"), np.zeros((1, 4))).right
+    zeros = turned(np.zeros((1, 4)))
+    assert compare(zeros, np.zeros((1, 4))).right
+    assert not compare(zeros, np.array([[2.0**-25, 0, 0, 0]])).right

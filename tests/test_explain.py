@@ -1,0 +1,101 @@
+"""What a failure says of a wrong result: where, expected, got, and by how much."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance.diagnose.diagnosis import left
+from posenc_conformance.diagnose.explain import compared, comparison_lines, place
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.verdict import Wrong
+from posenc_lab.judging import schemes
+
+
+def case_of(scheme_id: str, call_id: str, combination: str, **arguments: Any) -> Case:
+    scheme = next(each for each in schemes() if each.id == scheme_id)
+    call = scheme.calls[call_id]
+    return Case(scheme, call, call.combinations[combination].conventions, arguments, "float64")
+
+
+def rope(positions: Any = (5, 9)) -> Case:
+    given = {"x": np.ones((3, len(positions), 4)), "positions": np.array(positions), "base": 1e4}
+    return case_of("rope", "rope", "half", **given)
+
+
+def alibi(form: str = "causal") -> Case:
+    return case_of("alibi", "alibi_bias", form, heads=2, q_len=2, k_len=3)
+
+
+def lines(case: Case, output: Any) -> dict[str, str]:
+    found = comparison_lines(case, compare(case, output))
+    return {each.split()[0]: each.partition(" ")[2].strip() for each in found}
+
+
+def test_the_worst_value_is_shown_with_its_bound() -> None:
+    case = rope()
+    output = case.truth.copy()
+    output[1, 1, 3] += 8 * case.bound[1, 1, 3]
+    output[2, 0, 0] += 2 * case.bound[2, 0, 0]
+    said = lines(case, output)
+    assert said["where"] == "leading index (1,), position 9, channel 3"
+    assert float(said["expected"]) == case.truth[1, 1, 3]
+    assert "8 times the bound" in said["error"]
+    assert said["wrong"] == "2 of 24 values looked at"
+
+
+def test_where_nothing_is_allowed_that_is_said() -> None:
+    given = {"relative_position": np.array([-7, 3]), "num_buckets": 32, "max_distance": 128}
+    scheme = next(each for each in schemes() if each.id == "t5-bias")
+    call = scheme.calls["t5_bucket"]
+    case = Case(scheme, call, next(iter(call.combinations.values())).conventions, given, "integer")
+    said = lines(case, case.truth + np.array([1, 0]))
+    assert said["where"] == "distance -7"
+    assert "exact" in said["error"]
+
+
+def test_places_are_in_the_words_of_the_scheme() -> None:
+    assert place(alibi(), (1, 0, 2)) == "head 1, query 0, key 2"
+    assert place(rope(), (0, 0, 2)) == "leading index (0,), position 5, channel 2"
+
+
+def test_a_right_result_is_told_how_good_it_is_and_a_wrong_one_raises() -> None:
+    case = rope()
+    assert compared(None, case, case.truth, "a check").worst == 0
+    with pytest.raises(Wrong) as raised:
+        compared(None, case, case.changed(base=500.0).truth, "a check")
+    assert raised.value.case is case
+    assert [id for id, _ in raised.value.outcome.explanations] == ["wrong-base"]
+    assert "base 500" in raised.value.text.splitlines()[0]
+    assert raised.value.text.endswith("posenc explain rope wrong-base")
+    with pytest.raises(Wrong, match="see        elsewhere"):
+        compared(None, case, 2 * case.truth, "a check", page="elsewhere")
+
+
+def test_what_a_model_leaves_is_in_units_of_the_bound() -> None:
+    case = rope()
+    model = np.asarray(case.truth)
+    assert left(case, model, model) == 0
+    off = model.copy()
+    off[0, 0, 0] += 3 * case.bound[0, 0, 0]
+    assert left(case, off, model) == pytest.approx(3, rel=0.01)
+
+
+def test_rounding_a_model_that_is_larger_than_the_truth_is_allowed_more() -> None:
+    case = rope()
+    large = 1000 * case.truth
+    rounding = case.scheme.accuracy.rounding * 2.0**-53 * np.abs(large)
+    assert left(case, large + rounding, large) == pytest.approx(1, rel=0.2)
+    assert left(case, large + 2 * rounding, large) == pytest.approx(2, rel=0.2)
+
+
+def test_what_a_mask_hides_is_no_difference() -> None:
+    case = alibi()
+    truth = np.asarray(case.truth)
+    assert np.isinf(truth).any()
+    assert left(case, truth, truth) == 0
+    hidden = np.where(np.isinf(truth), 0.0, truth)
+    assert left(case, hidden, truth) == 0
+    assert left(case, 1000 * hidden * (1 + 2.0**-51), 1000 * truth) < 2
+    assert left(case, hidden - 1, truth) > 1e6

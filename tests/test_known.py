@@ -1,0 +1,126 @@
+"""Files of known failures: what an entry means, and on which machines."""
+
+import platform
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.report import machine
+from posenc_conformance.report.known import UNSAID, Known, read_known
+from posenc_conformance.report.machine import applies
+
+IDS = {
+    "rope.yaml": ["rope.yaml::golden::a[float32]", "rope.yaml::golden::b[float32]"],
+    "alibi.yaml": ["alibi.yaml::golden::a"],
+}
+
+
+def read(tmp_path: Path, *entries: Any) -> dict[str, Known]:
+    path = tmp_path / "known.yaml"
+    path.write_text(
+        yaml.safe_dump({"posenc-known-failures": 1, "failures": list(entries)}), encoding="utf-8"
+    )
+    return read_known(path, lambda name: IDS.get(name, []))
+
+
+def entry(id: str = "alibi.yaml::golden::a", **more: Any) -> dict[str, Any]:
+    return {"id": id, "reason": "because", **more}
+
+
+def test_an_entry_gives_its_reason_to_each_of_its_checks(tmp_path: Path) -> None:
+    several = {"ids": IDS["rope.yaml"], "reason": "both", "link": "https://x"}
+    found = read(tmp_path, several, entry())
+    assert set(found) == {*IDS["rope.yaml"], *IDS["alibi.yaml"]}
+    assert str(found[IDS["rope.yaml"][1]]) == "both (https://x)"
+    assert str(found["alibi.yaml::golden::a"]) == "because"
+
+
+def test_a_star_stands_for_anything_and_brackets_for_themselves(tmp_path: Path) -> None:
+    assert len(read(tmp_path, entry("rope.yaml::golden::*"))) == 2
+    assert set(read(tmp_path, entry("rope.yaml::*::a[*]"))) == {IDS["rope.yaml"][0]}
+    for none in ("rope.yaml::golden", "rope.yaml::golden::[ab]*", "rope.yaml::golden::.*", "*"):
+        with pytest.raises(UserError, match="is no check"):
+            read(tmp_path, entry(none))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "text",
+        {"reason": "because"},
+        {"id": "alibi.yaml::golden::a"},
+        {**entry(), "ids": ["alibi.yaml::golden::a"]},
+        {"ids": "alibi.yaml::golden::a", "reason": "because"},
+        {"ids": [], "reason": "because"},
+        {"ids": [""], "reason": "because"},
+        {"ids": [3], "reason": "because"},
+        entry(reason=""),
+        entry(reason="  "),
+        entry(reason=3),
+        entry(reason=UNSAID + "every position"),
+        entry(link=3),
+        entry(note="x"),
+        entry(when=["x"]),
+        entry(when={"cpu": 3}),
+        entry(when={"moon": "full"}),
+        entry(when={"versions": {"numpy": "newest"}}),
+    ],
+)
+def test_what_is_no_entry_is_told_with_its_place(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(UserError, match=r"failures\.1"):
+        read(tmp_path, entry("rope.yaml::golden::a[float32]"), wrong)
+
+
+def test_nothing_is_known_twice(tmp_path: Path) -> None:
+    for again in (entry(), entry("alibi.yaml::*"), entry(when={"system": "Plan 9"})):
+        with pytest.raises(UserError, match=r"failures\.1.*twice"):
+            read(tmp_path, entry(), again)
+    with pytest.raises(UserError, match="twice"):
+        read(tmp_path, {"ids": ["rope.yaml::golden::a*", "rope.yaml::*"], "reason": "x"})
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "failures: []", "posenc-known-failures: 2\nfailures: []", "\x00", "[" * 5000]
+)
+def test_what_is_no_file_of_known_failures_is_told(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "known.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"known\.yaml"):
+        read_known(path, lambda name: [])
+    path.write_text("posenc-known-failures: 1\nfailures: {}", encoding="utf-8")
+    with pytest.raises(UserError, match="no list"):
+        read_known(path, lambda name: [])
+
+
+def test_an_entry_for_other_machines_is_none_here(tmp_path: Path) -> None:
+    assert read(tmp_path, entry(when={"system": "Plan 9"})) == {}
+    assert len(read(tmp_path, entry(when={"system": platform.system()}))) == 1
+
+
+@pytest.mark.parametrize(
+    ("conditions", "holds"),
+    [
+        ({}, True),
+        ({"cpu": "amx"}, True),
+        ({"cpu": "sse9"}, False),
+        ({"no-cpu": "amx"}, False),
+        ({"no-cpu": "sse9"}, True),
+        ({"machine": platform.machine()}, True),
+        ({"machine": "vax"}, False),
+        ({"system": platform.system(), "machine": "vax"}, False),
+        ({"machine": "vax", "system": platform.system()}, False),
+        ({"versions": {"numpy": f"=={np.__version__}"}}, True),
+        ({"versions": {"numpy": ">=99"}}, False),
+        ({"versions": {"numpy": ">=1", "no-such-package": ">=1"}}, False),
+        ({"versions": {}}, True),
+    ],
+)
+def test_all_conditions_must_hold(
+    conditions: dict[str, Any], holds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "cpu_features", lambda: frozenset({"amx", "avx"}))
+    assert applies("here", conditions) == holds

@@ -1,0 +1,32 @@
+"""What is judged in a process of its own is found there by the names that it has here."""
+
+import numpy as np
+import pytest
+
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.smoke import smallest_case
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.asking import asked
+from posenc_conformance.remote.load import How, Place, load
+from posenc_lab.judging import schemes
+
+
+def test_the_reference_may_run_in_a_process_of_its_own() -> None:
+    """It claims what the schemes that it is told of have, and nothing else."""
+    some = [each for each in schemes() if each.id in ("integer", "binary")]
+    there = load("reference", How(Place.APART), some)
+    try:
+        found = subjects(there.adapter, some)
+        assert {each.scheme.id for each in found} == {"integer", "binary"}
+        for subject in found:
+            case = smallest_case(subject, subject.dtypes[0])
+            assert np.array_equal(asked(subject, case), case.truth)
+    finally:
+        there.end()
+
+
+@pytest.mark.parametrize("place", [Place.HERE, Place.APART])
+def test_a_name_that_nobody_has_is_one_message(place: Place) -> None:
+    with pytest.raises(UserError) as found:
+        load("refrence", How(place), schemes())
+    assert "reference" in found.value.cause + found.value.hint

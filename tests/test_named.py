@@ -1,0 +1,29 @@
+"""One wrong implementation for each mistake of a few calls is rejected and named, in seconds.
+
+All wrong ones of all calls are judged in test_miniatures.
+"""
+
+import pytest
+
+from posenc_lab.judging import diagnoses, failed, judge_until_named
+from posenc_lab.miniatures import wrong
+from posenc_lab.miniatures.mistakes import WRONG, Mistake
+
+assert wrong.__path__  # importing them fills the list
+
+CALLS = ("rope", "alibi_bias", "t5_bucket", "yarn_frequencies")
+NAMED = {
+    (each.call, each.named): each for each in reversed(WRONG) if each.call in CALLS and each.named
+}
+UNNAMED = [each for each in WRONG if each.call in CALLS and not each.named][::3]
+
+
+@pytest.mark.parametrize("mistake", NAMED.values(), ids=[f"{call}-{name}" for call, name in NAMED])
+def test_a_mistake_is_named(mistake: type[Mistake]) -> None:
+    verdicts = judge_until_named(mistake(), mistake.named)
+    assert diagnoses(verdicts)[:1] == [mistake.named]
+
+
+@pytest.mark.parametrize("mistake", UNNAMED, ids=lambda each: str(each.__name__))
+def test_what_has_no_name_is_rejected(mistake: type[Mistake]) -> None:
+    assert failed(judge_until_named(mistake(), None))

@@ -1,0 +1,131 @@
+"""How an error looks: where it is, what all wrong values share, how it grows."""
+
+import numpy as np
+import pytest
+
+from posenc_conformance.diagnose.pattern import pattern
+from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.kinds import KINDS
+from posenc_lab.judging import schemes
+
+FAR = 2.0 ** np.arange(13)
+
+
+def sinusoid(positions: Array, dim: int = 8) -> Case:
+    scheme = next(each for each in schemes() if each.id == "sinusoidal")
+    call = scheme.calls["sinusoidal"]
+    given = {"positions": positions.astype(np.int64), "dim": dim, "base": 10000.0}
+    return Case(scheme, call, call.combinations["paper"].conventions, given, "float64")
+
+
+def seen(case: Case, error: Floats) -> str:
+    return pattern(case, case.truth + error, KINDS[case.call.kind].axes)
+
+
+def uneven(rows: Array, channels: int = 8) -> Floats:
+    """Errors as large as this, of either sign, so that they share no factor or difference."""
+    signs = (-1.0) ** np.arange(channels)
+    return np.outer(rows, signs * np.linspace(1, 0.5, channels))
+
+
+def growth(power: float, positions: Array = FAR) -> str:
+    return seen(sinusoid(positions), uneven(1e-6 * positions**power)).split("; ")[-1]
+
+
+@pytest.mark.parametrize("power", [-0.1, 0.0, 0.1])
+def test_an_error_that_hardly_grows_is_as_large_everywhere(power: float) -> None:
+    assert "at all positions" in growth(power)
+
+
+@pytest.mark.parametrize("power", [0.9, 1.0, 1.1])
+def test_an_error_that_grows_as_an_angle_does_is_in_proportion(power: float) -> None:
+    assert "proportion" in growth(power)
+
+
+@pytest.mark.parametrize("power", [0.2, 0.3, 0.5, 0.7, 0.8, 1.2, 1.4])
+def test_any_other_growth_is_told_by_its_power(power: float) -> None:
+    assert f"^{power:g}" in growth(power)
+
+
+def test_an_error_that_shrinks_has_no_growth() -> None:
+    assert "position^" not in growth(-0.5)
+    assert "positions" not in growth(-0.5)
+
+
+def test_no_growth_is_read_from_few_or_close_positions() -> None:
+    assert "proportion" not in growth(1.0, np.array([1.0, 20.0, 400.0]))
+    assert "proportion" in growth(1.0, np.array([1.0, 4.0, 8.0, 16.0]))
+    assert "proportion" not in growth(1.0, np.array([1.0, 4.0, 8.0, 15.0]))
+
+
+def test_no_growth_is_read_where_the_error_is_as_large_as_the_values() -> None:
+    """A wrong frequency: in proportion to the position, until the wave has turned around."""
+    turned = np.minimum(2e-3 * FAR, 1.0)
+    assert "proportion" in seen(sinusoid(FAR), uneven(turned))
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([0], "position 10 only"),
+        ([1, 3, 4, 6], "position 11, 13, 14, 16 only"),
+        ([3, 4, 5, 6, 7], "position 13 and later only"),
+        ([0, 1, 2, 3, 4], "position 14 and earlier only"),
+        ([0, 2, 4, 6, 8], "even positions only"),
+        ([1, 3, 5, 7, 9], "odd positions only"),
+        ([1, 2, 3, 4, 6], "5 of "),
+    ],
+)
+def test_places_are_told_by_what_they_have_in_common(rows: list[int], said: str) -> None:
+    count = 8 if rows[-1] < 8 else 10
+    error = np.zeros(count)
+    error[rows] = 1e-3
+    assert seen(sinusoid(np.arange(10, 10 + count)), uneven(error)).startswith(said)
+
+
+def test_a_factor_and_a_difference_that_all_share_are_told() -> None:
+    case = sinusoid(np.arange(1, 6))
+    assert "1.5 times" in seen(case, 0.5 * case.truth)
+    assert "off by 0.25" in seen(case, np.full(case.shape, 0.25))
+    mixed = seen(case, uneven(np.full(5, 0.1)))
+    assert "times" not in mixed
+    assert "off by" not in mixed
+
+
+def test_what_is_right_has_no_pattern() -> None:
+    case = sinusoid(FAR)
+    assert seen(case, np.zeros(case.shape)) == ""
+
+
+def test_growth_is_one_of_positions_alone() -> None:
+    """A bias has heads, queries and keys; what grows along them grows with no position."""
+    scheme = next(each for each in schemes() if each.id == "alibi")
+    call = scheme.calls["alibi_bias"]
+    given = {"heads": 2, "q_len": 40, "k_len": 40}
+    case = Case(scheme, call, call.combinations["symmetric"].conventions, given, "float64")
+    error = 1e-6 * case.truth * np.arange(40)[:, None]
+    assert "position" not in seen(case, error)
+
+
+def test_few_values_share_nothing_that_could_not_be_chance() -> None:
+    case = sinusoid(np.arange(1, 6))
+    for count, told in ((3, False), (4, True)):
+        some = np.zeros(case.shape)
+        rows = np.argsort(-np.abs(case.truth[0]))[:count]
+        some[0, rows] = 0.5
+        assert ("1.5 times" in seen(case, some * case.truth)) == told
+        assert ("off by 0.5" in seen(case, some)) == told
+
+
+@pytest.mark.parametrize(("spread", "told"), [(5e-4, True), (2e-3, False)])
+def test_what_is_shared_is_the_same_to_three_digits(spread: float, told: bool) -> None:
+    case = sinusoid(np.arange(1, 6))
+    uneven = 1 + spread * np.linspace(0, 1, case.truth.size).reshape(case.shape)
+    assert ("off by" in seen(case, 0.01 * uneven)) == told
+    assert ("times what" in seen(case, case.truth * (3 * uneven - 1))) == told
+
+
+def test_growth_is_read_over_a_range_of_sixteen_wherever_it_begins() -> None:
+    assert "proportion" in growth(1.0, np.array([4.0, 8.0, 16.0, 64.0]))
+    assert "proportion" not in growth(1.0, np.array([4.0, 8.0, 16.0, 60.0]))

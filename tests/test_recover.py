@@ -1,0 +1,160 @@
+"""What an implementation does, in words that hold for all of its wrong answers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance.diagnose.recover import recovered
+from posenc_conformance.judge.arrays import Array, Floats, fine
+from posenc_conformance.judge.case import Case
+from posenc_lab.judging import schemes
+from tests.turning import halves, omega
+
+Answer = tuple[Case, Floats]
+
+
+def rope(dim: int = 16, base: float = 10000.0, dtype: str = "float64", start: int = 0) -> Case:
+    scheme = next(each for each in schemes() if each.id == "rope")
+    call = scheme.calls["rope"]
+    given = {"x": fine((8, dim)) + 1, "positions": start + np.arange(8), "base": base}
+    return Case(scheme, call, call.combinations["half"].conventions, given, dtype)
+
+
+def answer(
+    frequencies: Callable[[int, float], Array],
+    *,
+    offset: float = 0.0,
+    length: float = 1.0,
+    **of_case: Any,
+) -> Answer:
+    case = rope(**of_case)
+    x, base = case.arguments["x"], case.arguments["base"]
+    angles = np.outer(case.arguments["positions"], frequencies(x.shape[-1], base)) + offset
+    return case, length * halves(x, angles)
+
+
+def said(*answers: Answer, right: tuple[Answer, ...] = ()) -> str:
+    return recovered(answers, right)
+
+
+def both(frequencies: Callable[[int, float], Array], **changed: Any) -> str:
+    """What is said of two answers of other sizes and bases."""
+    small = answer(frequencies, dim=12, base=500.0, **changed)
+    return said(answer(frequencies, **changed), small)
+
+
+def numbers(dim: int) -> Array:
+    return np.arange(dim // 2)
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "formula"),
+    [
+        (lambda d, b: b ** (-numbers(d) / d), "base^(-t/d)"),
+        (lambda d, b: b ** (-4 * numbers(d) / d), "base^(-4t/d)"),
+        (lambda d, b: b ** (-(2 * numbers(d) + 1) / d), "base^(-(2t+1)/d)"),
+        (lambda d, b: b ** (-(numbers(d) + 1) / d), "base^(-(t+1)/d)"),
+        (lambda d, b: b ** (-2 * numbers(d) / (d - 1)), "base^(-2t/(d-1))"),
+        (lambda d, b: b ** (-numbers(d) / (d / 2 - 1)), "base^(-t/(d/2-1))"),
+        (lambda d, b: np.pi * omega(d, b), "π·base^(-2t/d)"),
+        (lambda d, b: 2 * omega(d, b), "2·base^(-2t/d)"),
+        (lambda d, b: omega(d, b) / 2, "1/2·base^(-2t/d)"),
+        (lambda d, b: -omega(d, b), "-base^(-2t/d)"),
+    ],
+)
+def test_a_formula_is_told_beside_that_asked_for(frequencies: Any, formula: str) -> None:
+    assert both(frequencies) == f"pair t turns at {formula}; asked for base^(-2t/d)"
+
+
+def test_powers_that_grow_are_told_without_two_signs() -> None:
+    assert "turns at base^(2t/d)" in said(answer(lambda d, b: 1 / omega(d, b), dim=6, base=2.0))
+
+
+def test_one_frequency_for_all_is_told() -> None:
+    assert both(lambda d, b: np.full(d // 2, 0.3)).startswith("every pair turns at 0.3;")
+
+
+@pytest.mark.parametrize("part", [1.1, 0.9, 1.01, 0.99])
+def test_one_part_of_all_is_told(part: float) -> None:
+    found = both(lambda d, b: part * omega(d, b))
+    assert found == f"every pair turns at {part:g} of what it should"
+
+
+def test_parts_are_told_and_told_apart_to_two_thousandths() -> None:
+    one = "every pair turns at"
+    assert not both(lambda d, b: 1.0015 * omega(d, b)).startswith(one)
+    assert both(lambda d, b: 1.0025 * omega(d, b)).startswith(one)
+    for other, alike in ((1.1015, True), (1.1025, False)):
+        found = said(
+            answer(lambda d, b: 1.1 * omega(d, b)),
+            answer(lambda d, b, part=other: part * omega(d, b), dim=12),  # type: ignore[misc]
+        )
+        assert found.startswith(one) == alike
+
+
+def test_another_base_for_each_call_is_told() -> None:
+    assert both(lambda d, b: omega(d, 3 * b)).startswith("pair t turns at B^(-2t/d), and B is")
+    assert "30000 where 10000 is asked for" in both(lambda d, b: omega(d, 3 * b))
+
+
+def test_other_parts_for_each_call_are_told() -> None:
+    found = said(
+        answer(lambda d, b: 1.1 * omega(d, b)), answer(lambda d, b: 1.3 * omega(d, b), dim=12)
+    )
+    assert "turn all alike" in found
+    assert "1.1 to 1.3" in found
+
+
+def test_pairs_that_turn_otherwise_are_told_of_the_largest_call() -> None:
+    def some(d: int, b: float) -> Array:
+        return np.where(numbers(d) < 3, 1, 1.5) * omega(d, b)
+
+    found = said(answer(some, dim=12, base=100.0), answer(some, base=100.0))
+    assert "of 8 pairs 5 turn otherwise, from pair 3 on, at 1.5 of" in found
+    growing = answer(lambda d, b: np.linspace(1, 1.5, d // 2) * omega(d, b), base=100.0)
+    assert "of 8 pairs 7 turn otherwise, from pair 1 on, at 1.071 to 1.5 of" in said(growing)
+
+
+@pytest.mark.parametrize("offset", [1.0, -0.25])
+def test_an_offset_is_told_alone_and_beside_a_formula(offset: float) -> None:
+    assert both(omega, offset=offset) == f"{offset:g} radians are added to every angle"
+    more = both(lambda d, b: 2 * omega(d, b), offset=offset)
+    assert more.startswith("pair t turns at 2·")
+    assert more.endswith(f"{offset:g} radians are added to every angle")
+
+
+def test_an_offset_that_is_not_the_same_is_no_offset() -> None:
+    assert said(answer(omega, offset=1.0), answer(omega, offset=0.9, dim=12)) == ""
+
+
+def test_lengths_are_told() -> None:
+    assert both(omega, length=2.0) == "pairs are 2 times as long as they should be"
+    assert said(answer(omega, length=2.0), answer(omega, length=3.0, dim=12)) == (
+        "pairs are 2 to 3 times as long as they should be"
+    )
+
+
+def test_that_others_are_right_is_told() -> None:
+    wrong, right = answer(lambda d, b: 2 * omega(d, b)), answer(omega, dim=12)
+    assert "in 1 of 2 small calls" in said(wrong, right=(right,))
+    few = answer(omega, dim=4)
+    assert "small calls" not in said(wrong, right=(few,))
+
+
+def test_nothing_is_told_of_what_cannot_be_read() -> None:
+    case, output = answer(lambda d, b: 2 * omega(d, b))
+    assert said((case, output + 0.3)) == ""
+    narrow = answer(lambda d, b: 2 * omega(d, b), dtype="bfloat16")
+    assert said(narrow) == ""
+    assert said((case, output), narrow) == ""
+    assert said() == ""
+    assert both(omega) == ""
+
+
+def test_of_few_pairs_no_formula_is_read() -> None:
+    found = said(answer(lambda d, b: b ** (-numbers(d) / d), dim=4, base=16.0))
+    assert "base^(-t/d)" not in found
+    assert "2·base" not in said(answer(lambda d, b: 2 * omega(d, b), dim=4))
+    assert "2·base" in said(answer(lambda d, b: 2 * omega(d, b), dim=6))

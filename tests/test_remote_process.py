@@ -1,0 +1,114 @@
+"""A process that is asked things: how much memory it takes, and how it ends."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.remote import process
+from posenc_conformance.remote.process import Lost, Process, amount, spare
+
+HOLDS = "import time; held = b'x' * 200_000_000; print('ready', flush=True); time.sleep(60)"
+
+
+def started(code: str) -> Process:
+    return Process([sys.executable, "-c", code], None, {})
+
+
+def line(buffer: bytearray) -> bytes | None:
+    return bytes(buffer) if buffer.endswith(b"\n") else None
+
+
+class Nowhere(type(Path())):  # type: ignore[misc]  # a class that depends on the system
+    """A path in a system that has no /proc."""
+
+    def read_text(self, *arguments: object, **named: object) -> str:
+        raise OSError
+
+
+@pytest.mark.parametrize("by_proc", [True, False])
+def test_the_memory_of_a_process_is_that_which_it_uses(
+    by_proc: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not by_proc:
+        monkeypatch.setattr(process, "Path", Nowhere)
+    it = started(HOLDS)
+    try:
+        it.exchange(b"", line, 30, 0)
+        assert 200e6 < it.memory() < 300e6
+    finally:
+        it.end()
+
+
+def test_the_memory_that_is_left_is_said_where_it_can_be_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert spare() > 2**20
+    monkeypatch.setattr(process, "_available", lambda: 1000)
+    monkeypatch.setattr(process, "_left_of_container", lambda: 100)
+    assert spare() == 90
+    monkeypatch.setattr(process, "_left_of_container", lambda: 0)
+    assert spare() == 900
+    monkeypatch.setattr(process, "_available", lambda: 0)
+    assert spare() == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(999_999_999, "1e+03 MB"), (10**9, "1 GB"), (1_500_000_000, "1.5 GB"), (250_000, "0.25 MB")],
+)
+def test_amounts_are_shown_in_the_unit_that_suits(size: int, shown: str) -> None:
+    assert amount(size) == shown
+
+
+def test_who_takes_too_long_or_too_much_is_lost() -> None:
+    it = started("import time; time.sleep(60)")
+    began = time.monotonic()
+    with pytest.raises(Lost, match=r"within 0\.3 s"):
+        it.exchange(b"", line, 0.3, 0)
+    assert 0.3 <= time.monotonic() - began < 20
+    it.end()
+    it = started(HOLDS.replace("print('ready', flush=True); ", ""))
+    with pytest.raises(Lost, match="150 MB are allowed"):
+        it.exchange(b"", line, 30, 150_000_000)
+    it.end()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("raise SystemExit(0)", "status 0"),
+        ("raise SystemExit(7)", "status 7"),
+        ("import os; os.kill(os.getpid(), 15)", r"signal 15 \(SIGTERM\)"),
+    ],
+)
+def test_how_it_ended_is_told(code: str, said: str) -> None:
+    it = started(code)
+    with pytest.raises(Lost, match=said):
+        it.exchange(b"", line, 30, 0)
+    it.end()
+
+
+def test_a_large_message_goes_through_in_pieces() -> None:
+    code = "import sys; print(len(sys.stdin.readline()), flush=True); print('x' * 3_000_000)"
+    it = started(code)
+    assert it.exchange(b"y" * 3_000_000 + b"\n", line, 30, 0) == b"3000001\n"
+    it.end()
+
+
+def test_what_is_printed_is_kept_from_its_end() -> None:
+    it = started("import sys; sys.stderr.write('a' * 100_000 + 'end'); print('said', flush=True)")
+    it.exchange(b"", line, 30, 0)
+    heard = ""
+    while not heard.endswith("end"):
+        heard += it.heard()
+    assert len(heard) <= process.HEARD + 2**16
+    it.end()
+    it.end()  # once more does no harm
+
+
+def test_what_cannot_be_started_is_one_message(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be started"):
+        Process(["./no-such-program"], tmp_path, {})

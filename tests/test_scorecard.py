@@ -1,0 +1,154 @@
+"""The scorecard of a report: what its columns say."""
+
+import re
+from itertools import takewhile
+from typing import Any
+
+import pytest
+
+from posenc_conformance.report import scorecard
+from tests.reporting import NOTHING, row
+
+
+def card(*rows: dict[str, Any], detailed: bool = False, **more: Any) -> list[str]:
+    return list(scorecard.lines({**NOTHING, "rows": rows, **more}, detailed=detailed))
+
+
+def cells(*rows: dict[str, Any], detailed: bool = False) -> list[dict[str, str]]:
+    """The table, by the names of its columns, of which none is empty in any row."""
+    table = takewhile(bool, card(*rows, detailed=detailed))
+    heads, *found = (re.split(" {2,}", line.strip()) for line in table)
+    return [dict(zip(heads, each, strict=True)) for each in found]
+
+
+def sweep(horizon: int, *, is_claim: bool = False, **found: Any) -> dict[str, Any]:
+    return row(horizon=horizon, horizon_is_claim=is_claim, passed=1, **found)
+
+
+def test_the_horizon_of_a_call_is_that_of_its_shortest() -> None:
+    (found,) = cells(sweep(2**16, dtype="float64"), sweep(2**10), sweep(2**14, combination="other"))
+    assert found["horizon"] == "2^10"
+
+
+@pytest.mark.parametrize(
+    ("shortest", "other", "said"),
+    [
+        (True, True, "2^10+"),
+        (True, False, "2^10"),
+        (False, True, "2^10"),
+    ],
+)
+def test_the_claim_ends_the_horizon_only_if_it_does_so_everywhere(
+    shortest: bool, other: bool, said: str
+) -> None:
+    far = sweep(2**20, is_claim=True, dtype="float64")
+    (found,) = cells(
+        sweep(2**10, is_claim=shortest), far, sweep(2**10, is_claim=other, combination="other")
+    )
+    assert found["horizon"] == said
+
+
+def test_a_claim_that_ends_farther_out_says_nothing_of_the_horizon() -> None:
+    (found,) = cells(sweep(2**10), sweep(2**20, is_claim=True, dtype="float64"))
+    assert found["horizon"] == "2^10"
+    (found,) = cells(sweep(2**10, is_claim=True), sweep(2**20, dtype="float64"))
+    assert found["horizon"] == "2^10+"
+
+
+def test_who_is_never_precise_has_no_horizon_and_who_was_not_asked_no_column() -> None:
+    (found,) = cells(sweep(0), sweep(2**10, dtype="float64"))
+    assert found["horizon"] == "0"
+    assert "horizon" not in cells(row(passed=1))[0]
+    (found,) = cells(sweep(1))
+    assert found["horizon"] == "2^0"
+
+
+def test_counts_are_added_and_the_worst_error_is_the_largest() -> None:
+    (found,) = cells(
+        row(passed=3, failed=1, worst=0.25),
+        row(passed=2, worst=0.5, combination="other"),
+        row(passed=1, worst=None, dtype=None),
+    )
+    assert (found["passed"], found["failed"], found["worst"]) == ("6", "1", "0.5")
+    assert found["dtypes"] == "float32"
+    (found,) = cells(row(worst=0.5), row(worst="infinite"))
+    assert found["worst"] == "inf"
+
+
+def test_detail_has_a_row_for_each_and_says_how_good_its_angles_are() -> None:
+    exact = sweep(2**10, exact_angles=True, dtype="float64")
+    found = cells(exact, sweep(2**12, exact_angles=False), detailed=True)
+    assert [each["angles"] for each in found] == ["exact", "float32"]
+    assert [each["horizon"] for each in found] == ["2^10", "2^12"]
+    assert [each["dtypes"] for each in found] == ["float64", "float32"]
+
+
+def test_verdicts_that_never_came_have_no_column() -> None:
+    (found,) = cells(row(passed=1, blocked=2))
+    assert found["blocked"] == "2"
+    assert found["failed"] == "0"
+    assert "known" not in found
+    assert "silent" not in found
+
+
+def test_many_calls_are_one_line_per_scheme() -> None:
+    few = [row(call=f"call_{n}") for n in range(40)]
+    assert len(cells(*few)) == 40
+    many = card(*few, row(call="one_more"))
+    assert many[1].split()[0] == "rope"
+    assert many[2] == ""
+
+
+def test_few_reasons_are_shown_and_the_rest_is_counted() -> None:
+    def silent(number: int) -> dict[str, Any]:
+        return {
+            "verdict": "silent",
+            "scheme": "rope",
+            "call": "rope",
+            "combination": "half",
+            "message": f"{number} was answered",
+            "left_out": "",
+        }
+
+    def shown(count: int, *, detailed: bool = False) -> list[str]:
+        checks = [silent(number) for number in range(count)]
+        return card(row(silent=count), checks=checks, detailed=detailed)
+
+    answered = [line for line in shown(3) if "was answered" in line]
+    assert len(answered) == 3
+    assert not any("more" in line for line in shown(3))
+    assert len([line for line in shown(5) if "was answered" in line]) == 3
+    assert any("2 more" in line for line in shown(5))
+    assert len([line for line in shown(5, detailed=True) if "was answered" in line]) == 5
+
+
+def test_what_no_name_explains_is_counted_beside_what_one_does() -> None:
+    found = {
+        "scheme": "rope",
+        "combination": "half",
+        "failed": 5,
+        "explained_by": [{"deviation": "degrees", "explanation": "in degrees", "failures": 3}],
+        "recovered": "",
+    }
+    lines = card(row(failed=5), diagnoses=[found])
+    (named,) = (line for line in lines if "[degrees]" in line)
+    (unnamed,) = (line for line in lines if "no known deviation" in line)
+    assert "3 of 5" in named
+    assert "2 of 5" in unnamed
+    whole = {**found, "failed": 3}
+    assert not any("no known" in line for line in card(row(failed=3), diagnoses=[whole]))
+
+
+def test_a_curve_has_a_bar_as_long_as_the_logarithm_of_the_error() -> None:
+    curve = [[1, 1e-9, 1e-6], [2, 1e-8, 1e-6], [4, 1e-5, 1e-6], [8, 0.0, 1e-6], [16, 1e-12, 1.0]]
+    check = {
+        "scheme": "rope",
+        "call": "rope",
+        "combination": "half",
+        "dtype": "float32",
+        "curve": curve,
+    }
+    lines = list(scorecard.curves({"checks": [check, {**check, "curve": []}]}))
+    bars = [line.count("#") for line in lines if line.strip()[:1].isdigit()]
+    assert bars == [0, 3, 12, 0, 0]
+    assert list(scorecard.curves({"checks": []})) != []

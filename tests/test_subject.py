@@ -1,0 +1,217 @@
+"""What claims cover, and what is made of a result before it is judged."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance import claims
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.subject import (
+    ASKED,
+    Escape,
+    Held,
+    Misbehaviour,
+    Refusal,
+    Spread,
+    Subject,
+    remembered,
+    spread,
+)
+from posenc_conformance.judge.verdict import TOO_LARGE, NotClaimed
+from posenc_lab.judging import schemes
+
+
+class Turning:
+    """Says what it is told to say."""
+
+    result: Any = np.zeros((2, 4))
+
+    @claims("half", dtype=["float64", "bfloat16"], max_position=100, head_dim=[4, 6])
+    def rope(self, x: Array, positions: Array, *, base: float) -> Any:
+        if isinstance(self.result, BaseException):
+            raise self.result
+        return self.result
+
+
+def subject(result: Any = Turning.result) -> Subject:
+    adapter = Turning()
+    adapter.result = result
+    (found,) = subjects(adapter, schemes())
+    return found
+
+
+def case(of: Subject, dim: int = 4, last: int = 1, dtype: str = "float64") -> Case:
+    given = {"x": np.ones((2, dim)), "positions": np.array([0, last]), "base": 10000.0}
+    return of.case(given, dtype)
+
+
+def test_a_claim_covers_what_it_says() -> None:
+    it = subject()
+    assert it.dtypes == ("float64", "bfloat16")
+    assert it.covers(case(it))
+    assert it.covers(case(it, dim=6, last=100, dtype="bfloat16"))
+    assert it.covers(case(it, last=-100))
+    for other in (case(it, last=101), case(it, dim=8), case(it, dtype="float32")):
+        assert not it.covers(other)
+        with pytest.raises(NotClaimed) as raised:
+            it.demand_claimed(other)
+        assert str(raised.value) != TOO_LARGE
+
+
+def test_fewer_dtypes_are_another_subject() -> None:
+    it = subject()
+    assert it.without([]) is it
+    assert it.without(["bfloat16"]).dtypes == ("float64",)
+    assert it.without(["bfloat16", "float64"]).scopes == ()
+
+
+def test_a_call_that_takes_too_much_memory_is_left_out_and_noted() -> None:
+    """Inputs and result in float64: 8 numbers of x, 2 positions, 8 of the result."""
+    it = subject()
+    size = 8 * (8 + 2 + 8)
+    enough, little = (replace(it, memory_of_a_call=each) for each in (size, size - 1))
+    enough.memory.clear()
+    assert enough.covers(case(it))
+    assert not enough.left_out()
+    assert not little.covers(case(it, last=101))
+    assert not little.left_out()  # it was not claimed either
+    assert not little.covers(case(it))
+    assert little.left_out()
+    assert not little.left_out()
+    with pytest.raises(NotClaimed, match=TOO_LARGE):
+        little.demand_claimed(case(it))
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (np.zeros((2, 5)), "shape"),
+        (np.zeros((4, 2)), "shape"),
+        (np.zeros((2, 4), np.float32), "float32"),
+        (np.zeros((2, 4), np.int64), "int64"),
+        (np.array([[0.0, 0, 0, np.nan], [0, 0, 0, 0]]), "(0, 3)"),
+        (np.full((2, 4), np.inf), "8 of 8"),
+        (None, "return missing"),
+        ("text", "returned"),
+        (set(), "no array"),
+    ],
+)
+def test_results_of_another_form_are_told(result: Any, said: str) -> None:
+    it = subject(result)
+    with pytest.raises(Misbehaviour) as raised:
+        it.run(case(it))
+    assert said in str(raised.value)
+    assert type(raised.value) is Misbehaviour
+
+
+def test_a_result_of_the_right_form_is_given_back_as_it_is() -> None:
+    it = subject()
+    assert it.run(case(it)) is Turning.result
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [(ValueError("no"), Refusal), (SystemExit(0), Escape), (NotImplementedError(), Refusal)],
+)
+def test_what_raises_is_a_refusal_or_an_escape(raised: BaseException, kind: type) -> None:
+    it = subject(raised)
+    with pytest.raises(Misbehaviour) as found:
+        it.run(case(it))
+    assert type(found.value) is kind
+    with pytest.raises(KeyboardInterrupt):
+        subject(KeyboardInterrupt()).run(case(it))
+
+
+def test_the_first_calls_and_the_last_ones_are_remembered() -> None:
+    it = subject(np.zeros((2, 4)))
+    for last in range(100):
+        it.run(case(it, last=last))
+    kept = [int(each.arguments["positions"][1]) for each in it.asked]
+    assert kept == [*range(ASKED // 4), *range(100 - ASKED + ASKED // 4, 100)]
+    it.forget()
+    assert it.asked == []
+
+
+def test_large_calls_are_not_remembered() -> None:
+    it = subject()
+    for rows, remembers in ((256, True), (257, False)):
+        given = {"x": np.ones((rows, 4)), "positions": np.zeros(rows, int), "base": 1e4}
+        with pytest.raises(Misbehaviour):
+            it.run(it.case(given, "float64"))
+        assert bool(it.asked) == remembers
+        it.forget()
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted", "found"),
+    [
+        ((3, 1, 5), (3, 4, 5), (3, 4, 5)),
+        ((1, 3, 1, 5), (3, 4, 5), (3, 4, 5)),
+        ((1, 1, 3, 4, 5), (3, 4, 5), (3, 4, 5)),
+        ((5,), (3, 4, 5), (3, 4, 5)),
+        ((2, 3, 4, 5), (3, 4, 5), (2, 3, 4, 5)),
+        ((2, 1, 5), (3, 4, 5), (2, 1, 5)),
+        ((1, 2, 4, 5), (3, 4, 5), (2, 4, 5)),
+    ],
+)
+def test_what_repeats_is_spread_and_what_does_not_fit_is_left(
+    shape: tuple[int, ...], wanted: tuple[int, ...], found: tuple[int, ...]
+) -> None:
+    result = np.arange(float(np.prod(shape))).reshape(shape)
+    spreaded = spread(result, wanted)
+    assert spreaded.shape == found
+    assert set(spreaded.reshape(-1)) == set(result.reshape(-1))
+
+
+def test_a_result_that_is_held_can_be_written_unless_it_is_fixed() -> None:
+    array = np.ones(3)
+    held = Held(array)
+    assert held.write(0)
+    assert not array.any()
+    assert held.now() is array
+    array.flags.writeable = False
+    assert not held.write(1)
+    assert not array.any()
+
+
+def test_a_result_that_repeats_is_written_where_it_is() -> None:
+    array = np.array([[1.0, 2.0]])
+    held = Spread(Held(array), (3, 2))
+    assert held.result.shape == held.now().shape == (3, 2)
+    assert held.write(7)
+    assert array.tolist() == [[7, 7]]
+    assert held.write(held.result.copy())
+    assert array.tolist() == [[1, 2]]
+
+
+def test_what_was_found_out_is_found_once_for_each_question() -> None:
+    found = []
+
+    @remembered
+    def find(subject: Subject, dtype: str) -> int:
+        found.append(dtype)
+        return len(found)
+
+    it, other = subject(), subject()
+    assert [find(it, "a"), find(it, "a"), find(it, "b"), find(other, "a")] == [1, 1, 2, 3]
+    it.forget()
+    assert find(it, "a") == 4
+
+
+def test_options_of_a_call_that_are_left_open_are_passed() -> None:
+    class Partial:
+        @claims("half", rotation="partial", dtype="float64")
+        def rope(self, x: Array, positions: Array, **keywords: Any) -> Array:
+            raise NotImplementedError
+
+    (it,) = subjects(Partial(), schemes())
+    positional, keywords = it.arguments(case(it), case(it).inputs)
+    assert [each.shape for each in positional] == [(2, 4), (2,)]
+    assert keywords["base"] == 10000
+    assert keywords["layout"] == "half"
+    assert it.offers({"rotation": "partial"})
+    assert not it.offers({"rotation": "whole"})

@@ -1,0 +1,130 @@
+"""Frequencies, offset and length are read from pairs that turn, and from nothing else."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance.diagnose.turns import NEAR, Turns, turns_of
+from posenc_conformance.judge.arrays import Array, fine
+from posenc_conformance.judge.case import Case
+from posenc_lab.judging import schemes
+
+ASKED = 10000.0 ** (-np.arange(4) / 4)
+PLACES = np.arange(12.0)
+
+
+def case(dtype: str = "float64") -> Case:
+    scheme = next(each for each in schemes() if each.id == "rope")
+    call = scheme.calls["rope"]
+    given = {"x": np.ones((12, 8)), "positions": np.arange(12), "base": 10000.0}
+    return Case(scheme, call, call.combinations["half"].conventions, given, dtype)
+
+
+def read(
+    frequencies: Any = ASKED,
+    offset: Any = 0.0,
+    length: Any = 1.0,
+    places: Array = PLACES,
+    bound: float = 1e-12,
+    more: Any = 0.0,
+    **options: Any,
+) -> list[Turns] | None:
+    """What is read of pairs that turn like this."""
+    before = fine((2, len(places), 4)) + 2 + 1j * fine((2, len(places), 4), 7)
+    angles = np.multiply.outer(places, np.asarray(frequencies)) + offset
+    after = length * before * np.exp(1j * angles) + more
+    shape = np.full(after.shape, bound)
+    return turns_of(case(), (before, after), places[:, None], ASKED, shape, **options)
+
+
+def only(found: list[Turns] | None) -> Turns:
+    assert found is not None
+    (one,) = found
+    return one
+
+
+def test_frequencies_are_read() -> None:
+    turns = only(read(1.1 * ASKED))
+    assert turns.frequencies == pytest.approx(1.1 * ASKED, rel=1e-9)
+    assert turns.numbers.tolist() == [0, 1, 2, 3]
+    assert (turns.dim, turns.offset, turns.length) == (8, 0, 1)
+    assert turns.are(1.1 * ASKED)
+    assert not turns.are(ASKED)
+    assert turns.asked.tolist() == ASKED.tolist()
+
+
+@pytest.mark.parametrize("frequencies", [-ASKED, ASKED[::-1], np.full(4, 0.5), 3 * ASKED])
+def test_any_frequencies_below_half_a_turn_are_read(frequencies: Array) -> None:
+    assert only(read(frequencies)).frequencies == pytest.approx(frequencies, rel=1e-9)
+
+
+def test_whole_turns_between_two_rows_are_lost_and_that_is_known() -> None:
+    turns = only(read(ASKED + 2 * np.pi))
+    assert turns.frequencies == pytest.approx(ASKED, abs=1e-9)
+    assert turns.turn == pytest.approx(np.full(4, 2 * np.pi))
+    assert turns.near(ASKED + 2 * np.pi)
+    assert not turns.near(ASKED + np.pi)
+    far = only(read(ASKED, places=4 * PLACES))
+    assert far.turn == pytest.approx(np.full(4, np.pi / 2))
+
+
+@pytest.mark.parametrize("offset", [1.0, -0.5, 0.01])
+def test_an_offset_is_read(offset: float) -> None:
+    assert only(read(offset=offset)).offset == pytest.approx(offset)
+    assert only(read(offset=NEAR / 2)).offset == 0
+
+
+@pytest.mark.parametrize("length", [2.0, 0.5, 1.01])
+def test_a_length_is_read(length: float) -> None:
+    assert only(read(length=length)).length == pytest.approx(length)
+    assert only(read(length=1 + NEAR / 2)).length == 1
+
+
+def test_unequal_offsets_and_lengths_are_no_turns() -> None:
+    assert read(offset=np.array([0, 0, 0, 0.1])) is None
+    assert read(length=np.array([1, 1, 1, 1.1])) is None
+    assert read(length=np.linspace(1, 1.1, 12)[:, None]) is None
+    assert read(more=0.1) is None
+    assert read(offset=np.where(np.arange(12) > 8, 0.1, 0)[:, None]) is None
+
+
+def test_what_stays_at_one_place_cannot_be_read() -> None:
+    assert read(places=np.full(12, 3.0)) == []
+
+
+def test_axes_are_progressions_of_their_own() -> None:
+    first, second = read(axis=np.array([0, 0, 1, 1])) or []
+    assert first.frequencies == pytest.approx(ASKED[:2])
+    assert second.frequencies == pytest.approx(ASKED[2:])
+    assert first.numbers.tolist() == second.numbers.tolist() == [0, 1]
+    assert first.dim == second.dim == 4
+    assert first.of_axis
+    assert not only(read()).of_axis
+    assert only(read(dim=10)).dim == 10
+
+
+def test_frequencies_that_are_given_are_compared_as_they_are() -> None:
+    turns = Turns(np.arange(4.0), ASKED, ASKED, 8, {"base": 10000.0})
+    assert turns.are(ASKED * (1 + 5e-6))
+    assert not turns.are(ASKED * (1 + 5e-5))
+    assert turns.near(ASKED * (1 + 5e-4))
+    assert not turns.near(ASKED * (1 + 5e-3))
+    assert turns.plain == pytest.approx(ASKED)
+    assert not turns.blurred(np.array([100.0]))
+    assert turns.clear(ASKED).all()
+
+
+def test_what_is_uncertain_is_no_difference() -> None:
+    turns = Turns(np.arange(4.0), ASKED, ASKED, 8, {}, noise=1e-4)
+    assert turns.near(ASKED + 9e-5)
+    assert not turns.near(ASKED + 2e-3)
+    assert turns.clear(np.array([0.2, -0.2, 0.05, 0])).tolist() == [True, True, False, False]
+    assert turns.base == 10000
+
+
+def test_pairs_that_seem_to_turn_much_faster_are_blurred() -> None:
+    turns = only(read())
+    assert not turns.blurred(np.array([16.0, -16, 1]))
+    assert turns.blurred(np.array([1, 16.1]))
+    assert turns.blurred(np.array([-16.1, 1]))

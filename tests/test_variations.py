@@ -1,0 +1,70 @@
+"""Which other numbers a call is asked with: those that a claim has, and that a result can tell."""
+
+import numpy as np
+import pytest
+
+import posenc
+from posenc_conformance import claims
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.variations import twins, with_other_numbers
+from posenc_conformance.judge.arrays import Array, fine
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.subject import Subject
+from posenc_lab.judging import schemes
+
+
+def asked(factor: float, *others: float) -> tuple[Subject, Case]:
+    """A call with a factor, of an implementation that has others as well."""
+
+    class Interpolating:
+        @claims("half", base=10000.0, dtype="float64", factor=[factor, *others])
+        def position_interpolation(
+            self, x: Array, positions: Array, *, factor: float, layout: str
+        ) -> Array:
+            result: Array = posenc.position_interpolation(
+                x, positions, factor=factor, layout=layout
+            )
+            return result
+
+    (subject,) = subjects(Interpolating(), schemes())
+    given = {"x": fine((3, 4)) + 1, "positions": np.arange(3), "base": 10000.0, "factor": factor}
+    return subject, subject.case(given, "float64")
+
+
+def factors(factor: float, *others: float) -> set[float]:
+    found = twins(*asked(factor, *others))
+    return {each.arguments["factor"] for each in found} - {factor}
+
+
+@pytest.mark.parametrize("power", [1, 2, 8, -1, -2, -4])
+def test_a_number_is_looked_for_in_steps_up_and_down(power: int) -> None:
+    other = 4 * 1.37**power if power > 0 else 4 / 1.37**-power
+    assert factors(4.0, other) == {other}
+
+
+def test_a_large_number_is_divided_first() -> None:
+    assert factors(30.0, 30 / 7, 30 * 1.37) == {30 / 7}
+    assert factors(16.0, 16 / 7) == set()
+    assert factors(17.0, 17 / 7) == {17 / 7}
+
+
+def test_steps_end_somewhere() -> None:
+    assert factors(4.0, 4 * 1.37**9) == set()
+
+
+def test_no_number_is_asked_that_no_claim_has() -> None:
+    assert factors(4.0) == set()
+    assert factors(4.0, 5.0, 6.1) == set()
+
+
+def test_numbers_above_1_come_first() -> None:
+    assert factors(2.0, 2 / 1.37**3, 2 * 1.37**5) == {2 * 1.37**5}
+
+
+def test_the_opening_call_has_other_numbers() -> None:
+    subject, case = asked(4.0, 4 * 1.37)
+    other = with_other_numbers(subject, case)
+    assert other.arguments["factor"] == 4 * 1.37
+    assert other.shape == case.shape
+    subject, case = asked(4.0)
+    assert with_other_numbers(subject, case) is case
