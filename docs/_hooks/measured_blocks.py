@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from posenc_lab.families import FAMILIES
+
 from markup import code, heading, link, prose, table
 from pages import DOCS
 from posenc_conformance.checks import LEVELS
-from scheme_blocks import FAMILIES, schemes
+from scheme_blocks import schemes
 
 DTYPES = ("float64", "float32", "bfloat16", "float16", "integer", "boolean")
 CHANGES = {
