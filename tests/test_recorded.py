@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from posenc_conformance.scheme_file.read import load_all
-from posenc_lab import records
+from posenc_lab import records, results
 from posenc_lab.field import BUGS, Bug
 from posenc_lab.field.__main__ import SETS, counted, of_set
 from posenc_lab.matrix import home, with_sums
@@ -17,7 +17,7 @@ from posenc_lab.miniatures.mistakes import WRONG
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.mutants import parsed
 from posenc_lab.records import by_name, by_row, digest, of_matrix, stale
-from tests.building import CHECKOUT
+from posenc_lab.results import keep, path_of, read
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
@@ -26,9 +26,7 @@ SUMS = ("all", "classes", "right", "schemes")
 
 
 def recorded(name: str) -> dict[str, Any]:
-    path = CHECKOUT / "docs" / "data" / f"{name}.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return read(path_of(name))
 
 
 def wrong_of_each_scheme() -> dict[str, int]:
@@ -87,6 +85,16 @@ def test_the_sums_of_the_matrix_are_those_of_its_schemes() -> None:
     assert with_sums(data["schemes"]) == {name: data[name] for name in SUMS}
 
 
+@pytest.mark.parametrize("path", sorted(results.DATA.iterdir()), ids=lambda path: path.stem)
+def test_a_record_is_written_as_it_is_read_with_a_line_for_a_scheme(
+    path: Path, tmp_path: Path
+) -> None:
+    again = tmp_path / path.name
+    keep(again, read(path))
+    assert read(again) == read(path)
+    assert again.read_text("utf-8") == path.read_text("utf-8"), "write it with results.keep"
+
+
 def test_what_is_measured_takes_the_place_of_what_was() -> None:
     row = {"scheme": "rope", "worst": 1}
     rows = by_row("rows")(
@@ -129,7 +137,7 @@ def test_one_scheme_after_the_other_is_brought_up_to_date(
 
     empty: dict[str, Any] = {"modules": {}, "versions": {}, **{part: [] for part in LISTS}}
     (tmp_path / "mutants.json").write_text(json.dumps(empty), encoding="utf-8")
-    monkeypatch.setattr(records, "DATA", tmp_path)
+    monkeypatch.setattr(results, "DATA", tmp_path)
     monkeypatch.setattr(records, "measured", one)
     records.update("mutants", schemes, [schemes[0].id], False)
     records.update("mutants", schemes, [], False)
@@ -147,7 +155,7 @@ def test_bringing_a_scheme_up_to_date_forgets_no_other(
     known = {scheme.id: digest(scheme) for scheme in schemes}
     old = json.dumps({**before, "inputs": {**known, "rope": "older"}})
     (tmp_path / f"{name}.json").write_text(old, encoding="utf-8")
-    monkeypatch.setattr(records, "DATA", tmp_path)
+    monkeypatch.setattr(results, "DATA", tmp_path)
     monkeypatch.setattr(records, "measured", lambda *_: before)
     records.update(name, schemes, [], False)
     data = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))

@@ -1,12 +1,12 @@
 """What ``posenc_lab.length`` measured, from ``docs/data/length.json``, as tables."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from posenc_lab import results
+
 from markup import code, table
-from pages import DOCS
 
 Entry = Mapping[str, Any]
 
@@ -19,8 +19,7 @@ PAGES = {"t5-bias-50": "t5-bias", "t5-bias-128": "t5-bias"}
 @lru_cache(maxsize=1)
 def measured() -> dict[str, Any]:
     """The file."""
-    found: dict[str, Any] = json.loads((DOCS / "data/length.json").read_text(encoding="utf-8"))
-    return found
+    return results.read(results.path_of("length"))
 
 
 def schemes(task: str) -> dict[str, Entry]:

@@ -10,7 +10,6 @@ A change in what schemes share, such as a family or a check, shows in no hash: t
 import argparse
 import ast
 import hashlib
-import json
 import subprocess
 import sys
 import tempfile
@@ -18,14 +17,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from posenc_conformance.files import write_whole
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
 from posenc_lab.matrix import with_sums
 from posenc_lab.mutants import merged as merged_mutants
+from posenc_lab.results import keep, path_of, read
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT / "docs" / "data"
 PARTS = (
     "spec/{id}.yaml",
     "reference/posenc/schemes/{module}.py",
@@ -107,10 +105,11 @@ RECORDS: Mapping[str, Callable[[Record, Record, str], dict[str, Any]]] = {
 
 def update(name: str, schemes: Sequence[Scheme], chosen: Sequence[str], whole: bool) -> None:
     """Measure what is stale of one record; it is written after each scheme."""
-    path = DATA / f"{name}.json"
-    record: Record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    path = path_of(name)
+    record: Record = read(path)
     if whole or not record:
-        keep(path, measured(name, None), {scheme.id: digest(scheme) for scheme in schemes})
+        inputs = {scheme.id: digest(scheme) for scheme in schemes}
+        keep(path, {**measured(name, None), "inputs": inputs})
         return
     digests = {scheme.id: digest(scheme) for scheme in schemes}
     known = {id: hash for id, hash in record.get("inputs", {}).items() if id in digests}
@@ -120,13 +119,7 @@ def update(name: str, schemes: Sequence[Scheme], chosen: Sequence[str], whole: b
         found = measured(name, scheme)
         known[scheme] = digests[scheme]
         record = {**RECORDS[name](record, found, scheme), "versions": found["versions"]}
-        keep(path, record, known)
-
-
-def keep(path: Path, record: Record, inputs: Mapping[str, str]) -> None:
-    """Write a record, with the hashes of what it was made with."""
-    text = json.dumps({**record, "inputs": inputs}, indent=1, sort_keys=True)
-    write_whole(path, f"{text}\n")
+        keep(path, {**record, "inputs": known})
 
 
 def measured(name: str, scheme: str | None) -> dict[str, Any]:
@@ -136,8 +129,7 @@ def measured(name: str, scheme: str | None) -> dict[str, Any]:
         only = [] if scheme is None else ["--scheme", scheme]
         command = [sys.executable, "-m", f"posenc_lab.{name}", *only, "--write", str(path)]
         subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return found
+        return read(path)
 
 
 def main() -> None:
