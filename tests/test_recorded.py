@@ -1,5 +1,6 @@
 """What the site shows of the benchmarks was measured with the miniatures that there are now."""
 
+import ast
 import json
 from collections import Counter
 from pathlib import Path
@@ -8,16 +9,21 @@ from typing import Any
 import pytest
 
 from posenc_conformance.scheme_file.read import load_all
-from posenc_lab import records, results
+from posenc_lab import inputs as record_inputs
+from posenc_lab import records, results, today
+from posenc_lab.dependencies import closure, files
 from posenc_lab.field import BUGS, Bug
 from posenc_lab.field.__main__ import SETS, counted, of_set
+from posenc_lab.first_failure import without_diagnosis
+from posenc_lab.inputs import LEFT_OUT, inputs, older, own_modules, stale
 from posenc_lab.matrix import home, with_sums
 from posenc_lab.miniatures import right, wrong
 from posenc_lab.miniatures.mistakes import WRONG
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.mutants import parsed
-from posenc_lab.records import by_name, by_row, digest, of_matrix, stale
+from posenc_lab.records import by_name, by_row, of_matrix
 from posenc_lab.results import keep, path_of, read
+from tests.running import files_that_run
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
 
@@ -109,12 +115,89 @@ def test_what_is_measured_takes_the_place_of_what_was() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["calibrate", "matrix", "sensitivity", "today"])
+def test_what_is_recorded_of_a_scheme_is_of_its_files_as_they_are(name: str) -> None:
+    """What has no digest was measured before there were any, and ``records --check`` lists it."""
+    data = recorded(name)
+    found = [id for id in stale(data, load_all()) if data["inputs"].get(id, {}).get("own")]
+    assert not found, f"run make records SCHEME='{' '.join(found)}'"
+
+
 def test_a_scheme_is_stale_when_one_of_its_files_has_changed() -> None:
     schemes = load_all()
-    fresh = {"inputs": {scheme.id: digest(scheme) for scheme in schemes}}
-    assert stale(fresh, schemes) == []
-    assert stale({"inputs": {**fresh["inputs"], "rope": "other"}}, schemes) == ["rope"]
-    assert len(stale({}, schemes)) == len(schemes)
+    now = {scheme.id: inputs("matrix", scheme) for scheme in schemes}
+    assert stale({"inputs": now}, schemes) == older("matrix", {"inputs": now}, schemes) == []
+    own = {"inputs": {**now, "rope": {"own": "other", "all": "other"}}}
+    assert stale(own, schemes) == older("matrix", own, schemes) == ["rope"]
+    shared = {"inputs": {**now, "rope": {**now["rope"], "all": None}}}
+    assert stale(shared, schemes) == []
+    assert older("matrix", shared, schemes) == ["rope"]
+    assert len(stale({}, schemes)) == len(older("matrix", {}, schemes)) == len(schemes)
+
+
+@pytest.mark.parametrize(
+    ("module", "own", "hanging"),
+    [
+        ("posenc_lab.miniatures.wrong.rope", True, set(LEFT_OUT)),
+        ("posenc.schemes.rope", True, set(LEFT_OUT)),
+        ("posenc_conformance.families.rotary", False, set(LEFT_OUT)),
+        ("posenc_conformance.judge.error_model", False, set(LEFT_OUT)),
+        ("posenc_conformance.checks.behaviour", False, set(LEFT_OUT)),
+        ("posenc_conformance.diagnose.turns", False, {"matrix"}),
+        ("posenc_lab.today", False, {"today"}),
+        ("posenc_conformance.schemes.alibi", False, set()),
+        ("posenc_lab.miniatures.wrong.alibi", False, set()),
+    ],
+)
+def test_what_a_record_hangs_on(
+    module: str, own: bool, hanging: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert module in files()
+    rope = next(scheme for scheme in load_all() if scheme.id == "rope")
+    before = {name: inputs(name, rope) for name in LEFT_OUT}
+    code = record_inputs._code
+    monkeypatch.setattr(record_inputs, "_code", lambda name: code(name) + "!" * (name == module))
+    monkeypatch.setattr(record_inputs, "own", record_inputs.own.__wrapped__)
+    monkeypatch.setattr(record_inputs, "everything", record_inputs.everything.__wrapped__)
+    after = {name: inputs(name, rope) for name in LEFT_OUT}
+    assert {name for name in LEFT_OUT if after[name]["all"] != before[name]["all"]} == hanging
+    assert all((after[name]["own"] != before[name]["own"]) is own for name in LEFT_OUT)
+
+
+def test_nothing_runs_that_a_record_does_not_hang_on() -> None:
+    schemes = load_all()
+    rope = next(scheme for scheme in schemes if scheme.id == "rope")
+    wrong_one = next(each for each in WRONG if each.call == "rope")
+    with without_diagnosis():
+        ran = files_that_run(lambda: today.verdicts(wrong_one, schemes))
+    known = closure(["posenc_lab.today", *own_modules(rope)])
+    assert ran <= {files()[module] for module in known}
+
+
+@pytest.mark.parametrize("change", ["x = 1  # why", '"""Said."""\nx = 1', "x  =  1"])
+def test_words_change_no_digest(change: str) -> None:
+    def shape(text: str) -> list[str]:
+        return list(record_inputs._shape(ast.parse(text)))
+
+    assert shape(change) == shape("x = 1")
+    assert shape("x = 2") != shape("x = 1") != shape("y = 1")
+
+
+def test_the_check_lists_what_is_out_of_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "DATA", tmp_path)
+    schemes = load_all()[:3]
+    now = {scheme.id: inputs("matrix", scheme) for scheme in schemes}
+    keep(path_of("matrix"), {"inputs": now})
+    assert records.outdated(["matrix"], schemes) == []
+    first, second, _ = now
+    now[first], now[second] = {"own": None, "all": None}, {**now[second], "all": None}
+    keep(path_of("matrix"), {"inputs": now})
+    assert records.outdated(["matrix"], schemes) == [
+        f"matrix, own files changed: {first}",
+        f"matrix, shared code changed: {second}",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -139,8 +222,8 @@ def test_one_scheme_after_the_other_is_brought_up_to_date(
     (tmp_path / "mutants.json").write_text(json.dumps(empty), encoding="utf-8")
     monkeypatch.setattr(results, "DATA", tmp_path)
     monkeypatch.setattr(records, "measured", one)
-    records.update("mutants", schemes, [schemes[0].id], False)
-    records.update("mutants", schemes, [], False)
+    records.update("mutants", schemes, [schemes[0].id])
+    records.update("mutants", schemes)
     data = json.loads((tmp_path / "mutants.json").read_text(encoding="utf-8"))
     assert set(data["modules"]) == {f"posenc.{scheme.id}" for scheme in schemes}
     assert all(len(data[part]) == len(schemes) for part in LISTS)
@@ -152,12 +235,13 @@ def test_bringing_a_scheme_up_to_date_forgets_no_other(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schemes, before = load_all(), recorded(name)
-    known = {scheme.id: digest(scheme) for scheme in schemes}
-    old = json.dumps({**before, "inputs": {**known, "rope": "older"}})
+    known = {scheme.id: inputs(name, scheme) for scheme in schemes}
+    changed = {**known, "rope": {"own": None, "all": None}}
+    old = json.dumps({**before, "inputs": changed})
     (tmp_path / f"{name}.json").write_text(old, encoding="utf-8")
     monkeypatch.setattr(results, "DATA", tmp_path)
     monkeypatch.setattr(records, "measured", lambda *_: before)
-    records.update(name, schemes, [], False)
+    records.update(name, schemes)
     data = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
     assert data.keys() == before.keys()
     assert data["inputs"] == known

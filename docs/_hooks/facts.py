@@ -8,11 +8,14 @@ import math
 import re
 from collections.abc import Callable, Iterator
 
+from posenc_lab.inputs import older
+
 import length_blocks
 import vectors
 from measured_blocks import measured, totals
 from pages import DOCS
 from posenc_conformance.adapters.claims import DEFAULT_MAX_POSITION
+from scheme_blocks import schemes
 
 Fact = Callable[[], int | str]
 
@@ -90,6 +93,12 @@ def vector_cases() -> int:
     return sum(len(each.cases) for each in vectors.exported(vectors.DTYPES[0]))
 
 
+def measured_with_this_code() -> int:
+    """Schemes for which no code has changed since the matrix was made, their own or shared."""
+    every = list(schemes().values())
+    return len(every) - len(older("matrix", measured("matrix"), every))
+
+
 def positions_searched() -> int:
     """The last position at which the explorer looks for pasted numbers."""
     text = (DOCS / "assets" / "explorer" / "searches.js").read_text(encoding="utf-8")
@@ -141,6 +150,8 @@ FACTS: dict[str, Fact] = {
     "allclose-asked": _alarms(1),
     "mutants": mutants,
     "vector-cases": vector_cases,
+    "schemes": lambda: len(schemes()),
+    "schemes-measured-with-this-code": measured_with_this_code,
     "positions-searched": positions_searched,
     "largest-position": lambda: DEFAULT_MAX_POSITION,
     "minutes-in-a-hurry": minutes_in_a_hurry,
