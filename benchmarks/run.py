@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.formulas import ratios
-
 from posenc_lab.results import table
 
 HERE = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
