@@ -71,6 +71,7 @@ types: .venv/dev
 # Writes anew what is generated from the rest of the checkout and kept beside it.
 records: .venv/dev
 	$(BIN)/python -m tests.signatures
+	$(BIN)/python -m posenc_lab.readme
 	$(BIN)/python -m posenc_lab.records $(SCHEME)
 
 # Pins the newest releases that fit together, but of what the kit itself needs: of that people have the

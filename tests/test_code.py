@@ -67,7 +67,7 @@ def test_files_are_read_once_and_again_when_they_were_written(
     assert code.recorded() == {}
     some: list[dict[str, Any]] = [{"rope": {}}, {"rope": {}, "yarn": {}}]
     for kept in some:
-        code.RECORD.write_text(json.dumps(kept), encoding="utf-8")
+        code.RECORD.write_text(json.dumps({"schemes": kept}), encoding="utf-8")
         os.utime(code.RECORD, ns=(0, len(kept)))
         assert code.recorded() == kept
         assert code.recorded() is code.recorded()

@@ -1,26 +1,23 @@
 """The recorded results of ``posenc_lab.length`` are whole and agree with themselves."""
 
-import json
 import math
 import operator
 from collections import Counter
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import mpmath
 import pytest
 
 from posenc_lab.length.summary import STUDENT, spread, summary
+from posenc_lab.results import path_of, read
 
-DOCS = Path(__file__).parents[1] / "docs"
 RESCALED = {"position-interpolation", "ntk-aware", "dynamic-ntk", "yarn"}
 
 
 @pytest.fixture(scope="module")
 def data() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DOCS / "data/length.json").read_text(encoding="utf-8"))
-    return found
+    return read(path_of("length"))
 
 
 def test_every_scheme_has_every_task_and_seed(data: dict[str, Any]) -> None:

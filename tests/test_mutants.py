@@ -14,7 +14,7 @@ STEP = 13
 def test_sampled_mutants_are_killed_or_listed() -> None:
     known = reviewed()
     fates = fates_of(SAMPLED, jobs=2, step=STEP)
-    assert len(fates) > 20
+    assert {fate.module for fate in fates} == set(SAMPLED)
     holes = [fate for fate in fates if fate.by in ("same", "unjudged") and fate.key not in known]
     assert not holes, "\n".join(f"{each.module}:{each.line}: {each.change}" for each in holes)
 

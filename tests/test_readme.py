@@ -1,27 +1,24 @@
 """What the README shows is what a reader sees."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+from posenc_lab.readme import ADAPTER, README, shape, table, written
 
-
-def output_of(adapter: str, folder: Path) -> str:
-    (folder / "mylib.py").write_text(adapter, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "--impl=mylib.py", "-p", "no:cacheprovider"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+TEXT = README.read_text(encoding="utf-8")
 
 
-def shape(text: str) -> str:
-    """The text without its decimals, whose last digits are the machine's."""
-    return re.sub(r"\d+\.[\de+-]+", "#", text)
+def test_the_readme_is_as_the_checkout_makes_it() -> None:
+    assert shape(written(TEXT)) == shape(TEXT), "run python -m posenc_lab.readme"
 
 
-def test_the_ten_lines_print_what_is_shown(tmp_path: Path) -> None:
-    (adapter,) = re.findall(r"```python\n(.*?)```", README, re.S)
+def test_what_is_out_of_date_is_written_anew() -> None:
+    old = TEXT.replace(table(), "| rotary | `rope` |\n")
+    old = re.sub(r"^(rope +half .*?)\d+( +0)", r"\g<1>1\2", old, flags=re.M)
+    old = re.sub(r"\d+ more checks", "1 more checks", old)
+    assert len({TEXT, old, old.replace("1 more checks", "")}) == 3
+    assert shape(written(old)) == shape(TEXT)
+
+
+def test_the_adapter_is_as_short_as_the_readme_says() -> None:
+    (adapter,) = ADAPTER.findall(TEXT)
     assert len([line for line in adapter.splitlines() if line]) <= 12
-    wrong, right = re.findall(r"^```\n(rope.*?|_.*?|scheme.*?)^```", README, re.S | re.M)
-    assert shape(wrong) in shape(output_of(adapter, tmp_path))
-    assert shape(right) in shape(output_of(adapter.replace('"interleaved"', '"half"'), tmp_path))

@@ -249,7 +249,7 @@ def test_defaults_of_the_reference_are_those_of_the_spec() -> None:
 
 def test_rotary_schemes_have_one_default_layout() -> None:
     rotary = [scheme for scheme in all_schemes() if "half" in _layouts(scheme)]
-    assert len(rotary) > 10
+    assert rotary
     for scheme in rotary:
         assert scheme.conventions["layout"].default == "interleaved", scheme.id
 

@@ -1,21 +1,19 @@
 """A verdict is remembered just as long as all that it hangs on stays as it is."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 
-import posenc
 from posenc_lab import dependencies, verdicts
-from posenc_lab.dependencies import ROOT, closure, files, modules_of, source
+from posenc_lab.dependencies import closure, files, modules_of, source
 from posenc_lab.judging import judge, schemes
 from posenc_lab.miniatures import wrong
 from posenc_lab.miniatures.mistakes import WRONG, Mistake
 from posenc_lab.store import Store
 from posenc_lab.verdicts import JUDGE, key_of, once
+from tests.running import files_that_run
 
 assert wrong.__path__  # importing it fills the list
 
@@ -24,30 +22,12 @@ FIRST = {each.call: each for each in reversed(WRONG)}
 SOME = sorted(FIRST)[::12]
 
 
-def code_that_runs(adapter: object) -> set[Path]:
-    """The files of the kit and of the reference of which a function runs while it is judged."""
-    seen: set[str] = set()
-    dir(posenc)  # imports every scheme, whose code at its top level runs for nobody's verdict
-
-    def profile(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call":
-            seen.add(frame.f_code.co_filename)
-
-    sys.setprofile(profile)
-    try:
-        judge(adapter)
-    finally:
-        sys.setprofile(None)
-    homes = (ROOT / "reference", ROOT / "conformance", ROOT / "lab")
-    return {path for path in map(Path, seen) if any(path.is_relative_to(home) for home in homes)}
-
-
 @pytest.mark.parametrize("call", SOME)
 def test_nothing_runs_that_a_verdict_does_not_hang_on(call: str) -> None:
     mistake = FIRST[call]
     scheme = next(each for each in schemes() if call in each.calls)
     known = closure([JUDGE, mistake.__module__, *modules_of(scheme)])
-    assert code_that_runs(mistake()) <= {files()[module] for module in known}
+    assert files_that_run(lambda: judge(mistake())) <= {files()[module] for module in known}
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from mkdocs.exceptions import PluginError
+from posenc_lab.families import FAMILIES, by_family
 
 import architecture
 import claims
@@ -32,7 +33,7 @@ from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.report import document
 from posenc_conformance.scheme_file import read
-from scheme_blocks import DESIDERATA, FAMILIES, by_family, check_ids, schemes
+from scheme_blocks import DESIDERATA, check_ids, schemes
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LANGUAGES = {

@@ -14,6 +14,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from posenc_lab import families
 
 import accessible
 import cards
@@ -21,6 +22,7 @@ import claims
 import cost_blocks
 import described
 import explorer_data
+import facts
 import figures
 import formulas
 import general_blocks
@@ -78,13 +80,13 @@ def _expanded(docs: Path, entry: Any) -> Any:
 
 def _by_family(pages: list[str]) -> list[Any]:
     """Pages of schemes in a group for each family, after the others."""
-    found = scheme_blocks.by_family()
+    found = families.by_family()
     pages_of = {
         family: [page for page in (f"schemes/{scheme.id}.md" for scheme in some) if page in pages]
         for family, some in found.items()
     }
     grouped = {page for some in pages_of.values() for page in some}
-    groups = [{scheme_blocks.FAMILIES[name]: some} for name, some in pages_of.items() if some]
+    groups = [{families.FAMILIES[name]: some} for name, some in pages_of.items() if some]
     return [page for page in pages if page not in grouped] + groups
 
 
@@ -124,6 +126,8 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
     kind, _, block = name.partition(":")
     if kind == "claim":
         return badges[block]
+    if kind == "fact" and block in facts.FACTS:
+        return facts.shown(block)
     if kind == "figure":
         return figures.mark(page, block)
     if kind == "spec" and block in scheme_blocks.BLOCKS:
@@ -132,7 +136,7 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
             raise PluginError(f"{page}: <!-- {name} --> belongs on the page of a scheme")
         return sections.folded(block, scheme_blocks.BLOCKS[block](scheme))
     known = [*PLAIN, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
-    known += ["claim:‹name›", "figure:‹name›"]
+    known += ["claim:‹name›", "figure:‹name›", *(f"fact:{name}" for name in facts.FACTS)]
     raise PluginError(f"{page}: unknown placeholder <!-- {name} -->; known are {', '.join(known)}")
 
 

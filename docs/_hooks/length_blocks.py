@@ -1,12 +1,12 @@
 """What ``posenc_lab.length`` measured, from ``docs/data/length.json``, as tables."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from posenc_lab import results
+
 from markup import code, table
-from pages import DOCS
 
 Entry = Mapping[str, Any]
 
@@ -19,8 +19,7 @@ PAGES = {"t5-bias-50": "t5-bias", "t5-bias-128": "t5-bias"}
 @lru_cache(maxsize=1)
 def measured() -> dict[str, Any]:
     """The file."""
-    found: dict[str, Any] = json.loads((DOCS / "data/length.json").read_text(encoding="utf-8"))
-    return found
+    return results.read(results.path_of("length"))
 
 
 def schemes(task: str) -> dict[str, Entry]:
@@ -94,6 +93,59 @@ def losses(task: str) -> str:
 def _nats(spread: Mapping[str, float]) -> str:
     return f"{spread['mean']:.3f} ± {spread['half']:.3f}"
 
+
+def accuracy(task: str, scheme: str, part: str) -> str:
+    """What a scheme reaches in a part of a task, as a sentence has it."""
+    return f"{interval(schemes(task)[scheme]['accuracy'][part])} %"
+
+
+def _setting(*names: str) -> Callable[[], str]:
+    """A recorded setting of the experiment."""
+
+    def setting() -> str:
+        found: Any = measured()["settings"]
+        for name in names:
+            found = found[name]
+        return f"{found:g}"
+
+    return setting
+
+
+def _seeds() -> str:
+    *others, last = map(str, measured()["seeds"])
+    return f"{', '.join(others)} and {last}"
+
+
+def _free_minutes() -> float:
+    """What the run would take with a core for each of its processes."""
+    run = measured()["run"]
+    return float(run["cpu_seconds"] / run["processes"] / 60)
+
+
+FACTS: dict[str, Callable[[], int | str]] = {
+    **{
+        f"{task}-{scheme}-{part}": partial(accuracy, task, scheme, part)
+        for task in ("recall", "back")
+        for scheme in schemes(task)
+        for part in ("alone", "within", "beyond")
+    },
+    "length-symbols": _setting("symbols"),
+    "length-layers": _setting("layers"),
+    "length-width": _setting("width"),
+    "length-heads": _setting("heads"),
+    "length-steps-recall": _setting("steps", "recall"),
+    "length-steps-back": _setting("steps", "back"),
+    "length-batch": _setting("batch"),
+    "length-learning-rate": _setting("learning_rate"),
+    "length-warmup": _setting("warmup"),
+    "length-clipped-norm": _setting("clipped_norm"),
+    "length-tested-sequences": _setting("tested_sequences"),
+    "length-seeds": _seeds,
+    "length-processes": lambda: int(measured()["run"]["processes"]),
+    "length-minutes": lambda: round(measured()["run"]["seconds"] / 60),
+    "length-cpu-minutes": lambda: round(measured()["run"]["cpu_seconds"] / 60),
+    "length-free-minutes": lambda: round(_free_minutes()),
+}
 
 BLOCKS: dict[str, Callable[[], str]] = {
     f"length:{kind}-{task}": partial(show, task)

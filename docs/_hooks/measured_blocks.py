@@ -1,14 +1,15 @@
 """What the benchmarks measured, from the files of ``docs/data``: one function per placeholder."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from posenc_lab import results
+from posenc_lab.families import FAMILIES
+
 from markup import code, heading, link, prose, table
-from pages import DOCS
 from posenc_conformance.checks import LEVELS
-from scheme_blocks import FAMILIES, schemes
+from scheme_blocks import schemes
 
 DTYPES = ("float64", "float32", "bfloat16", "float16", "integer", "boolean")
 CHANGES = {
@@ -25,8 +26,7 @@ KIT = "the kit"
 @lru_cache
 def measured(name: str) -> dict[str, Any]:
     """A file of results."""
-    found: dict[str, Any] = json.loads((DOCS / "data" / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+    return results.read(results.path_of(name))
 
 
 def matrix() -> str:

@@ -32,20 +32,6 @@ def schemes() -> dict[str, Scheme]:
     return {scheme.id: scheme for scheme in load_all()}
 
 
-FAMILIES = {
-    "absolute": "Absolute",
-    "combination": "Combined with embeddings",
-    "relative": "Relative scores",
-    "bias": "Biases",
-    "rotary": "Rotary",
-    "convolutional": "Convolutional",
-    "sparse": "Sparse patterns",
-    "attention": "Attention",
-    "position-ids": "Position ids",
-}
-"""Titles of the families, in the order in which the site shows them."""
-
-
 DESIDERATA: dict[str, str] = {
     name: raw["description"]
     for name, raw in json.loads((folder() / SCHEMA_NAME).read_text(encoding="utf-8"))["properties"][
@@ -53,24 +39,6 @@ DESIDERATA: dict[str, str] = {
     ]["properties"].items()
 }
 """What each desideratum means, as the schema says it."""
-
-
-LEARNED_FIRST = (
-    *("integer", "normalized", "binary", "sinusoidal", "learned", "timestep", "sincos-2d"),
-    *("embedding-sum", "concatenation", "hybrid", "shaw", "transformer-xl", "deberta", "tupe"),
-    *("t5-bias", "alibi", "clipped-bias", "kerple", "fire", "relative-table-2d", "log-cpb"),
-    *("rope", "position-interpolation", "ntk-aware", "dynamic-ntk", "yarn", "llama3", "longrope"),
-    *("p-rope", "xpos", "mla", "rope-2d", "axial-rope", "m-rope", "causal-mask", "sliding-window"),
-    *("dilated-window", "strided", "fixed", "chunked", "bigbird", "attention", "nope"),
-)
-"""The order in which one learns the schemes of a family; any other one comes after these."""
-
-
-def by_family() -> dict[str, list[Scheme]]:
-    """Schemes by family, in the order in which one learns them."""
-    place = {id: number for number, id in enumerate(LEARNED_FIRST)}
-    ordered = sorted(schemes().values(), key=lambda scheme: place.get(scheme.id, len(place)))
-    return {name: [scheme for scheme in ordered if scheme.family == name] for name in FAMILIES}
 
 
 @lru_cache(maxsize=1)

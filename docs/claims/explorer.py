@@ -1,20 +1,8 @@
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import posenc
-
-MODULES = Path(__file__).parents[1] / "assets" / "explorer"
-
-
-def positions_searched() -> str:
-    """The module that searches counts positions up to the printed one."""
-    text = (MODULES / "searches.js").read_text(encoding="utf-8")
-    found = re.search(r"^const POSITIONS = ([\d_]+);$", text, re.M)
-    assert found is not None
-    return f"{int(found[1]) - 1:,}"
 
 
 def rows_of_two_conventions() -> str:

@@ -4,15 +4,16 @@ from posenc_conformance.judge.subject import EXACT
 from scheme_blocks import schemes
 
 
-def every_form() -> tuple[str, ...]:
-    """All forms of known mistakes that any candidate's call can show, against what is exported."""
+def every_form() -> None:
+    """All forms of known mistakes that any candidate's call can show, against what is exported.
+
+    Goldens reject many of them, and not all.
+    """
     shown, by_goldens, by_vectors = set(), set(), set()
-    cases = 0
     for scheme in schemes().values():
         for call in scheme.calls.values():
             dtype = call.dtype if call.dtype in EXACT else vectors.DTYPES[0]
             for choice in choices(scheme, call, dtype):
-                cases += 1
                 candidate = choice.candidate
                 place = (call.name, candidate.group)
                 shown |= _at(place, choice.telling)
@@ -20,7 +21,7 @@ def every_form() -> tuple[str, ...]:
                 if candidate.own:
                     by_goldens |= _at(place, candidate.rejects(candidate.first))
     assert by_vectors == shown
-    return f"{cases:,} cases in float32", f"reject {len(by_goldens):,} of {len(shown):,} such forms"
+    assert len(shown) / 2 < len(by_goldens) < len(shown)
 
 
 def _at(place: object, forms: frozenset[Form]) -> set[tuple[object, Form]]:

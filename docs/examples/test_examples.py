@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).parent
 TUTORIALS = EXAMPLES.parent / "tutorials"
 KERNEL = ("rope-kernel.yaml", "-k")
 """What Triton's interpreter is asked of a kernel: all of it takes some minutes."""
-MACHINE = re.compile(r"\d+\.[\de+-]+|_{3,} ?| ?_{3,}")
+MACHINE = re.compile(r"\d+\.[\de+-]+|_{3,} ?| ?_{3,}|, \d+ of \d+ failures")
 
 
 def judged(adapter: str, *options: str) -> "subprocess.CompletedProcess[str]":
@@ -27,7 +27,7 @@ def shown(page: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Without decimals, whose last digits are the machine's, and without the lines of headings."""
+    """Without decimals, whose last digits are the machine's, lines of headings, and counts."""
     return MACHINE.sub("", text)
 
 

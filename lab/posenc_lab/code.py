@@ -8,7 +8,6 @@ The code is in docs/examples/code, one file for each scheme and library, as a re
 
 import argparse
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
@@ -23,15 +22,16 @@ from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, checks_of
 from posenc_conformance.checks.execution import execute
-from posenc_conformance.files import imported, write_whole
+from posenc_conformance.files import imported
 from posenc_conformance.judge.arrays import to_numpy, to_torch
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.scheme_file.read import load_all
 from posenc_lab.first_failure import OPTIONS
+from posenc_lab.results import keep, path_of, read
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "examples" / "code"
-RECORD = DOCS / "data" / "code.json"
+RECORD = path_of("code")
 LIBRARIES = ("numpy", "torch", "jax")
 DTYPE = "float32"
 
@@ -49,8 +49,7 @@ def _read(path: Path) -> Any:
 
 @lru_cache(maxsize=2)
 def _parsed(path: Path, written: int) -> Any:
-    text = path.read_text("utf-8")
-    return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    return read(path) if path.suffix == ".json" else yaml.safe_load(path.read_text("utf-8"))
 
 
 def path(scheme: str, library: str) -> Path:
@@ -142,7 +141,7 @@ def digest(scheme: str, library: str) -> str:
 
 def recorded() -> dict[str, Any]:
     """What was said of each scheme and library."""
-    found: dict[str, Any] = _read(RECORD) if RECORD.is_file() else {}
+    found: dict[str, Any] = _read(RECORD)["schemes"] if RECORD.is_file() else {}
     return found
 
 
@@ -157,8 +156,8 @@ def update(some: Sequence[tuple[str, str]]) -> None:
         known = recorded()
         said = {"code": digest(scheme, library), "version": version(library), **found}
         known = {**known, scheme: {**known.get(scheme, {}), library: said}}
-        known = {id: known[id] for id in sorted(known) if id in claimed()}
-        write_whole(RECORD, json.dumps(known, indent=1) + "\n")
+        known = {id: known[id] for id in known if id in claimed()}
+        keep(RECORD, {"schemes": known})
 
 
 def main() -> None:

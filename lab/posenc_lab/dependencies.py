@@ -121,13 +121,14 @@ def needed(module: str) -> tuple[str, ...]:
     return tuple(sorted(found - {module}))
 
 
-def closure(modules: Iterable[str]) -> list[str]:
-    """Modules, what they import, and so on, in order."""
+def closure(modules: Iterable[str], without: tuple[str, ...] = ()) -> list[str]:
+    """Modules, what they import, and so on, in order; some packages may be left out."""
+    left_out = tuple(f"{each}." for each in without)
     found: set[str] = set()
     waiting = list(modules)
     while waiting:
         module = waiting.pop()
-        if module not in found:
+        if module not in found and not f"{module}.".startswith(left_out):
             found.add(module)
             waiting += needed(module)
     return sorted(found)

@@ -47,7 +47,7 @@ from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
 from posenc_lab.first_failure import LEVELS, checks, failing, without_diagnosis
 from posenc_lab.mutation import Mutant, code_of, mutants
-from posenc_lab.results import share, table, write
+from posenc_lab.results import read, share, table, write
 
 LEFT = ("refusal", "allowed", "equivalent", "holes")
 KILLED = ("raised", *LEVELS, "endless")
@@ -566,7 +566,7 @@ def main() -> None:
         for key in stale(fates):
             print("- listed as a survivor, but killed or gone:", *key)
     if given.module and given.write and given.write.exists():
-        found = merged(json.loads(given.write.read_text(encoding="utf-8")), found)
+        found = merged(read(given.write), found)
     write(given.write, found)
 
 

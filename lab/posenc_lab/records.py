@@ -1,16 +1,15 @@
 """Bring what the benchmarks have recorded up to date, for the schemes that have changed.
 
-    python -m posenc_lab.records [--all] [SCHEME ...]
+    python -m posenc_lab.records [--shared | --all] [--check] [SCHEME ...]
 
-Each file of ``docs/data`` keeps a hash of the files of every scheme that it was made with. A scheme
-whose files have changed since is measured again, and takes the place of what the record has of it.
-A change in what schemes share, such as a family or a check, shows in no hash: then say ``--all``.
+A record keeps two digests for each scheme that it was made with: of the scheme's own files, and of
+all code that was run. A scheme whose own files have changed since is measured again, and takes the
+place of what the record has of it; with ``--shared`` also one for which anything else has changed,
+such as a family or a check. ``--check`` measures nothing: it lists both, and ends with 1 if there
+are any.
 """
 
 import argparse
-import ast
-import hashlib
-import json
 import subprocess
 import sys
 import tempfile
@@ -18,49 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from posenc_conformance.files import write_whole
 from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
+from posenc_lab.inputs import Record, inputs, older, stale
 from posenc_lab.matrix import with_sums
 from posenc_lab.mutants import merged as merged_mutants
+from posenc_lab.results import keep, path_of, read
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT / "docs" / "data"
-PARTS = (
-    "spec/{id}.yaml",
-    "reference/posenc/schemes/{module}.py",
-    "conformance/posenc_conformance/schemes/{module}.py",
-    "conformance/posenc_conformance/schemes/{module}/*.py",
-    "lab/posenc_lab/miniatures/right/{module}.py",
-    "lab/posenc_lab/miniatures/wrong/{module}.py",
-)
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
-Record = Mapping[str, Any]
-
-
-def digest(scheme: Scheme) -> str:
-    """Hash of the files of a scheme that measurements depend on."""
-    found = hashlib.sha256()
-    for part in PARTS:
-        for path in sorted(ROOT.glob(part.format(id=scheme.id, module=scheme.module_name))):
-            text = path.read_text(encoding="utf-8")
-            found.update((_code(text) if path.suffix == ".py" else text).encode())
-    return found.hexdigest()[:16]
-
-
-def _code(text: str) -> str:
-    """What a module does, without its comments and docstrings."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
-            del node.body[0]
-    return ast.dump(tree)
-
-
-def stale(record: Record, schemes: Sequence[Scheme]) -> list[str]:
-    """Schemes that have changed since a record was made."""
-    known = record.get("inputs", {})
-    return [scheme.id for scheme in schemes if known.get(scheme.id) != digest(scheme)]
 
 
 def by_name(*tables: str) -> Callable[[Record, Record, str], dict[str, Any]]:
@@ -105,28 +69,45 @@ RECORDS: Mapping[str, Callable[[Record, Record, str], dict[str, Any]]] = {
 }
 
 
-def update(name: str, schemes: Sequence[Scheme], chosen: Sequence[str], whole: bool) -> None:
-    """Measure what is stale of one record; it is written after each scheme."""
-    path = DATA / f"{name}.json"
-    record: Record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+def update(
+    name: str,
+    schemes: Sequence[Scheme],
+    chosen: Sequence[str] = (),
+    *,
+    whole: bool = False,
+    shared: bool = False,
+) -> None:
+    """Measure what is stale of one record, or older; it is written after each scheme."""
+    path = path_of(name)
+    record: Record = read(path)
     if whole or not record:
-        keep(path, measured(name, None), {scheme.id: digest(scheme) for scheme in schemes})
+        now = {scheme.id: inputs(name, scheme) for scheme in schemes}
+        keep(path, {**measured(name, None), "inputs": now})
         return
-    digests = {scheme.id: digest(scheme) for scheme in schemes}
-    known = {id: hash for id, hash in record.get("inputs", {}).items() if id in digests}
-    ids = [each for each in stale(record, schemes) if not chosen or each in chosen]
+    by_id = {scheme.id: scheme for scheme in schemes}
+    known = {id: each for id, each in record.get("inputs", {}).items() if id in by_id}
+    changed = older(name, record, schemes) if shared else stale(record, schemes)
+    ids = [each for each in changed if not chosen or each in chosen]
     for number, scheme in enumerate(ids, 1):
         print(f"{name}: {scheme} ({number} of {len(ids)})", flush=True)
+        hashes = inputs(name, by_id[scheme])
         found = measured(name, scheme)
-        known[scheme] = digests[scheme]
+        known[scheme] = hashes
         record = {**RECORDS[name](record, found, scheme), "versions": found["versions"]}
-        keep(path, record, known)
+        keep(path, {**record, "inputs": known})
 
 
-def keep(path: Path, record: Record, inputs: Mapping[str, str]) -> None:
-    """Write a record, with the hashes of what it was made with."""
-    text = json.dumps({**record, "inputs": inputs}, indent=1, sort_keys=True)
-    write_whole(path, f"{text}\n")
+def outdated(names: Sequence[str], schemes: Sequence[Scheme]) -> list[str]:
+    """What is to be measured again, a line for each record and reason."""
+    lines = []
+    for name in names:
+        record = read(path_of(name))
+        own = stale(record, schemes)
+        rest = [each for each in older(name, record, schemes) if each not in own]
+        for why, some in (("own files changed", own), ("shared code changed", rest)):
+            if some:
+                lines.append(f"{name}, {why}: {' '.join(some)}")
+    return lines
 
 
 def measured(name: str, scheme: str | None) -> dict[str, Any]:
@@ -136,8 +117,7 @@ def measured(name: str, scheme: str | None) -> dict[str, Any]:
         only = [] if scheme is None else ["--scheme", scheme]
         command = [sys.executable, "-m", f"posenc_lab.{name}", *only, "--write", str(path)]
         subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return found
+        return read(path)
 
 
 def main() -> None:
@@ -145,9 +125,16 @@ def main() -> None:
     parser.add_argument("schemes", nargs="*", metavar="SCHEME", help="only these, if they changed")
     parser.add_argument("--all", action="store_true", help="measure everything again")
     parser.add_argument("--only", choices=RECORDS, help="only this record")
+    parser.add_argument("--shared", action="store_true", help="also where shared code changed")
+    parser.add_argument("--check", action="store_true", help="say what is out of date, and end")
     given = parser.parse_args()
-    for name in [given.only] if given.only else RECORDS:
-        update(name, load_all(), given.schemes, given.all)
+    names = [given.only] if given.only else list(RECORDS)
+    if given.check:
+        lines = outdated(names, load_all())
+        print(*lines, sep="\n")
+        sys.exit(bool(lines))
+    for name in names:
+        update(name, load_all(), given.schemes, whole=given.all, shared=given.shared)
 
 
 if __name__ == "__main__":

@@ -10,17 +10,8 @@ import posenc
 Array = npt.NDArray[np.floating]
 
 
-def _interval(task: str, scheme: str, part: str) -> str:
-    return f"{length.interval(length.schemes(task)[scheme]['accuracy'][part])} %"
-
-
 def _all_seeds(task: str, scheme: str, part: str) -> list[float]:
     return [each[part]["accuracy"] for each in length.seeds(task, scheme)]
-
-
-def chance() -> str:
-    """One of as many symbols as the recorded settings say."""
-    return f"1 in {length.measured()['settings']['symbols']}"
 
 
 def loss_of_a_guess() -> str:
@@ -33,31 +24,14 @@ def nothing_new_is_asked() -> str:
     return f"{100 * (15 / 16) ** 100:.2f} %"
 
 
-def settings() -> tuple[str, ...]:
-    """The recorded settings are those that the page prints."""
-    found = length.measured()["settings"]
-    return (
-        f"{found['layers']} layers",
-        f"width {found['width']}",
-        f"{found['heads']} heads",
-        f"{found['steps']['recall']} steps for the first task and {found['steps']['back']} for",
-        f"batches of {found['batch']} sequences of length {found['trained_length']}",
-        f"learning rate {found['learning_rate']}",
-        f"{found['warmup']} steps",
-        f"gradients clipped to norm {found['clipped_norm']:.0f}",
-        f"{found['tested_sequences']} sequences of length {found['tested_length']}",
-    )
-
-
-def seeds() -> str:
+def seeds() -> None:
     """The recorded seeds; each result of each scheme and task has one of them."""
     found = length.measured()["seeds"]
     for each in length.measured()["summary"]:
         assert [r["seed"] for r in length.seeds(each["task"], each["scheme"])] == found
-    return ", ".join(map(str, found[:-1])) + f" and {found[-1]}"
 
 
-def not_learned() -> tuple[str, ...]:
+def not_learned() -> None:
     """Of all trained schemes just these stay below 90 % at trained positions."""
     failed = {
         task: {
@@ -68,29 +42,19 @@ def not_learned() -> tuple[str, ...]:
         for task in ("recall", "back")
     }
     assert failed == {"recall": {"nope"}, "back": {"nope", "alibi", "kerple", "fire"}}
-    return (
-        _interval("recall", "nope", "within"),
-        *(_interval("back", name, "within") for name in ("nope", "alibi", "kerple", "fire")),
-    )
 
 
-def absolute() -> tuple[str, ...]:
+def absolute() -> None:
     """Both tables are near chance beyond in both tasks, and every model that learned lost 70 %."""
     for task in ("recall", "back"):
         for name in ("learned", "sinusoidal"):
             for each in length.seeds(task, name):
                 assert each["within"]["accuracy"] - each["beyond"]["accuracy"] > 0.7, name
-    return tuple(
-        _interval("recall", name, part)
-        for name in ("learned", "sinusoidal")
-        for part in ("within", "beyond")
-    )
 
 
-def rope_alone() -> tuple[str, ...]:
+def rope_alone() -> None:
     """In the first task the worst xPos model keeps more beyond 100 than the best RoPE model."""
     assert min(_all_seeds("recall", "xpos", "beyond")) > max(_all_seeds("recall", "rope", "beyond"))
-    return tuple(_interval("recall", name, "beyond") for name in ("rope", "xpos"))
 
 
 def slow_pairs() -> str:
@@ -99,23 +63,21 @@ def slow_pairs() -> str:
     return f"{int((waves > 100).sum())} of the 8 pairs"
 
 
-def rescaling() -> tuple[str, ...]:
+def rescaling() -> None:
     """The accuracies of the rescaled rotations beyond, in the first task, seed by seed in order."""
     names = ("rope", "ntk-aware", "dynamic-ntk", "yarn")
     for worse, better in pairwise(names):
         of_worse, of_better = (_all_seeds("recall", name, "beyond") for name in (worse, better))
         assert all(a < b for a, b in zip(of_worse, of_better, strict=True)), (worse, better)
-    return tuple(_interval("recall", name, "beyond") for name in names[1:])
 
 
-def interpolation_breaks() -> tuple[str, ...]:
+def interpolation_breaks() -> None:
     """No model keeps half of what it could, and the second task is guessed, by its interval."""
     for task in ("recall", "back"):
         assert max(_all_seeds(task, "position-interpolation", "alone")) < 0.5
         assert min(_all_seeds(task, "rope", "alone")) > 0.9
     spread = length.schemes("back")["position-interpolation"]["accuracy"]["alone"]
     assert abs(spread["mean"] - 1 / length.measured()["settings"]["symbols"]) < spread["half"]
-    return tuple(_interval(task, "position-interpolation", "alone") for task in ("recall", "back"))
 
 
 def half_the_distance() -> None:
@@ -158,29 +120,15 @@ def untrained_bucket() -> tuple[str, str]:
     return f"distance {np.argmax(buckets == 31)}", f"distance {np.argmax(near == 31)}"
 
 
-def bucket_costs() -> tuple[str, ...]:
+def bucket_costs() -> None:
     """Every model with the shorter table keeps more of the first task than every one without."""
     far, near = (_all_seeds("recall", f"t5-bias-{most}", "beyond") for most in (128, 50))
     assert min(near) > max(far)
-    return tuple(_interval("recall", f"t5-bias-{most}", "beyond") for most in (128, 50))
 
 
-def little_lost() -> tuple[str, ...]:
+def little_lost() -> None:
     """Each model of these four loses less than 5 points of accuracy beyond 100."""
     names = ("transformer-xl", "kerple", "fire", "alibi")
     for name in names:
         for each in length.seeds("recall", name):
             assert each["within"]["accuracy"] - each["beyond"]["accuracy"] < 0.05, name
-    return tuple(_interval("recall", name, part) for name in names for part in ("within", "beyond"))
-
-
-def time() -> tuple[str, ...]:
-    """What the recorded run took; two free cores need less than a quarter of an hour."""
-    run = length.measured()["run"]
-    free = run["cpu_seconds"] / run["processes"] / 60
-    assert free < 15
-    return (
-        f"{run['seconds'] / 60:.0f} minutes in {run['processes']} processes",
-        f"{run['cpu_seconds'] / 60:.0f} minutes of CPU",
-        f"about {free:.0f} minutes",
-    )

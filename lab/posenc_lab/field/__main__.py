@@ -8,7 +8,6 @@ A file that is written keeps what it has of the first try, before anything was c
 """
 
 import argparse
-import json
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ import numpy as np
 
 from posenc_lab.field import BUGS
 from posenc_lab.judging import diagnoses, failed, judge
-from posenc_lab.results import table, write
+from posenc_lab.results import read, table, write
 
 SETS = {"threads": "rebuilt from threads", "own": "made up"}
 OUTCOMES = ("named rightly", "no name, rightly", "unnamed", "named wrongly", "not rejected")
@@ -88,9 +87,7 @@ def main() -> None:
 
 def _first_try(path: Path | None) -> Any:
     """What a file that is written again says of the first try."""
-    if path is None or not path.is_file():
-        return None
-    return json.loads(path.read_text(encoding="utf-8"))["first"]
+    return read(path).get("first") if path else None
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -32,8 +31,8 @@ from posenc_lab.length.training import (
     tested,
     trained,
 )
+from posenc_lab.results import path_of, read
 
-RECORDED = Path(__file__).parents[3] / "docs/data/length.json"
 NEAR = 2e-5
 """What float32 may lose on logits of a few units; two schemes differ by far more."""
 
@@ -132,14 +131,14 @@ def after(steps: int, scheme: str) -> Scores:
 
 def recorded() -> None:
     """The results that the site shows were made with these settings, schemes and questions."""
-    data = json.loads(RECORDED.read_text(encoding="utf-8"))
+    data = read(path_of("length"))
     again = "repeat the run: python -m posenc_lab.length --write docs/data/length.json"
     now = json.loads(json.dumps(described(Settings())))
-    assert data["settings"] == now, f"{RECORDED.name} has other settings than the code; {again}"
+    assert data["settings"] == now, f"the record has other settings than the code; {again}"
     asked = {name: questions(task, Settings()) for name, task in TASKS.items()}
-    assert data["questions"] == asked, f"{RECORDED.name} was asked other questions; {again}"
+    assert data["questions"] == asked, f"the record was asked other questions; {again}"
     tested = {each["scheme"] for each in data["results"]}
-    assert tested == {*SCHEMES, *RESCALED}, f"{RECORDED.name} has {sorted(tested)}; {again}"
+    assert tested == {*SCHEMES, *RESCALED}, f"the record has {sorted(tested)}; {again}"
 
 
 def smoke() -> None:

@@ -1,0 +1,183 @@
+"""Numbers of the project that stand in sentences: one function or value per ``<!-- fact:name -->``.
+
+A page never has such a number typed. It comes from spec, kit and records when the site is built, so
+no sentence can go stale; ``typed`` finds those that somebody wrote all the same.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator
+
+from posenc_lab.inputs import older
+
+import length_blocks
+import vectors
+from measured_blocks import measured, totals
+from pages import DOCS
+from posenc_conformance.adapters.claims import DEFAULT_MAX_POSITION
+from scheme_blocks import schemes
+
+Fact = Callable[[], int | str]
+
+ADDRESS = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
+WORDS_PER_MINUTE = 200
+PART = re.compile(r"^(#{2,3}) (.+)$", re.M)
+QUIET = re.compile(r"```.*?```|<!--.*?-->|\\\[.*?\\\]|^\?\?\?.*?(?=^\S)", re.S | re.M)
+
+
+def shown(name: str) -> str:
+    """A fact as it is printed."""
+    value = FACTS[name]()
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def _of_matrix(name: str) -> Fact:
+    return lambda: int(measured("matrix")["all"][name])
+
+
+def unnamed() -> int:
+    """Wrong miniatures whose mistake has no name in the specification."""
+    found = measured("matrix")["all"]
+    return int(found["wrong"] - found["nameable"])
+
+
+def right() -> int:
+    """Right miniatures."""
+    return sum(measured("matrix")["right"].values())
+
+
+def _first_try(some: str, *outcomes: str) -> Fact:
+    """How many bugs that the kit was not made for had one of these outcomes at first."""
+    return lambda: sum(measured("field")["first"]["counts"][some][each] for each in outcomes)
+
+
+def known_threads() -> int:
+    """How many of the threads a scheme file links to as well."""
+    linked = {
+        _place(address)
+        for path in (DOCS.parent / "spec").rglob("*.yaml")
+        for address in ADDRESS.findall(path.read_text(encoding="utf-8"))
+    }
+    bugs = measured("field")["first"]["bugs"]
+    return sum(_place(each["thread"]) in linked for each in bugs if each["thread"])
+
+
+def _place(address: str) -> tuple[str, ...]:
+    """Owner, repository and number; a number is an issue's or a pull request's, not both."""
+    *place, _, number = address.rsplit("/", 4)[1:]
+    return *place, number
+
+
+def _percent(way: str) -> Fact:
+    """The part of the wrong miniatures in its reach that a way of checking rejects."""
+
+    def percent() -> str:
+        rejected, asked = totals(measured("today")["wrong"], way)
+        return f"{100 * rejected / asked:.0f} %"
+
+    return percent
+
+
+def _alarms(place: int) -> Fact:
+    """How many right ones allclose rejects, or is asked about."""
+    return lambda: totals(measured("today")["right"], "numpy.allclose")[place]
+
+
+def mutants() -> int:
+    """Mutants of the reference."""
+    return sum(sum(kinds.values()) for kinds in measured("mutants")["modules"].values())
+
+
+def vector_cases() -> int:
+    """Cases of the vectors that the page offers first."""
+    return sum(len(each.cases) for each in vectors.exported(vectors.DTYPES[0]))
+
+
+def measured_with_this_code() -> int:
+    """Schemes for which no code has changed since the matrix was made, their own or shared."""
+    every = list(schemes().values())
+    return len(every) - len(older("matrix", measured("matrix"), every))
+
+
+def positions_searched() -> int:
+    """The last position at which the explorer looks for pasted numbers."""
+    text = (DOCS / "assets" / "explorer" / "searches.js").read_text(encoding="utf-8")
+    (found,) = re.findall(r"^const POSITIONS = ([\d_]+);$", text, re.M)
+    return int(found) - 1
+
+
+def minutes_in_a_hurry() -> int:
+    """Minutes that the parts of the first path take, read at 200 words a minute."""
+    text = (DOCS / "paths.md").read_text(encoding="utf-8")
+    path = text.partition("## In a hurry")[2].partition("\n## ")[0]
+    links = re.findall(r"\]\(([\w/-]+\.md)(?:#([\w-]+))?\)", path)
+    return math.ceil(sum(len(_words(*link)) for link in links) / WORDS_PER_MINUTE)
+
+
+def _words(page: str, anchor: str) -> list[str]:
+    """The words of a page, or of one of its parts with what is below it."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    if anchor:
+        marks = list(PART.finditer(text))
+        first = next(n for n, mark in enumerate(marks) if _slug(mark[2]) == anchor)
+        end = next((m.start() for m in marks[first + 1 :] if len(m[1]) <= 2), len(text))
+        text = text[marks[first].start() : end]
+    return QUIET.sub("", text).split()
+
+
+def _slug(heading: str) -> str:
+    return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-")
+
+
+FACTS: dict[str, Fact] = {
+    "wrong-miniatures": _of_matrix("wrong"),
+    "wrong-miniatures-nameable": _of_matrix("nameable"),
+    "wrong-miniatures-unnamed": unnamed,
+    "wrong-miniatures-named-anyway": _of_matrix("named_anyway"),
+    "right-miniatures": right,
+    "bugs-of-threads": _first_try("threads", "bugs"),
+    "bugs-of-threads-right": _first_try("threads", "named rightly", "no name, rightly"),
+    "bugs-of-threads-unnamed": _first_try("threads", "unnamed"),
+    "bugs-of-threads-wrong": _first_try("threads", "named wrongly"),
+    "bugs-of-threads-known": known_threads,
+    "bugs-made-up": _first_try("own", "bugs"),
+    "bugs-made-up-right": _first_try("own", "named rightly", "no name, rightly"),
+    "bugs-made-up-wrong": _first_try("own", "named wrongly"),
+    "found-by-printed-decimals": _percent("printed decimals"),
+    "found-by-allclose": _percent("numpy.allclose"),
+    "found-by-own-tests": _percent("a library's own tests"),
+    "allclose-false-alarms": _alarms(0),
+    "allclose-asked": _alarms(1),
+    "mutants": mutants,
+    "vector-cases": vector_cases,
+    "schemes": lambda: len(schemes()),
+    "schemes-measured-with-this-code": measured_with_this_code,
+    "positions-searched": positions_searched,
+    "largest-position": lambda: DEFAULT_MAX_POSITION,
+    "minutes-in-a-hurry": minutes_in_a_hurry,
+    **length_blocks.FACTS,
+}
+
+COUNTED = (
+    "schemes|models|engines|libraries|languages|adapters|programs|conventions|invariants|"
+    "deviations|mistakes|goldens|checks|miniatures|mutants|bugs|threads|findings|cases|forms|tests|"
+    "claims|pages|exercises|failures"
+)
+WORDS = (
+    "eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|"
+    "fifty|sixty|seventy|eighty|ninety|hundred|thousand"
+)
+TYPED = re.compile(
+    rf"(?<![\w.,^/])(?:\d{{1,3}}(?:,\d{{3}})+|\d{{2,}}|(?:{WORDS})(?:-\w+)?)"
+    rf"(?:\s+(?!and\b|or\b|in\b|is\b|are\b)[a-z-]+){{0,3}}\s+(?:{COUNTED})\b"
+    r"|\d\s*±\s*\d|\b\d+\s+(?:seconds|minutes|hours)\b",
+    re.I,
+)
+"""A number from ten on, of what the project has or measured; smaller ones are read as words."""
+CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]*`|<!--.*?-->|\]\([^)]*\)", re.S | re.M)
+
+
+def typed(markdown: str) -> Iterator[str]:
+    """Numbers in a page's sentences that must come from the data."""
+    for found in TYPED.finditer(CODE.sub("", markdown)):
+        yield " ".join(found[0].split())

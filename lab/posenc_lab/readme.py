@@ -1,0 +1,58 @@
+"""What of the README is made from the rest of the checkout: its list of schemes, and its outputs.
+
+    python -m posenc_lab.readme
+
+The output is that of the adapter which the README shows, with each of the two layouts claimed.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from posenc_lab.families import FAMILIES, by_family
+
+README = Path(__file__).parents[2] / "README.md"
+TABLE = re.compile(r"(<!-- schemes: .*? -->\n).*?(?=<!-- end of schemes -->)", re.S)
+ADAPTER = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+FAILURE = re.compile(r"^_+ rope\S+golden::interleaved-d4-start\S+ of .*?^also .*?\n", re.S | re.M)
+CARD = re.compile(r"^scheme +conventions .*?\nrope .*?\n", re.M)
+DECIMAL = re.compile(r"\d+\.[\de+-]+")
+
+
+def written(text: str) -> str:
+    """The README as it should be."""
+    (adapter,) = ADAPTER.findall(text)
+    text = TABLE.sub(lambda found: found[1] + table(), text)
+    for part, claimed in ((FAILURE, '"interleaved"'), (CARD, '"half"')):
+        output = output_of(adapter.replace('"interleaved"', claimed))
+        (new,), (old,) = part.findall(output), part.findall(text)
+        text = text.replace(old, new if shape(new) != shape(old) else old)
+    return text
+
+
+def shape(text: str) -> str:
+    """The text without its decimals, whose last digits are the machine's."""
+    return DECIMAL.sub("#", text)
+
+
+def table() -> str:
+    """The schemes of each family."""
+    rows = [
+        f"| {FAMILIES[name].lower()} | {', '.join(f'`{scheme.id}`' for scheme in some)} |\n"
+        for name, some in by_family().items()
+    ]
+    return "".join(["| family | schemes |\n|---|---|\n", *rows])
+
+
+def output_of(adapter: str) -> str:
+    """What the kit says of an adapter."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "mylib.py").write_text(adapter, encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "--impl=mylib.py", "-p", "no:cacheprovider"]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+
+
+if __name__ == "__main__":
+    README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")
