@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any
 
 import posenc
-from posenc_lab.dependencies import PACKAGES
+from posenc_lab.dependencies import files
 
 
 def files_that_run(action: Callable[[], object]) -> set[Path]:
@@ -24,5 +24,5 @@ def files_that_run(action: Callable[[], object]) -> set[Path]:
         action()
     finally:
         sys.setprofile(None)
-    homes = PACKAGES.values()
-    return {path for path in map(Path, seen) if any(path.is_relative_to(home) for home in homes)}
+    code = {path for module, path in files().items() if not module.startswith("tests")}
+    return code & {*map(Path, seen)}

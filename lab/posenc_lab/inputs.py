@@ -19,6 +19,7 @@ from posenc_lab.store import STORE
 WRITING = "posenc_lab.results"
 """Prints and keeps what was measured."""
 DIAGNOSIS = "posenc_conformance.diagnose"
+ORACLE = "posenc_conformance.oracle."
 LEFT_OUT = {
     "calibrate": (WRITING, DIAGNOSIS),
     "matrix": (WRITING,),
@@ -51,11 +52,12 @@ def everything(name: str, scheme: Scheme) -> str:
 
 
 def own_modules(scheme: Scheme) -> list[str]:
-    """The modules of a scheme: reference, kit, right and wrong miniatures."""
+    """The modules of a scheme: reference, kit, right and wrong miniatures; without the oracle."""
     miniatures = [
         f"posenc_lab.miniatures.{side}.{scheme.module_name}" for side in ("right", "wrong")
     ]
-    some = [*modules_of(scheme), *(name for name in miniatures if name in files())]
+    asked = [name for name in modules_of(scheme) if not name.startswith(ORACLE)]
+    some = [*asked, *(name for name in miniatures if name in files())]
     within = tuple(f"{name}." for name in some)
     return sorted([*some, *(name for name in files() if name.startswith(within))])
 
