@@ -261,3 +261,9 @@ def test_arguments_are_known_exactly() -> None:
     np.testing.assert_array_equal(some.given("q").values, values)
     np.testing.assert_array_equal(some.given("q").bound, 0.0)
     np.testing.assert_array_equal(some.known([3, 4]).bound, 0.0)
+
+
+def test_a_divisor_that_may_be_much_smaller_costs_as_much() -> None:
+    """1 within 1/4 divided by 1 within 1/2 may be 5/4 divided by 1/2."""
+    quotient = answer([1.0], 0.25) / answer([1.0], 0.5)
+    assert quotient.bound[0] == pytest.approx(1.5, rel=1e-12)

@@ -13,7 +13,7 @@ import pytest
 from posenc_conformance import claims
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.execution import Execution, execute
-from posenc_conformance.checks.model import SHORT_TABLES, checks, ids_of, subjects_of
+from posenc_conformance.checks.model import SHORT_TABLES, checks, ids_of, questions, subjects_of
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import Model, load_all, with_configuration
@@ -285,3 +285,14 @@ def test_a_configuration_is_a_model(tmp_path: Path) -> None:
     (group,) = with_configuration(path).meaning.groups
     assert (group.scheme, group.parameters["factor"]) == ("position-interpolation", 4)
     assert np.isclose(group.parameters["base"], 5e5)
+
+
+def test_the_original_context_is_asked_to_its_very_end_and_right_beyond() -> None:
+    (model,) = (each for each in models() if each.id == "llama-3.1-8b")
+    (group,) = model.meaning.groups
+    asked = {each.id: each.arguments for each in questions(model, group, "rotary")}
+    assert asked["within"]["positions"].tolist() == [0, 1, 37, 300, 8191]
+    assert asked["beyond"]["positions"].tolist() == [8192, 131071]
+    assert {len(each["positions"]) for each in asked.values()} == {
+        each["x"].shape[1] for each in asked.values()
+    }

@@ -65,6 +65,7 @@ def test_nothing_is_right() -> None:
     nothing = bare(np.zeros((0, 2)), 0.0)
     assert compare(nothing, np.zeros((0, 2))).right
     assert compare(nothing, np.zeros((0, 2))).judged == 0
+    assert compare(nothing, np.zeros((0, 2))).worst == 0
 
 
 def test_where_nothing_is_allowed_any_error_is_without_measure() -> None:

@@ -136,3 +136,17 @@ def test_what_fits_one_answer_of_many_is_no_name() -> None:
     verdicts = judge(Rounding(), (*LEVELS, "behaviour"))
     assert failed(verdicts)
     assert diagnoses(verdicts) == []
+
+
+def test_what_right_answers_refute_is_no_name() -> None:
+    """Another base, but only where there are many positions: as of a table that is made anew."""
+
+    class Growing:
+        @claims("half")
+        def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+            far = positions.max(initial=0) > 1000
+            return halves(x, np.outer(positions, omega(x.shape[-1], 500.0 if far else base)))
+
+    verdicts = judge(Growing(), LEVELS)
+    assert failed(verdicts)
+    assert diagnoses(verdicts) == []

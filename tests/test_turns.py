@@ -28,6 +28,7 @@ def read(
     places: Array = PLACES,
     bound: float = 1e-12,
     more: Any = 0.0,
+    dtype: str = "float64",
     **options: Any,
 ) -> list[Turns] | None:
     """What is read of pairs that turn like this."""
@@ -35,7 +36,7 @@ def read(
     angles = np.multiply.outer(places, np.asarray(frequencies)) + offset
     after = length * before * np.exp(1j * angles) + more
     shape = np.full(after.shape, bound)
-    return turns_of(case(), (before, after), places[:, None], ASKED, shape, **options)
+    return turns_of(case(dtype), (before, after), places[:, None], ASKED, shape, **options)
 
 
 def only(found: list[Turns] | None) -> Turns:
@@ -57,6 +58,14 @@ def test_frequencies_are_read() -> None:
 @pytest.mark.parametrize("frequencies", [-ASKED, ASKED[::-1], np.full(4, 0.5), 3 * ASKED])
 def test_any_frequencies_below_half_a_turn_are_read(frequencies: Array) -> None:
     assert only(read(frequencies)).frequencies == pytest.approx(frequencies, rel=1e-9)
+
+
+@pytest.mark.parametrize(("dtype", "same"), [("float64", False), ("float32", True)])
+def test_what_float32_loses_of_an_angle_is_no_difference(dtype: str, same: bool) -> None:
+    """At position 11 a tenth of a millionth of the frequency is more than a millionth radian."""
+    turns = only(read(dtype=dtype))
+    assert turns.are(ASKED * (1 + 1e-7)) == same
+    assert not turns.are(ASKED * (1 + 1e-6))
 
 
 def test_whole_turns_between_two_rows_are_lost_and_that_is_known() -> None:

@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance import claims
+from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.diagnose import witnesses
 from posenc_conformance.diagnose.diagnosis import Fit
 from posenc_conformance.diagnose.mistakes import Constant
 from posenc_conformance.diagnose.witnesses import Small, Witness, rounded
-from posenc_conformance.judge.arrays import fine
+from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_lab.judging import schemes
 
@@ -108,3 +110,18 @@ def test_questions_are_small() -> None:
     assert min(found) >= 10
     assert max(found) <= 22
     assert {each.integer(10, 11) for each in drawn} == {10, 11}
+
+
+def test_no_question_is_asked_that_no_claim_covers() -> None:
+    asked = []
+
+    class Few:
+        @claims("half", dtype="float64", when=lambda head_dim: head_dim < 64)
+        def rope(self, x: Array, positions: Array, **named: Any) -> Array:
+            asked.append(x.shape[-1])
+            return 2 * x
+
+    (subject,) = subjects(Few(), schemes())
+    seen = witnesses.testimony(subject, "float64")
+    assert len(seen.answers) == len(seen.wrong) > 0
+    assert max(asked) < 64

@@ -75,6 +75,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
             "a_claim_that_ends_early_is_said_to",
             "what_an_engine_does_to_its_configuration_does_not_stay",
             "all_checks_of_a_model_are_counted",
+            "the_original_context_is_asked_to_its_very_end_and_right_beyond",
             "claims_that_mean_nothing_are_refused",
             "wrong_engines_are_rejected_and_named",
         )

@@ -1,0 +1,52 @@
+"""What a scheme needs in other modules: the first thing that it lacks is told with its place."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.knowledge import demand_whole, reference_of
+from posenc_conformance.scheme_file.model import Scheme
+from posenc_lab.judging import schemes
+
+
+def rope(**changed: Any) -> Scheme:
+    return replace(next(each for each in schemes() if each.id == "rope"), **changed)
+
+
+@pytest.mark.parametrize("scheme", schemes()[::7], ids=lambda each: each.id)
+def test_what_is_shipped_is_whole(scheme: Scheme) -> None:
+    demand_whole(scheme)
+
+
+def renamed(name: str) -> dict[str, Any]:
+    calls = rope().calls
+    return {**calls, name: replace(calls["rope"], name=name)}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said"),
+    [
+        (rope(id="no-such-scheme"), "no module"),
+        (rope(calls=renamed("no_such_call")), "the reference has no no_such_call"),
+        (rope(calls=renamed("rope_pairs")), "has no"),
+        (rope(goldens=(replace(rope().goldens[0], sha256=""),)), "not certified"),
+        (rope(invariants=(replace(rope().invariants[0], id="new"),)), "INVARIANTS['rope']['new']"),
+        (rope(deviations=(replace(rope().deviations[0], id="new"),)), "DEVIATIONS['rope']['new']"),
+    ],
+)
+def test_what_is_half_made_is_told_with_the_first_thing_that_it_lacks(
+    scheme: Scheme, said: str
+) -> None:
+    with pytest.raises(UserError) as raised:
+        demand_whole(scheme)
+    assert said in raised.value.cause
+    assert raised.value.hint
+
+
+def test_a_call_without_a_reference_is_told() -> None:
+    scheme = rope()
+    assert reference_of(scheme, scheme.calls["rope"]).__name__ == "rope"
+    with pytest.raises(UserError, match="rope"):
+        reference_of(scheme, replace(scheme.calls["rope"], name="gone"))
