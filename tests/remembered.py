@@ -16,6 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from posenc_conformance.scheme_file.model import Scheme
 
+BESIDE = ("docs/examples", "tests/known", "tests/libraries", "tests/programs")
+"""What tests of the kit read beside it."""
 KEY = pytest.StashKey[str]()
 
 
@@ -58,7 +60,7 @@ def _key(
 
     module = item.module.__name__
     if shipped or tools:
-        kit = (*dependencies.SHIPPED, dependencies.LABORATORY) if shipped else ()
+        kit = (*dependencies.SHIPPED, dependencies.LABORATORY, *BESIDE) if shipped else ()
         there = (dependencies.installed(), dependencies.digest_of_files((*kit, *also)))
         return dependencies.digest([module], [], item.nodeid, *there)
     scheme = _scheme(item.callspec.params)
