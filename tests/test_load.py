@@ -6,8 +6,10 @@ import pytest
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.asking import asked
 from posenc_conformance.remote.load import How, Place, load
+from posenc_conformance.remote.worker import HELD, Adapter
 from posenc_lab.judging import schemes
 
 
@@ -30,3 +32,19 @@ def test_a_name_that_nobody_has_is_one_message(place: Place) -> None:
     with pytest.raises(UserError) as found:
         load("refrence", How(place), schemes())
     assert "reference" in found.value.cause + found.value.hint
+
+
+def test_a_worker_keeps_so_many_results_and_no_more() -> None:
+    class Counting:
+        def integer(self, positions: Array) -> Array:
+            return positions + 1
+
+    adapter = Adapter(Counting())
+    for number in range(HELD + 2):
+        given = {"0": np.arange(3)}
+        answer = adapter.call(
+            {"id": number, "call": "integer", "rest": {}, "arrays": given, "keep": True}
+        )
+        assert answer["result"] is True
+        assert len(adapter.kept) == min(number + 1, HELD)
+    assert [*adapter.kept] == [*range(2, HELD + 2)]

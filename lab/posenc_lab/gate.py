@@ -82,7 +82,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     ),
     "remote.adapter": tests_of("apart"),
     "remote.process": tests_of("remote_process", "programs"),
-    "remote.worker": tests_of("apart"),
+    "remote.worker": tests_of("load", "apart"),
 }
 """The same of modules whose tests are in a file of another name."""
 MOST = 0.03
