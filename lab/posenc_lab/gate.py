@@ -262,7 +262,7 @@ class Bench:
             env={**os.environ, **self._environment(), **(changed or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
         )
@@ -298,7 +298,8 @@ def _end(process: "subprocess.Popen[str]") -> None:
 def _culprit(said: str) -> str:
     """The first failure that pytest lists; what else went wrong if it lists none."""
     words = (line.split() for line in said.splitlines() if line.startswith(("FAILED ", "ERROR ")))
-    return next((found[1] for found in words if len(found) > 1), "the run itself")
+    last = said.strip().rpartition("\n")[2]
+    return next((found[1] for found in words if len(found) > 1), f"the run itself ({last})")
 
 
 def seconds_of(bench: Bench, room: str, some: Sequence[str]) -> float:
