@@ -1,7 +1,6 @@
 """A process that is asked things: how much memory it takes, and how it ends."""
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -65,10 +64,8 @@ def test_amounts_are_shown_in_the_unit_that_suits(size: int, shown: str) -> None
 
 def test_who_takes_too_long_or_too_much_is_lost() -> None:
     it = started("import time; time.sleep(60)")
-    began = time.monotonic()
     with pytest.raises(Lost, match=r"within 0\.3 s"):
         it.exchange(b"", line, 0.3, 0)
-    assert 0.3 <= time.monotonic() - began < 20
     it.end()
     it = started(HOLDS.replace("print('ready', flush=True); ", ""))
     with pytest.raises(Lost, match="150 MB are allowed"):
@@ -92,9 +89,10 @@ def test_how_it_ended_is_told(code: str, said: str) -> None:
 
 
 def test_a_large_message_goes_through_in_pieces() -> None:
-    code = "import sys; print(len(sys.stdin.readline()), flush=True); print('x' * 3_000_000)"
-    it = started(code)
-    assert it.exchange(b"y" * 3_000_000 + b"\n", line, 30, 0) == b"3000001\n"
+    it = started("import sys; print(len(sys.stdin.readline()), 'x' * 3_000_000, flush=True)")
+    answer = it.exchange(b"y" * 3_000_000 + b"\n", line, 30, 0)
+    assert answer.startswith(b"3000001 x")
+    assert len(answer) == len("3000001 ") + 3_000_001
     it.end()
 
 
