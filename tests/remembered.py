@@ -64,8 +64,9 @@ def _key(
         there = (dependencies.installed(), dependencies.digest_of_files((*kit, *also)))
         return dependencies.digest([module], [], item.nodeid, *there)
     scheme = _scheme(item.callspec.params)
+    oracle = f"posenc_conformance.oracle.{scheme.module_name}"
     more = modules_of_miniatures(scheme) if miniatures else ()
-    return dependencies.digest([module, JUDGE, *more], [scheme], item.nodeid)
+    return dependencies.digest([module, JUDGE, oracle, *more], [scheme], item.nodeid)
 
 
 def _scheme(parameters: Mapping[str, Any]) -> "Scheme":

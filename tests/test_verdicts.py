@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from posenc_lab.miniatures import wrong
 from posenc_lab.miniatures.mistakes import WRONG, Mistake
 from posenc_lab.store import Store
 from posenc_lab.verdicts import JUDGE, key_of, once
+from tests import remembered
 from tests.running import files_that_run
 
 assert wrong.__path__  # importing it fills the list
@@ -91,6 +93,20 @@ def test_a_verdict_hangs_on_what_comes_to_it(changed: Any, module: str, matters:
     before = key_of(mistake(), "name", mistake.__module__)
     changed(module)
     assert (key_of(mistake(), "name", mistake.__module__) != before) == matters
+
+
+@pytest.mark.parametrize(("scheme", "matters"), [("rope", True), ("alibi", False)])
+def test_a_remembered_test_of_a_scheme_hangs_on_its_oracle(
+    changed: Any, scheme: str, matters: bool
+) -> None:
+    item: Any = SimpleNamespace(
+        module=SimpleNamespace(__name__="tests.test_reference"),
+        nodeid="tests/test_reference.py::test_every_call_at_most_one_ulp[rope]",
+        callspec=SimpleNamespace(params={"call": "rope"}),
+    )
+    before = remembered._key(item)
+    changed(f"posenc_conformance.oracle.{scheme}")
+    assert (remembered._key(item) != before) == matters
 
 
 def test_comments_and_docstrings_change_nothing() -> None:
