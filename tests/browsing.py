@@ -27,6 +27,7 @@ from playwright.sync_api import (
     Response,
 )
 
+from posenc_lab.dependencies import browser
 from tests import fonts
 from tests.explorer import NODE
 from tests.fonts import Fonts
@@ -93,7 +94,7 @@ def chromium(
 
     Scroll bars take room, as on most desks, or none, as on a telephone.
     """
-    name = os.environ.get("CHROMIUM", "chromium-headless-shell")
+    name = browser()
     path = shutil.which(name)
     if path is None:
         raise FileNotFoundError(
@@ -105,7 +106,7 @@ def chromium(
     options += ["--no-sandbox"] if os.geteuid() == 0 else []
     options += ["--disable-features=OverlayScrollbar"] if scroll_bars else []
     with TemporaryDirectory() as folder:
-        browser = playwright.chromium.launch(
+        launched = playwright.chromium.launch(
             executable_path=path,
             args=options,
             ignore_default_args=["--hide-scrollbars"] if scroll_bars else None,
@@ -113,9 +114,9 @@ def chromium(
             timeout=PATIENCE,
         )
         try:
-            yield browser
+            yield launched
         finally:
-            browser.close()
+            launched.close()
 
 
 def context(browser: Browser, **options: Any) -> BrowserContext:

@@ -3,6 +3,7 @@
 import ast
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from posenc_conformance.scheme_file.read import load_all
 from posenc_lab import inputs as record_inputs
 from posenc_lab import records, results, today
-from posenc_lab.dependencies import closure, files
+from posenc_lab.dependencies import Source, closure, files, shape, source
 from posenc_lab.field import BUGS, Bug
 from posenc_lab.field.__main__ import SETS, counted, of_set
 from posenc_lab.first_failure import without_diagnosis
@@ -155,8 +156,12 @@ def test_what_a_record_hangs_on(
     assert module in files()
     rope = next(scheme for scheme in load_all() if scheme.id == "rope")
     before = {name: inputs(name, rope) for name in LEFT_OUT}
-    code = record_inputs._code
-    monkeypatch.setattr(record_inputs, "_code", lambda name: code(name) + "!" * (name == module))
+
+    def changed(name: str) -> Source:
+        there = source(name)
+        return replace(there, digest=there.digest + "!" * (name == module))
+
+    monkeypatch.setattr(record_inputs, "source", changed)
     monkeypatch.setattr(record_inputs, "own", record_inputs.own.__wrapped__)
     monkeypatch.setattr(record_inputs, "everything", record_inputs.everything.__wrapped__)
     after = {name: inputs(name, rope) for name in LEFT_OUT}
@@ -176,11 +181,11 @@ def test_nothing_runs_that_a_record_does_not_hang_on() -> None:
 
 @pytest.mark.parametrize("change", ["x = 1  # why", '"""Said."""\nx = 1', "x  =  1"])
 def test_words_change_no_digest(change: str) -> None:
-    def shape(text: str) -> list[str]:
-        return list(record_inputs._shape(ast.parse(text)))
+    def told(text: str) -> list[str]:
+        return list(shape(ast.parse(text)))
 
-    assert shape(change) == shape("x = 1")
-    assert shape("x = 2") != shape("x = 1") != shape("y = 1")
+    assert told(change) == told("x = 1")
+    assert told("x = 2") != told("x = 1") != told("y = 1")
 
 
 def test_the_check_lists_what_is_out_of_date(
@@ -245,3 +250,28 @@ def test_bringing_a_scheme_up_to_date_forgets_no_other(
     data = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
     assert data.keys() == before.keys()
     assert data["inputs"] == known
+
+
+def test_a_record_that_no_longer_holds_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schemes = load_all()[:2]
+    row = {"module": "m", "line": 1, "change": "c", "share of the bound": 0.8}
+    old = {"modules": {"m": {"golden": 1}}, **{part: [row] for part in LISTS}, "inputs": {}}
+    monkeypatch.setattr(results, "DATA", tmp_path)
+    keep(path_of("mutants"), old)
+
+    def found(now: dict[str, Any], seconds: float = 60.0) -> set[tuple[str, bool]]:
+        monkeypatch.setattr(records, "measured", lambda *_: {**old, **now, "versions": {}})
+        return set(records.differing(["mutants"], schemes, seconds, "today"))
+
+    lines = [f"mutants: {scheme.id}" for scheme in schemes]
+    assert found({}) == {(line, False) for line in lines}
+    assert found({"holes": [{**row, "share of the bound": 0.83}]}) == found({})
+    assert found({"holes": [{**row, "share of the bound": 1.3}]}) == {
+        (line, True) for line in lines
+    }
+    assert found({"modules": {"m": {"golden": 2}}}) == {(line, True) for line in lines}
+    assert found({"holes": []}) == {(line, True) for line in lines}
+    assert found({}, seconds=-1.0) == set()
+    assert read(path_of("mutants")) == old, "nothing is written"

@@ -64,7 +64,7 @@ def files() -> dict[str, Path]:
 def source(module: str) -> Source:
     """What a module is made of; remembered by its bytes, for parsing all of them takes seconds."""
     data = files()[module].read_bytes()
-    key = hashlib.sha256(module.encode() + data).hexdigest()
+    key = hashlib.sha256(b"what a module does: " + module.encode() + data).hexdigest()
     if known := STORE.text(key):
         digest, imports, offers = json.loads(known)
         return Source(digest, tuple(imports), tuple(offers))
@@ -77,10 +77,26 @@ def _parsed(module: str, data: bytes) -> Source:
     tree = ast.parse(data)
     imports = tuple(dict.fromkeys(_imports(module, tree)))
     offers = tuple(name for node in tree.body for name in _offers(node))
-    for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
-            del node.body[0]
-    return Source(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports, offers)
+    digest = hashlib.sha256("".join(shape(tree)).encode()).hexdigest()
+    return Source(digest, imports, offers)
+
+
+def shape(node: object) -> Iterator[str]:
+    """Yield a tree without comments, docstrings and empty fields, which differ between Pythons."""
+    if isinstance(node, list):
+        for each in node:
+            yield from shape(each)
+    elif isinstance(node, ast.AST):
+        yield f"({type(node).__name__}"
+        for name, value in ast.iter_fields(node):
+            if isinstance(node, DOCUMENTED) and name == "body" and ast.get_docstring(node):
+                value = value[1:]
+            if value not in (None, []):
+                yield f" {name}="
+                yield from shape(value)
+        yield ")"
+    else:
+        yield repr(node)
 
 
 def _imports(module: str, tree: ast.Module) -> Iterator[str]:
@@ -156,11 +172,16 @@ def versions() -> tuple[str, ...]:
 def installed() -> str:
     """Every package that is installed, and the browser: what else may change outside."""
     packages = sorted(f"{each.name} {each.version}" for each in distributions())
-    return "\n".join([*packages, _browser()])
+    return "\n".join([*packages, _build_of_browser()])
 
 
-def _browser() -> str:
-    path = shutil.which(os.environ.get("CHROMIUM", "chromium-headless-shell"))
+def browser() -> str:
+    """Return the browser for the tests of the site: a name, or a path that CHROMIUM says."""
+    return os.environ.get("CHROMIUM", "chromium-headless-shell")
+
+
+def _build_of_browser() -> str:
+    path = shutil.which(browser())
     return f"{path} {Path(path).resolve().stat().st_mtime_ns}" if path else ""
 
 

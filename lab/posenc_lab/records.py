@@ -1,19 +1,26 @@
 """Bring what the benchmarks have recorded up to date, for the schemes that have changed.
 
-    python -m posenc_lab.records [--shared | --all] [--check] [SCHEME ...]
+    python -m posenc_lab.records [--shared | --all] [SCHEME ...]
+    python -m posenc_lab.records --check
+    python -m posenc_lab.records --verify MINUTES
 
 A record keeps two digests for each scheme that it was made with: of the scheme's own files, and of
 all code that was run. A scheme whose own files have changed since is measured again, and takes the
 place of what the record has of it; with ``--shared`` also one for which anything else has changed,
 such as a family or a check. ``--check`` measures nothing: it lists both, and ends with 1 if there
-are any.
+are any. ``--verify`` writes nothing: it measures what ``--check`` lists, in an order of the day,
+until the time is over, and ends with 1 if anything comes out otherwise than it is recorded.
 """
 
 import argparse
+import math
+import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +32,8 @@ from posenc_lab.mutants import merged as merged_mutants
 from posenc_lab.results import keep, path_of, read
 
 ROOT = Path(__file__).parents[2]
+NEARLY = 0.1
+"""Shares of a bound, which hang on how a processor rounds, are recorded with two digits."""
 
 
 def by_name(*tables: str) -> Callable[[Record, Record, str], dict[str, Any]]:
@@ -110,6 +119,39 @@ def outdated(names: Sequence[str], schemes: Sequence[Scheme]) -> list[str]:
     return lines
 
 
+def differing(
+    names: Sequence[str], schemes: Sequence[Scheme], seconds: float, seed: str
+) -> Iterator[tuple[str, bool]]:
+    """Measure what is out of date until the time is over; yield what, and whether it differs."""
+    waiting = [
+        (name, scheme) for name in names for scheme in older(name, read(path_of(name)), schemes)
+    ]
+    random.Random(seed).shuffle(waiting)
+    end = time.monotonic() + seconds
+    for name, scheme in waiting:
+        if time.monotonic() > end:
+            return
+        record = read(path_of(name))
+        found = RECORDS[name](record, measured(name, scheme), scheme)
+        yield f"{name}: {scheme}", not alike(_results(found), _results(record))
+
+
+def _results(record: Record) -> Record:
+    """Leave out what was not measured: on what a record hangs, and what it was made with."""
+    return {key: value for key, value in record.items() if key not in ("inputs", "versions")}
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Compare results: counts are equal, what processors round otherwise is nearly so."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=NEARLY, abs_tol=NEARLY)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return bool(one == other)
+
+
 def measured(name: str, scheme: str | None) -> dict[str, Any]:
     """What a benchmark says of one scheme, or of all, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
@@ -120,6 +162,15 @@ def measured(name: str, scheme: str | None) -> dict[str, Any]:
         return read(path)
 
 
+def verify(names: Sequence[str], seconds: float) -> int:
+    """Print what is measured again; return 1 if anything differs from what is recorded."""
+    red = 0
+    for what, differs in differing(names, load_all(), seconds, date.today().isoformat()):
+        print(f"{what} {'DIFFERS: run make records' if differs else 'as recorded'}", flush=True)
+        red |= differs
+    return red
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("schemes", nargs="*", metavar="SCHEME", help="only these, if they changed")
@@ -127,12 +178,15 @@ def main() -> None:
     parser.add_argument("--only", choices=RECORDS, help="only this record")
     parser.add_argument("--shared", action="store_true", help="also where shared code changed")
     parser.add_argument("--check", action="store_true", help="say what is out of date, and end")
+    parser.add_argument("--verify", type=float, metavar="MINUTES", help="measure, write nothing")
     given = parser.parse_args()
     names = [given.only] if given.only else list(RECORDS)
     if given.check:
         lines = outdated(names, load_all())
         print(*lines, sep="\n")
         sys.exit(bool(lines))
+    if given.verify is not None:
+        sys.exit(verify(names, 60 * given.verify))
     for name in names:
         update(name, load_all(), given.schemes, whole=given.all, shared=given.shared)
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def _adapter(where: str, name: str) -> Adapter:
     """A file or program of this folder, an adapter of the kit, or a program beside a harness."""
     file = FOLDER / "adapters" / f"{name.replace('-', '_')}_adapter.py"
     programs = FOLDER / "programs"
-    points = registered()
+    points = _registered()
     files: tuple[Path, ...]
     if file.is_file():
         impl, files = str(file.relative_to(ROOT)), (file,)
@@ -156,6 +157,10 @@ def _adapter(where: str, name: str) -> Adapter:
         )
     known = ROOT / "tests" / "known" / f"{name}.yaml"
     return Adapter(name, impl, files, known if known.is_file() else None)
+
+
+_registered = cache(registered)
+"""Asked for each adapter, and slow: it reads what is installed."""
 
 
 def _code_of(module: str) -> tuple[Path, ...]:
