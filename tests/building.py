@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CHECKOUT = Path(__file__).parents[1]
+SITE = pytest.StashKey[Path]()
+"""Where the site was built, once it is, in the configuration of pytest."""
 # Bytes, compressed, at most. Each is a fifth and more above what was measured when it was set: a
 # sentence more makes no test red, and what grows without end is still seen.
 SEARCH_INDEX = 320_000

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.building import CHECKOUT, built
+from tests.building import CHECKOUT, SITE, built
 
 pytest_plugins = ["pytester", "tests.remembered"]
 
@@ -21,13 +21,18 @@ def _needs_site(item: pytest.Item) -> bool:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site, one for all workers of pytest-xdist: whoever comes first builds it.
 
     ``POSENC_SITE`` names one that was built a moment ago.
     """
-    if there := os.environ.get("POSENC_SITE"):
-        return Path(there)
+    there = os.environ.get("POSENC_SITE")
+    folder = Path(there) if there else _shared_site(tmp_path_factory)
+    request.config.stash[SITE] = folder
+    return folder
+
+
+def _shared_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Here and not above: pytest loads this file for `pytest --impl=...` in the checkout too, where
     # the kit alone is installed.
     from filelock import FileLock

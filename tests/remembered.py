@@ -3,21 +3,30 @@
 ``@pytest.mark.remembered`` is for a test of one scheme, which is among its parameters as
 ``scheme``, as ``subject`` or by the name of a ``call``. It hangs on the code that the test's module
 imports and on what is found by the scheme's name; with ``miniatures=True`` on its right and wrong
-implementations, too. With ``shipped=True`` a test hangs on every file of kit and laboratory, and
-``tools=True`` is for one that has nothing to do with them. Both hang on every package that is
-installed, and on the files and folders of ``also``. ``POSENC_LAB_STORE=fresh`` runs everything.
+implementations, too. With ``shipped=True`` a test hangs on every file of kit and laboratory;
+``site=(…)`` has patterns of files of the built site, and ``tools=True`` is for a test that has
+nothing to do with either. All of these hang on every package that is installed, and on the files
+and folders of ``also``. ``POSENC_LAB_STORE=fresh`` runs everything.
 """
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.building import CHECKOUT, SITE
 
 if TYPE_CHECKING:
     from posenc_conformance.scheme_file.model import Scheme
 
 BESIDE = ("docs/examples", "tests/known", "tests/libraries", "tests/programs")
 """What tests of the kit read beside it."""
+HOOKED: list[bool] = []
+OURS = {"__pycache__", ".venv", "site", ".git", ".hypothesis", ".pytest_cache"}
+"""What is made of the repository, and says nothing else."""
 KEY = pytest.StashKey[str]()
 
 
@@ -32,6 +41,67 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
 
     key = pyfuncitem.stash[KEY] = _key(pyfuncitem, **mark.kwargs)
     return True if STORE.text(key) == PASSED else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """Fail a test that reads a file of the repository on which its key does not hang."""
+    mark = item.get_closest_marker("remembered")
+    if mark is None or not isinstance(item, pytest.Function):
+        return (yield)
+    with files_read() as found:
+        result = yield
+    if {"shipped", "site", "tools"} & mark.kwargs.keys():
+        unknown = sorted(found - known(item.module.__name__, found, mark.kwargs))
+        assert not unknown, f"name them in also=(…): {', '.join(unknown)}"
+    return result
+
+
+READERS: list[set[str]] = []
+"""Where files are noted as they are opened, while somebody wants to know."""
+
+
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    if READERS and event == "open" and isinstance(arguments[0], str):
+        READERS[-1].add(arguments[0])
+
+
+@contextmanager
+def files_read() -> Iterator[set[str]]:
+    """Collect the files of the repository that this process reads, by their names in it."""
+    if not HOOKED:
+        sys.addaudithook(_note)  # for good: there is no way to take one back
+        HOOKED.append(True)
+    opened: set[str] = set()
+    READERS.append(opened)
+    found: set[str] = set()
+    try:
+        yield found
+    finally:
+        READERS.remove(opened)
+        paths = (Path(each).absolute() for each in opened)
+        found |= {
+            path.relative_to(CHECKOUT).as_posix()
+            for path in paths
+            if path.is_relative_to(CHECKOUT) and path.is_file() and not OURS & set(path.parts)
+        }
+
+
+def known(module: str, found: Iterable[str], kwargs: Mapping[str, Any]) -> set[str]:
+    """Those of some files on which the key of a test hangs."""
+    from posenc_lab import dependencies
+
+    kit = (*dependencies.SHIPPED, dependencies.LABORATORY, *BESIDE) if "shipped" in kwargs else ()
+    folders = (*kit, *kwargs.get("also", ()))
+    modules = {
+        dependencies.files()[each].relative_to(CHECKOUT).as_posix()
+        for each in dependencies.closure([module])
+    }
+    return {
+        file
+        for file in found
+        if file in modules or any(Path(file).is_relative_to(each) for each in folders)
+    }
 
 
 @pytest.hookimpl(wrapper=True)
@@ -52,6 +122,7 @@ def _key(
     miniatures: bool = False,
     shipped: bool = False,
     tools: bool = False,
+    site: tuple[str, ...] = (),
     also: tuple[str, ...] = (),
 ) -> str:
     # Here and not above: `pytest --impl=…` in the checkout loads this, too, and needs none of it.
@@ -59,10 +130,11 @@ def _key(
     from posenc_lab.verdicts import JUDGE, modules_of_miniatures
 
     module = item.module.__name__
-    if shipped or tools:
+    if shipped or tools or site:
         kit = (*dependencies.SHIPPED, dependencies.LABORATORY, *BESIDE) if shipped else ()
         there = (dependencies.installed(), dependencies.digest_of_files((*kit, *also)))
-        return dependencies.digest([module], [], item.nodeid, *there)
+        shown = dependencies.digest_of_site(item.config.stash[SITE], site) if site else ""
+        return dependencies.digest([module], [], item.nodeid, *there, shown)
     scheme = _scheme(item.callspec.params)
     oracle = f"posenc_conformance.oracle.{scheme.module_name}"
     more = modules_of_miniatures(scheme) if miniatures else ()

@@ -93,6 +93,7 @@ def test_page_with_wide_letters(
     once(key_of_page(site, page, "with wide letters", browser_key), look)
 
 
+@pytest.mark.remembered(site=("test-your-implementation/*", "schemes/sinusoidal/*", "assets/**/*"))
 @pytest.mark.parametrize("page", ["test-your-implementation/", "schemes/sinusoidal/"])
 def test_whatever_scrolls_does_so_with_the_keyboard(
     page: str, wide_visitor: Visitor, address: str
@@ -132,11 +133,13 @@ def below_a_folder(site: Path, tmp_path: Path) -> Iterator[str]:
         yield f"{address}posenc/"
 
 
+@pytest.mark.remembered(site=("index.html", "schemes/sinusoidal/*", "assets/**/*"))
 @pytest.mark.parametrize("page", ["", "schemes/sinusoidal/"])
 def test_page_below_a_folder(page: str, visitor: Visitor, below_a_folder: str) -> None:
     assert visitor.findings(below_a_folder + page) == []
 
 
+@pytest.mark.remembered(site=("glossary/*", "schemes/alibi/*", "assets/**/*"))
 @pytest.mark.parametrize("width", [PHONE, DESK])
 def test_search_finds_a_page(width: int, visitor: Visitor, below_a_folder: str) -> None:
     with visitor.page(width, "light") as (page, noticed):

@@ -14,6 +14,8 @@ from mkdocs.exceptions import PluginError
 
 from tests.building import CHECKOUT
 
+pytestmark = pytest.mark.remembered(shipped=True, also=("docs",))
+
 DOCS = CHECKOUT / "docs"
 CLAIMS = list(claims.all_claims())
 FENCE = re.compile(r"^( *)```(.*?)\n(.*?)^\1```$", re.S | re.M)

@@ -10,6 +10,8 @@ import pytest
 from posenc_lab import code
 from posenc_lab.judging import schemes
 
+pytestmark = pytest.mark.remembered(shipped=True, also=("docs/data",))
+
 SHOWN = code.shown()
 NUMPY = [scheme for scheme, library in SHOWN if library == "numpy"]
 

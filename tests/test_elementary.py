@@ -13,6 +13,8 @@ from posenc.elementary import pair
 from posenc.exact import BLOCK, Array, Pair, sincos, turns
 from posenc_conformance.judge.arrays import fine
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 CLOSE = 2.0**-57
 VERY_CLOSE = 2.0**-96
 SMALL = np.array([0.1, -0.1, 1e-9, -1e-9, 1e-300, 0.0])

@@ -165,6 +165,7 @@ def test_what_is_asked_seldom_is_asked_of_every_call(cause: str, call: str) -> N
     assert tuple(STEPS) == right, "a wrong one stands among those that other tests take for right"
 
 
+@pytest.mark.remembered(shipped=True)
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_axis_is_asked_to_be_wide(block: str) -> None:
     call, name, axis = block.split()
@@ -173,6 +174,7 @@ def test_every_axis_is_asked_to_be_wide(block: str) -> None:
     assert "sizes" in rejected_by(everywhere.with_inputs(steps, change))
 
 
+@pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize(
     ("make", "behaviour", "call"),
     [
@@ -242,6 +244,7 @@ BELOW: dict[str, Callable[[Array], Array]] = {
 }
 
 
+@pytest.mark.remembered(shipped=True)
 @pytest.mark.parametrize("name", BELOW)
 def test_negative_positions_are_asked_of_who_claims_them(name: str) -> None:
     """Of every call that has them, whatever turns by position."""

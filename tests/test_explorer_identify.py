@@ -11,7 +11,9 @@ import pytest
 
 import posenc
 from posenc_conformance.scheme_file.read import load_all
-from tests.explorer import identified
+from tests.explorer import EXPLORER, identified
+
+pytestmark = pytest.mark.remembered(shipped=True, also=EXPLORER)
 
 COMBINATIONS: dict[str, dict[str, Any]] = {
     name: dict(combination.conventions)

@@ -12,7 +12,9 @@ from posenc_conformance.commands.identify.answers import answers
 from posenc_conformance.commands.identify.tables import Table
 from posenc_conformance.judge.arrays import Array
 from posenc_lab.judging import schemes
-from tests.explorer import identified
+from tests.explorer import EXPLORER, identified
+
+pytestmark = pytest.mark.remembered(shipped=True, also=EXPLORER)
 
 LLAMA: dict[str, Any] = {
     "base": 5e5,

@@ -12,6 +12,8 @@ from posenc_conformance.errors import UserError
 from posenc_lab.judging import failed, judge
 from posenc_lab.miniatures.styles import Array
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 Mask = Callable[[Array], Array]
 
 

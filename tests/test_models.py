@@ -32,6 +32,8 @@ from posenc_conformance.models.meaning import (
 from posenc_conformance.models.mistakes import MISTAKES, applicable, longer
 from posenc_conformance.scheme_file.read import folder
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 MODELS = load_all()
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.id)
 

@@ -25,6 +25,10 @@ HERE = Path(__file__).parent
 SHARED = {"page", "path"}
 """Modules that are no figure's own."""
 
+ON_PAGES = ("**/index.html", "assets/moving/**/*", "assets/*.css")
+BEHIND = ("docs/_hooks", "docs/figures", "reference")
+"""What the pictures are made by."""
+
 expect.set_options(timeout=PATIENCE)
 
 
@@ -198,6 +202,7 @@ def paths(page: Page, figure: str) -> Mapping[str, str]:
     return {str(each.get_attribute("data-series")): str(each.get_attribute("d")) for each in found}
 
 
+@pytest.mark.remembered(site=ON_PAGES, also=BEHIND)
 @pytest.mark.parametrize("name", FIGURES)
 def test_sliders_move_the_picture_with_the_keyboard(
     name: str, browser: Browser, address: str
@@ -229,6 +234,7 @@ def test_sliders_move_the_picture_with_the_keyboard(
     page.context.close()
 
 
+@pytest.mark.remembered(site=ON_PAGES, also=BEHIND)
 @pytest.mark.parametrize("name", FIGURES)
 def test_without_scripts_the_first_picture_stands_alone(
     name: str, browser: Browser, address: str

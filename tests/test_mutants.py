@@ -7,6 +7,8 @@ import pytest
 from posenc_lab.mutants import fates_of, modules, parsed, reviewed
 from posenc_lab.mutation import code_of
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 SAMPLED = ("posenc.schemes.alibi", "posenc.schemes.cope", "posenc.schemes.t5_bias")
 STEP = 13
 

@@ -11,6 +11,8 @@ from posenc_lab.miniatures.mistakes import WRONG, Mistake
 
 assert wrong.__path__  # importing them fills the list
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 CALLS = ("rope", "alibi_bias", "t5_bucket", "yarn_frequencies")
 NAMED = {
     (each.call, each.named): each for each in reversed(WRONG) if each.call in CALLS and each.named

@@ -13,6 +13,8 @@ import pytest
 from posenc_conformance.commands.new.command import FAMILIES
 from tests.building import CHECKOUT
 
+pytestmark = pytest.mark.remembered(shipped=True, also=("CONTRIBUTING.md", "docs/data", "tests"))
+
 COPIED = ("spec", "reference", "conformance", "lab", "tests", "docs/data", "pyproject.toml")
 POSENC = "import sys; from posenc_conformance.commands.main import main; sys.exit(main())"
 LOGARITHM = {

@@ -32,6 +32,8 @@ from posenc_conformance.commands.identify.pickles import (
 )
 from posenc_conformance.errors import UserError
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 # What sets a dtype's parts: byte order, fields, size, alignment, flags.
 DTYPE_STATE = b"(I3\nS'<'\nNNNI1\nI1\nI0\nt"
 ATTRIBUTES = b"}S'__doc__'\nS'changed'\ns"

@@ -14,6 +14,8 @@ import posenc
 from tests.browsing import DESK, PHONE, Visitor, chromium, context, served
 from tests.building import FIRST_VISIT
 
+pytestmark = pytest.mark.remembered(site=("**/*.html", "assets/**/*"))
+
 PAGES = re.compile(rb"/Type\s*/Page\b")
 
 

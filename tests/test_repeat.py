@@ -8,6 +8,8 @@ import pytest
 
 from posenc_lab.repeat import ORDER, WRONG, Way, pytest_collection_modifyitems, repeated, ways
 
+pytestmark = pytest.mark.remembered(shipped=True)
+
 RESTLESS = """
 import os
 from posenc_conformance import claims

@@ -23,6 +23,10 @@ from scoreboard.cells import ALL, Counts, cells, findings
 from scoreboard.releases import of_release
 from tests.building import CHECKOUT
 
+BOARD = (".ci", ".github", "LICENSE", "Makefile", "action.yml", "docs", "lab/scoreboard")
+"""What it reads beside the kit."""
+pytestmark = pytest.mark.remembered(shipped=True, also=BOARD)
+
 Change = Callable[[dict[str, Any]], object]
 
 

@@ -40,6 +40,7 @@ def test_it_holds_what_its_texts_name(unpacked: Path) -> None:
     assert [name for name in sorted(named) if not (unpacked / name).is_file()] == []
 
 
+@pytest.mark.nightly
 def test_its_makefile_installs_and_judges(unpacked: Path) -> None:
     """In an environment of its own, in which nothing but the kit is installed."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

@@ -15,6 +15,7 @@ from posenc_lab.miniatures.mistakes import WRONG, Mistake
 from posenc_lab.store import Store
 from posenc_lab.verdicts import JUDGE, key_of, once
 from tests import remembered
+from tests.building import CHECKOUT
 from tests.running import files_that_run
 
 assert wrong.__path__  # importing it fills the list
@@ -130,3 +131,17 @@ def test_processes_share_a_store(tmp_path: Path) -> None:
     Store(tmp_path / "store").keep_text("a", "b")
     assert Store(tmp_path / "store").text("a") == "b"
     assert Store(None).text("a") is None
+
+
+def test_a_file_that_a_remembered_test_does_not_name_is_noticed() -> None:
+    with remembered.files_read() as found:
+        (CHECKOUT / "LICENSE").read_text(encoding="utf-8")
+        (CHECKOUT / "spec" / "rope.yaml").read_text(encoding="utf-8")
+        Path("/etc/passwd").read_text(encoding="utf-8")
+    assert found == {"LICENSE", "spec/rope.yaml"}
+    for hanging, left in (
+        ({"shipped": True}, {"LICENSE"}),
+        ({"tools": True}, {"LICENSE", "spec/rope.yaml"}),
+        ({"shipped": True, "also": ("LICENSE",)}, set()),
+    ):
+        assert found - remembered.known(__name__, found, hanging) == left

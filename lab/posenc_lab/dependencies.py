@@ -187,12 +187,29 @@ def _build_of_browser() -> str:
 
 @cache
 def digest_of_files(names: tuple[str, ...]) -> str:
-    """Hash of files of the repository, and of all files in folders of it."""
+    """Hash files of the repository, and all files in folders of it."""
+    return _digest_of(
+        ROOT,
+        (
+            path
+            for name in names
+            for path in sorted([ROOT / name, *(ROOT / name).rglob("*")])
+            if "__pycache__" not in path.parts
+        ),
+    )
+
+
+@cache
+def digest_of_site(site: Path, patterns: tuple[str, ...]) -> str:
+    """Hash files of the built site."""
+    return _digest_of(site, (path for each in patterns for path in sorted(site.glob(each))))
+
+
+def _digest_of(home: Path, paths: Iterable[Path]) -> str:
     found = hashlib.sha256()
-    for name in names:
-        for path in sorted([ROOT / name, *(ROOT / name).rglob("*")]):
-            if path.is_file() and "__pycache__" not in path.parts:
-                found.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    for path in paths:
+        if path.is_file():
+            found.update(path.relative_to(home).as_posix().encode() + path.read_bytes())
     return found.hexdigest()
 
 
