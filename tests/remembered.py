@@ -5,8 +5,8 @@
 imports and on what is found by the scheme's name; with ``miniatures=True`` on its right and wrong
 implementations, too. With ``shipped=True`` a test hangs on every file of kit and laboratory;
 ``site=(…)`` has patterns of files of the built site, and ``tools=True`` is for a test that has
-nothing to do with either. All of these hang on every package that is installed, and on the files
-and folders of ``also``. ``POSENC_LAB_STORE=fresh`` runs everything.
+nothing to do with either. All of these hang on every package that is installed. Any test may hang
+on the files and folders of ``also``. ``POSENC_LAB_STORE=fresh`` runs everything.
 """
 
 import sys
@@ -33,22 +33,21 @@ KEY = pytest.StashKey[str]()
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
     """Leave out what is known to pass: for pytest it is called, and returns."""
-    mark = pyfuncitem.get_closest_marker("remembered")
-    if mark is None:
+    if KEY not in pyfuncitem.stash:
         return None
     from posenc_lab.store import STORE
     from posenc_lab.verdicts import PASSED
 
-    key = pyfuncitem.stash[KEY] = _key(pyfuncitem, **mark.kwargs)
-    return True if STORE.text(key) == PASSED else None
+    return True if STORE.text(pyfuncitem.stash[KEY]) == PASSED else None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
-    """Fail a test that reads a file of the repository on which its key does not hang."""
+    """Make the key; fail a test that reads a file of the repository on which it does not hang."""
     mark = item.get_closest_marker("remembered")
     if mark is None or not isinstance(item, pytest.Function):
         return (yield)
+    item.stash[KEY] = _key(item, **mark.kwargs)
     with files_read() as found:
         result = yield
     if {"shipped", "site", "tools"} & mark.kwargs.keys():
@@ -136,9 +135,10 @@ def _key(
         shown = dependencies.digest_of_site(item.config.stash[SITE], site) if site else ""
         return dependencies.digest([module], [], item.nodeid, *there, shown)
     scheme = _scheme(item.callspec.params)
+    beside = (dependencies.digest_of_files(also),) if also else ()
     oracle = f"posenc_conformance.oracle.{scheme.module_name}"
     more = modules_of_miniatures(scheme) if miniatures else ()
-    return dependencies.digest([module, JUDGE, oracle, *more], [scheme], item.nodeid)
+    return dependencies.digest([module, JUDGE, oracle, *more], [scheme], item.nodeid, *beside)
 
 
 def _scheme(parameters: Mapping[str, Any]) -> "Scheme":

@@ -8,12 +8,11 @@ from types import ModuleType
 
 import pytest
 
+from posenc_conformance.scheme_file.model import Scheme
 from posenc_conformance.scheme_file.read import load_all
-from posenc_lab.judging import diagnoses, failed, judge
+from posenc_lab.judging import diagnoses, failed, judge, schemes
 from tests.building import CHECKOUT
-from tests.explorer import MODULES, exported
-
-pytestmark = pytest.mark.remembered(shipped=True, also=("docs/assets/explorer",))
+from tests.explorer import EXPLORER, MODULES, exported
 
 
 def example() -> ModuleType:
@@ -30,6 +29,9 @@ def example() -> ModuleType:
 Explorer = example().Explorer
 
 
+SHOWN = [scheme for scheme in schemes() if scheme.id in exported()]
+
+
 def test_every_module_is_a_scheme_and_every_export_one_of_its_calls() -> None:
     calls = {scheme.id: set(scheme.calls) for scheme in load_all()}
     for scheme, names in exported().items():
@@ -39,8 +41,10 @@ def test_every_module_is_a_scheme_and_every_export_one_of_its_calls() -> None:
     assert set(re.findall(r'"\./(.+)\.js"', index)) == set(exported())
 
 
-def test_the_whole_run_passes_and_claims_every_export_in_every_combination() -> None:
-    verdicts = judge(Explorer())
+@pytest.mark.remembered(also=(*EXPLORER, "docs/examples/explorer.py"))
+@pytest.mark.parametrize("scheme", SHOWN, ids=lambda scheme: scheme.id)
+def test_every_export_is_claimed_and_right_in_every_combination(scheme: Scheme) -> None:
+    verdicts = judge(Explorer(), among=[scheme])
     assert not failed(verdicts), [(each.id, each.text) for each in failed(verdicts)]
     assert {each.verdict for each in verdicts} <= {"passed", "not_claimed"}
     judged = {
@@ -50,12 +54,12 @@ def test_the_whole_run_passes_and_claims_every_export_in_every_combination() -> 
     }
     assert judged == {
         (name, combination)
-        for scheme in load_all()
-        for name in exported().get(scheme.id, ())
+        for name in exported()[scheme.id]
         for combination in scheme.calls[name].combinations
     }
 
 
+@pytest.mark.remembered(shipped=True, also=EXPLORER)
 @pytest.mark.parametrize(
     ("file", "right", "wrong", "named"),
     [

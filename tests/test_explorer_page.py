@@ -15,7 +15,9 @@ from posenc_conformance.scheme_file.read import load_all
 from tests.browsing import PATIENCE, chromium, context, served
 from tests.explorer import exported
 
-pytestmark = pytest.mark.remembered(site=("explorer/*", "assets/**/*"), also=("spec",))
+pytestmark = pytest.mark.remembered(
+    site=("explorer/*", "assets/**/*"), also=("spec", "docs/assets/explorer")
+)
 
 expect.set_options(timeout=PATIENCE)
 

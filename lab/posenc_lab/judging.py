@@ -41,13 +41,17 @@ def schemes() -> tuple[Scheme, ...]:
 
 
 def judge(
-    adapter: object, levels: Sequence[str] = LEVELS, examples: int = 3, seed: int = 0
+    adapter: object,
+    levels: Sequence[str] = LEVELS,
+    examples: int = 3,
+    seed: int = 0,
+    among: Sequence[Scheme] | None = None,
 ) -> list[Verdict]:
-    """Every check that the adapter's claims call for, at these levels."""
+    """Every check that the adapter's claims call for, at these levels; of all schemes, or some."""
     found = subjects(adapter, schemes())
     return [
         _run(check, Options(examples, seed))
-        for scheme in schemes()
+        for scheme in among or schemes()
         for level in levels
         for check in checks_of(scheme, level, found)
     ]

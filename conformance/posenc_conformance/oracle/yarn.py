@@ -4,6 +4,7 @@ Whole bounds of the ramp are found by counting pairs, not by solving for them.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import mpmath
@@ -21,16 +22,10 @@ def share_kept(arguments: Mapping[str, Any], ramp: str, size: int, pair: int) ->
     """The part of pair t's frequency that is not divided by the factor."""
     fast, slow = number(arguments.get("beta_fast", 32)), number(arguments.get("beta_slow", 1))
     base, length = number(arguments["base"]), arguments["original_max_position_embeddings"]
-
-    def turned(t: Any) -> mpmath.mpf:
-        wavelength = 2 * mpmath.pi * mpmath.power(base, mpmath.mpf(2) * t / size)
-        return length / wavelength
-
     if ramp == "rotations":
-        return min(max((turned(pair) - slow) / (fast - slow), 0), 1)
+        return min(max((turned(base, length, size, pair) - slow) / (fast - slow), 0), 1)
     if ramp == "index":
-        low = max((t for t in range(size) if turned(t) >= fast), default=0)
-        high = min((t for t in range(size) if turned(t) <= slow), default=size - 1)
+        low, high = counted_bounds(base, length, fast, slow, size, mpmath.mp.prec)
     else:
         low, high = (
             mpmath.log(length / (2 * mpmath.pi * beta), base) * size / 2 for beta in (fast, slow)
@@ -39,6 +34,22 @@ def share_kept(arguments: Mapping[str, Any], ramp: str, size: int, pair: int) ->
     if low == high:
         return mpmath.mpf(pair <= low)
     return 1 - min(max((pair - low) / (mpmath.mpf(high) - low), 0), 1)
+
+
+def turned(base: mpmath.mpf, length: int, size: int, t: int) -> mpmath.mpf:
+    """How often pair t turns within the original context."""
+    return length / (2 * mpmath.pi * mpmath.power(base, mpmath.mpf(2) * t / size))
+
+
+@lru_cache(maxsize=256)
+def counted_bounds(
+    base: mpmath.mpf, length: int, fast: mpmath.mpf, slow: mpmath.mpf, size: int, precision: int
+) -> tuple[int, int]:
+    """The last pair that turns fast and the first that turns slowly, in this precision."""
+    turns = [turned(base, length, size, t) for t in range(size)]
+    low = max((t for t in range(size) if turns[t] >= fast), default=0)
+    high = min((t for t in range(size) if turns[t] <= slow), default=size - 1)
+    return low, high
 
 
 def frequency(arguments: Mapping[str, Any], ramp: str, size: int, pair: int) -> mpmath.mpf:
