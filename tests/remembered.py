@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 BESIDE = ("docs/examples", "tests/known", "tests/libraries", "tests/programs")
 """What tests of the kit read beside it."""
 HOOKED: list[bool] = []
-OURS = {"__pycache__", ".venv", "site", ".git", ".hypothesis", ".pytest_cache"}
-"""What is made of the repository, and says nothing else."""
+OURS = {"__pycache__", "site", ".git", ".hypothesis", ".pytest_cache"}
+"""Folders that are made of the repository, and say nothing else, as environments do."""
 KEY = pytest.StashKey[str]()
 
 
@@ -82,8 +82,14 @@ def files_read() -> Iterator[set[str]]:
         found |= {
             path.relative_to(CHECKOUT).as_posix()
             for path in paths
-            if path.is_relative_to(CHECKOUT) and path.is_file() and not OURS & set(path.parts)
+            if path.is_relative_to(CHECKOUT)
+            and path.is_file()
+            and _is_told(path.relative_to(CHECKOUT))
         }
+
+
+def _is_told(path: Path) -> bool:
+    return not any(each in OURS or each.startswith(".venv") for each in path.parts[:-1])
 
 
 def known(module: str, found: Iterable[str], kwargs: Mapping[str, Any]) -> set[str]:
