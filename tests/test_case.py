@@ -49,6 +49,16 @@ def rope(positions: Any, dtype: str = "float64") -> Case:
             ),
             42,
         ),
+        (
+            case_of(
+                "rope_offsets",
+                "offsets-half",
+                x=np.ones((1, 1, 1, 4)),
+                offsets=np.array([0]),
+                base=10000.0,
+            ),
+            0,
+        ),
     ],
 )
 def test_how_far_out_a_case_lies(case: Case, largest: int) -> None:

@@ -34,7 +34,7 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
         if -axis <= wrong.ndim
     ]
     parts += _sameness(truth[wrong], error[wrong])
-    if "position" in names and wrong.ndim > 1:
+    if "position" in names:
         scale = np.broadcast_to(case.terms.scale, case.shape)
         # A call without positions has a row for each from 0 on.
         positions = case.arguments.get("positions", np.arange(wrong.shape[-2]))
