@@ -136,6 +136,14 @@ def test_calls_that_raise_the_same_are_one_cause(change: dict[str, Any], alike: 
     assert len(shown(failure(0, **first), failure(1, **{**first, **change}))) == 2 - alike
 
 
+def test_what_is_said_on_one_line_is_compared_too() -> None:
+    said = ("golden: raised x", "golden: raised y", "smoke: raised x")
+    assert shown(*(failure(n, worst=None, message=each) for n, each in enumerate(said))) == [
+        ("check-0", 1),
+        ("check-1", 0),
+    ]
+
+
 def test_other_tests_are_causes_of_their_own() -> None:
     assert shown(report(0), report(1), report(2, ("another", {}))) == [
         ("check-0", 0),

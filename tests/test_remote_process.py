@@ -79,6 +79,7 @@ def test_who_takes_too_long_or_too_much_is_lost() -> None:
         ("raise SystemExit(0)", "status 0"),
         ("raise SystemExit(7)", "status 7"),
         ("import os; os.kill(os.getpid(), 15)", r"signal 15 \(SIGTERM\)"),
+        ("import os; os.kill(os.getpid(), 1)", r"signal 1 \(SIGHUP\)"),
     ],
 )
 def test_how_it_ended_is_told(code: str, said: str) -> None:

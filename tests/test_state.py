@@ -187,8 +187,8 @@ def kept_first(first: float, *asked: float, answered: float | None = None) -> tu
 
 def test_whole_numbers_are_kept_where_several_others_are_asked_for() -> None:
     """A mistake that has that number by itself would look the same beside one other alone."""
-    assert kept_first(1000.0, 10.0, 20.0) == ("base",)
-    assert kept_first(1000.0, 10.0, 10.0) == ()
+    assert kept_first(1001.0, 10.0, 20.0) == ("base",)
+    assert kept_first(1001.0, 10.0, 10.0) == ()
     assert kept_first(1000.5, 10.0, 10.0) == ("base",)
 
 
@@ -202,7 +202,7 @@ def test_what_explains_one_wrong_result_or_not_all_is_not_kept() -> None:
     assert of_the_first(subject, wrong) == ()
 
 
-@pytest.mark.parametrize(("first", "told"), [(1000.5, True), (1000.0, False)])
+@pytest.mark.parametrize(("first", "told"), [(1000.5, True), (1001.0, False)])
 def test_one_result_tells_of_a_number_that_no_other_call_has(first: float, told: bool) -> None:
     subject, (case,) = opened(first, 10.0)
     found = of_the_first_here(subject, case, np.asarray(case.changed(base=first).truth))

@@ -96,11 +96,11 @@ OWN: Mapping[str, tuple[str, ...]] = {
 MINIATURES = "miniatures"
 """Stands for the tests of some right and wrong implementations."""
 FURTHER: Mapping[str, tuple[str, ...]] = {
-    "judge": (MINIATURES, *tests_of("engines", "repro", "plugin")),
-    "diagnose": (MINIATURES, *tests_of("engines", "telling", "repro", "plugin")),
-    "report": tests_of("telling", "scoreboard", "hostile", "engines", "circumstances", "plugin"),
-    "checks": (MINIATURES, *tests_of("engines", "everywhere", "plugin")),
-    "remote": tests_of("hostile", "circumstances", "engines", "plugin"),
+    "judge": (MINIATURES, *tests_of("engines", "repro")),
+    "diagnose": (MINIATURES, *tests_of("engines", "telling", "repro")),
+    "report": tests_of("telling", "scoreboard", "hostile", "engines", "circumstances"),
+    "checks": (MINIATURES, *tests_of("engines", "everywhere")),
+    "remote": tests_of("hostile", "circumstances", "engines"),
 }
 """Of each room tests that know the rest of the product, in minutes, those that find most first."""
 RICH = ("rope", "alibi", "sinusoidal", "t5_bias", "learned")
