@@ -190,6 +190,10 @@ def test_powers_of_two_only_scale_the_bound() -> None:
     some = answer(numbers(np.random.default_rng(2)), 2.0**-20)
     for result in (some / 4, some * Exact(0.25), Exact(-0.25) * some):
         np.testing.assert_array_equal(result.bound, 2.0**-22)
+    factors = np.array([[0.0, 1.0], [-2.0, 0.5]])
+    np.testing.assert_array_equal((some * Exact(factors)).bound, np.abs(factors) * 2.0**-20)
+    rounded = some * Exact(np.array([[0.0, 1.0], [-2.0, 3.0]]))
+    assert rounded.bound[1, 1] > 3 * 2.0**-20
 
 
 def test_what_only_moves_keeps_the_bound_with_its_value() -> None:

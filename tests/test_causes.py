@@ -132,7 +132,7 @@ def test_wrong_numbers_without_a_name_are_one_cause_per_level(
     ],
 )
 def test_calls_that_raise_the_same_are_one_cause(change: dict[str, Any], alike: bool) -> None:
-    first = {"worst": None, "message": "golden: raised ValueError: x\nhere"}
+    first: dict[str, Any] = {"worst": None, "message": "golden: raised ValueError: x\nhere"}
     assert len(shown(failure(0, **first), failure(1, **{**first, **change}))) == 2 - alike
 
 

@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from posenc_conformance.checks.golden import golden_case
 from posenc_conformance.diagnose.diagnosis import explaining, left
 from posenc_conformance.diagnose.mistakes import Model
+from posenc_conformance.judge.arrays import fine
 from posenc_conformance.judge.case import Case
 from posenc_lab.judging import schemes
 
@@ -51,3 +53,17 @@ def test_what_a_model_does_not_say_of_hidden_values_is_no_difference() -> None:
     model = np.where(np.isfinite(case.truth), 2 * case.truth, np.nan)
     assert left(case, 2 * np.asarray(case.anew().truth), model) <= 1
     assert left(case, 3 * np.asarray(case.anew().truth), model) > 1
+
+
+@pytest.mark.parametrize(("rows", "found"), [(64, True), (65, False)])
+def test_pairs_are_looked_for_in_results_of_few_values(rows: int, found: bool) -> None:
+    """Another base, turned backwards: 512 values are few, 520 are not."""
+    scheme = next(each for each in schemes() if each.id == "rope")
+    call = scheme.calls["rope"]
+    positions = np.arange(rows)
+    given = {"x": fine((rows, 8)) + 1, "positions": positions, "base": 10000.0}
+    case = Case(scheme, call, call.combinations["half"].conventions, given, "float64")
+    other = case.changed(base=500000.0, positions=-positions)
+    right, output = ids(case, np.asarray(case.changed(base=500000.0).truth)), other.truth
+    assert right == {"wrong-base"}
+    assert ids(case, np.asarray(output)) == ({"sign-flipped+wrong-base"} if found else set())

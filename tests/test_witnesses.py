@@ -1,8 +1,10 @@
 """How answers to further questions speak for a mistake and against it."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
+import pytest
 
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
@@ -125,3 +127,19 @@ def test_no_question_is_asked_that_no_claim_covers() -> None:
     seen = witnesses.testimony(subject, "float64")
     assert len(seen.answers) == len(seen.wrong) > 0
     assert max(asked) < 64
+
+
+def test_goldens_are_asked_that_are_no_larger_than_what_pairs_are_looked_for_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Doubled:
+        @claims("half", dtype="float64")
+        def rope(self, x: Array, positions: Array, **named: Any) -> Array:
+            return 2 * x
+
+    (subject,) = subjects(Doubled(), schemes())
+    sizes = sorted({prod(case.shape) for case in witnesses._goldens(subject, "float64")})
+    middle = sizes[len(sizes) // 2]
+    monkeypatch.setattr(witnesses, "LARGEST_PAIRED", middle)
+    found = {prod(case.shape) for case in witnesses._goldens(subject, "float64")}
+    assert found == {size for size in sizes if size <= middle}
