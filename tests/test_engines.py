@@ -296,3 +296,58 @@ def test_the_original_context_is_asked_to_its_very_end_and_right_beyond() -> Non
     assert {len(each["positions"]) for each in asked.values()} == {
         each["x"].shape[1] for each in asked.values()
     }
+
+
+@pytest.mark.parametrize(
+    ("end", "asked"),
+    [
+        (302, [0, 1, 37, 300, 301]),
+        (301, [0, 1, 37, 300]),
+        (300, [0, 1, 37, 299]),
+        (38, [0, 1, 37]),
+        (37, [0, 1, 36]),
+    ],
+)
+def test_a_short_context_is_asked_to_its_end_and_nothing_of_it_twice(
+    end: int, asked: list[int], tmp_path: Path
+) -> None:
+    path = tmp_path / "config.json"
+    plain = {name: value for name, value in OWN.items() if name != "rope_scaling"}
+    path.write_text(json.dumps({**plain, "max_position_embeddings": end}), encoding="utf-8")
+    model = with_configuration(path)
+    (group,) = model.meaning.groups
+    (question,) = questions(model, group, "rotary")
+    assert question.arguments["positions"].tolist() == asked
+
+
+def test_rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys() -> None:
+    found = set()
+    for model in models():
+        for group in model.meaning.groups:
+            if group.scheme == "sinusoidal":
+                (question,) = questions(model, group, "encoding")
+                rows = int(group.parameters["rows"])
+                assert question.arguments["positions"].tolist() == [0, 1, 37, 300, rows - 1]
+            elif group.scheme == "alibi":
+                asked = {each.id: each.arguments for each in questions(model, group, "bias")}
+                longest = model.meaning.context.extended or 4096
+                assert asked["decode"] == {"q_len": 2, "k_len": longest}
+                assert asked["prefill"] == {"q_len": 5, "k_len": 5}
+            found.add(group.scheme)
+    assert {"sinusoidal", "alibi"} <= found
+
+
+def test_an_image_of_four_patches_is_asked_of_who_turns_by_three_axes() -> None:
+    (model, *_) = (each for each in models() if each.meaning.groups[0].scheme == "m-rope")
+    asked = {
+        each.id: each.arguments for each in questions(model, model.meaning.groups[0], "rotary")
+    }
+    time, *axes = asked["within"]["positions"]
+    assert all(np.array_equal(time, each) for each in axes)
+    assert len(axes) == 2
+    time, row, column = asked["axes"]["positions"]
+    assert {*time} == {time[0]}
+    assert (row - time[0]).tolist() == [0, 0, 1, 1]
+    assert (column - time[0]).tolist() == [0, 1, 0, 1]
+    for each in asked.values():
+        assert each["x"].shape == (2, each["positions"].shape[1], each["x"].shape[2])

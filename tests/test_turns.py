@@ -98,6 +98,34 @@ def test_unequal_offsets_and_lengths_are_no_turns() -> None:
     assert read(offset=np.where(np.arange(12) > 8, 0.1, 0)[:, None]) is None
 
 
+@pytest.mark.parametrize("first", [0, 1, 9])
+def test_an_offset_is_as_certain_as_the_first_row_is_near(first: int) -> None:
+    """It is read from rows that lie further away by what a frequency is uncertain by."""
+    places, least = PLACES + first, NEAR * (1 + first)
+    assert only(read(offset=0.95 * least, places=places)).offset == 0
+    assert only(read(offset=1.05 * least, places=places)).offset == pytest.approx(1.05 * least)
+    last = np.array([0, 0, 0, 4 / 3])  # of which a quarter is the mean
+    assert only(read(offset=0.95 * least * last, places=places))
+    assert read(offset=1.05 * least * last, places=places) is None
+    assert only(read(offset=0.1 * least, places=-places)).first == first
+
+
+@pytest.mark.parametrize("length", [0.25, 1.0, 4.0])
+@pytest.mark.parametrize("shape", [(4,), (12, 1)])
+def test_lengths_are_one_to_a_thousandth(length: float, shape: tuple[int, ...]) -> None:
+    """Of all pairs, and of each in all rows, however little a result must be right."""
+    one = np.zeros(shape)
+    one[2] = NEAR
+    found = only(read(length=length * (1 - 0.95 * one), bound=0.1))
+    assert found.length == pytest.approx(length, rel=NEAR)
+    assert read(length=length * (1 - 1.05 * one), bound=0.1) is None
+
+
+@pytest.mark.parametrize(("length", "read_as"), [(0.95, 1.0), (1.05, 1 + 1.05 * NEAR)])
+def test_a_length_that_is_nearly_right_is_right(length: float, read_as: float) -> None:
+    assert only(read(length=1 + length * NEAR)).length == pytest.approx(read_as, rel=1e-9)
+
+
 def test_what_stays_at_one_place_cannot_be_read() -> None:
     assert read(places=np.full(12, 3.0)) == []
 

@@ -84,6 +84,9 @@ OWN: Mapping[str, tuple[str, ...]] = {
             "what_an_engine_does_to_its_configuration_does_not_stay",
             "all_checks_of_a_model_are_counted",
             "the_original_context_is_asked_to_its_very_end_and_right_beyond",
+            "an_image_of_four_patches_is_asked_of_who_turns_by_three_axes",
+            "a_short_context_is_asked_to_its_end_and_nothing_of_it_twice",
+            "rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys",
             "claims_that_mean_nothing_are_refused",
             "wrong_engines_are_rejected_and_named",
         )
