@@ -31,6 +31,7 @@ CALLS = (
     ("axial_rope_widths", "wan"),
     ("bigbird_mask", "window-and-global"),
     ("binary", "lsb-zero-one"),
+    ("cached_position_ids", "from-zero"),
     ("causal_mask", "end"),
     ("clipped_bias", "key-minus-query"),
     ("clipped_bias_vjp", "key-minus-query"),
@@ -53,6 +54,7 @@ CALLS = (
     ("t5_bias", "bidirectional"),
     ("t5_bucket", "bidirectional"),
     ("timestep", "ddpm"),
+    ("xpos", "uncentred"),
     ("yarn_frequencies", "paper"),
 )
 """Calls of different kinds that are answered fast, each under one combination."""

@@ -29,11 +29,20 @@ def test_a_length_is_an_axis_of_an_array_or_a_whole_number() -> None:
     assert lengths_of({"form": "causal", "one": np.float64(1)}) == {}
 
 
-@pytest.mark.parametrize(("sizes", "chosen"), [([64, 128], True), ([66, 128], False)])
-def test_what_is_large_in_the_smallest_call_is_no_length(sizes: list[int], chosen: bool) -> None:
-    found = axes(head_dim=sizes).groups
-    assert ((("x", -1),) in found) == chosen
-    assert (("x", -2), ("positions", -1)) in found
+@pytest.mark.parametrize(("heads", "chosen"), [([64, 128], True), ([65, 128], False)])
+def test_what_is_large_in_the_smallest_call_is_no_length(heads: list[int], chosen: bool) -> None:
+    class Slopes:
+        @claims("interpolated", heads=heads)
+        def alibi_slopes(self, heads: int) -> Array:
+            return np.ones(heads, np.float32)
+
+    (subject,) = subjects(Slopes(), schemes())
+    found = axes_of(subject, smallest_case(subject, "float32")).groups
+    assert ((("heads", None),) in found) == chosen
+
+
+def test_lengths_that_are_one_in_all_calls_are_one_axis() -> None:
+    assert (("x", -2), ("positions", -1)) in axes().groups
 
 
 def test_numbers_of_any_sign_are_drawn_as_such() -> None:
