@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posenc_conformance.diagnose.turns import FIT, NEAR, NOISE, Paired, Turns, turns_of
+from posenc_conformance.diagnose.turns import NEAR, Paired, Turns, turns_of
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_lab.judging import schemes
@@ -205,7 +205,7 @@ def test_pairs_turn_as_far_as_bound_and_rounding_say(
 @pytest.mark.parametrize("bound", [0.0, 0.01, 4.0])
 @pytest.mark.parametrize("length", [0.5, 1.0, 3.0])
 def test_pairs_turn_evenly_as_far_as_bound_and_noise_say(bound: float, length: float) -> None:
-    allowed = FIT * max(1, length) * bound + length * SIZE * (lost(0.5) + NOISE)
+    allowed = 3 * max(1, length) * bound + length * SIZE * (lost(0.5) + 3e-6)
     for share, turns in ((0.99, True), (1.01, False)):
         found = pair(share * allowed, bound, 0.5, length)
         assert found.evenly(np.full(1, OMEGA), np.full(1, 0.5), length) == turns

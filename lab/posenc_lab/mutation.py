@@ -35,9 +35,7 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.IsNot: ast.Is,
 }
 OPPOSITES = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
-COMMUTATIVE = {
-    *("add", "array_equal", "broadcast_arrays", "logical_and", "logical_or", "maximum", "minimum"),
-}
+COMMUTATIVE = {"add", "broadcast_arrays", "logical_and", "logical_or", "maximum", "minimum"}
 NAMES = {
     "minimum": "maximum",
     "maximum": "minimum",
