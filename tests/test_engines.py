@@ -13,7 +13,14 @@ import pytest
 from posenc_conformance import claims
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.execution import Execution, execute
-from posenc_conformance.checks.model import SHORT_TABLES, checks, ids_of, questions, subjects_of
+from posenc_conformance.checks.model import (
+    SHORT_TABLES,
+    checks,
+    demand_engine,
+    ids_of,
+    questions,
+    subjects_of,
+)
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import Model, load_all, with_configuration
@@ -351,3 +358,11 @@ def test_an_image_of_four_patches_is_asked_of_who_turns_by_three_axes() -> None:
     assert (column - time[0]).tolist() == [0, 1, 0, 1]
     for each in asked.values():
         assert each["x"].shape == (2, each["positions"].shape[1], each["x"].shape[2])
+
+
+def test_who_claims_nothing_of_models_is_refused() -> None:
+    demand_engine(Engine())
+    withdrawn = type("Withdrawn", (Engine,), dict.fromkeys(("rotary", "bias", "encoding")))
+    for adapter in (withdrawn(), object()):
+        with pytest.raises(UserError):
+            demand_engine(adapter)

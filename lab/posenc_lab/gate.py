@@ -86,6 +86,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
             "the_original_context_is_asked_to_its_very_end_and_right_beyond",
             "an_image_of_four_patches_is_asked_of_who_turns_by_three_axes",
             "a_short_context_is_asked_to_its_end_and_nothing_of_it_twice",
+            "who_claims_nothing_of_models_is_refused",
             "rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys",
             "claims_that_mean_nothing_are_refused",
             "wrong_engines_are_rejected_and_named",
