@@ -23,6 +23,7 @@ from posenc_conformance.checks.model import (
 )
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import Array
 from posenc_conformance.models.file import Model, load_all, with_configuration
 from posenc_conformance.models.mistakes import MISREAD, MISTAKES
 from posenc_lab.miniatures.engines import (
@@ -366,3 +367,19 @@ def test_who_claims_nothing_of_models_is_refused() -> None:
     for adapter in (withdrawn(), object()):
         with pytest.raises(UserError):
             demand_engine(adapter)
+
+
+def test_of_three_axes_none_may_be_beyond_the_claim() -> None:
+    """Of four patches the last three are, in a row or a column."""
+    model = next(each for each in models() if each.meaning.groups[0].scheme == "m-rope")
+    asked: list[Any] = []
+
+    class Near:
+        @claims(models=[model.id], max_position=9)
+        def rotary(self, x: Array, positions: Array, *, config: Any, layer: int) -> Array:
+            asked.append(positions.tolist())
+            return x
+
+    judged(Near(), model.id)
+    assert [[9], [9], [9]] in asked
+    assert np.max([np.max(each) for each in asked]) <= 9

@@ -87,6 +87,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
             "an_image_of_four_patches_is_asked_of_who_turns_by_three_axes",
             "a_short_context_is_asked_to_its_end_and_nothing_of_it_twice",
             "who_claims_nothing_of_models_is_refused",
+            "of_three_axes_none_may_be_beyond_the_claim",
             "rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys",
             "claims_that_mean_nothing_are_refused",
             "wrong_engines_are_rejected_and_named",
