@@ -383,3 +383,30 @@ def test_of_three_axes_none_may_be_beyond_the_claim() -> None:
     judged(Near(), model.id)
     assert [[9], [9], [9]] in asked
     assert np.max([np.max(each) for each in asked]) <= 9
+
+
+def test_the_widest_of_several_claims_says_how_far_is_asked() -> None:
+    asked: list[Any] = []
+
+    class Several:
+        @claims(models=["llama-3.1-8b"], max_position=100)
+        @claims(models=["llama-3.1-8b"], max_position=131071)
+        @claims(models=["llama-3.1-8b"], max_position=400)
+        def rotary(self, x: Array, positions: Array, *, config: Any, layer: int) -> Array:
+            asked.extend(positions.tolist())
+            return x
+
+    found = judged(Several(), "llama-3.1-8b")
+    assert max(asked) == 131071
+    assert {each.outcome.left_out for _, each in found} == {""}
+
+
+def test_a_bias_of_more_keys_than_are_claimed_is_not_asked() -> None:
+    class Short(Engine):
+        @claims(models=["bloom"], max_position=10)
+        def bias(self, q_len: int, k_len: int, *, config: Any, layer: int) -> Array:
+            return super().bias(q_len, k_len, config=config, layer=layer)
+
+    found = {check.split()[1]: each for check, each in judged(Short(), "bloom")}
+    verdicts = {name.partition("[")[0]: str(each.verdict) for name, each in found.items()}
+    assert verdicts == {"prefill": "passed", "decode": "not_claimed"}

@@ -111,3 +111,10 @@ def test_what_is_printed_is_kept_from_its_end() -> None:
 def test_what_cannot_be_started_is_one_message(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be started"):
         Process(["./no-such-program"], tmp_path, {})
+
+
+def test_nothing_is_left_of_a_process_that_was_ended() -> None:
+    it = started("import time; time.sleep(60)")
+    it.end()
+    assert it._process.returncode == -9
+    assert all(stream.closed for stream in it._streams)

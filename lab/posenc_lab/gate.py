@@ -88,6 +88,8 @@ OWN: Mapping[str, tuple[str, ...]] = {
             "a_short_context_is_asked_to_its_end_and_nothing_of_it_twice",
             "who_claims_nothing_of_models_is_refused",
             "of_three_axes_none_may_be_beyond_the_claim",
+            "the_widest_of_several_claims_says_how_far_is_asked",
+            "a_bias_of_more_keys_than_are_claimed_is_not_asked",
             "rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys",
             "claims_that_mean_nothing_are_refused",
             "wrong_engines_are_rejected_and_named",
