@@ -388,13 +388,13 @@ def test_of_three_axes_none_may_be_beyond_the_claim() -> None:
 def test_the_widest_of_several_claims_says_how_far_is_asked() -> None:
     asked: list[Any] = []
 
-    class Several:
+    class Several(Engine):
         @claims(models=["llama-3.1-8b"], max_position=100)
         @claims(models=["llama-3.1-8b"], max_position=131071)
         @claims(models=["llama-3.1-8b"], max_position=400)
         def rotary(self, x: Array, positions: Array, *, config: Any, layer: int) -> Array:
             asked.extend(positions.tolist())
-            return x
+            return super().rotary(x, positions, config=config, layer=layer)
 
     found = judged(Several(), "llama-3.1-8b")
     assert max(asked) == 131071
