@@ -141,7 +141,7 @@ board: .venv/dev
 matrix: .venv/kit
 	$(BIN)/python -m scoreboard.table >>"$${GITHUB_OUTPUT:-/dev/stdout}"
 
-# Of changes of the kit that judges, drawn by the date, its nearest tests must find all but a few.
+# Of changes of the kit that judges, drawn by the date, its tests must find all but a few.
 SAMPLE ?= 100
 gate: .venv/dev
 	$(BIN)/python -m posenc_lab.gate --sample $(SAMPLE)

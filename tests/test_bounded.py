@@ -190,6 +190,17 @@ def test_powers_of_two_only_scale_the_bound() -> None:
     some = answer(numbers(np.random.default_rng(2)), 2.0**-20)
     for result in (some / 4, some * Exact(0.25), Exact(-0.25) * some):
         np.testing.assert_array_equal(result.bound, 2.0**-22)
+    factors = np.array([[0.0, 1.0], [-2.0, 0.5]])
+    np.testing.assert_array_equal((some * Exact(factors)).bound, np.abs(factors) * 2.0**-20)
+    rounded = some * Exact(np.array([[0.0, 1.0], [-2.0, 3.0]]))
+    assert rounded.bound[1, 1] > 3 * 2.0**-20
+
+
+def test_a_matrix_product_is_rounded_once_for_each_term_of_a_sum() -> None:
+    row, column = answer(np.full((1, 8), 3.0), 0.0), answer(np.full((8, 2), 5.0), 0.0)
+    np.testing.assert_array_equal((row @ column).bound, np.full((1, 2), 8 * 2.0**-53 * 120))
+    outer = answer(np.full((8, 1), 3.0), 0.0) @ answer(np.full((1, 2), 5.0), 0.0)
+    np.testing.assert_array_equal(outer.bound, np.full((8, 2), 2.0**-53 * 15))
 
 
 def test_what_only_moves_keeps_the_bound_with_its_value() -> None:

@@ -1,5 +1,6 @@
 """One question: how far out it lies, what it passes, and whose truth it has."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,31 @@ def rope(positions: Any, dtype: str = "float64") -> Case:
             ),
             42,
         ),
+        (
+            case_of(
+                "rope_offsets",
+                "offsets-half",
+                x=np.ones((1, 1, 1, 4)),
+                offsets=np.array([0]),
+                base=10000.0,
+            ),
+            0,
+        ),
     ],
 )
 def test_how_far_out_a_case_lies(case: Case, largest: int) -> None:
     assert case.largest_position == largest
+
+
+def test_only_elements_of_which_less_than_all_may_be_wrong_are_judged() -> None:
+    """Where nothing has a size nothing may be wrong, and everything is judged."""
+    case = case_of("sinusoidal", "paper", "float32", positions=np.array([0]), dim=4, base=10000.0)
+    scale = float(case.terms.scale.max())
+    for grain, judged in ((0.0, True), (0.9, True), (1.0, False), (1.1, False)):
+        rest = scale - float(case.bound.max())
+        assert replace(case, grain=grain * rest).judged.all() == judged
+    exact = case_of("causal_mask", "end", "boolean", q_len=2, k_len=3)
+    assert exact.judged.all()
 
 
 def test_inputs_are_copies_in_the_dtype_of_the_case() -> None:

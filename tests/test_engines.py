@@ -13,9 +13,17 @@ import pytest
 from posenc_conformance import claims
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.execution import Execution, execute
-from posenc_conformance.checks.model import SHORT_TABLES, checks, ids_of, questions, subjects_of
+from posenc_conformance.checks.model import (
+    SHORT_TABLES,
+    checks,
+    demand_engine,
+    ids_of,
+    questions,
+    subjects_of,
+)
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import Array
 from posenc_conformance.models.file import Model, load_all, with_configuration
 from posenc_conformance.models.mistakes import MISREAD, MISTAKES
 from posenc_lab.miniatures.engines import (
@@ -296,3 +304,109 @@ def test_the_original_context_is_asked_to_its_very_end_and_right_beyond() -> Non
     assert {len(each["positions"]) for each in asked.values()} == {
         each["x"].shape[1] for each in asked.values()
     }
+
+
+@pytest.mark.parametrize(
+    ("end", "asked"),
+    [
+        (302, [0, 1, 37, 300, 301]),
+        (301, [0, 1, 37, 300]),
+        (300, [0, 1, 37, 299]),
+        (38, [0, 1, 37]),
+        (37, [0, 1, 36]),
+    ],
+)
+def test_a_short_context_is_asked_to_its_end_and_nothing_of_it_twice(
+    end: int, asked: list[int], tmp_path: Path
+) -> None:
+    path = tmp_path / "config.json"
+    plain = {name: value for name, value in OWN.items() if name != "rope_scaling"}
+    path.write_text(json.dumps({**plain, "max_position_embeddings": end}), encoding="utf-8")
+    model = with_configuration(path)
+    (group,) = model.meaning.groups
+    (question,) = questions(model, group, "rotary")
+    assert question.arguments["positions"].tolist() == asked
+
+
+def test_rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys() -> None:
+    found = set()
+    for model in models():
+        for group in model.meaning.groups:
+            if group.scheme == "sinusoidal":
+                (question,) = questions(model, group, "encoding")
+                rows = int(group.parameters["rows"])
+                assert question.arguments["positions"].tolist() == [0, 1, 37, 300, rows - 1]
+            elif group.scheme == "alibi":
+                asked = {each.id: each.arguments for each in questions(model, group, "bias")}
+                longest = model.meaning.context.extended or 4096
+                assert asked["decode"] == {"q_len": 2, "k_len": longest}
+                assert asked["prefill"] == {"q_len": 5, "k_len": 5}
+            found.add(group.scheme)
+    assert {"sinusoidal", "alibi"} <= found
+
+
+def test_an_image_of_four_patches_is_asked_of_who_turns_by_three_axes() -> None:
+    (model, *_) = (each for each in models() if each.meaning.groups[0].scheme == "m-rope")
+    asked = {
+        each.id: each.arguments for each in questions(model, model.meaning.groups[0], "rotary")
+    }
+    time, *axes = asked["within"]["positions"]
+    assert all(np.array_equal(time, each) for each in axes)
+    assert len(axes) == 2
+    time, row, column = asked["axes"]["positions"]
+    assert {*time} == {time[0]}
+    assert (row - time[0]).tolist() == [0, 0, 1, 1]
+    assert (column - time[0]).tolist() == [0, 1, 0, 1]
+    for each in asked.values():
+        assert each["x"].shape == (2, each["positions"].shape[1], each["x"].shape[2])
+
+
+def test_who_claims_nothing_of_models_is_refused() -> None:
+    demand_engine(Engine())
+    withdrawn = type("Withdrawn", (Engine,), dict.fromkeys(("rotary", "bias", "encoding")))
+    for adapter in (withdrawn(), object()):
+        with pytest.raises(UserError):
+            demand_engine(adapter)
+
+
+def test_of_three_axes_none_may_be_beyond_the_claim() -> None:
+    """Of four patches the last three are, in a row or a column."""
+    model = next(each for each in models() if each.meaning.groups[0].scheme == "m-rope")
+    asked: list[Any] = []
+
+    class Near:
+        @claims(models=[model.id], max_position=9)
+        def rotary(self, x: Array, positions: Array, *, config: Any, layer: int) -> Array:
+            asked.append(positions.tolist())
+            return x
+
+    judged(Near(), model.id)
+    assert [[9], [9], [9]] in asked
+    assert np.max([np.max(each) for each in asked]) <= 9
+
+
+def test_the_widest_of_several_claims_says_how_far_is_asked() -> None:
+    asked: list[Any] = []
+
+    class Several(Engine):
+        @claims(models=["llama-3.1-8b"], max_position=100)
+        @claims(models=["llama-3.1-8b"], max_position=131071)
+        @claims(models=["llama-3.1-8b"], max_position=400)
+        def rotary(self, x: Array, positions: Array, *, config: Any, layer: int) -> Array:
+            asked.extend(positions.tolist())
+            return super().rotary(x, positions, config=config, layer=layer)
+
+    found = judged(Several(), "llama-3.1-8b")
+    assert max(asked) == 131071
+    assert {each.outcome.left_out for _, each in found} == {""}
+
+
+def test_a_bias_of_more_keys_than_are_claimed_is_not_asked() -> None:
+    class Short(Engine):
+        @claims(models=["bloom"], max_position=10)
+        def bias(self, q_len: int, k_len: int, *, config: Any, layer: int) -> Array:
+            return super().bias(q_len, k_len, config=config, layer=layer)
+
+    found = {check.split()[1]: each for check, each in judged(Short(), "bloom")}
+    verdicts = {name.partition("[")[0]: str(each.verdict) for name, each in found.items()}
+    assert verdicts == {"prefill": "passed", "decode": "not_claimed"}

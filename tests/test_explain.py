@@ -1,12 +1,17 @@
 """What a failure says of a wrong result: where, expected, got, and by how much."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import posenc
+from posenc_conformance import claims
+from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.diagnose.diagnosis import left
 from posenc_conformance.diagnose.explain import compared, comparison_lines, place
+from posenc_conformance.judge.arrays import DTYPES, Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
 from posenc_conformance.judge.verdict import Wrong
@@ -71,6 +76,35 @@ def test_a_right_result_is_told_how_good_it_is_and_a_wrong_one_raises() -> None:
     assert raised.value.text.endswith("posenc explain rope wrong-base")
     with pytest.raises(Wrong, match="see        elsewhere"):
         compared(None, case, 2 * case.truth, "a check", page="elsewhere")
+
+
+def test_what_is_explained_is_the_result_as_it_was() -> None:
+    """To explain it the implementation is called again, and may write into what it gave."""
+
+    class OneBuffer:
+        buffer = np.zeros(2**16)
+
+        @claims("half", dtype="float64")
+        def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+            found = posenc.rope(x, positions, base=500.0, layout="half")
+            out = self.buffer[: found.size].reshape(found.shape)
+            out[...] = found
+            return out
+
+    (subject,) = subjects(OneBuffer(), schemes())
+    case = rope()
+    with pytest.raises(Wrong) as raised:
+        compared(subject, case, subject.run(case), "a check")
+    assert [id for id, _ in raised.value.outcome.explanations] == ["wrong-base"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_a_result_of_any_dtype_is_explained(dtype: str) -> None:
+    case = replace(rope(), dtype=dtype)
+    given = np.asarray(case.changed(base=500.0).truth).astype(DTYPES[dtype])
+    with pytest.raises(Wrong) as raised:
+        compared(None, case, given, "a check")
+    assert [id for id, _ in raised.value.outcome.explanations] == ["wrong-base"]
 
 
 def test_what_a_model_leaves_is_in_units_of_the_bound() -> None:

@@ -7,6 +7,7 @@ import pytest
 from posenc_conformance.remote.process import amount
 from posenc_lab import gate
 from posenc_lab.gate import Bench, Fate, Subject
+from posenc_lab.miniatures.mistakes import WRONG
 from posenc_lab.mutants import reviewed
 
 MODULE = "posenc_conformance.remote.process"
@@ -66,18 +67,56 @@ def test_who_takes_for_ever_is_found(bench: Bench) -> None:
     assert bench.failing(tests, 2) == "time"
 
 
-def test_tests_that_fail_by_themselves_find_nothing(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tests_that_fail_by_themselves_find_nothing(bench: Bench) -> None:
     (bench.folder / "test_it.py").write_text("def test_it():\n    assert False\n")
-    monkeypatch.setattr(gate, "nearest", lambda module: (str(bench.folder / "test_it.py"),))
     with pytest.raises(SystemExit, match="fails without any change"):
-        gate.seconds_of(bench, "remote", [MODULE])
+        gate.seconds_of(bench, "remote", [str(bench.folder / "test_it.py")])
+
+
+AT_THE_EDGE_ALONE = """
+def test_edge():
+    from posenc_conformance.remote.process import amount
+    assert amount(10**9) == "1 GB"
+"""
+
+
+@pytest.fixture
+def further(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of the further tests, yet to be written; those of the bench are the nearest ones."""
+    near, more = bench.folder / "test_it.py", bench.folder / "test_more.py"
+    monkeypatch.setattr(gate, "nearest", lambda module: (str(near),))
+    monkeypatch.setattr(gate, "further", lambda module: (str(more),))
+    return more
+
+
+def test_what_survives_the_nearest_tests_faces_further_ones(further: Path) -> None:
+    """The others come first, and no further test is run for them."""
+    further.write_text(AT_THE_EDGE_ALONE, encoding="utf-8")
+    subtle, plain = mutant(AT_THE_EDGE), mutant(OPPOSITE)
+    first, second = gate.fates_of([subtle, plain], 1)
+    assert (first.subject, first.further) == (plain, False)
+    assert first.by.endswith("::test_amount")
+    assert (second.subject, second.further) == (subtle, True)
+    assert second.by.endswith("::test_edge")
+
+
+def test_further_tests_that_fail_by_themselves_find_nothing(further: Path) -> None:
+    further.write_text("def test_edge():\n    assert False\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="fails without any change"):
+        list(gate.fates_of([mutant(AT_THE_EDGE)], 1))
+    (found,) = gate.fates_of([mutant(OPPOSITE)], 1)  # which needs none of them
+    assert not found.survived
+
+
+def test_what_survives_all_of_them_is_a_survivor(further: Path) -> None:
+    further.write_text("def test_edge():\n    pass\n", encoding="utf-8")
+    (found,) = gate.fates_of([mutant(AT_THE_EDGE)], 1)
+    assert found.survived
 
 
 def test_too_many_survivors_are_too_many() -> None:
     subject = mutant(AT_THE_EDGE)
-    found, not_found = Fate(subject, "a test"), Fate(subject, "")
+    found, not_found = Fate(subject, "a test"), Fate(subject, "", further=True)
     assert gate.passed([found] * 97 + [not_found] * 3)
     assert not gate.passed([found] * 96 + [not_found] * 4)
     assert not gate.passed([not_found])
@@ -111,5 +150,16 @@ def test_what_is_listed_is_there() -> None:
 def test_every_room_has_tests_that_are_there() -> None:
     for module in gate.modules():
         assert gate.nearest(module)
-        for path in gate.nearest(module):
+        assert gate.further(module)
+        assert not {*gate.nearest(module)} & {*gate.further(module)}
+        for path in (*gate.nearest(module), *gate.further(module)):
             assert (gate.ROOT / path.partition("::")[0]).is_file(), path
+
+
+def test_further_tests_judge_right_and_wrong_implementations() -> None:
+    """A few in all, and of every scheme that has most of what there is."""
+    names = [each.partition("[")[2] for each in gate.of_miniatures()]
+    assert 200 < len(names) == len({*gate.of_miniatures()}) < 600
+    for scheme in gate.RICH:
+        wrong = {each.__name__ for each in WRONG if each.__module__.endswith(f".{scheme}")}
+        assert len(wrong & {name.rstrip("]") for name in names}) > 1

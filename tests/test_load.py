@@ -8,7 +8,10 @@ from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.asking import asked
+from posenc_conformance.remote import load as loading
+from posenc_conformance.remote.command import Manifest
 from posenc_conformance.remote.load import How, Place, load
+from posenc_conformance.remote.peer import Command, Limits
 from posenc_conformance.remote.worker import HELD, Adapter
 from posenc_lab.judging import schemes
 
@@ -48,3 +51,44 @@ def test_a_worker_keeps_so_many_results_and_no_more() -> None:
         assert answer["result"] is True
         assert len(adapter.kept) == min(number + 1, HELD)
     assert [*adapter.kept] == [*range(2, HELD + 2)]
+
+
+@pytest.fixture
+def spare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that the machine has left."""
+    monkeypatch.setattr(loading, "spare", lambda: 10**9)
+
+
+PROGRAM = Command(["program"])
+USUAL = Limits(60.0, 300.0, 10**9)
+
+
+@pytest.mark.usefixtures("spare")
+@pytest.mark.parametrize(
+    ("how", "manifest", "limits"),
+    [
+        (How(), None, USUAL),
+        (How(), Manifest(PROGRAM, "program"), USUAL),
+        (How(seconds=2.0), None, Limits(2.0, 10.0, 10**9)),
+        (How(memory=5), None, Limits(60.0, 300.0, 5)),
+        (How(memory=0), None, Limits(60.0, 300.0, 0)),
+        (How(), Manifest(PROGRAM, "program", seconds=3.0), Limits(3.0, 15.0, 10**9)),
+        (How(), Manifest(PROGRAM, "program", starting=7.0), Limits(60.0, 7.0, 10**9)),
+        (How(), Manifest(PROGRAM, "program", memory=8), Limits(60.0, 300.0, 8)),
+        (How(), Manifest(PROGRAM, "program", memory=0), Limits(60.0, 300.0, 0)),
+        (
+            How(seconds=2.0, memory=5),
+            Manifest(PROGRAM, "program", seconds=3.0, starting=7.0, memory=8),
+            Limits(2.0, 7.0, 5),
+        ),
+    ],
+)
+def test_limits_are_those_given_or_of_the_manifest_or_usual(
+    how: How, manifest: Manifest | None, limits: Limits
+) -> None:
+    assert loading._limits(how, manifest) == limits
+
+
+def test_limits_are_told() -> None:
+    assert "2.5 s and 8 GB for" in loading._in_words(Limits(2.5, 1.0, 8 * 10**9))
+    assert "60 s for" in loading._in_words(Limits(60.0, 1.0, 0))

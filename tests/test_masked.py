@@ -55,6 +55,7 @@ WRONG: dict[str, Mask] = {
     "NaN": hiding(np.nan),
     "infinite with the wrong sign": hiding(np.inf),
     "too weak": hiding(-100),
+    "a little too weak": hiding(-9999),
     "first head": in_the_first_head,
     "one key more": one_key_more,
     "only as many queries as keys": only_square,

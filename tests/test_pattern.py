@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from posenc_conformance.diagnose import pattern as diagnosis
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.case import Case
@@ -118,7 +119,9 @@ def test_few_values_share_nothing_that_could_not_be_chance() -> None:
         assert ("off by 0.5" in seen(case, some)) == told
 
 
-@pytest.mark.parametrize(("spread", "told"), [(5e-4, True), (2e-3, False)])
+@pytest.mark.parametrize(
+    ("spread", "told"), [(5e-4, True), (1.0005e-3, True), (1.0015e-3, False), (2e-3, False)]
+)
 def test_what_is_shared_is_the_same_to_three_digits(spread: float, told: bool) -> None:
     case = sinusoid(np.arange(1, 6))
     uneven = 1 + spread * np.linspace(0, 1, case.truth.size).reshape(case.shape)
@@ -129,3 +132,31 @@ def test_what_is_shared_is_the_same_to_three_digits(spread: float, told: bool) -
 def test_growth_is_read_over_a_range_of_sixteen_wherever_it_begins() -> None:
     assert "proportion" in growth(1.0, np.array([4.0, 8.0, 16.0, 64.0]))
     assert "proportion" not in growth(1.0, np.array([4.0, 8.0, 16.0, 60.0]))
+
+
+NOTHING = ""
+LARGE = [8.0, 8.0, 8.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("truth", "error", "said"),
+    [
+        ([*LARGE, 1.0], [4.0, 4.0, 4.0, 4.0, 9.0], "1.5 times"),
+        ([*LARGE, 1.1], [4.0, 4.0, 4.0, 4.0, 9.0], NOTHING),
+        ([-8.0, -8.0, -8.0, -8.0, -0.5], [-4.0, -4.0, -4.0, -4.0, 9.0], "1.5 times"),
+        (LARGE, [-16.0, -16.0, -16.0, -16.0], "-1 times"),
+        ([8.0, 4.0, 6.0, 5.0], [-0.25, -0.25, -0.25, -0.25], "off by -0.25"),
+        ([0.0, 0.0, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25], "off by 0.25"),
+        ([*LARGE, 0.5], [4.0, 4.0, 4.0, 4.0, np.inf], NOTHING),
+        ([*LARGE, 0.5], [4.0, 4.0, 4.0, 4.0, np.nan], NOTHING),
+        ([1.0, 1.0, 1.0, 1.0], [999.0, 999.0, 999.0, 998.0], NOTHING),
+        ([1.0, 2.0, 3.0, 4.0], [1000.0, 1000.0, 1000.0, 999.0], NOTHING),
+    ],
+)
+def test_large_values_tell_of_a_factor_and_all_of_a_difference(
+    truth: list[float], error: list[float], said: str
+) -> None:
+    """To less than a thousandth; an eighth of the largest is not large."""
+    found = list(diagnosis._sameness(np.array(truth), np.array(error)))
+    assert len(found) == bool(said)
+    assert all(said in each for each in found)

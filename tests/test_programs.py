@@ -452,6 +452,8 @@ def test_frames_keep_the_layout_of_arrays() -> None:
         assert back.flags.writeable == (name != "d")
         if back.size > 1:
             assert back.strides == arrays[name].strides
+            first, end = np.lib.array_utils.byte_bounds(arrays[name])
+            assert np.asarray(back if back.base is None else back.base).nbytes == end - first
         assert back.dtype.isnative
     assert os.name == "posix"
 

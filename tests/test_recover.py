@@ -58,6 +58,9 @@ def numbers(dim: int) -> Array:
         (lambda d, b: b ** (-(numbers(d) + 1) / d), "base^(-(t+1)/d)"),
         (lambda d, b: b ** (-2 * numbers(d) / (d - 1)), "base^(-2t/(d-1))"),
         (lambda d, b: b ** (-numbers(d) / (d / 2 - 1)), "base^(-t/(d/2-1))"),
+        (lambda d, b: b ** (-2 * numbers(d) / (d + 2)), "base^(-2t/(d+2))"),
+        (lambda d, b: b ** (-2 * (d / 2 - 1 - numbers(d)) / d), "base^(-2(d/2-1-t)/d)"),
+        (lambda d, b: 2 * np.pi * omega(d, b), "2π·base^(-2t/d)"),
         (lambda d, b: np.pi * omega(d, b), "π·base^(-2t/d)"),
         (lambda d, b: 2 * omega(d, b), "2·base^(-2t/d)"),
         (lambda d, b: omega(d, b) / 2, "1/2·base^(-2t/d)"),
@@ -66,6 +69,37 @@ def numbers(dim: int) -> Array:
 )
 def test_a_formula_is_told_beside_that_asked_for(frequencies: Any, formula: str) -> None:
     assert both(frequencies) == f"pair t turns at {formula}; asked for base^(-2t/d)"
+
+
+def of_factor(frequencies: Any, dim: int, base: float, factor: float) -> Answer:
+    """Frequencies where those of position interpolation are asked for."""
+    scheme = next(each for each in schemes() if each.id == "position-interpolation")
+    call = scheme.calls["position_interpolation_frequencies"]
+    conventions = next(iter(call.combinations.values())).conventions
+    given = {"rotary_dim": dim, "base": base, "factor": factor}
+    case = Case(scheme, call, conventions, given, "float64")
+    return case, np.asarray(frequencies(dim, base, factor))
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "formula"),
+    [
+        (lambda d, b, s: s * omega(d, b), "factor·base^(-2t/d)"),
+        (lambda d, b, s: omega(d, b) / s**2, "base^(-2t/d)/factor²"),
+        (lambda d, b, s: omega(d, b) / s**0.5, "base^(-2t/d)/√factor"),
+        (lambda d, b, s: omega(d, b * s ** (d / max(d - 2, 1))), "(base·factor^(d/(d-2)))^(-2t/d)"),
+        (lambda d, b, s: omega(d, b * s), "(base·factor)^(-2t/d)"),
+        (lambda d, b, s: omega(d, b * s**2), "(base·factor²)^(-2t/d)"),
+        (lambda d, b, s: omega(d, b * s ** ((d - 2) / d)), "(base·factor^((d-2)/d))^(-2t/d)"),
+        (lambda d, b, s: omega(d, b), "base^(-2t/d)"),
+        (lambda d, b, s: b ** (-2 * (numbers(d) + 1) / d), "base^(-2(t+1)/d)"),
+    ],
+)
+def test_a_formula_of_base_and_factor_is_told(frequencies: Any, formula: str) -> None:
+    """Also beside a result of one pair, of which any formula of powers is true."""
+    sizes = ((16, 10000.0, 4.0), (12, 500.0, 3.0), (2, 500.0, 2.0))
+    found = said(*(of_factor(frequencies, *each) for each in sizes))
+    assert found.startswith(f"pair t turns at {formula}; asked for base^(-2t/d)/factor")
 
 
 def test_powers_that_grow_are_told_without_two_signs() -> None:

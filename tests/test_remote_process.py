@@ -79,6 +79,7 @@ def test_who_takes_too_long_or_too_much_is_lost() -> None:
         ("raise SystemExit(0)", "status 0"),
         ("raise SystemExit(7)", "status 7"),
         ("import os; os.kill(os.getpid(), 15)", r"signal 15 \(SIGTERM\)"),
+        ("import os; os.kill(os.getpid(), 1)", r"signal 1 \(SIGHUP\)"),
     ],
 )
 def test_how_it_ended_is_told(code: str, said: str) -> None:
@@ -110,3 +111,10 @@ def test_what_is_printed_is_kept_from_its_end() -> None:
 def test_what_cannot_be_started_is_one_message(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be started"):
         Process(["./no-such-program"], tmp_path, {})
+
+
+def test_nothing_is_left_of_a_process_that_was_ended() -> None:
+    it = started("import time; time.sleep(60)")
+    it.end()
+    assert it._process.returncode == -9
+    assert all(stream.closed for stream in it._streams)

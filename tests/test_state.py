@@ -7,7 +7,9 @@ import pytest
 
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.diagnose.state import of_an_earlier
+from posenc_conformance.diagnose.state import of_an_earlier, of_the_first, of_the_first_here
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.subject import Subject
 from posenc_lab.judging import diagnoses, failed, judge, schemes
 from posenc_lab.miniatures.mistakes import Array
 from tests.turning import first_lines, halves, omega
@@ -166,3 +168,45 @@ def test_what_a_call_in_between_had_is_no_state() -> None:
 def test_values_that_were_asked_again_count_once() -> None:
     bases = [100.0, 101.0, *[102.0 + n % 7 for n in range(21)]]
     assert "base 101," in of_base(50, 101, bases)
+
+
+def opened(first: float, *asked: float) -> tuple[Subject, list[Case]]:
+    """One whose first call had a base, and calls with others."""
+    (subject,) = subjects(Turning(), schemes())
+    given = {"x": np.ones((2, 4)), "positions": np.arange(2)}
+    opening, *cases = (subject.case({**given, "base": base}, "float64") for base in (first, *asked))
+    subject.memory["opening", "float64"] = opening
+    return subject, cases
+
+
+def kept_first(first: float, *asked: float, answered: float | None = None) -> tuple[str, ...]:
+    subject, cases = opened(first, *asked)
+    wrong = [(case, np.asarray(case.changed(base=answered or first).truth)) for case in cases]
+    return of_the_first(subject, wrong)
+
+
+def test_whole_numbers_are_kept_where_several_others_are_asked_for() -> None:
+    """A mistake that has that number by itself would look the same beside one other alone."""
+    assert kept_first(1001.0, 10.0, 20.0) == ("base",)
+    assert kept_first(1001.0, 10.0, 10.0) == ()
+    assert kept_first(1000.5, 10.0, 10.0) == ("base",)
+
+
+def test_what_explains_one_wrong_result_or_not_all_is_not_kept() -> None:
+    assert kept_first(1000.5, 10.0) == ()
+    assert kept_first(1000.5, 10.0, 20.0, answered=30.0) == ()
+    assert kept_first(1000.5, 10.0, 1000.5) == ()  # which is right
+    subject, cases = opened(1000.5, 10.0, 20.0)
+    subject.memory.clear()
+    wrong = [(case, np.asarray(case.changed(base=1000.5).truth)) for case in cases]
+    assert of_the_first(subject, wrong) == ()
+
+
+@pytest.mark.parametrize(("first", "told"), [(1000.5, True), (1001.0, False)])
+def test_one_result_tells_of_a_number_that_no_other_call_has(first: float, told: bool) -> None:
+    subject, (case,) = opened(first, 10.0)
+    found = of_the_first_here(subject, case, np.asarray(case.changed(base=first).truth))
+    assert ("base 1000.5 " in found) == told == bool(found)
+    assert of_the_first_here(subject, case, np.asarray(case.changed(base=7.0).truth)) == ""
+    subject.memory.clear()
+    assert of_the_first_here(subject, case, np.asarray(case.changed(base=first).truth)) == ""

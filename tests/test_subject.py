@@ -90,6 +90,18 @@ def test_a_call_that_takes_too_much_memory_is_left_out_and_noted() -> None:
         little.demand_claimed(case(it))
 
 
+@pytest.mark.parametrize(("more", "asked"), [(0, True), (1, False)])
+def test_a_call_may_take_half_a_gibibyte_where_nothing_else_is_said(more: int, asked: bool) -> None:
+    class Bias:
+        @claims("causal", dtype="float32")
+        def alibi_bias(self, heads: int, q_len: int, k_len: int) -> Array:
+            raise NotImplementedError
+
+    (it,) = subjects(Bias(), schemes())
+    given = {"heads": 1, "q_len": 2**13, "k_len": 2**13 + more}
+    assert it.covers(it.case(given, "float32")) == asked
+
+
 @pytest.mark.parametrize(
     ("result", "said"),
     [

@@ -1,12 +1,15 @@
 """Which other numbers a call is asked with: those that a claim has, and that a result can tell."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 import posenc
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.checks.variations import twins, with_other_numbers
+from posenc_conformance.checks.variations import has_result, twins, with_other_numbers
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.subject import Subject
@@ -68,3 +71,45 @@ def test_the_opening_call_has_other_numbers() -> None:
     assert other.shape == case.shape
     subject, case = asked(4.0)
     assert with_other_numbers(subject, case) is case
+
+
+def found(values: Any, dtype: str, shape: tuple[int, ...] | None = None) -> bool:
+    """Whether a call has this as its result."""
+    truth = np.array(values, np.float64)
+    case: Any = SimpleNamespace(truth=truth, dtype=dtype, shape=truth.shape)
+    case.shape = truth.shape if shape is None else shape
+    return has_result(case)
+
+
+@pytest.mark.parametrize(
+    ("largest", "dtype", "held"),
+    [
+        (65504.0, "float16", True),
+        (-65504.0, "float16", True),
+        (65505.0, "float16", False),
+        (-65505.0, "float16", False),
+        (65505.0, "bfloat16", True),
+        (3.5e38, "float32", False),
+        (3.5e38, "float64", True),
+        (1e300, "integer", True),
+    ],
+)
+def test_a_result_is_one_that_its_dtype_holds(largest: float, dtype: str, held: bool) -> None:
+    assert found([0.0, largest], dtype) == held
+    assert found([largest, -np.inf, np.nan], dtype) == held  # what is hidden is not looked at
+
+
+def test_a_result_has_the_shape_that_it_must_have() -> None:
+    assert found([], "float32")
+    assert not found([1.0], "float32", shape=(1, 1))
+
+
+@pytest.mark.parametrize("reason", [TypeError, ValueError, IndexError])
+def test_what_the_definition_refuses_has_no_result(reason: type[Exception]) -> None:
+    class Refused(SimpleNamespace):
+        @property
+        def truth(self) -> Array:
+            raise reason
+
+    case: Any = Refused(dtype="float32", shape=())
+    assert not has_result(case)

@@ -1,9 +1,12 @@
 """How answers to further questions speak for a mistake and against it."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
+import pytest
 
+import posenc
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.diagnose import witnesses
@@ -125,3 +128,39 @@ def test_no_question_is_asked_that_no_claim_covers() -> None:
     seen = witnesses.testimony(subject, "float64")
     assert len(seen.answers) == len(seen.wrong) > 0
     assert max(asked) < 64
+
+
+def test_goldens_are_asked_that_are_no_larger_than_what_pairs_are_looked_for_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Doubled:
+        @claims("half", dtype="float64")
+        def rope(self, x: Array, positions: Array, **named: Any) -> Array:
+            return 2 * x
+
+    (subject,) = subjects(Doubled(), schemes())
+    sizes = sorted({prod(case.shape) for case in witnesses._goldens(subject, "float64")})
+    middle = sizes[len(sizes) // 2]
+    monkeypatch.setattr(witnesses, "LARGEST_PAIRED", middle)
+    found = {prod(case.shape) for case in witnesses._goldens(subject, "float64")}
+    assert found == {size for size in sizes if size <= middle}
+
+
+@pytest.mark.parametrize(
+    ("layout", "names"), [("half", []), ("interleaved", ["layout-swapped+sign-flipped"])]
+)
+def test_two_mistakes_may_show_far_out_alone(layout: str, names: list[str]) -> None:
+    """One that would show in small questions, too, is refuted by their answers."""
+
+    class Far:
+        @claims("half", dtype="float64")
+        def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+            if np.max(positions, initial=0) > 99:
+                return posenc.rope(x, -positions, base=base, layout=layout)
+            return posenc.rope(x, positions, base=base, layout="half")
+
+    (subject,) = subjects(Far(), schemes())
+    given = {"x": fine((4, 8)) + 1, "positions": np.arange(100, 104), "base": 10000.0}
+    case = subject.case(given, "float64")
+    found = witnesses.alone(subject, case, subject.run(case))
+    assert [fit.deviation for fit in found] == names

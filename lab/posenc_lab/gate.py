@@ -1,11 +1,13 @@
-"""How many small changes of the kit itself its nearest tests find.
+"""How many small changes of the kit itself its tests find.
 
     python -m posenc_lab.gate [--sample N] [--seed TEXT] [--module NAME] [--jobs N]
 
 Each mutant is one change of one module of the rooms that judge. The tests run in a process of their
 own, in which, as in all that it starts, this module has other code than that of its file; the
-checkout is not touched. ``gate.yaml`` lists the survivors that somebody looked at, each with the
-reason why it is no mistake. If more than a few in a hundred of the others survive, this fails.
+checkout is not touched. What survives the nearest tests, which take seconds, faces further ones,
+which know the rest of the product and take minutes. ``gate.yaml`` lists the survivors that somebody
+looked at, each with the reason why it is no mistake. If more than a few in a hundred of the others
+survive, this fails.
 """
 
 import argparse
@@ -18,15 +20,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import posenc_conformance
+from posenc_lab.miniatures import right, wrong
+from posenc_lab.miniatures.mistakes import STEPS, WRONG
+from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.mutants import reviewed
 from posenc_lab.mutation import Mutant, code_of, mutants
 from posenc_lab.results import share, table
@@ -76,6 +84,13 @@ OWN: Mapping[str, tuple[str, ...]] = {
             "what_an_engine_does_to_its_configuration_does_not_stay",
             "all_checks_of_a_model_are_counted",
             "the_original_context_is_asked_to_its_very_end_and_right_beyond",
+            "an_image_of_four_patches_is_asked_of_who_turns_by_three_axes",
+            "a_short_context_is_asked_to_its_end_and_nothing_of_it_twice",
+            "who_claims_nothing_of_models_is_refused",
+            "of_three_axes_none_may_be_beyond_the_claim",
+            "the_widest_of_several_claims_says_how_far_is_asked",
+            "a_bias_of_more_keys_than_are_claimed_is_not_asked",
+            "rows_are_asked_to_the_last_and_queries_at_the_end_of_all_keys",
             "claims_that_mean_nothing_are_refused",
             "wrong_engines_are_rejected_and_named",
         )
@@ -85,6 +100,18 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "remote.worker": tests_of("load", "apart"),
 }
 """The same of modules whose tests are in a file of another name."""
+MINIATURES = "miniatures"
+"""Stands for the tests of some right and wrong implementations."""
+FURTHER: Mapping[str, tuple[str, ...]] = {
+    "judge": (MINIATURES, *tests_of("engines", "repro")),
+    "diagnose": (MINIATURES, *tests_of("engines", "telling", "repro")),
+    "report": tests_of("telling", "scoreboard", "hostile", "engines", "circumstances"),
+    "checks": (MINIATURES, *tests_of("engines", "everywhere")),
+    "remote": tests_of("hostile", "circumstances", "engines"),
+}
+"""Of each room tests that know the rest of the product, in minutes, those that find most first."""
+RICH = ("rope", "alibi", "sinusoidal", "t5_bias", "learned")
+"""Schemes whose calls have most of what there is: of their miniatures more are judged."""
 MOST = 0.03
 """Share of mutants that may survive."""
 PATIENCE = 3
@@ -169,6 +196,8 @@ class Fate:
     subject: Subject
     by: str
     """The test that failed, or ``time``; empty if it survived."""
+    further: bool = False
+    """Whether it survived the nearest tests, and faced further ones."""
 
     @property
     def survived(self) -> bool:
@@ -224,6 +253,34 @@ def nearest(module: str) -> tuple[str, ...]:
     (named,) = tests_of(within[-1])
     own = OWN.get(".".join(within), (named,) if (ROOT / named).is_file() else ())
     return tuple(dict.fromkeys((*own, *NEAREST[within[0]])))
+
+
+def further(module: str) -> tuple[str, ...]:
+    """The tests that judge a mutant which survives the nearest ones."""
+    near = nearest(module)
+    some = FURTHER[module.split(".")[1]]
+    tests = chain.from_iterable(of_miniatures() if t == MINIATURES else (t,) for t in some)
+    return tuple(each for each in tests if each not in near)
+
+
+@cache
+def of_miniatures() -> tuple[str, ...]:
+    """The tests of some right and wrong implementations, the same each time."""
+    assert right.__path__, wrong.__path__  # importing them fills the lists
+    rich = [each for each in WRONG if each.__module__.rpartition(".")[2] in RICH]
+    tests = {
+        "test_wrong_is_rejected_and_named": {*_every(12, WRONG), *_every(4, rich)},
+        "test_right_passes": _every(8, RIGHT),
+        "test_what_the_wrong_ones_change_is_right": _every(5, STEPS),
+    }
+    (file,) = tests_of("miniatures")
+    return tuple(f"{file}::{test}[{name}]" for test, some in tests.items() for name in sorted(some))
+
+
+def _every(step: int, miniatures: Iterable[Any]) -> list[str]:
+    """One in so many of their names, as ids of tests have them, but for those that ids change."""
+    names = Counter(str(each.__name__).strip("_").replace(" ", "-") for each in miniatures)
+    return sorted(name for name, n in names.items() if n == 1 and name.isascii())[::step]
 
 
 # Running tests.
@@ -302,34 +359,49 @@ def _culprit(said: str) -> str:
     return next((found[1] for found in words if len(found) > 1), f"the run itself ({last})")
 
 
-def seconds_of(bench: Bench, room: str, some: Sequence[str]) -> float:
-    """How long all the tests of some modules of a room take.
+def seconds_of(bench: Bench, room: str, tests: Iterable[str]) -> float:
+    """How long tests of a room take.
 
     Raises SystemExit if one fails without a mutant: then every mutant would look found.
     """
-    tests = dict.fromkeys(test for module in some for test in nearest(module))
     began = time.monotonic()
-    if failed := bench.failing([*tests], HOUR):
+    if failed := bench.failing([*dict.fromkeys(tests)], HOUR):
         raise SystemExit(f"{room}: {failed} fails without any change: nothing can be told")
     return time.monotonic() - began
 
 
 def fates_of(some: Sequence[Subject], jobs: int) -> Iterator[Fate]:
-    """What becomes of mutants, in order."""
-    rooms: dict[str, list[str]] = {}
-    for each in some:
-        rooms.setdefault(each.room, []).append(each.module)
+    """What becomes of mutants: of those that the nearest tests find first, then of the others."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         bench = Bench.made(Path(folder))
-        usual = dict(
-            zip(rooms, pool.map(partial(seconds_of, bench), rooms, rooms.values()), strict=True)
-        )
+        left = []
+        for fate in _faced(bench, pool, some, nearest):
+            if fate.survived:
+                print(f"{fate.subject}: survives the nearest tests", file=sys.stderr)
+                left.append(fate.subject)
+            else:
+                yield fate
+        for fate in _faced(bench, pool, left, further):
+            yield replace(fate, further=True)
 
-        def fate(subject: Subject) -> Fate:
-            seconds = STARTING + PATIENCE * usual[subject.room]
-            return Fate(subject, bench.killer(subject, nearest(subject.module), seconds))
 
-        yield from pool.map(fate, some)
+def _faced(
+    bench: Bench, pool: Executor, some: Sequence[Subject], tests: Callable[[str], tuple[str, ...]]
+) -> Iterator[Fate]:
+    """What becomes of mutants before the tests that judge those of a module, in order."""
+    of_room: dict[str, list[str]] = {}
+    for each in some:
+        of_room.setdefault(each.room, []).extend(tests(each.module))
+    usual = pool.map(partial(seconds_of, bench), of_room, of_room.values())
+    limits = {
+        room: STARTING + PATIENCE * seconds for room, seconds in zip(of_room, usual, strict=True)
+    }
+
+    def fate(subject: Subject) -> Fate:
+        by = bench.killer(subject, tests(subject.module), limits[subject.room])
+        return Fate(subject, by)
+
+    yield from pool.map(fate, some)
 
 
 # What came out.
@@ -346,12 +418,13 @@ def shown(fates: Sequence[Fate]) -> str:
     return "\n".join(lines)
 
 
-HEADER = ("room", "mutants", "killed", "survivors", "killed of all")
+HEADER = ("room", "mutants", "killed", "by further tests", "survivors", "killed of all")
 
 
 def _row(name: str, fates: Sequence[Fate]) -> list[object]:
     killed = sum(not fate.survived for fate in fates)
-    return [name, len(fates), killed, len(fates) - killed, share(killed, len(fates))]
+    later = sum(fate.further and not fate.survived for fate in fates)
+    return [name, len(fates), killed, later, len(fates) - killed, share(killed, len(fates))]
 
 
 def passed(fates: Sequence[Fate]) -> bool:

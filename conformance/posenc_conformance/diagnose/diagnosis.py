@@ -104,16 +104,12 @@ def explaining(
 
 def left(case: Case, output: Floats, model: Floats) -> float:
     """Largest difference of a result and a model of it, in units of the bound of the call."""
-    with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
-        difference = np.abs(output - model)
-    if not case.judged.all():
-        difference = np.where(case.judged, difference, 0)
     # Rounding what is larger than the truth costs more.
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
-    allowed = rounding * np.abs(model)
-    if not np.isfinite(allowed).all():
-        allowed = np.where(np.isfinite(model), allowed, 0)
-    return float(error_ratio(difference, np.maximum(case.bound, allowed)).max())
+    allowed = np.maximum(case.bound, rounding * np.abs(model))
+    with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
+        difference = np.where(case.judged, np.abs(output - model), 0)
+        return float(error_ratio(difference, allowed).max())
 
 
 def predicted(case: Case, output: Floats) -> frozenset[str]:

@@ -34,7 +34,7 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
         if -axis <= wrong.ndim
     ]
     parts += _sameness(truth[wrong], error[wrong])
-    if "position" in names and wrong.ndim > 1:
+    if "position" in names:
         scale = np.broadcast_to(case.terms.scale, case.shape)
         # A call without positions has a row for each from 0 on.
         positions = case.arguments.get("positions", np.arange(wrong.shape[-2]))
@@ -84,7 +84,7 @@ def _sameness(truth: Floats, error: Floats) -> Iterator[str]:
     if len(error) < FEW or not np.isfinite(error).all():
         return
     away = np.abs(truth) > np.abs(truth).max() / 8
-    factors = 1 + error[away] / truth[away] if away.any() else np.zeros(0)
+    factors = 1 + error[away] / truth[away]
     if len(factors) >= FEW and np.ptp(factors) < 1e-3 * np.abs(factors).max():
         yield f"values are {factors.mean():.6g} times what they should be"
     elif np.ptp(error) < 1e-3 * np.abs(error).max():

@@ -173,7 +173,7 @@ def _bases(read: Sequence[Turns]) -> str:
 
 
 def _same_base(omega: Floats, turns: Turns, base: float) -> bool:
-    return bool(np.all(np.abs(omega / _other_base(turns, base) - 1) < NEAR)) if base else False
+    return bool(np.all(np.abs(omega / _other_base(turns, base) - 1) < NEAR))
 
 
 def _base(turns: Turns, omega: Floats) -> float | None:

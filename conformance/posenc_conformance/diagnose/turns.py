@@ -167,7 +167,7 @@ def turns_of(
     found = [_one(*each) for each in zip(*rows, strict=True)]
     if any(each is None for each in found):
         return None
-    omega, turn, span, offsets, lengths = np.array(found, np.float64).reshape(-1, 5).T
+    omega, turn, span, offsets, lengths = np.asarray(found, np.float64).reshape(-1, 5).T
     moved = np.isfinite(omega)
     if not moved.any():
         return []

@@ -52,7 +52,7 @@ class Peer:
         self._listen = listen
         self._process: Process | None = None
         self._wire = transport()
-        self._number = 0
+        self._number: int
 
     def described(self) -> Message:
         """What a new process answers to the first request.

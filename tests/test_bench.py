@@ -1,0 +1,113 @@
+"""What a check asks is counted, and what is no call is not."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from posenc_conformance import claims
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import Options, checks_of
+from posenc_conformance.checks.bench import Bench
+from posenc_conformance.checks.execution import execute
+from posenc_conformance.checks.smoke import smallest_case
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.subject import Misbehaviour, Subject
+from posenc_conformance.judge.verdict import Blocked, Wrong
+from posenc_lab.judging import schemes
+from posenc_lab.miniatures.memory import Turning
+
+
+def of(adapter: object) -> Subject:
+    (found,) = subjects(adapter, schemes())
+    return found
+
+
+ASKING: list[Callable[[Bench, Case], object]] = [
+    lambda bench, case: bench.run(case),
+    lambda bench, case: bench.invoke(case, case.inputs),
+    lambda bench, case: bench.held(case, case.inputs),
+    lambda bench, case: bench.changes(case),
+    lambda bench, case: bench.right(case, "asked"),
+    lambda bench, case: bench.right(case, "asked", case.inputs),
+]
+
+
+@pytest.mark.parametrize("ask", ASKING)
+def test_every_way_to_ask_is_counted(ask: Callable[[Bench, Case], object]) -> None:
+    bench = Bench(of(Turning()))
+    case = smallest_case(bench.subject, "float64")
+    for count in (1, 2):
+        ask(bench, case)
+        assert bench.asked == count
+
+
+def test_what_is_not_claimed_is_not_asked() -> None:
+    bench = Bench(of(Turning()))
+    case = smallest_case(bench.subject, "float64").changed(base=77.0)
+    bench.right(case, "not asked")
+    assert bench.asked == 0
+
+
+class Handing:
+    """Results that nobody can write into."""
+
+    @claims("half", dtype="float64")
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        found = Turning().turned(x, positions, base)
+        found.flags.writeable = False
+        return found
+
+
+class Wide:
+    """One row too many where there are several axes."""
+
+    @claims("half", dtype="float64")
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        found = Turning().turned(x, positions, base)
+        return np.repeat(found, 2, axis=0) if x.ndim > 3 else found
+
+
+class Strided:
+    """Another result for another order in memory."""
+
+    @claims("half", dtype="float64")
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        return Turning().turned(x, positions, base) * (1 if x.flags.c_contiguous else 2)
+
+
+class Doubling:
+    @claims("half", dtype="float64")
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        return 2 * x
+
+
+def test_results_that_cannot_be_written_into_are_no_others() -> None:
+    subject = of(Handing())
+    checks = checks_of(subject.scheme, "behaviour", [subject])
+    check = next(each for each in checks if each.id.startswith("no-alias"))
+    assert execute(check, Options(examples=1)).verdict == "passed"
+
+
+def test_what_has_another_shape_or_comes_after_wrong_answers_is_told_as_that() -> None:
+    bench = Bench(of(Wide()))
+    case = smallest_case(bench.subject, "float64")
+    bench.right(case, "as it is")
+    tall = case.changed(x=np.ones((2, 1, *case.arguments["x"].shape)))
+    for inputs in (None, tall.inputs):
+        with pytest.raises(Misbehaviour, match="shape"):
+            bench.right(tall, "with more axes", inputs)
+    wrong = Bench(of(Doubling()))
+    with pytest.raises(Blocked):
+        wrong.right(smallest_case(wrong.subject, "float64"), "as it is")
+
+
+def test_what_is_wrong_in_unusual_arrays_alone_is_wrong() -> None:
+    bench = Bench(of(Strided()))
+    case = smallest_case(bench.subject, "float64")
+    bench.right(case, "as it is", case.inputs)
+    inputs = {**case.inputs, "x": np.asfortranarray(case.inputs["x"])}
+    with pytest.raises(Wrong) as raised:
+        bench.right(case, "in another order", inputs)
+    assert "earlier calls" not in raised.value.text  # which plain arrays would look like

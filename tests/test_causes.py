@@ -1,0 +1,152 @@
+"""Failures of one cause are shown once, with how many more there are."""
+
+import re
+from typing import Any
+
+import pytest
+
+from posenc_conformance.report.causes import first_of_each
+
+KEY = "found"
+
+
+def failure(
+    number: int,
+    *names: str,
+    scheme: str = "rope",
+    call: str = "rope",
+    combination: str = "half",
+    level: str = "golden",
+    worst: float | None = 8.0,
+    message: str = "",
+) -> pytest.TestReport:
+    """A check that failed, and the mistakes that explain it."""
+    found = {
+        "scheme": scheme,
+        "call": call,
+        "combination": combination,
+        "level": level,
+        "worst": worst,
+        "explanations": [[name, f"matches {name}"] for name in names],
+        "message": message,
+    }
+    return report(number, (KEY, found))
+
+
+def report(number: int, *properties: tuple[str, Any]) -> pytest.TestReport:
+    place = ("mine.py", number, f"check {number}")
+    said = f"failure {number}"
+    return pytest.TestReport(
+        f"check-{number}", place, {}, "failed", said, "call", user_properties=properties
+    )
+
+
+def shown(*failed: pytest.TestReport) -> list[tuple[str, int]]:
+    """Of each failure that is shown its check, and how many more have its cause."""
+    found = []
+    for each in first_of_each(failed, KEY):
+        more = re.search(r"also +(\d+) more", str(each.longrepr))
+        found.append((each.nodeid, int(more[1]) if more else 0))
+    return found
+
+
+def test_failures_of_one_mistake_are_one() -> None:
+    found = shown(*(failure(n, "wrong-base", level=f"level {n}") for n in range(3)))
+    assert found == [("check-0", 2)]
+
+
+def test_a_single_failure_is_shown_as_it_is() -> None:
+    (found,) = first_of_each([failure(0, "wrong-base")], KEY)
+    assert found.longrepr == "failure 0"
+
+
+def test_how_many_more_is_told_in_a_copy_alone() -> None:
+    failed = [failure(n, "wrong-base") for n in range(2)]
+    (found,) = first_of_each(failed, KEY)
+    assert str(found.longrepr).startswith("failure 0\n")
+    assert [each.longrepr for each in failed] == ["failure 0", "failure 1"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        failure(1, "sign-flipped"),
+        failure(1, "wrong-base", call="rope_vjp"),
+        failure(1, "wrong-base", scheme="rope-kernel"),
+        failure(1),
+        failure(1, worst=None, message="rope() raised: x"),
+    ],
+)
+def test_other_mistakes_and_calls_are_other_causes(other: pytest.TestReport) -> None:
+    found = shown(failure(0, "wrong-base"), other, failure(2, "wrong-base"))
+    assert found == [("check-0", 1), ("check-1", 0)]
+
+
+def test_a_mistake_that_explains_most_takes_all_that_it_explains() -> None:
+    """The one shown is that which is named first by it, not that which came first."""
+    both = failure(0, "shifted", "wrong-base")
+    found = shown(both, failure(1, "wrong-base", "shifted"), failure(2, "wrong-base"))
+    assert found == [("check-1", 2)]
+
+
+def test_the_first_is_shown_where_none_is_named_by_what_explains_most() -> None:
+    """Of two that explain as much the first is the name, and nothing else is one more cause."""
+    found = shown(failure(0, "a", "c"), failure(1, "b", "c"))
+    assert found == [("check-0", 1)]
+
+
+def test_what_explains_most_is_counted_in_each_call_alone() -> None:
+    of_one = [failure(0, "shifted", "wrong-base")]
+    of_other = [failure(n, "wrong-base", call="rope_vjp") for n in (1, 2)]
+    assert shown(*of_one, *of_other) == [("check-0", 0), ("check-1", 1)]
+    apart = [failure(n, name) for n, name in enumerate(("shifted", "wrong-base", "wrong-base"))]
+    assert shown(*apart) == [("check-0", 0), ("check-1", 1)]
+
+
+@pytest.mark.parametrize(
+    ("change", "alike"),
+    [
+        ({}, True),
+        ({"message": "other words"}, True),
+        ({"combination": "interleaved"}, False),
+        ({"level": "precision"}, False),
+        ({"call": "rope_vjp"}, False),
+        ({"scheme": "rope-kernel"}, False),
+    ],
+)
+def test_wrong_numbers_without_a_name_are_one_cause_per_level(
+    change: dict[str, Any], alike: bool
+) -> None:
+    assert len(shown(failure(0), failure(1, **change))) == 2 - alike
+
+
+@pytest.mark.parametrize(
+    ("change", "alike"),
+    [
+        ({"message": "invariant: raised ValueError: x\nelsewhere"}, True),
+        ({"message": "golden: raised TypeError: x"}, False),
+        ({"message": "golden: raised ValueError: y"}, False),
+        ({"call": "rope_vjp"}, False),
+        ({"scheme": "rope-kernel"}, False),
+        ({"level": "precision"}, True),
+    ],
+)
+def test_calls_that_raise_the_same_are_one_cause(change: dict[str, Any], alike: bool) -> None:
+    first: dict[str, Any] = {"worst": None, "message": "golden: raised ValueError: x\nhere"}
+    assert len(shown(failure(0, **first), failure(1, **{**first, **change}))) == 2 - alike
+
+
+def test_what_is_said_on_one_line_is_compared_too() -> None:
+    said = ("golden: raised x", "golden: raised y", "smoke: raised x")
+    assert shown(*(failure(n, worst=None, message=each) for n, each in enumerate(said))) == [
+        ("check-0", 1),
+        ("check-1", 0),
+    ]
+
+
+def test_other_tests_are_causes_of_their_own() -> None:
+    assert shown(report(0), report(1), report(2, ("another", {}))) == [
+        ("check-0", 0),
+        ("check-1", 0),
+        ("check-2", 0),
+    ]
