@@ -87,6 +87,15 @@ def test_every_part_of_ci_has_its_job() -> None:
     assert not any("needs" in job for job in jobs("test.yml").values())  # side by side
 
 
+@pytest.mark.parametrize("name", ["test", "browser"])
+def test_what_has_passed_is_kept_for_the_next_change(name: str) -> None:
+    uses = [each for each in jobs("test.yml")[name]["steps"] if "cache" in each.get("uses", "")]
+    (kept,) = (each["with"] for each in uses)
+    assert kept["path"] == "~/.cache/posenc"
+    assert kept["key"].startswith(kept["restore-keys"])
+    assert "cache" not in (FOLDER / "nightly.yml").read_text(encoding="utf-8")
+
+
 def test_what_fails_soonest_comes_first() -> None:
     (recipe,) = re.findall(r"^test:\n((?:\t.*\n)+)", MAKEFILE, re.M)
     first, last = recipe.splitlines()
