@@ -37,6 +37,7 @@ CALLS = (
     ("clipped_bias_vjp", "key-minus-query"),
     ("concatenation", "content-first"),
     ("conv_peg", "patches"),
+    ("data_dependent_alibi_bias", "causal"),
     ("deberta_bucket", "clamped"),
     ("deberta_scores", "paper"),
     ("dynamic_ntk", "interleaved"),

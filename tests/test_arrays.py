@@ -61,6 +61,11 @@ def test_a_shape_that_cannot_be_is_refused() -> None:
         lattice((-1, 3))
 
 
+def test_what_is_counted_is_not_rounded() -> None:
+    assert UNIT_ROUNDOFF["integer"] == UNIT_ROUNDOFF["boolean"] == 0
+    assert list(UNIT_ROUNDOFF.values())[:2] == [2.0**-53, 2.0**-24]
+
+
 @pytest.mark.parametrize("dtype", list(DTYPES))
 def test_unit_roundoffs_are_those_of_the_dtypes(dtype: str) -> None:
     info = ml_dtypes.finfo(DTYPES[dtype])

@@ -1,5 +1,7 @@
 """What is judged in a process of its own is found there by the names that it has here."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,11 @@ def test_limits_are_those_given_or_of_the_manifest_or_usual(
 def test_limits_are_told() -> None:
     assert "2.5 s and 8 GB for" in loading._in_words(Limits(2.5, 1.0, 8 * 10**9))
     assert "60 s for" in loading._in_words(Limits(60.0, 1.0, 0))
+
+
+def test_a_process_of_its_own_needs_posix(monkeypatch: pytest.MonkeyPatch) -> None:
+    loading._demand_poll("an adapter can run there")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(os, "name", "nt")
+        with pytest.raises(UserError, match="an adapter can run there only where"):
+            loading._demand_poll("an adapter can run there")

@@ -102,3 +102,15 @@ def test_a_claim_of_too_large_a_call_is_not_meant(
 def test_a_claim_without_a_result_is_refused() -> None:
     with pytest.raises(UserError, match="heads=0"):
         smoke.demand_sense(slopes(heads=[4, 0]))
+
+
+def test_each_claim_makes_sense_in_its_own_dtypes() -> None:
+    """Its condition may name the dtype, of which another claim has a more precise one."""
+
+    class Several:
+        @claims("half", dtype="float64", base=10000.0)
+        @claims("half", dtype="float32", head_dim=8, when=lambda dtype: dtype == "float32")
+        def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+            return x
+
+    smoke.demand_sense(of(Several()))

@@ -164,3 +164,22 @@ def test_two_mistakes_may_show_far_out_alone(layout: str, names: list[str]) -> N
     case = subject.case(given, "float64")
     found = witnesses.alone(subject, case, subject.run(case))
     assert [fit.deviation for fit in found] == names
+
+
+@pytest.mark.parametrize(("wrong", "explained", "found"), [(2, 1, False), (3, 2, True)])
+def test_what_explains_half_of_the_wrong_answers_is_not_common_to_them(
+    wrong: int, explained: int, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Doubled:
+        @claims("half", dtype="float64")
+        def rope(self, x: Array, positions: Array, **named: Any) -> Array:
+            return 2 * x
+
+    (subject,) = subjects(Doubled(), schemes())
+    name = ("degrees", (("base", 500.0),))
+    here: dict[str, Any] = {"names": {name: fit(OTHER)}, "told": {name: frozenset({WORDS})}}
+    some = [witness(rope(), 9.0, **here) for _ in range(explained)]
+    others = [witness(rope(), 9.0) for _ in range(wrong - explained)]
+    seen = witnesses.Testimony((*some, *others), False)
+    monkeypatch.setattr(witnesses, "testimony", lambda subject, dtype: seen)
+    assert witnesses.common(subject, "float64") == [name] * found

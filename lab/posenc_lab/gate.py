@@ -95,7 +95,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
             "wrong_engines_are_rejected_and_named",
         )
     ),
-    "remote.adapter": tests_of("apart"),
+    "remote.adapter": tests_of("remote_adapter", "apart"),
     "remote.process": tests_of("remote_process", "programs"),
     "remote.worker": tests_of("load", "apart"),
 }

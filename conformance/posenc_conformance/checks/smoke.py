@@ -83,7 +83,7 @@ def demand_sense(subject: Subject) -> None:
 def _senseless(subject: Subject, scope: Scope) -> str:
     """Why the reference refuses the smallest call of a scope; empty if it does not."""
     try:
-        case = _smallest(subject, scope, subject.dtypes[0])
+        case = _smallest(subject, scope, scope.dtypes[0])
         size = prod(case.shape)
         if size > LARGEST:
             return f"its smallest result would have {size:,} values"

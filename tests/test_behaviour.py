@@ -1,0 +1,51 @@
+"""Which unusual calls a check makes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.behaviour import large_values
+from posenc_conformance.checks.smoke import smallest_case
+from posenc_conformance.implementations.reference import reference_for
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.case import Case
+from posenc_lab.judging import schemes
+
+
+class Bench:
+    """Notes what would be asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Case] = []
+
+    def right(self, case: Case, what: str) -> None:
+        self.asked.append(case)
+
+
+def asked(call: str, name: str, first: float, rest: float) -> tuple[list[Array], Array]:
+    """An array of large values, and what it was: one number, and others that are all the same."""
+    scheme = next(each for each in schemes() if call in each.calls)
+    found = subjects(reference_for([scheme])(), [scheme])
+    subject = next(each for each in found if each.call.name == call)
+    case = smallest_case(subject, "float32")
+    array = np.full(case.arguments[name].shape, rest)
+    array.flat[0] = first
+    bench: Any = Bench()
+    large_values(bench, case.changed(**{name: array}))
+    return [each.arguments[name] for each in bench.asked], array
+
+
+@pytest.mark.parametrize(("first", "rest"), [(-8.0, 1.0), (8.0, -1.0), (-2.0, -2.0), (4.0, 4.0)])
+def test_values_are_as_large_as_a_scheme_allows_whatever_their_sign(
+    first: float, rest: float
+) -> None:
+    (found,), array = asked("data_dependent_alibi_bias", "gates", first, rest)
+    assert found == pytest.approx(80 / abs(first) * array)
+
+
+def test_values_are_many_times_as_large_but_for_zeros() -> None:
+    (found,), array = asked("rope", "x", 3.0, 1.0)
+    assert np.array_equal(found, 2**17 * array)
+    assert asked("rope", "x", 0.0, 0.0)[0] == []
