@@ -65,6 +65,7 @@ quick:
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/lint-imports --no-cache >.venv/imports || { cat .venv/imports; false; }
 
 types: .venv/dev

@@ -18,11 +18,11 @@ CALLED = {
     "timeout": "UV_HTTP_TIMEOUT",
 }
 SECTIONS = ("global", "install", ":env:")
-"""Of pip's settings; the later ones win."""
+"""Sections of pip's settings; the later ones win."""
 
 
 def settings() -> dict[str, str]:
-    """The variables of uv that say what pip's settings say."""
+    """Return pip's settings as environment variables of uv."""
     listed = [sys.executable, "-m", "pip", "config", "list"]
     lines = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.splitlines()
     found = {}

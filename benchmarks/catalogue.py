@@ -24,7 +24,7 @@ from posenc_conformance import oracle
 from posenc_conformance.adapters.find import blank, registered, target
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.implementations.reference import Reference
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from posenc_lab.reference_error import drawn_cases, sampled_error
 from posenc_lab.results import table
 

@@ -14,7 +14,7 @@ from random import Random
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.implementations.reference import Reference
-from posenc_conformance.scheme_file.read import readable
+from posenc_conformance.registry import load_readable
 from posenc_lab.first_failure import OPTIONS, checks
 from posenc_lab.results import table
 
@@ -23,7 +23,7 @@ CLAIMS = tuple(2**n for n in range(8))
 
 def judge(count: int) -> tuple[int, float]:
     """Judge so many methods under one combination each: the checks, and processor seconds."""
-    schemes = readable()
+    schemes = load_readable()
     some = subjects(Reference(), schemes)
     Random(0).shuffle(some)
     start = time.process_time()

@@ -18,6 +18,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Options, checks_of
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.implementations.reference import reference_for
+from posenc_conformance.judge.history import History
 from posenc_conformance.judge.subject import Subject
 from posenc_lab.judging import schemes
 
@@ -112,7 +113,7 @@ def subject_of(call: str, combination: str) -> tuple[Subject, Calls]:
     calls = Calls(subject.method)
     wanted = {NARROWEST} if call in NARROW else {WIDEST, NARROWEST}
     others = set(subject.dtypes) - wanted if WIDEST in subject.dtypes else ()
-    return replace(subject.without(others), method=calls, memory={}, asked=[]), calls
+    return replace(subject.without(others), method=calls, history=History()), calls
 
 
 def asked(call: str, combination: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from posenc_conformance.checks.smoke import smallest_case
-from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.subject import Subject
 
 HEAD = "import functools, sys\nimport numpy as np\nimport pytest\n"
@@ -13,8 +13,8 @@ ROPE = "    def rope(self, x, positions, *, base=10000.0): return x\n"
 SLOPES = 2.0 ** -np.arange(1.0, 9.0)
 
 
-def ask(subject: Subject) -> np.ndarray:
-    return asked(subject, smallest_case(subject, "float64"))
+def ask_smallest(subject: Subject) -> np.ndarray:
+    return ask(subject, smallest_case(subject, "float64"))
 
 
 ESCAPES = {

@@ -61,8 +61,20 @@ READERS: list[set[str]] = []
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
-    if READERS and event == "open" and isinstance(arguments[0], str):
+    if not READERS or event != "open" or not isinstance(arguments[0], str):
+        return
+    if not _is_read_for_constants(arguments[0]):
         READERS[-1].add(arguments[0])
+
+
+def _is_read_for_constants(path: str) -> bool:
+    """Whether Hypothesis reads a module, as it does with all that some test has imported."""
+    frame = sys._getframe(2) if path.endswith(".py") else None
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "hypothesis.internal.constants_ast":
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager

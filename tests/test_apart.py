@@ -15,16 +15,27 @@ import pytest
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.errors import UserError
-from posenc_conformance.judge.asking import asked
-from posenc_conformance.judge.subject import Breakdown, Escape, Misbehaviour, Refusal
-from posenc_conformance.remote.load import How, Place, load
+from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.misbehaviour import Breakdown, Escape, Misbehaviour, Refusal
+from posenc_conformance.remote.load import How, Isolation, load
 from posenc_lab.judging import schemes
 from tests.building import CHECKOUT
-from tests.mischief import CLAIMS, CLASS, ESCAPES, FORMS, HEAD, LIAR, REFUSALS, ROPE, SLOPES, ask
+from tests.mischief import (
+    CLAIMS,
+    CLASS,
+    ESCAPES,
+    FORMS,
+    HEAD,
+    LIAR,
+    REFUSALS,
+    ROPE,
+    SLOPES,
+    ask_smallest,
+)
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
-LIMITS = How(Place.APART, seconds=2, memory=250_000_000)
+LIMITS = How(Isolation.APART, seconds=2, memory=250_000_000)
 
 Provoke = Callable[[str], np.ndarray]
 
@@ -40,10 +51,10 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
     def provoked(mischief: str) -> np.ndarray:
         (folder / "mischief.py").write_text(mischief)
         try:
-            return ask(subject)
+            return ask_smallest(subject)
         finally:
             assert not (folder / "mischief.py").exists()
-            assert np.array_equal(ask(subject), SLOPES)
+            assert np.array_equal(ask_smallest(subject), SLOPES)
 
     yield provoked
     there.end()
@@ -217,7 +228,7 @@ def test_what_cannot_be_judged_is_one_message(name: str, tmp_path: Path) -> None
     path.write_text(source)
     seconds = 1.2 if name == "hangs" else 60
     with pytest.raises(UserError) as found:
-        there = load(str(path), How(Place.APART, seconds=seconds), schemes())
+        there = load(str(path), How(Isolation.APART, seconds=seconds), schemes())
         subjects(there.adapter, schemes())
     assert words in found.value.cause
     assert found.value.hint
@@ -227,7 +238,7 @@ def test_what_cannot_be_judged_is_one_message(name: str, tmp_path: Path) -> None
 
 def test_a_name_that_is_not_there_is_told_as_ever() -> None:
     with pytest.raises(UserError, match="no implementation is called 'nothing'"):
-        load("nothing", How(Place.APART), schemes())
+        load("nothing", How(Isolation.APART), schemes())
 
 
 @pytest.fixture(scope="module")
@@ -255,9 +266,9 @@ def test_a_library_may_have_an_environment_of_its_own(
         "        return 2.0 ** (-8 * np.arange(1, heads + 1) / heads)\n"
     )
     for python in (elsewhere, elsewhere / "bin" / "python"):
-        there = load(str(path), How(Place.APART, python=str(python)), schemes())
+        there = load(str(path), How(Isolation.APART, python=str(python)), schemes())
         (subject,) = subjects(there.adapter, schemes())
-        assert np.array_equal(ask(subject), SLOPES)
+        assert np.array_equal(ask_smallest(subject), SLOPES)
         there.end()
 
 
@@ -271,7 +282,7 @@ def test_an_interpreter_that_will_not_do_is_one_message(elsewhere: Path, tmp_pat
         "/bin/false": "ended its process with status 1",
     }.items():
         with pytest.raises(UserError) as found:
-            load(source, How(Place.APART, python=python), schemes())
+            load(source, How(Isolation.APART, python=python), schemes())
         assert words in found.value.cause
         assert found.value.hint
 
@@ -313,7 +324,7 @@ def _lives(pid: int) -> bool:
 
 
 def test_the_process_is_not_in_the_way_of_ctrl_c() -> None:
-    there = load("reference", How(Place.APART), schemes())
+    there = load("reference", How(Isolation.APART), schemes())
     method = next(iter(vars(there.adapter).values()))
     process = method._peer._process._process
     assert os.getpgid(process.pid) != os.getpgid(0)
@@ -349,9 +360,9 @@ def test_what_is_changed_in_place_comes_back(beside: bool, tmp_path: Path) -> No
         inputs["x"] = np.repeat(inputs["x"], 2, axis=-1)[..., ::2]
         if beside:
             with pytest.raises(Misbehaviour, match="memory between the elements of an input"):
-                asked(subject, case, inputs)
+                ask(subject, case, inputs)
         else:
-            assert np.allclose(asked(subject, case, inputs), case.truth)
+            assert np.allclose(ask(subject, case, inputs), case.truth)
             assert np.allclose(inputs["x"], case.truth)
     finally:
         there.end()

@@ -12,7 +12,7 @@ from posenc_conformance.judge.arrays import (
     dtype_name,
     fine,
     lattice,
-    narrowed,
+    round_to,
     to_numpy,
 )
 
@@ -36,18 +36,18 @@ def test_a_lattice_is_held_by_every_dtype() -> None:
     assert len(set(values.tolist())) == 63
     assert np.abs(values).max() < 1
     for dtype in DTYPES:
-        assert np.array_equal(narrowed(values, dtype), values)
+        assert np.array_equal(round_to(values, dtype), values)
 
 
 def test_fine_values_are_held_by_float64_alone() -> None:
     values = fine((63,), 5)
     assert np.allclose(values, lattice((63,), 5) * (np.sqrt(3) - 1), rtol=1e-15, atol=0)
     for dtype in ("float32", "bfloat16", "float16"):
-        changed = narrowed(values, dtype) != values
+        changed = round_to(values, dtype) != values
         assert changed[values != 0].all()
-        off = np.abs(narrowed(values, dtype) - values)
+        off = np.abs(round_to(values, dtype) - values)
         assert np.all(off <= UNIT_ROUNDOFF[dtype] * np.abs(values))
-    assert narrowed(values, "float64") is values
+    assert round_to(values, "float64") is values
 
 
 def test_shared_memory_is_not_written_to() -> None:

@@ -18,10 +18,10 @@ class Bench:
     """Notes what would be asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Case] = []
+        self.calls: list[Case] = []
 
-    def right(self, case: Case, what: str) -> None:
-        self.asked.append(case)
+    def assert_correct(self, case: Case, what: str) -> None:
+        self.calls.append(case)
 
 
 def asked(call: str, name: str, first: float, rest: float) -> tuple[list[Array], Array]:
@@ -33,8 +33,8 @@ def asked(call: str, name: str, first: float, rest: float) -> tuple[list[Array],
     array = np.full(case.arguments[name].shape, rest)
     array.flat[0] = first
     bench: Any = Bench()
-    large_values(bench, case.changed(**{name: array}))
-    return [each.arguments[name] for each in bench.asked], array
+    large_values(bench, case.with_arguments(**{name: array}))
+    return [each.arguments[name] for each in bench.calls], array
 
 
 @pytest.mark.parametrize(("first", "rest"), [(-8.0, 1.0), (8.0, -1.0), (-2.0, -2.0), (4.0, 4.0)])

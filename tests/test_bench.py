@@ -13,7 +13,8 @@ from posenc_conformance.checks.execution import execute
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.subject import Misbehaviour, Subject
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Blocked, Wrong
 from posenc_lab.judging import schemes
 from posenc_lab.miniatures.memory import Turning
@@ -29,8 +30,8 @@ ASKING: list[Callable[[Bench, Case], object]] = [
     lambda bench, case: bench.invoke(case, case.inputs),
     lambda bench, case: bench.held(case, case.inputs),
     lambda bench, case: bench.changes(case),
-    lambda bench, case: bench.right(case, "asked"),
-    lambda bench, case: bench.right(case, "asked", case.inputs),
+    lambda bench, case: bench.assert_correct(case, "asked"),
+    lambda bench, case: bench.assert_correct(case, "asked", case.inputs),
 ]
 
 
@@ -40,14 +41,14 @@ def test_every_way_to_ask_is_counted(ask: Callable[[Bench, Case], object]) -> No
     case = smallest_case(bench.subject, "float64")
     for count in (1, 2):
         ask(bench, case)
-        assert bench.asked == count
+        assert bench.calls == count
 
 
 def test_what_is_not_claimed_is_not_asked() -> None:
     bench = Bench(of(Turning()))
-    case = smallest_case(bench.subject, "float64").changed(base=77.0)
-    bench.right(case, "not asked")
-    assert bench.asked == 0
+    case = smallest_case(bench.subject, "float64").with_arguments(base=77.0)
+    bench.assert_correct(case, "not asked")
+    assert bench.calls == 0
 
 
 class Handing:
@@ -93,21 +94,21 @@ def test_results_that_cannot_be_written_into_are_no_others() -> None:
 def test_what_has_another_shape_or_comes_after_wrong_answers_is_told_as_that() -> None:
     bench = Bench(of(Wide()))
     case = smallest_case(bench.subject, "float64")
-    bench.right(case, "as it is")
-    tall = case.changed(x=np.ones((2, 1, *case.arguments["x"].shape)))
+    bench.assert_correct(case, "as it is")
+    tall = case.with_arguments(x=np.ones((2, 1, *case.arguments["x"].shape)))
     for inputs in (None, tall.inputs):
         with pytest.raises(Misbehaviour, match="shape"):
-            bench.right(tall, "with more axes", inputs)
+            bench.assert_correct(tall, "with more axes", inputs)
     wrong = Bench(of(Doubling()))
     with pytest.raises(Blocked):
-        wrong.right(smallest_case(wrong.subject, "float64"), "as it is")
+        wrong.assert_correct(smallest_case(wrong.subject, "float64"), "as it is")
 
 
 def test_what_is_wrong_in_unusual_arrays_alone_is_wrong() -> None:
     bench = Bench(of(Strided()))
     case = smallest_case(bench.subject, "float64")
-    bench.right(case, "as it is", case.inputs)
+    bench.assert_correct(case, "as it is", case.inputs)
     inputs = {**case.inputs, "x": np.asfortranarray(case.inputs["x"])}
     with pytest.raises(Wrong) as raised:
-        bench.right(case, "in another order", inputs)
+        bench.assert_correct(case, "in another order", inputs)
     assert "earlier calls" not in raised.value.text  # which plain arrays would look like

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Playwright, TimeoutError, sync_playwright
 
-from posenc_conformance.scheme_file.read import paths
+from posenc_conformance.scheme_file.read import scheme_paths
 from posenc_lab.dependencies import digest, installed
 from posenc_lab.store import FRESH
 from posenc_lab.verdicts import once
@@ -20,7 +20,9 @@ def _addresses() -> list[str]:
     """Where the pages of docs/ are found, without a build: pytest collects them often."""
     docs = CHECKOUT / "docs"
     sources = {path.relative_to(docs).with_suffix("") for path in docs.rglob("*.md")}
-    sources |= {Path("schemes", path.stem) for path in paths()}  # also without a page of their own
+    sources |= {
+        Path("schemes", path.stem) for path in scheme_paths()
+    }  # also without a page of their own
     folders = (path.parent if path.name == "index" else path for path in sources)
     return sorted("" if path == Path() else f"{path.as_posix()}/" for path in folders)
 

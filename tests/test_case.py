@@ -91,4 +91,4 @@ def test_a_truth_is_shared_by_cases_of_equal_values_alone() -> None:
     assert narrow.sharing_truth_of(wide).truth is wide.truth
     assert other.sharing_truth_of(wide) is other
     assert wide.sharing_truth_of(wide) is wide
-    assert narrow.sharing_truth_of(wide).changed(base=500.0).like is None
+    assert narrow.sharing_truth_of(wide).with_arguments(base=500.0).truth_shared_with is None

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from posenc_conformance.commands.main import main
+from posenc_conformance.registry import load_all
 from posenc_conformance.report.known import UNSAID
-from posenc_conformance.scheme_file.read import load_all
 
 pytestmark = pytest.mark.remembered(shipped=True)
 

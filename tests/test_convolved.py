@@ -33,7 +33,7 @@ def claiming(call: str) -> list[Subject]:
 def cases(subject: Subject) -> list[Case]:
     """The smallest call in bfloat16, and those of other sizes."""
     case = smallest_case(subject, "bfloat16")
-    some = [case, *(case.changed(**change) for change in sizes_of(case))]
+    some = [case, *(case.with_arguments(**change) for change in sizes_of(case))]
     return [each for each in some if subject.covers(each)]
 
 

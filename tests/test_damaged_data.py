@@ -8,10 +8,11 @@ import pytest
 
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
+from posenc_conformance.registry import load_scheme
 from posenc_conformance.scheme_file import cache as kept
-from posenc_conformance.scheme_file.read import folder, load_scheme
+from posenc_conformance.scheme_file.read import spec_folder
 
-ALIBI = (folder() / "alibi.yaml").read_text(encoding="utf-8")
+ALIBI = (spec_folder() / "alibi.yaml").read_text(encoding="utf-8")
 
 
 def scheme_file(tmp_path: Path, old: str, new: str) -> Path:

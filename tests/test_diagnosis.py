@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from posenc_conformance.checks.golden import golden_case
-from posenc_conformance.diagnose.diagnosis import explaining, left
-from posenc_conformance.diagnose.mistakes import Model
+from posenc_conformance.diagnose.diagnosis import find_fits, residual_of
 from posenc_conformance.judge.arrays import fine
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Prediction
 from posenc_lab.judging import schemes
 
 
@@ -21,13 +21,13 @@ def golden(scheme_id: str, golden_id: str) -> Case:
 
 
 def ids(*arguments: Any) -> set[str]:
-    return {fit.deviation for fit in explaining(*arguments)}
+    return {fit.deviation for fit in find_fits(*arguments)}
 
 
 def test_the_whole_result_is_explained_where_a_part_is_printed() -> None:
     """The few values of this golden are those of another base as well as of halved exponents."""
     case = golden("rope", "interleaved-head64-4k")
-    whole = case.anew()
+    whole = case.with_fields()
     exponents = np.arange(32) / 64
     angles = np.outer(whole.arguments["positions"], whole.arguments["base"] ** -exponents)
     cos, sin = np.cos(angles), np.sin(angles)
@@ -41,18 +41,18 @@ def test_special_mistakes_are_compared_with_what_is_printed_alone() -> None:
     """As of a bias what its mask hides is no difference."""
     case = golden("rope", "interleaved-head64-4k")
     seen = np.isfinite(case.truth)
-    twice = 2 * np.asarray(case.anew().truth)
+    twice = 2 * np.asarray(case.with_fields().truth)
     output = np.where(seen, twice, 0.0)
-    special = {"doubled": lambda case, got: iter([Model("is doubled", twice)])}
+    special = {"doubled": lambda case, got: iter([Prediction("is doubled", twice)])}
     assert ids(case, output, special) == {"doubled"}
-    assert ids(case.anew(), output, special) == set()
+    assert ids(case.with_fields(), output, special) == set()
 
 
 def test_what_a_model_does_not_say_of_hidden_values_is_no_difference() -> None:
     case = golden("rope", "interleaved-head64-4k")
     model = np.where(np.isfinite(case.truth), 2 * case.truth, np.nan)
-    assert left(case, 2 * np.asarray(case.anew().truth), model) <= 1
-    assert left(case, 3 * np.asarray(case.anew().truth), model) > 1
+    assert residual_of(case, 2 * np.asarray(case.with_fields().truth), model) <= 1
+    assert residual_of(case, 3 * np.asarray(case.with_fields().truth), model) > 1
 
 
 @pytest.mark.parametrize(("rows", "found"), [(64, True), (65, False)])
@@ -63,7 +63,7 @@ def test_pairs_are_looked_for_in_results_of_few_values(rows: int, found: bool) -
     positions = np.arange(rows)
     given = {"x": fine((rows, 8)) + 1, "positions": positions, "base": 10000.0}
     case = Case(scheme, call, call.combinations["half"].conventions, given, "float64")
-    other = case.changed(base=500000.0, positions=-positions)
-    right, output = ids(case, np.asarray(case.changed(base=500000.0).truth)), other.truth
+    other = case.with_arguments(base=500000.0, positions=-positions)
+    right, output = ids(case, np.asarray(case.with_arguments(base=500000.0).truth)), other.truth
     assert right == {"wrong-base"}
     assert ids(case, np.asarray(output)) == ({"sign-flipped+wrong-base"} if found else set())

@@ -28,7 +28,7 @@ def result(
     return Result(id, verdict, place, Outcome(**outcome), message)
 
 
-def built(*results: Result, everything: Any = None, claimed: Any = None) -> dict[str, Any]:
+def built(*results: Result, everything: Any = None, claimed: Any = None) -> Any:
     ids = [each.id for each in results]
     implementation: Any = Implementation.__new__(Implementation)
     implementation.__dict__.update(name="mine", versions={"numpy": "2"})

@@ -16,9 +16,9 @@ from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.checks.model import (
     SHORT_TABLES,
     checks,
-    demand_engine,
     ids_of,
     questions,
+    require_engine,
     subjects_of,
 )
 from posenc_conformance.commands.main import main
@@ -362,11 +362,11 @@ def test_an_image_of_four_patches_is_asked_of_who_turns_by_three_axes() -> None:
 
 
 def test_who_claims_nothing_of_models_is_refused() -> None:
-    demand_engine(Engine())
+    require_engine(Engine())
     withdrawn = type("Withdrawn", (Engine,), dict.fromkeys(("rotary", "bias", "encoding")))
     for adapter in (withdrawn(), object()):
         with pytest.raises(UserError):
-            demand_engine(adapter)
+            require_engine(adapter)
 
 
 def test_of_three_axes_none_may_be_beyond_the_claim() -> None:

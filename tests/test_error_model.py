@@ -1,14 +1,23 @@
 """The bound of a result: where it lies, what is judged by it, and what numbers on it are."""
 
+from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from posenc_conformance.judge.arrays import DTYPES, Array, Floats
+from posenc_conformance import claims
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks import Options, checks_of
+from posenc_conformance.checks.execution import execute
+from posenc_conformance.families.biases import DistanceBias
+from posenc_conformance.judge.arrays import DTYPES, UNIT_ROUNDOFF, Array, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees, compare, error_ratio
+from posenc_conformance.judge.knowledge import CallKnowledge, KnownScheme
+from posenc_conformance.judge.verdict import Verdict
 from posenc_lab.judging import schemes
 
 
@@ -109,7 +118,8 @@ def test_angles_are_at_least_as_good_as_float32(dtype: str, result: int, angles:
     case = sinusoid(1, dtype=dtype)
     rounding = case.bounds(angles=False)
     underflow = 4 * 2.0**-25 if dtype == "float16" else 0
-    assert np.all(rounding == 4 * 2.0**-result + underflow)
+    truth = np.spacing(np.abs(case.truth)) / 2 if dtype == "float64" else 0
+    assert np.all(rounding == 4 * 2.0**-result + underflow + truth)
     assert case.bounds() - rounding == pytest.approx(4 * 2.0**-angles, rel=1e-6)
 
 
@@ -129,3 +139,80 @@ def test_underflow_is_granted_to_no_other_dtype_and_to_no_zero() -> None:
     zeros = turned(np.zeros((1, 4)))
     assert compare(zeros, np.zeros((1, 4))).right
     assert not compare(zeros, np.array([[2.0**-25, 0, 0, 0]])).right
+
+
+def gauss(r1: Array, distance: Array) -> Floats:
+    """A bias of -(d / r1)^2 / 2: a quotient, its square and a half, so that A is 3."""
+    quotient = distance.astype(r1.dtype) / r1[:, None, None]
+    return np.asarray(-(quotient * quotient) / 2)
+
+
+GAUSSIAN = DistanceBias(lambda case, d: gauss(case.arguments["r1"], d), {"r1": 30.0, "r2": 1.0})
+
+
+def behind(q_len: int, k_len: int) -> Array:
+    """How far each key lies behind each query, 0 if it does not."""
+    return np.asarray(np.maximum(k_len - q_len + np.arange(q_len)[:, None] - np.arange(k_len), 0))
+
+
+def rounded_once(r1: Array, r2: Array, q_len: int, k_len: int, **named: Any) -> Floats:
+    """The same bias, of which the result alone is rounded."""
+    lag = behind(q_len, k_len)
+
+    def exactly(sigma: float, distance: int) -> float:
+        return float(-((distance / Fraction(sigma)) ** 2) / 2)
+
+    return np.array([[[exactly(s, d) for d in row] for row in lag.tolist()] for s in r1.tolist()])
+
+
+def gaussian_scheme() -> KnownScheme:
+    """KERPLE's call with another formula behind it, whose derived A is 3."""
+    kerple = next(each for each in schemes() if each.id == "kerple")
+    known = CallKnowledge(
+        error_terms=GAUSSIAN.error_terms,
+        arguments=GAUSSIAN.arguments,
+        sweep=GAUSSIAN.sweep,
+        sizes=GAUSSIAN.sizes,
+        invariants={},
+        deviations={},
+    )
+    return replace(
+        kerple,
+        invariants=(),
+        bad_inputs=(),
+        accuracy=replace(kerple.accuracy, rounding=3, angle=0),
+        find_knowledge=lambda scheme: {"kerple_bias": known},
+        find_reference=lambda scheme, call: rounded_once,
+    )
+
+
+class Honest:
+    """Rounds three times, and nothing more."""
+
+    @claims("log", dtype=["float64", "float32"])
+    def kerple_bias(self, r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
+        return gauss(r1, behind(q_len, k_len))
+
+
+def test_a_right_implementation_passes_although_the_truth_is_rounded_too() -> None:
+    """Its own error is below 3 u, but it is off from the rounded truth by more."""
+    scheme = gaussian_scheme()
+    (subject,) = subjects(Honest(), [scheme])
+    for level in ("precision", "behaviour", "invariant"):
+        for check in checks_of(scheme, level, [subject]):
+            found = execute(check, Options(examples=3))
+            assert found.verdict is not Verdict.FAILED, (check.id, found.text)
+    arguments = GAUSSIAN.of_heads(3) | {"q_len": 1, "k_len": 1000}
+    case = subject.case(arguments, "float64")
+    off = np.abs(subject.run(case) - case.truth)
+    assert np.any(off > 3 * UNIT_ROUNDOFF["float64"] * np.abs(case.truth))
+    assert agrees(case, subject.run(case))
+
+
+@pytest.mark.parametrize(("dtype", "more"), [("float64", 0.5), ("float32", 0.0)])
+def test_the_truth_may_be_off_by_half_a_unit_in_float64_alone(dtype: str, more: float) -> None:
+    arguments = GAUSSIAN.of_heads(2) | {"q_len": 1, "k_len": 50}
+    case = subjects(Honest(), [gaussian_scheme()])[0].case(arguments, dtype)
+    own = 3 * UNIT_ROUNDOFF[dtype] * np.abs(case.truth)
+    assert case.bound == pytest.approx(own + more * np.spacing(np.abs(case.truth)) * (own > 0))
+    assert case.bound[..., -1].max() == 0  # at distance 0 nothing is rounded

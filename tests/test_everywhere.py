@@ -19,15 +19,16 @@ from posenc_conformance.checks.variations import (
     MANY,
     many_and_equal,
     many_batches,
-    others,
+    other_cases,
     sizes_of,
 )
 from posenc_conformance.implementations.reference import reference_for
 from posenc_conformance.judge import case as judge_case
+from posenc_conformance.judge.history import History
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.truths import Truths
 from posenc_conformance.judge.verdict import Verdict
-from posenc_conformance.scheme_file.model import Scheme
 from posenc_lab.judging import failed, judge, schemes
 from posenc_lab.miniatures import everywhere, wrong
 from posenc_lab.miniatures.mistakes import STEPS, Array, declared
@@ -207,7 +208,7 @@ def test_shared_and_small_memory_is_seen(make: Any, behaviour: str, call: str) -
 
 @pytest.mark.remembered
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
-def test_every_call_is_asked_for_many_numbers(scheme: Scheme) -> None:
+def test_every_call_is_asked_for_many_numbers(scheme: KnownScheme) -> None:
     """More than the blocks of a grid, under its first combination."""
     found: dict[str, int] = {}
     for subject in subjects(reference_for([scheme])(), [scheme]):
@@ -216,14 +217,14 @@ def test_every_call_is_asked_for_many_numbers(scheme: Scheme) -> None:
         case = smallest_case(subject, subject.dtypes[0])
         changes = [*sizes_of(case), *many_and_equal(case), *many_batches(case)]
         changes += reshaped(subject, case)
-        shapes = (case.changed(**change).shape for change in changes)
+        shapes = (case.with_arguments(**change).shape for change in changes)
         found[subject.call.name] = max(map(prod, shapes))
     assert {call for call, numbers in found.items() if numbers <= MANY} <= FEW
 
 
 @pytest.mark.remembered
 @pytest.mark.parametrize("scheme", schemes(), ids=lambda scheme: scheme.id)
-def test_every_number_with_a_fraction_is_asked_with_one(scheme: Scheme) -> None:
+def test_every_number_with_a_fraction_is_asked_with_one(scheme: KnownScheme) -> None:
     """Whoever answers as if a number had no fraction is rejected."""
     found = subjects(reference_for([scheme])(), [scheme])
     unseen = {
@@ -254,7 +255,9 @@ def test_negative_positions_are_asked_of_who_claims_them(name: str) -> None:
             if "domain" in subject.call.options and subject.call.name not in calls:
                 calls.add(subject.call.name)
                 method = everywhere.with_positions(subject, BELOW[name])
-                assert not passes(replace(subject, method=method, memory={})), subject.call.name
+                assert not passes(replace(subject, method=method, history=History())), (
+                    subject.call.name
+                )
                 assert passes(subject), subject.call.name
     every = [call for scheme in schemes() for call in scheme.calls.values()]
     assert calls == {call.name for call in every if "domain" in call.options}
@@ -282,7 +285,7 @@ def test_negative_positions_are_not_asked_of_others() -> None:
 
 
 def sees_cut(subject: Subject, name: str) -> bool:
-    other = replace(subject, method=everywhere.with_whole(subject, name), memory={})
+    other = replace(subject, method=everywhere.with_whole(subject, name), history=History())
     checks = checks_of(subject.scheme, "behaviour", [other])
     check = next(each for each in checks if each.id.startswith("after-others"))
     return execute(check, Options(examples=3)).verdict in (Verdict.FAILED, Verdict.BLOCKED)
@@ -356,7 +359,6 @@ def test_no_truth_is_computed_for_a_number_that_no_claim_has(
         def rope(self, x: Array, positions: Array) -> Array:
             return posenc.rope(x, positions, base=10000.0, layout="half")
 
-    (subject,) = subjects(OfOneBase(), schemes())
     bases = list[float]()
 
     def counted(*arguments: Any, base: float, **keywords: Any) -> Array:
@@ -364,6 +366,7 @@ def test_no_truth_is_computed_for_a_number_that_no_claim_has(
         return posenc.rope(*arguments, base=base, **keywords)
 
     monkeypatch.setattr(judge_case, "TRUTHS", Truths())
-    monkeypatch.setattr(judge_case, "reference_of", lambda scheme, call: counted)
-    assert list(others(subject, smallest_case(subject, "float32")))
+    rope = next(each for each in schemes() if each.id == "rope")
+    (subject,) = subjects(OfOneBase(), [replace(rope, find_reference=lambda *_: counted)])
+    assert list(other_cases(subject, smallest_case(subject, "float32")))
     assert set(bases) <= {10000.0, 500000.0, 97.3}  # the last two are what other bases are like

@@ -9,8 +9,8 @@ import pytest
 import posenc
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.diagnose.diagnosis import left
-from posenc_conformance.diagnose.explain import compared, comparison_lines, place
+from posenc_conformance.diagnose.diagnosis import residual_of
+from posenc_conformance.diagnose.explain import comparison_lines, place, require_agreement
 from posenc_conformance.judge.arrays import DTYPES, Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
@@ -67,15 +67,15 @@ def test_places_are_in_the_words_of_the_scheme() -> None:
 
 def test_a_right_result_is_told_how_good_it_is_and_a_wrong_one_raises() -> None:
     case = rope()
-    assert compared(None, case, case.truth, "a check").worst == 0
+    assert require_agreement(None, case, case.truth, "a check").worst == 0
     with pytest.raises(Wrong) as raised:
-        compared(None, case, case.changed(base=500.0).truth, "a check")
+        require_agreement(None, case, case.with_arguments(base=500.0).truth, "a check")
     assert raised.value.case is case
     assert [id for id, _ in raised.value.outcome.explanations] == ["wrong-base"]
     assert "base 500" in raised.value.text.splitlines()[0]
     assert raised.value.text.endswith("posenc explain rope wrong-base")
     with pytest.raises(Wrong, match="see        elsewhere"):
-        compared(None, case, 2 * case.truth, "a check", page="elsewhere")
+        require_agreement(None, case, 2 * case.truth, "a check", page="elsewhere")
 
 
 def test_what_is_explained_is_the_result_as_it_was() -> None:
@@ -94,42 +94,42 @@ def test_what_is_explained_is_the_result_as_it_was() -> None:
     (subject,) = subjects(OneBuffer(), schemes())
     case = rope()
     with pytest.raises(Wrong) as raised:
-        compared(subject, case, subject.run(case), "a check")
+        require_agreement(subject, case, subject.run(case), "a check")
     assert [id for id, _ in raised.value.outcome.explanations] == ["wrong-base"]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_a_result_of_any_dtype_is_explained(dtype: str) -> None:
     case = replace(rope(), dtype=dtype)
-    given = np.asarray(case.changed(base=500.0).truth).astype(DTYPES[dtype])
+    given = np.asarray(case.with_arguments(base=500.0).truth).astype(DTYPES[dtype])
     with pytest.raises(Wrong) as raised:
-        compared(None, case, given, "a check")
+        require_agreement(None, case, given, "a check")
     assert [id for id, _ in raised.value.outcome.explanations] == ["wrong-base"]
 
 
 def test_what_a_model_leaves_is_in_units_of_the_bound() -> None:
     case = rope()
     model = np.asarray(case.truth)
-    assert left(case, model, model) == 0
+    assert residual_of(case, model, model) == 0
     off = model.copy()
     off[0, 0, 0] += 3 * case.bound[0, 0, 0]
-    assert left(case, off, model) == pytest.approx(3, rel=0.01)
+    assert residual_of(case, off, model) == pytest.approx(3, rel=0.01)
 
 
 def test_rounding_a_model_that_is_larger_than_the_truth_is_allowed_more() -> None:
     case = rope()
     large = 1000 * case.truth
     rounding = case.scheme.accuracy.rounding * 2.0**-53 * np.abs(large)
-    assert left(case, large + rounding, large) == pytest.approx(1, rel=0.2)
-    assert left(case, large + 2 * rounding, large) == pytest.approx(2, rel=0.2)
+    assert residual_of(case, large + rounding, large) == pytest.approx(1, rel=0.2)
+    assert residual_of(case, large + 2 * rounding, large) == pytest.approx(2, rel=0.2)
 
 
 def test_what_a_mask_hides_is_no_difference() -> None:
     case = alibi()
     truth = np.asarray(case.truth)
     assert np.isinf(truth).any()
-    assert left(case, truth, truth) == 0
+    assert residual_of(case, truth, truth) == 0
     hidden = np.where(np.isinf(truth), 0.0, truth)
-    assert left(case, hidden, truth) == 0
-    assert left(case, 1000 * hidden * (1 + 2.0**-51), 1000 * truth) < 2
-    assert left(case, hidden - 1, truth) > 1e6
+    assert residual_of(case, hidden, truth) == 0
+    assert residual_of(case, 1000 * hidden * (1 + 2.0**-51), 1000 * truth) < 2
+    assert residual_of(case, hidden - 1, truth) > 1e6

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import load_all
 from posenc_lab.judging import diagnoses, failed, judge, schemes
 from tests.building import CHECKOUT
 from tests.explorer import EXPLORER, MODULES, exported
@@ -43,7 +43,7 @@ def test_every_module_is_a_scheme_and_every_export_one_of_its_calls() -> None:
 
 @pytest.mark.remembered(also=(*EXPLORER, "docs/examples/explorer.py"))
 @pytest.mark.parametrize("scheme", SHOWN, ids=lambda scheme: scheme.id)
-def test_every_export_is_claimed_and_right_in_every_combination(scheme: Scheme) -> None:
+def test_every_export_is_claimed_and_right_in_every_combination(scheme: KnownScheme) -> None:
     verdicts = judge(Explorer(), among=[scheme])
     assert not failed(verdicts), [(each.id, each.text) for each in failed(verdicts)]
     assert {each.verdict for each in verdicts} <= {"passed", "not_claimed"}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import posenc
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from tests.explorer import EXPLORER, identified
 
 pytestmark = pytest.mark.remembered(shipped=True, also=EXPLORER)

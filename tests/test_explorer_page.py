@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 import posenc
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from tests.browsing import PATIENCE, chromium, context, served
 from tests.explorer import exported
 

@@ -23,9 +23,11 @@ from posenc_conformance.commands.goldens import oracle_values, unit
 from posenc_conformance.judge.arrays import DTYPES, Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
-from posenc_conformance.judge.subject import EXACT, Misbehaviour, Subject
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import folder
+from posenc_conformance.judge.form import EXACT
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.read import spec_folder
 from posenc_lab.judging import schemes
 from posenc_lab.miniatures import right, wrong
 from posenc_lab.miniatures.everywhere import whole
@@ -39,19 +41,19 @@ each_scheme = pytest.mark.parametrize("scheme", BY_ID.values(), ids=BY_ID)
 
 
 @cache
-def exported(scheme: Scheme) -> dict[str, Vectors]:
+def exported(scheme: KnownScheme) -> dict[str, Vectors]:
     """What is exported of a scheme, by dtype, as whoever reads the JSON has it."""
     return {each.dtype: of_json(to_json(each)) for each in vectors_of(scheme, tuple(DTYPES))}
 
 
-def cases(scheme: Scheme) -> Iterator[tuple[Vector, Case]]:
+def cases(scheme: KnownScheme) -> Iterator[tuple[Vector, Case]]:
     """Every exported case, and the same as the kit would ask it."""
     for dtype, vectors in exported(scheme).items():
         for vector in vectors.cases:
             yield vector, asked(scheme, vector, dtype)
 
 
-def asked(scheme: Scheme, vector: Vector, dtype: str) -> Case:
+def asked(scheme: KnownScheme, vector: Vector, dtype: str) -> Case:
     """The call of a vector, from nothing but what it says."""
     given = {
         name: widened(value) if isinstance(value, Tensor) else value
@@ -67,8 +69,8 @@ def widened(tensor: Tensor) -> Array:
 
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
-def test_json_obeys_the_schema(scheme: Scheme) -> None:
-    schema = json.loads((folder() / "vectors.schema.json").read_text(encoding="utf-8"))
+def test_json_obeys_the_schema(scheme: KnownScheme) -> None:
+    schema = json.loads((spec_folder() / "vectors.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft7Validator.check_schema(schema)
     demand_valid = fastjsonschema.compile(schema)
     for vectors in exported(scheme).values():
@@ -90,7 +92,7 @@ def test_json_obeys_the_schema(scheme: Scheme) -> None:
 
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
-def test_every_form_says_the_same(scheme: Scheme) -> None:
+def test_every_form_says_the_same(scheme: KnownScheme) -> None:
     for vectors in exported(scheme).values():
         for name in ("json", "npz", "safetensors"):
             form = FORMS[name]
@@ -103,7 +105,7 @@ def test_every_form_says_the_same(scheme: Scheme) -> None:
 
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
-def test_every_golden_is_exported_with_its_values(scheme: Scheme) -> None:
+def test_every_golden_is_exported_with_its_values(scheme: KnownScheme) -> None:
     found = {(case.dtype, vector.id): (vector, case) for vector, case in cases(scheme)}
     for golden in scheme.goldens:
         exact = scheme.calls[golden.call].dtype
@@ -128,7 +130,7 @@ def test_every_golden_is_exported_with_its_values(scheme: Scheme) -> None:
 
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
-def test_values_and_allowed_errors_are_those_of_the_judge(scheme: Scheme) -> None:
+def test_values_and_allowed_errors_are_those_of_the_judge(scheme: KnownScheme) -> None:
     for vector, case in cases(scheme):
         assert vector.shape == case.shape == case.truth.shape
         truth, allowed = case.truth.ravel(), case.bound.ravel()
@@ -140,7 +142,7 @@ def test_values_and_allowed_errors_are_those_of_the_judge(scheme: Scheme) -> Non
 
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
-def test_added_elements_are_certified_by_the_oracle(scheme: Scheme) -> None:
+def test_added_elements_are_certified_by_the_oracle(scheme: KnownScheme) -> None:
     """Those that no golden prints; the others are certified with the goldens."""
     printed = {golden.id: golden_case(scheme, golden, "float64") for golden in scheme.goldens}
     seen = set()
@@ -168,7 +170,7 @@ def right_ones() -> list[object]:
 Asked = tuple[Subject, Vector, Case]
 
 
-def claimed(scheme: Scheme, adapter: object) -> Iterator[Asked]:
+def claimed(scheme: KnownScheme, adapter: object) -> Iterator[Asked]:
     """The exported cases that an adapter claims, asked after the smallest call, as by the kit."""
     for subject in subjects(adapter, schemes()):
         for dtype in subject.dtypes if subject.scheme is scheme else ():
@@ -191,7 +193,7 @@ def rejected(subject: Subject, vector: Vector, case: Case) -> bool:
 
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
-def test_right_implementations_pass(scheme: Scheme) -> None:
+def test_right_implementations_pass(scheme: KnownScheme) -> None:
     passed = set()
     for adapter in right_ones():
         if any(hasattr(adapter, call) for call in scheme.calls):
@@ -203,7 +205,7 @@ def test_right_implementations_pass(scheme: Scheme) -> None:
 
 @pytest.mark.remembered(miniatures=True)
 @each_scheme
-def test_wrong_implementations_fail_as_they_fail_goldens(scheme: Scheme) -> None:
+def test_wrong_implementations_fail_as_they_fail_goldens(scheme: KnownScheme) -> None:
     """At least as many as the matrix has. Of a mistake that it notes, a case sees all it can."""
     failed = 0
     for mistake in WRONG:

@@ -7,8 +7,8 @@ import pytest
 
 from posenc_conformance.checks.golden import golden_case
 from posenc_conformance.judge.case import Case
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import load_all
 from posenc_lab.killing import (
     group,
     killers,
@@ -31,7 +31,7 @@ WITHOUT_RESULT = {"refuse"}
 
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
-def test_goldens_catch_what_nothing_else_catches(scheme: Scheme) -> None:
+def test_goldens_catch_what_nothing_else_catches(scheme: KnownScheme) -> None:
     """Each catches a mistake that no other of its group does, and fails a wrong implementation.
 
     The mistake may be made for goldens; the implementation is one that the kit judges whole. And no
@@ -42,7 +42,7 @@ def test_goldens_catch_what_nothing_else_catches(scheme: Scheme) -> None:
         pytest.fail("\n".join(missing), pytrace=False)
 
 
-def _catching_nothing(scheme: Scheme) -> Iterator[str]:
+def _catching_nothing(scheme: KnownScheme) -> Iterator[str]:
     file = f"lab/posenc_lab/miniatures/wrong/{scheme.module_name}.py"
     for golden in scheme.goldens:
         call, combination, options = group(golden)
@@ -60,7 +60,7 @@ def _catching_nothing(scheme: Scheme) -> Iterator[str]:
             )
 
 
-def _not_needed(scheme: Scheme) -> Iterator[str]:
+def _not_needed(scheme: KnownScheme) -> Iterator[str]:
     file = f"lab/posenc_lab/golden_mistakes/{scheme.module_name}.py"
     for golden in own_mistakes(scheme):
         found = killers(scheme).get(golden, own_name(golden))

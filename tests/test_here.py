@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.errors import LONGEST
-from posenc_conformance.judge.subject import Escape, Misbehaviour, Refusal
-from posenc_conformance.remote.load import How, Place, load
+from posenc_conformance.errors import LONGEST_TEXT
+from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
+from posenc_conformance.remote.load import How, Isolation, load
 from posenc_lab.judging import schemes
 from tests.building import CHECKOUT
-from tests.mischief import ESCAPES, FORMS, LIAR, REFUSALS, SLOPES, ask
+from tests.mischief import ESCAPES, FORMS, LIAR, REFUSALS, SLOPES, ask_smallest
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -28,16 +28,16 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
     """What comes of a call that does mischief; the one after it is right."""
     folder = tmp_path_factory.mktemp("here")
     shutil.copy(CHECKOUT / "tests" / "programs" / "culprit_adapter.py", folder)
-    there = load(str(folder / "culprit_adapter.py"), How(Place.HERE), schemes())
+    there = load(str(folder / "culprit_adapter.py"), How(Isolation.HERE), schemes())
     (subject,) = subjects(there.adapter, schemes())
 
     def provoked(mischief: str) -> np.ndarray:
         (folder / "mischief.py").write_text(mischief)
         try:
-            return ask(subject)
+            return ask_smallest(subject)
         finally:
             assert not (folder / "mischief.py").exists()
-            assert np.array_equal(ask(subject), SLOPES)
+            assert np.array_equal(ask_smallest(subject), SLOPES)
 
     yield provoked
     there.end()
@@ -68,7 +68,7 @@ def test_an_exception_is_a_refusal(provoke: Provoke, name: str) -> None:
     text = str(found.value)
     assert words in text
     assert "mischief" in text  # the line that raised it
-    assert len(text) < 3 * LONGEST
+    assert len(text) < 3 * LONGEST_TEXT
     assert not {"\x00", "\x1b"} & set(text)
     text.encode()
 
@@ -109,4 +109,4 @@ def test_what_exits_when_it_is_loaded_is_one_message(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("import os\nos._exit(0)\n")
     with pytest.raises(Exception, match=rf"SystemExit: os._exit\(0\) \({path}:2\)"):
-        load(str(path), How(Place.HERE), schemes())
+        load(str(path), How(Isolation.HERE), schemes())

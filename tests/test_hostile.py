@@ -12,7 +12,7 @@ import pytest
 
 from posenc_conformance.adapters.find import load_adapter
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.checks.smoke import demand_sense
+from posenc_conformance.checks.smoke import require_computable
 from posenc_conformance.errors import UserError
 from posenc_conformance.report import document, known
 from posenc_conformance.report.machine import applies
@@ -36,7 +36,7 @@ def accept(tmp_path: Path) -> Accept:
         path.write_text(source, encoding="utf-8")
         found = subjects(load_adapter(f"{path}{name}").adapter, schemes())
         for subject in found:
-            demand_sense(subject)
+            require_computable(subject)
         return [f"{subject.call.name} {subject.label}" for subject in found]
 
     return accepted
@@ -727,7 +727,7 @@ def test_a_call_talks_to_the_terminal_where_nothing_is_captured(
 IDS = [f"rope.yaml::golden::half-d{size}[float32]" for size in (2, 4, 8)]
 
 
-def known_of(tmp_path: Path, *entries: str) -> dict[str, known.Known]:
+def known_of(tmp_path: Path, *entries: str) -> dict[str, known.KnownFailure]:
     path = tmp_path / "known.yaml"
     path.write_text("posenc-known-failures: 1\nfailures:\n" + "".join(entries), encoding="utf-8")
     return known.read_known(path, lambda name: IDS if name == "rope.yaml" else [])

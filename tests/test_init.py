@@ -11,7 +11,7 @@ from posenc_conformance.adapters.find import load_adapter
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.commands.main import main
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from tests.libraries import right, wrong
 
 pytestmark = pytest.mark.remembered(shipped=True)

@@ -9,7 +9,7 @@ import pytest
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import Options
-from posenc_conformance.checks.invariant import definition, drawn
+from posenc_conformance.checks.invariant import definition, try_drawn
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.judge.verdict import Declined, NotClaimed, Outcome, Wrong
@@ -45,7 +45,7 @@ class Covered:
 
 
 def run(check: Any, examples: int = 4, seed: int = 0) -> Outcome:
-    return drawn(subject(), check, {}, Options(examples, seed), "an-invariant")
+    return try_drawn(subject(), check, {}, Options(examples, seed), "an-invariant")
 
 
 def test_an_example_that_no_claim_covers_is_drawn_anew() -> None:
@@ -103,6 +103,6 @@ def test_of_what_is_wrong_the_smallest_example_is_told() -> None:
 
     (found,) = subjects(Off(), schemes())
     with pytest.raises(Wrong) as raised:
-        drawn(found, definition, {}, Options(3), "definition")
+        try_drawn(found, definition, {}, Options(3), "definition")
     assert raised.value.case is not None
     assert raised.value.case.arguments["x"].shape[-1] == 2

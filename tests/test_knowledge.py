@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from posenc_conformance.errors import UserError
-from posenc_conformance.judge.knowledge import demand_whole, reference_of
-from posenc_conformance.scheme_file.model import Scheme
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import reference_of, require_complete
 from posenc_lab.judging import schemes
 
 
-def rope(**changed: Any) -> Scheme:
+def rope(**changed: Any) -> KnownScheme:
     return replace(next(each for each in schemes() if each.id == "rope"), **changed)
 
 
 @pytest.mark.parametrize("scheme", schemes()[::7], ids=lambda each: each.id)
-def test_what_is_shipped_is_whole(scheme: Scheme) -> None:
-    demand_whole(scheme)
+def test_what_is_shipped_is_whole(scheme: KnownScheme) -> None:
+    require_complete(scheme)
 
 
 def renamed(name: str) -> dict[str, Any]:
@@ -32,15 +32,21 @@ def renamed(name: str) -> dict[str, Any]:
         (rope(calls=renamed("no_such_call")), "the reference has no no_such_call"),
         (rope(calls=renamed("rope_pairs")), "has no"),
         (rope(goldens=(replace(rope().goldens[0], sha256=""),)), "not certified"),
-        (rope(invariants=(replace(rope().invariants[0], id="new"),)), "INVARIANTS['rope']['new']"),
-        (rope(deviations=(replace(rope().deviations[0], id="new"),)), "DEVIATIONS['rope']['new']"),
+        (
+            rope(invariants=(replace(rope().invariants[0], id="new"),)),
+            "KNOWLEDGE['rope'].invariants['new']",
+        ),
+        (
+            rope(deviations=(replace(rope().deviations[0], id="new"),)),
+            "KNOWLEDGE['rope'].deviations['new']",
+        ),
     ],
 )
 def test_what_is_half_made_is_told_with_the_first_thing_that_it_lacks(
-    scheme: Scheme, said: str
+    scheme: KnownScheme, said: str
 ) -> None:
     with pytest.raises(UserError) as raised:
-        demand_whole(scheme)
+        require_complete(scheme)
     assert said in raised.value.cause
     assert raised.value.hint
 

@@ -10,7 +10,7 @@ import yaml
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.report import machine
-from posenc_conformance.report.known import UNSAID, Known, read_known
+from posenc_conformance.report.known import UNSAID, KnownFailure, read_known
 from posenc_conformance.report.machine import applies
 
 IDS = {
@@ -19,7 +19,7 @@ IDS = {
 }
 
 
-def read(tmp_path: Path, *entries: Any) -> dict[str, Known]:
+def read(tmp_path: Path, *entries: Any) -> dict[str, KnownFailure]:
     path = tmp_path / "known.yaml"
     path.write_text(
         yaml.safe_dump({"posenc-known-failures": 1, "failures": list(entries)}), encoding="utf-8"

@@ -188,3 +188,22 @@ def test_refusing_no_rows_is_a_failure_only_where_robustness_is_asked_for() -> N
     found = {each.check.id: each.verdict for each in judge(NoRowsRefused(), ["behaviour"])}
     assert found.pop("no-positions[rope-half]") == "silent"
     assert set(found.values()) == {"passed"}
+
+
+def test_bad_input_is_asked_for_in_a_dtype_in_which_its_options_are_claimed() -> None:
+    """The most precise dtype that is claimed at all may be one without them."""
+    asked = []
+
+    class Partly:
+        @claims("half", dtype="float64")
+        @claims("half", rotation="partial", dtype="float32")
+        def rope(self, x: Array, positions: Array, **named: Any) -> Array:
+            if "rotary_dim" in named:
+                asked.append(x.dtype.name)
+            return posenc.rope(x, positions, **named)
+
+    found = judge(Partly(), ["robust"])
+    ids = {each.check.id.partition("[")[0] for each in found}
+    assert {"rotary-dim-odd", "rotary-dim-beyond-head"} <= ids
+    assert {each.verdict for each in found} == {"passed"}
+    assert set(asked) == {"float32"}

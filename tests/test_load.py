@@ -9,31 +9,31 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.asking import ask
 from posenc_conformance.remote import load as loading
 from posenc_conformance.remote.command import Manifest
-from posenc_conformance.remote.load import How, Place, load
+from posenc_conformance.remote.load import How, Isolation, load
 from posenc_conformance.remote.peer import Command, Limits
-from posenc_conformance.remote.worker import HELD, Adapter
+from posenc_conformance.remote.worker import HELD, Answering
 from posenc_lab.judging import schemes
 
 
 def test_the_reference_may_run_in_a_process_of_its_own() -> None:
     """It claims what the schemes that it is told of have, and nothing else."""
     some = [each for each in schemes() if each.id in ("integer", "binary")]
-    there = load("reference", How(Place.APART), some)
+    there = load("reference", How(Isolation.APART), some)
     try:
         found = subjects(there.adapter, some)
         assert {each.scheme.id for each in found} == {"integer", "binary"}
         for subject in found:
             case = smallest_case(subject, subject.dtypes[0])
-            assert np.array_equal(asked(subject, case), case.truth)
+            assert np.array_equal(ask(subject, case), case.truth)
     finally:
         there.end()
 
 
-@pytest.mark.parametrize("place", [Place.HERE, Place.APART])
-def test_a_name_that_nobody_has_is_one_message(place: Place) -> None:
+@pytest.mark.parametrize("place", [Isolation.HERE, Isolation.APART])
+def test_a_name_that_nobody_has_is_one_message(place: Isolation) -> None:
     with pytest.raises(UserError) as found:
         load("refrence", How(place), schemes())
     assert "reference" in found.value.cause + found.value.hint
@@ -44,7 +44,7 @@ def test_a_worker_keeps_so_many_results_and_no_more() -> None:
         def integer(self, positions: Array) -> Array:
             return positions + 1
 
-    adapter = Adapter(Counting())
+    adapter = Answering(Counting())
     for number in range(HELD + 2):
         given = {"0": np.arange(3)}
         answer = adapter.call(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from posenc_conformance.remote.load import How, Place, load
+from posenc_conformance.remote.load import How, Isolation, load
 from posenc_lab.judging import failed, judge, schemes
 from posenc_lab.miniatures.memory import MEMORY, Conditional, Turning
 
@@ -16,7 +16,7 @@ def names(adapter: object) -> set[str]:
 
 @pytest.mark.parametrize("wrong", MEMORY, ids=[each.__name__ for each in MEMORY])
 def test_it_is_found_here_and_in_a_process_of_its_own(wrong: type[Turning]) -> None:
-    there = load(f"{wrong.__module__}:{wrong.__name__}", How(Place.APART), schemes())
+    there = load(f"{wrong.__module__}:{wrong.__name__}", How(Isolation.APART), schemes())
     try:
         found = names(there.adapter)
     finally:
@@ -28,7 +28,7 @@ def test_it_is_found_here_and_in_a_process_of_its_own(wrong: type[Turning]) -> N
 
 @pytest.mark.parametrize("right", [Turning, Conditional])
 def test_what_is_right_passes_in_a_process_of_its_own(right: type) -> None:
-    there = load(f"{right.__module__}:{right.__name__}", How(Place.APART), schemes())
+    there = load(f"{right.__module__}:{right.__name__}", How(Isolation.APART), schemes())
     verdicts = judge(there.adapter)
     there.end()
     assert not failed(verdicts), failed(verdicts)[0].text

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from posenc_conformance.judge.subject import EXACT
+from posenc_conformance.judge.form import EXACT
 from posenc_lab.judging import Verdict, diagnoses, failed, judge, judge_until_named, schemes
 from posenc_lab.miniatures import right, wrong
 from posenc_lab.miniatures.everywhere import whole

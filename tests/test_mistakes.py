@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from posenc_conformance.diagnose.mistakes import (
-    applied,
-    attempt,
+    apply_constant,
     bases,
     iterated,
     negated_positions,
     other_base,
+    predict_case,
     rounded_angles,
     rounded_base,
     shifted_positions,
@@ -33,7 +33,7 @@ def test_bases_in_common_use_are_tried(base: float) -> None:
     case = rope(base=432.0)
     found = [each for each in other_base(case, case.truth) if each.constant == ("base", base)]
     (model,) = found
-    assert np.array_equal(model.output, case.changed(base=base).truth)
+    assert np.array_equal(model.output, case.with_arguments(base=base).truth)
     assert model.of is not None
     assert model.of.arguments["base"] == base
     assert not [e for e in other_base(rope(base=base), case.truth) if e.constant == ("base", base)]
@@ -63,14 +63,16 @@ def test_shifts_are_as_estimated_or_by_one_or_two(estimate: float, shifts: list[
     case = rope()
     found = list(shifted_positions(case, estimate))
     assert [each.constant for each in found] == [("shift", shift) for shift in shifts]
-    moved = case.changed(positions=case.arguments["positions"] + shifts[0]).truth
+    moved = case.with_arguments(positions=case.arguments["positions"] + shifts[0]).truth
     assert np.array_equal(found[0].output, moved)
 
 
 def test_a_sign_shows_at_positions_other_than_0() -> None:
     case = rope()
     (model,) = negated_positions(case, case.truth)
-    assert np.array_equal(model.output, case.changed(positions=-case.arguments["positions"]).truth)
+    assert np.array_equal(
+        model.output, case.with_arguments(positions=-case.arguments["positions"]).truth
+    )
     assert list(negated_positions(rope([0, 0, 0]), case.truth)) == []
 
 
@@ -81,17 +83,17 @@ def test_numbers_that_were_estimated_are_applied_to_other_calls() -> None:
         (("share", 2.0), {"base": 1000.0}),
         (("shift", 2.0), {"positions": case.arguments["positions"] + 2}),
     ):
-        other = applied(case, constant)
+        other = apply_constant(case, constant)
         assert other is not None
-        assert np.array_equal(other.truth, case.changed(**change).truth)
-    assert applied(case, ("factor", 2.0)) is None
-    assert applied(case, ("base", -1.0)) is None
+        assert np.array_equal(other.truth, case.with_arguments(**change).truth)
+    assert apply_constant(case, ("factor", 2.0)) is None
+    assert apply_constant(case, ("base", -1.0)) is None
 
 
 def test_a_call_without_a_result_gives_no_model() -> None:
     case = rope()
-    assert list(attempt(case.changed(base=-1.0), "x")) == []
-    (model,) = attempt(case, "x", ("base", 1.0))
+    assert list(predict_case(case.with_arguments(base=-1.0), "x")) == []
+    (model,) = predict_case(case, "x", ("base", 1.0))
     assert model.output is case.truth
     assert model.constant == ("base", 1.0)
 

@@ -15,8 +15,8 @@ from posenc_conformance.checks.golden import printed_truth
 from posenc_conformance.commands import goldens
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
-from posenc_conformance.judge.case import described
-from posenc_conformance.models.configuration import configuration, read
+from posenc_conformance.judge.case import case_described_by
+from posenc_conformance.models.configuration import configuration, read_configuration
 from posenc_conformance.models.cost import POSITIONS, cost
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import SCHEMA, Model, load_all, load_model, paths
@@ -30,7 +30,7 @@ from posenc_conformance.models.meaning import (
     written,
 )
 from posenc_conformance.models.mistakes import MISTAKES, applicable, longer
-from posenc_conformance.scheme_file.read import folder
+from posenc_conformance.scheme_file.read import spec_folder
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -118,7 +118,7 @@ def derived(fields: Mapping[str, Any]) -> Meaning:
 
 @every_model
 def test_model_files_obey_the_published_schema(model: Model) -> None:
-    schema = json.loads((folder() / SCHEMA).read_text(encoding="utf-8"))
+    schema = json.loads((spec_folder() / SCHEMA).read_text(encoding="utf-8"))
     jsonschema.Draft7Validator.check_schema(schema)
     jsonschema.validate(yaml.safe_load(model.path.read_text(encoding="utf-8")), schema)
 
@@ -174,7 +174,7 @@ def caught(model: Model, right: Group, wrong: Group) -> list[bool]:
     found = []
     for owner, golden in model.goldens:
         if owner == right:
-            case = described(scheme_of(right), golden, "float64")
+            case = case_described_by(scheme_of(right), golden, "float64")
             printed = printed_truth(golden, case)
             inputs = {name: case.arguments[name] for name in ("x", "positions")}
             off = np.abs(case_of(wrong, inputs).truth - printed)
@@ -194,7 +194,7 @@ def test_every_mistake_can_be_made_with_some_model() -> None:
 
 def broken(tmp_path: Path, old: str, new: str, name: str = "llama-3.1-8b") -> Path:
     """A copy of a model file with the first occurrence of a text replaced."""
-    text = (folder() / "models" / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (spec_folder() / "models" / f"{name}.yaml").read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / "models" / f"{name}.yaml"
     path.parent.mkdir()
@@ -247,7 +247,7 @@ def test_a_golden_that_was_changed_is_found_and_written_again(tmp_path: Path) ->
     load_model.cache_clear()
     assert goldens.main([str(path)], writing=True) == 0
     written_again = path.read_text(encoding="utf-8")
-    assert written_again == (folder() / "models" / path.name).read_text(encoding="utf-8")
+    assert written_again == (spec_folder() / "models" / path.name).read_text(encoding="utf-8")
 
 
 def test_ids_and_repositories_are_given_once() -> None:
@@ -710,7 +710,7 @@ def test_a_file_that_says_nothing_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=str(path)):
-        meaning(read(path))
+        meaning(read_configuration(path))
 
 
 # GGUF.
@@ -760,7 +760,7 @@ QWEN = {
 
 
 def test_gguf_metadata_mean_what_the_configuration_does(tmp_path: Path) -> None:
-    found = meaning(read(gguf(tmp_path / "model.gguf", QWEN, ("output.weight",))))
+    found = meaning(read_configuration(gguf(tmp_path / "model.gguf", QWEN, ("output.weight",))))
     assert found == next(model for model in MODELS if model.id == "qwen2-0.5b").meaning
     scaled = {
         **QWEN,
@@ -768,14 +768,14 @@ def test_gguf_metadata_mean_what_the_configuration_does(tmp_path: Path) -> None:
         "qwen2.rope.scaling.factor": 4.0,
         "qwen2.rope.scaling.original_context_length": 8192,
     }
-    (group,) = meaning(read(gguf(tmp_path / "yarn.gguf", scaled))).groups
+    (group,) = meaning(read_configuration(gguf(tmp_path / "yarn.gguf", scaled))).groups
     assert (group.scheme, group.parameters["factor"]) == ("yarn", 4)
 
 
 def test_gguf_stores_queries_and_keys_of_llama_otherwise(tmp_path: Path) -> None:
     llama = {key.replace("qwen2", "llama"): given for key, given in QWEN.items()}
     llama["general.architecture"] = "llama"
-    found = meaning(read(gguf(tmp_path / "model.gguf", llama)))
+    found = meaning(read_configuration(gguf(tmp_path / "model.gguf", llama)))
     assert found.layout == "interleaved"
     assert found.groups[0].combination == "interleaved"
 
@@ -792,7 +792,7 @@ def test_gguf_that_does_not_decide_is_refused(
     tmp_path: Path, changed: Mapping[str, Any], tensors: tuple[str, ...], said: str
 ) -> None:
     with pytest.raises(UserError, match=said):
-        read(gguf(tmp_path / "model.gguf", {**QWEN, **changed}, tensors))
+        read_configuration(gguf(tmp_path / "model.gguf", {**QWEN, **changed}, tensors))
 
 
 @pytest.mark.parametrize("content", [b"", b"GGML", b"GGUF\1\0\0\0", b"GGUF\3\0\0\0\1"])
@@ -800,4 +800,4 @@ def test_what_is_no_gguf_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(content)
     with pytest.raises(UserError, match="cannot be read as GGUF"):
-        read(path)
+        read_configuration(path)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from posenc_conformance import claims
-from posenc_conformance.diagnose.witnesses import STATE
+from posenc_conformance.diagnose.probes import STATE
 from posenc_lab.judging import diagnoses, failed, judge
 from posenc_lab.miniatures.mistakes import Array
 from tests.turning import first_lines, halves, omega

@@ -113,18 +113,25 @@ def test_a_package_brings_schemes(own: Path, tmp_path: Path) -> None:
         ("secret_kit.py", None, None, "write it in {folder}/secret_kit.py"),
         ("secret_reference.py", "def secret", "def other", "the reference has no secret()"),
         # Of another length: else Python takes what it compiled a moment ago for this file.
-        ("secret_kit.py", "SWEEPS", "NO_SWEEPS", "no SWEEPS['secret']"),
-        (
-            "secret_kit.py",
-            "INVARIANTS = {",
-            "INVARIANTS = {'secret': {}}; _ = {",
-            "no INVARIANTS['secret']['",
-        ),
+        ("secret_kit.py", "KNOWLEDGE", "THE_KNOWLEDGE", "no KNOWLEDGE['secret']"),
+        ("secret_kit.py", "sweep=", "a_sweep=", "unexpected keyword argument 'a_sweep'"),
+        ("secret_kit.py", '"origin":', '"beginning":', "invariants['origin']"),
+        ("secret_kit.py", "KNOWLEDGE = {", "KNOWLEDGE = {1: 2, 3: 4} or {", "no CallKnowledge"),
         ("secret_kit.py", "import", "import import", "secret_kit.py:"),
         ("secret.yaml", "title:", "titel:", "secret.yaml:1: the file: "),
         ("secret.yaml", "    sha256:", "    # sha256:", "is not certified"),
     ],
-    ids=["no kit", "no function", "no sweep", "no invariant", "syntax", "schema", "no hash"],
+    ids=[
+        "no kit",
+        "no function",
+        "no knowledge",
+        "no such field",
+        "no invariant",
+        "no call's knowledge",
+        "syntax",
+        "schema",
+        "no hash",
+    ],
 )
 def test_a_half_made_scheme_breaks_only_itself(
     own: Path, tmp_path: Path, file: str, old: str | None, new: str | None, said: str

@@ -135,7 +135,8 @@ def test_a_selection_does_not_make_checks_vanish(judge: Judge, pytester: pytest.
 KEPT = """
 def pytest_sessionfinish(session):
     subjects = session.config.pluginmanager.get_plugin("posenc-run").plan.subjects
-    print("kept:", sum(bool(each.memory or each.asked) for each in subjects), "of", len(subjects))
+    known = [each for each in subjects if each.history.found or each.history.calls]
+    print("kept:", len(known), "of", len(subjects))
 """
 
 
@@ -363,9 +364,9 @@ def test_another_seed_and_more_examples_agree_on_a_right_adapter(judge: Judge) -
 
 
 def test_a_mistake_in_a_scheme_file_names_file_line_and_field(pytester: pytest.Pytester) -> None:
-    from posenc_conformance.scheme_file.read import folder
+    from posenc_conformance.scheme_file.read import spec_folder
 
-    text = folder().joinpath("rope.yaml").read_text(encoding="utf-8")
+    text = spec_folder().joinpath("rope.yaml").read_text(encoding="utf-8")
     broken = Path(pytester.path, "rope.yaml")
     broken.write_text(text.replace("kills: ", "kill: ", 1), encoding="utf-8")
     line = 1 + text[: text.index("kills: ")].count("\n")

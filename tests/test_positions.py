@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from posenc_conformance.judge.positions import reaching, spread
+from posenc_conformance.judge.positions import positions_up_to, rows_to_show
 
 
 @pytest.mark.parametrize("largest", [1, 2, 3, 100, 4095, 4096, 2**31, 2**53])
 def test_sweeps_reach_around_every_power_of_two(largest: int) -> None:
-    found = reaching(largest).tolist()
+    found = positions_up_to(largest).tolist()
     assert found[0] == 0
     assert found[-1] == largest
     assert found == sorted(set(found))
@@ -18,7 +18,7 @@ def test_sweeps_reach_around_every_power_of_two(largest: int) -> None:
 
 
 def test_between_powers_of_two_lies_one_that_is_odd() -> None:
-    found = reaching(2**20)
+    found = positions_up_to(2**20)
     for exponent in range(3, 20):
         low, high = 2**exponent, 2 ** (exponent + 1)
         (between,) = (each for each in found if low + 1 < each < high - 1)
@@ -27,19 +27,19 @@ def test_between_powers_of_two_lies_one_that_is_odd() -> None:
 
 
 def test_a_sweep_has_no_more_positions_than_it_needs() -> None:
-    assert reaching(0).tolist() == [0]
-    assert reaching(8).tolist() == [0, 1, 2, 3, 4, 5, 7, 8]
-    assert len(reaching(2**53)) < 4 * 54
+    assert positions_up_to(0).tolist() == [0]
+    assert positions_up_to(8).tolist() == [0, 1, 2, 3, 4, 5, 7, 8]
+    assert len(positions_up_to(2**53)) < 4 * 54
 
 
 def test_a_short_table_is_looked_at_whole() -> None:
     for count in (0, 1, 47, 48):
-        assert spread(count).tolist() == list(range(count))
+        assert rows_to_show(count).tolist() == list(range(count))
 
 
 @pytest.mark.parametrize("count", [49, 1000, 10**6])
 def test_of_a_long_table_the_first_rows_and_the_last_are_looked_at(count: int) -> None:
-    found = spread(count)
+    found = rows_to_show(count)
     assert found[:24].tolist() == list(range(24))
     assert found[-1] == count - 1
     assert len(found) <= 48

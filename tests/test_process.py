@@ -13,7 +13,7 @@ import pytest
 
 import posenc
 from posenc_conformance import claims
-from posenc_conformance.judge.process import changes_by
+from posenc_conformance.judge.process import find_changes_by
 from posenc_lab.judging import judge
 from posenc_lab.miniatures.styles import Array
 
@@ -96,7 +96,7 @@ def test_what_only_the_first_call_of_a_process_changes_is_an_import() -> None:
     """A worker that was started again has its first call in any check."""
     waiting = [lambda: warnings.simplefilter("ignore")]
     before = list(warnings.filters)
-    assert changes_by(lambda: waiting and waiting.pop()()) == []
+    assert find_changes_by(lambda: waiting and waiting.pop()()) == []
     assert list(warnings.filters) == before
 
 
@@ -144,6 +144,6 @@ def test_what_is_done_to_torch_is_told_and_undone(
 ) -> None:
     torch = FakeTorch()
     monkeypatch.setitem(sys.modules, "torch", torch)
-    assert changes_by(lambda: action(torch)) == changed
+    assert find_changes_by(lambda: action(torch)) == changed
     assert torch.state in (7, 7 + 2, 5000, 5001)
     assert torch.dtype == ("float64" if "dtype" in "".join(changed) else "float32")

@@ -16,11 +16,12 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
-from posenc_conformance.judge.asking import asked
-from posenc_conformance.judge.subject import Breakdown, Misbehaviour, Refusal, Subject
+from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.misbehaviour import Breakdown, Misbehaviour, Refusal
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.remote import wire
 from posenc_conformance.remote.command import amount_of, manifest_of
-from posenc_conformance.remote.load import How, Place, load
+from posenc_conformance.remote.load import How, Isolation, load
 from posenc_lab.judging import failed, judge, schemes
 from tests.building import CHECKOUT
 
@@ -47,19 +48,21 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
     def provoked(mischief: str, kind: type[Misbehaviour] = Breakdown) -> str:
         (folder / "mischief.py").write_text(mischief)
         with pytest.raises(Misbehaviour) as found:
-            ask(subject)
+            ask_smallest(subject)
         assert type(found.value) is kind
         if (folder / "mischief.py").exists():
             raise AssertionError("the mischief was not done")
-        assert ask(subject).shape == (8,)  # the next call is answered as if nothing had been
+        assert ask_smallest(subject).shape == (
+            8,
+        )  # the next call is answered as if nothing had been
         return str(found.value)
 
     yield provoked
     there.end()
 
 
-def ask(subject: Subject) -> wire.Array:
-    return asked(subject, smallest_case(subject, "float64"))
+def ask_smallest(subject: Subject) -> wire.Array:
+    return ask(subject, smallest_case(subject, "float64"))
 
 
 SAID = {
@@ -216,10 +219,10 @@ def test_a_second_answer_is_noticed_with_the_next_call(
     there = load(CULPRIT, How(), schemes())
     (subject,) = subjects(there.adapter, schemes())
     Path("mischief.py").write_text("for _ in 'ab': say({'id': asked['id'], 'result': right(8)})")
-    assert ask(subject).shape == (8,)
+    assert ask_smallest(subject).shape == (8,)
     time.sleep(0.3)
     with pytest.raises(Breakdown, match="it said more than it was asked") as found:
-        ask(subject)
+        ask_smallest(subject)
     there.end()
     assert 'line       {"id": 2, "result": {"dtype"' in str(found.value)
 
@@ -329,7 +332,7 @@ def test_what_cannot_be_started_is_one_message(
 
 
 def test_what_suits_an_adapter_in_python_alone_is_refused() -> None:
-    for how in (How(Place.HERE), How(python=sys.executable)):
+    for how in (How(Isolation.HERE), How(python=sys.executable)):
         with pytest.raises(UserError, match="is a program"):
             load(CULPRIT, how, schemes())
 
@@ -494,5 +497,5 @@ def test_a_number_that_json_lacks_is_sent_as_an_array(number: float) -> None:
     (subject,) = subjects(there.adapter, schemes())
     case = smallest_case(subject, "float64")
     with pytest.raises(Refusal, match="failed with TypeError: unsupported operand"):
-        asked(subject, case, {**case.inputs, "base": number})
+        ask(subject, case, {**case.inputs, "base": number})
     there.end()

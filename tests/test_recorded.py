@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from posenc_lab import inputs as record_inputs
 from posenc_lab import records, results, today
 from posenc_lab.dependencies import Source, closure, files, shape, source
@@ -144,7 +144,7 @@ def test_a_scheme_is_stale_when_one_of_its_files_has_changed() -> None:
         ("posenc_conformance.families.rotary", False, set(LEFT_OUT)),
         ("posenc_conformance.judge.error_model", False, set(LEFT_OUT)),
         ("posenc_conformance.checks.behaviour", False, set(LEFT_OUT)),
-        ("posenc_conformance.diagnose.turns", False, {"matrix"}),
+        ("posenc_conformance.diagnose.recover", False, {"matrix"}),
         ("posenc_lab.today", False, {"today"}),
         ("posenc_conformance.schemes.alibi", False, set()),
         ("posenc_lab.miniatures.wrong.alibi", False, set()),
@@ -179,7 +179,9 @@ def test_nothing_runs_that_a_record_does_not_hang_on() -> None:
     assert ran <= {files()[module] for module in known}
 
 
-@pytest.mark.parametrize("change", ["x = 1  # why", '"""Said."""\nx = 1', "x  =  1"])
+@pytest.mark.parametrize(
+    "change", ["x = 1  # why", '"""Said."""\nx = 1', 'x = 1\n"""Of x."""', "x  =  1"]
+)
 def test_words_change_no_digest(change: str) -> None:
     def told(text: str) -> list[str]:
         return list(shape(ast.parse(text)))

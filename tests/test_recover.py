@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posenc_conformance.diagnose.recover import recovered
+from posenc_conformance.diagnose.recover import recover
 from posenc_conformance.judge.arrays import Array, Floats, fine
 from posenc_conformance.judge.case import Case
 from posenc_lab.judging import schemes
@@ -36,7 +36,7 @@ def answer(
 
 
 def said(*answers: Answer, right: tuple[Answer, ...] = ()) -> str:
-    return recovered(answers, right)
+    return recover(answers, right)
 
 
 def both(frequencies: Callable[[int, float], Array], **changed: Any) -> str:

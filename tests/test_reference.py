@@ -16,9 +16,9 @@ from posenc_conformance.commands.goldens import oracle_values, unit
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.judge.arrays import lattice
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.oracle import t5_bias
-from posenc_conformance.scheme_file.model import Scheme
 from posenc_lab.judging import schemes as all_schemes
 from posenc_lab.reference_error import ELEMENTS, FAR, drawn_cases, sampled_error
 
@@ -77,7 +77,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(by_id["alibi"], "alibi_bias", name, given, id=f"{name}-{heads}")
 
 
-def worst_error(scheme: Scheme, call: str, name: str, arguments: dict[str, Any]) -> float:
+def worst_error(scheme: KnownScheme, call: str, name: str, arguments: dict[str, Any]) -> float:
     """Largest error in units in the last place, over a sample of elements."""
     definition = scheme.calls[call]
     conventions = dict(definition.combinations[name].conventions)
@@ -105,7 +105,7 @@ def worst_error(scheme: Scheme, call: str, name: str, arguments: dict[str, Any])
 @pytest.mark.remembered
 @pytest.mark.parametrize(("scheme", "call", "name", "arguments"), list(cases()))
 def test_at_most_one_ulp(
-    scheme: Scheme, call: str, name: str, arguments: dict[str, Any], record_property: Any
+    scheme: KnownScheme, call: str, name: str, arguments: dict[str, Any], record_property: Any
 ) -> None:
     worst = worst_error(scheme, call, name, arguments)
     record_property("worst ulp", worst)
@@ -254,7 +254,7 @@ def test_rotary_schemes_have_one_default_layout() -> None:
         assert scheme.conventions["layout"].default == "interleaved", scheme.id
 
 
-def _layouts(scheme: Scheme) -> list[object]:
+def _layouts(scheme: KnownScheme) -> list[object]:
     return list(scheme.conventions["layout"].values) if "layout" in scheme.conventions else []
 
 

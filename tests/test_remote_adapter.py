@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posenc_conformance.judge.subject import Breakdown, Escape, Misbehaviour, Refusal
+from posenc_conformance.judge.misbehaviour import Breakdown, Escape, Misbehaviour, Refusal
 from posenc_conformance.remote.adapter import Program, When, Worker
-from posenc_conformance.remote.process import Lost
-from posenc_conformance.remote.wire import Message, Said
+from posenc_conformance.remote.process import ProcessDied
+from posenc_conformance.remote.wire import Message, Received
 
 
 class Peer:
@@ -18,11 +18,11 @@ class Peer:
         self.answer, self.starts = answer, 1
         self.asked: list[Message] = []
 
-    def ask(self, request: Message) -> Said:
+    def ask(self, request: Message) -> Received:
         self.asked.append(request)
         if self.answer is None:
-            raise Lost("ended its process with status 3")
-        return Said({"id": 7, **self.answer}, "")
+            raise ProcessDied("ended its process with status 3")
+        return Received({"id": 7, **self.answer}, "")
 
 
 def peer(answer: Message | None) -> Any:

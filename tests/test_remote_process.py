@@ -7,7 +7,7 @@ import pytest
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.remote import process
-from posenc_conformance.remote.process import Lost, Process, amount, spare
+from posenc_conformance.remote.process import Process, ProcessDied, amount, spare
 
 HOLDS = "import time; held = b'x' * 200_000_000; print('ready', flush=True); time.sleep(60)"
 
@@ -64,11 +64,11 @@ def test_amounts_are_shown_in_the_unit_that_suits(size: int, shown: str) -> None
 
 def test_who_takes_too_long_or_too_much_is_lost() -> None:
     it = started("import time; time.sleep(60)")
-    with pytest.raises(Lost, match=r"within 0\.3 s"):
+    with pytest.raises(ProcessDied, match=r"within 0\.3 s"):
         it.exchange(b"", line, 0.3, 0)
     it.end()
     it = started(HOLDS.replace("print('ready', flush=True); ", ""))
-    with pytest.raises(Lost, match="150 MB are allowed"):
+    with pytest.raises(ProcessDied, match="150 MB are allowed"):
         it.exchange(b"", line, 30, 150_000_000)
     it.end()
 
@@ -84,7 +84,7 @@ def test_who_takes_too_long_or_too_much_is_lost() -> None:
 )
 def test_how_it_ended_is_told(code: str, said: str) -> None:
     it = started(code)
-    with pytest.raises(Lost, match=said):
+    with pytest.raises(ProcessDied, match=said):
         it.exchange(b"", line, 30, 0)
     it.end()
 

@@ -11,7 +11,8 @@ from tests.reporting import NOTHING, row
 
 
 def card(*rows: dict[str, Any], detailed: bool = False, **more: Any) -> list[str]:
-    return list(scorecard.lines({**NOTHING, "rows": rows, **more}, detailed=detailed))
+    report: Any = {**NOTHING, "rows": rows, **more}
+    return list(scorecard.lines(report, detailed=detailed))
 
 
 def cells(*rows: dict[str, Any], detailed: bool = False) -> list[dict[str, str]]:
@@ -148,7 +149,9 @@ def test_a_curve_has_a_bar_as_long_as_the_logarithm_of_the_error() -> None:
         "dtype": "float32",
         "curve": curve,
     }
-    lines = list(scorecard.curves({"checks": [check, {**check, "curve": []}]}))
+    report: Any = {"checks": [check, {**check, "curve": []}]}
+    lines = list(scorecard.curves(report))
     bars = [line.count("#") for line in lines if line.strip()[:1].isdigit()]
     assert bars == [0, 3, 12, 0, 0]
-    assert list(scorecard.curves({"checks": []})) != []
+    report["checks"] = []
+    assert list(scorecard.curves(report)) != []

@@ -25,8 +25,8 @@ import yaml
 from mkdocs.exceptions import PluginError
 from references import arxiv_id, references
 
+from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
 from tests.building import CHECKOUT, FIRST_VISIT, PAGE, SEARCH_INDEX, built
 
 SCHEMES = load_all()

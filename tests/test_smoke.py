@@ -91,17 +91,17 @@ def test_a_claim_of_too_large_a_call_is_not_meant(
     heads: list[int], meant: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of each of the numbers that it names."""
-    monkeypatch.setattr(smoke, "LARGEST", 64)
+    monkeypatch.setattr(smoke, "LARGEST_RESULT", 64)
     if meant:
-        smoke.demand_sense(slopes(heads=heads))
+        smoke.require_computable(slopes(heads=heads))
     else:
         with pytest.raises(UserError, match="heads=65"):
-            smoke.demand_sense(slopes(heads=heads))
+            smoke.require_computable(slopes(heads=heads))
 
 
 def test_a_claim_without_a_result_is_refused() -> None:
     with pytest.raises(UserError, match="heads=0"):
-        smoke.demand_sense(slopes(heads=[4, 0]))
+        smoke.require_computable(slopes(heads=[4, 0]))
 
 
 def test_each_claim_makes_sense_in_its_own_dtypes() -> None:
@@ -113,4 +113,4 @@ def test_each_claim_makes_sense_in_its_own_dtypes() -> None:
         def rope(self, x: Array, positions: Array, *, base: float) -> Array:
             return x
 
-    smoke.demand_sense(of(Several()))
+    smoke.require_computable(of(Several()))

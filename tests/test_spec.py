@@ -1,4 +1,4 @@
-"""Scheme files: the schema, errors that say where, and drift."""
+"""KnownScheme files: the schema, errors that say where, and drift."""
 
 import json
 import math
@@ -17,24 +17,24 @@ from posenc_conformance.commands import goldens
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.kinds import KINDS
-from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import SCHEMA_NAME, folder, load_scheme, paths
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import load_scheme
+from posenc_conformance.scheme_file.read import SCHEMA_NAME, scheme_paths, spec_folder
 from posenc_lab.judging import schemes as all_schemes
 
-NAMES = [path.stem for path in paths()]
+NAMES = [path.stem for path in scheme_paths()]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scheme_files_obey_the_published_schema(name: str) -> None:
-    schema = json.loads((folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
+    schema = json.loads((spec_folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
     jsonschema.Draft7Validator.check_schema(schema)
-    raw = yaml.safe_load((folder() / f"{name}.yaml").read_text(encoding="utf-8"))
+    raw = yaml.safe_load((spec_folder() / f"{name}.yaml").read_text(encoding="utf-8"))
     jsonschema.validate(raw, schema)
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_what_narrow_dtypes_cost_is_their_unit_roundoff(scheme: Scheme) -> None:
+def test_what_narrow_dtypes_cost_is_their_unit_roundoff(scheme: KnownScheme) -> None:
     """The largest relative error of rounding any number to a dtype that the words may mean."""
     numbers = np.linspace(1, 2, 2**14 + 1)
     largest = {
@@ -49,25 +49,24 @@ def test_what_narrow_dtypes_cost_is_their_unit_roundoff(scheme: Scheme) -> None:
 
 
 def test_the_schema_has_the_kinds_that_the_kit_has() -> None:
-    schema = json.loads((folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
+    schema = json.loads((spec_folder() / SCHEMA_NAME).read_text(encoding="utf-8"))
     call = schema["properties"]["calls"]["additionalProperties"]
     assert call["properties"]["kind"]["enum"] == list(KINDS)
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_what_the_spec_names_the_kit_can_check(scheme: Scheme) -> None:
-    module = knowledge_of(scheme)
+def test_what_the_spec_names_the_kit_can_check(scheme: KnownScheme) -> None:
+    known = scheme.knowledge
+    assert known.keys() == scheme.calls.keys()
     for call in scheme.calls:
         invariants = [each.id for each in scheme.invariants if each.call == call]
-        assert sorted(module.INVARIANTS[call]) == sorted(invariants), call
+        assert sorted(known[call].invariants) == sorted(invariants), call
         deviations = [each.id for each in scheme.deviations if call in each.calls]
-        assert sorted(module.DEVIATIONS[call]) == sorted(deviations), call
-        for table in ("ERROR_TERMS", "ARGUMENTS", "SWEEPS"):
-            assert call in getattr(module, table)
+        assert sorted(known[call].deviations) == sorted(deviations), call
 
 
 @pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
-def test_every_combination_has_a_golden_of_its_own(scheme: Scheme) -> None:
+def test_every_combination_has_a_golden_of_its_own(scheme: KnownScheme) -> None:
     have = {(golden.call, golden.combination) for golden in scheme.goldens}
     want = {(call.name, name) for call in scheme.calls.values() for name in call.combinations}
     assert have == want
@@ -75,7 +74,7 @@ def test_every_combination_has_a_golden_of_its_own(scheme: Scheme) -> None:
 
 def broken(tmp_path: Path, old: str, new: str, name: str = "rope") -> Path:
     """A copy of a scheme file with its first occurrence of a text replaced."""
-    text = (folder() / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (spec_folder() / f"{name}.yaml").read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / f"{name}.yaml"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -116,7 +115,7 @@ def test_a_mistake_is_located(tmp_path: Path, old: str, new: str, field: str) ->
     assert field in cause
     assert error.value.hint
     said = int(cause.removeprefix(f"{path}:").partition(":")[0])
-    original = (folder() / path.name).read_text(encoding="utf-8")
+    original = (spec_folder() / path.name).read_text(encoding="utf-8")
     changed = original[: original.index(old)].count("\n") + 1
     # A missing or unknown key is reported at the mapping that should, or should not, have it.
     assert said == 1 or abs(said - changed) <= 5
@@ -149,7 +148,7 @@ def test_write_restores_values_and_keeps_everything_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "sinusoidal.yaml"
-    shutil.copy(folder() / path.name, path)
+    shutil.copy(spec_folder() / path.name, path)
     before = path.read_text(encoding="utf-8")
     path.write_text(
         before.replace("0.8414709848078965", "0.5").replace(
@@ -191,7 +190,7 @@ def test_write_refuses_what_the_oracle_does_not_confirm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "t5-bias.yaml"
-    shutil.copy(folder() / path.name, path)
+    shutil.copy(spec_folder() / path.name, path)
     before = path.read_bytes()
     monkeypatch.setattr(goldens, "oracle_values", lambda _: lambda index: mpmath.mpf(99))
     assert main(["goldens", "--write", str(path)]) == 2

@@ -7,7 +7,11 @@ import pytest
 
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.diagnose.state import of_an_earlier, of_the_first, of_the_first_here
+from posenc_conformance.diagnose.state import (
+    describe_earlier,
+    describe_first_of_one,
+    kept_from_first,
+)
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.subject import Subject
 from posenc_lab.judging import diagnoses, failed, judge, schemes
@@ -140,9 +144,9 @@ def of_base(asked: float, kept: float, earlier: list[float]) -> str:
         subject.case({"x": x, "positions": positions, "base": base}, "float64")
         for base in (*earlier, asked)
     ]
-    subject.asked.extend(cases)
-    turned = cases[-1].changed(base=kept).truth
-    return of_an_earlier(subject, cases[-1], turned)
+    subject.history.calls.extend(cases)
+    turned = cases[-1].with_arguments(base=kept).truth
+    return describe_earlier(subject, cases[-1], turned)
 
 
 @pytest.mark.parametrize("ago", [1, 2, 5, 8])
@@ -175,14 +179,16 @@ def opened(first: float, *asked: float) -> tuple[Subject, list[Case]]:
     (subject,) = subjects(Turning(), schemes())
     given = {"x": np.ones((2, 4)), "positions": np.arange(2)}
     opening, *cases = (subject.case({**given, "base": base}, "float64") for base in (first, *asked))
-    subject.memory["opening", "float64"] = opening
+    subject.history.openings["float64"] = opening
     return subject, cases
 
 
 def kept_first(first: float, *asked: float, answered: float | None = None) -> tuple[str, ...]:
     subject, cases = opened(first, *asked)
-    wrong = [(case, np.asarray(case.changed(base=answered or first).truth)) for case in cases]
-    return of_the_first(subject, wrong)
+    wrong = [
+        (case, np.asarray(case.with_arguments(base=answered or first).truth)) for case in cases
+    ]
+    return kept_from_first(subject, wrong)
 
 
 def test_whole_numbers_are_kept_where_several_others_are_asked_for() -> None:
@@ -197,16 +203,21 @@ def test_what_explains_one_wrong_result_or_not_all_is_not_kept() -> None:
     assert kept_first(1000.5, 10.0, 20.0, answered=30.0) == ()
     assert kept_first(1000.5, 10.0, 1000.5) == ()  # which is right
     subject, cases = opened(1000.5, 10.0, 20.0)
-    subject.memory.clear()
-    wrong = [(case, np.asarray(case.changed(base=1000.5).truth)) for case in cases]
-    assert of_the_first(subject, wrong) == ()
+    subject.history.forget()
+    wrong = [(case, np.asarray(case.with_arguments(base=1000.5).truth)) for case in cases]
+    assert kept_from_first(subject, wrong) == ()
 
 
 @pytest.mark.parametrize(("first", "told"), [(1000.5, True), (1001.0, False)])
 def test_one_result_tells_of_a_number_that_no_other_call_has(first: float, told: bool) -> None:
     subject, (case,) = opened(first, 10.0)
-    found = of_the_first_here(subject, case, np.asarray(case.changed(base=first).truth))
+    found = describe_first_of_one(subject, case, np.asarray(case.with_arguments(base=first).truth))
     assert ("base 1000.5 " in found) == told == bool(found)
-    assert of_the_first_here(subject, case, np.asarray(case.changed(base=7.0).truth)) == ""
-    subject.memory.clear()
-    assert of_the_first_here(subject, case, np.asarray(case.changed(base=first).truth)) == ""
+    assert (
+        describe_first_of_one(subject, case, np.asarray(case.with_arguments(base=7.0).truth)) == ""
+    )
+    subject.history.forget()
+    assert (
+        describe_first_of_one(subject, case, np.asarray(case.with_arguments(base=first).truth))
+        == ""
+    )

@@ -10,16 +10,10 @@ from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.subject import (
-    Escape,
-    Held,
-    Misbehaviour,
-    Refusal,
-    Spread,
-    Subject,
-    remembered,
-    spread,
-)
+from posenc_conformance.judge.held import Held, Spread, broadcast_result
+from posenc_conformance.judge.history import once_per_subject
+from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import TOO_LARGE, NotClaimed
 from posenc_lab.judging import schemes
 
@@ -62,7 +56,7 @@ def test_a_claim_covers_what_it_says() -> None:
     ):
         assert not it.covers(other)
         with pytest.raises(NotClaimed) as raised:
-            it.demand_claimed(other)
+            it.require_claimed(other)
         assert str(raised.value) != TOO_LARGE
 
 
@@ -78,16 +72,16 @@ def test_a_call_that_takes_too_much_memory_is_left_out_and_noted() -> None:
     it = subject()
     size = 8 * (8 + 2 + 8)
     enough, little = (replace(it, memory_of_a_call=each) for each in (size, size - 1))
-    enough.memory.clear()
-    assert enough.covers(case(it))
-    assert not enough.left_out()
-    assert not little.covers(case(it, last=101))
-    assert not little.left_out()  # it was not claimed either
+    assert enough.admit(case(it))
+    assert not enough.history.too_large
+    assert not little.admit(case(it, last=101))
+    assert not little.history.too_large  # it was not claimed either
     assert not little.covers(case(it))
-    assert little.left_out()
-    assert not little.left_out()
+    assert not little.history.too_large  # a question alone changes nothing
+    assert not little.admit(case(it))
+    assert little.history.too_large
     with pytest.raises(NotClaimed, match=TOO_LARGE):
-        little.demand_claimed(case(it))
+        little.require_claimed(case(it))
 
 
 @pytest.mark.parametrize(("more", "asked"), [(0, True), (1, False)])
@@ -146,10 +140,10 @@ def test_the_first_calls_and_the_last_ones_are_remembered() -> None:
     it = subject(np.zeros((2, 4)))
     for last in range(100):
         it.run(case(it, last=last))
-    kept = [int(each.arguments["positions"][1]) for each in it.asked]
+    kept = [int(each.arguments["positions"][1]) for each in it.history.calls]
     assert kept == [*range(16), *range(52, 100)]
-    it.forget()
-    assert it.asked == []
+    it.history.forget()
+    assert it.history.calls == []
 
 
 def test_large_calls_are_not_remembered() -> None:
@@ -158,8 +152,8 @@ def test_large_calls_are_not_remembered() -> None:
         given = {"x": np.ones((rows, 4)), "positions": np.zeros(rows, int), "base": 1e4}
         with pytest.raises(Misbehaviour):
             it.run(it.case(given, "float64"))
-        assert bool(it.asked) == remembers
-        it.forget()
+        assert bool(it.history.calls) == remembers
+        it.history.forget()
 
 
 @pytest.mark.parametrize(
@@ -178,7 +172,7 @@ def test_what_repeats_is_spread_and_what_does_not_fit_is_left(
     shape: tuple[int, ...], wanted: tuple[int, ...], found: tuple[int, ...]
 ) -> None:
     result = np.arange(float(np.prod(shape))).reshape(shape)
-    spreaded = spread(result, wanted)
+    spreaded = broadcast_result(result, wanted)
     assert spreaded.shape == found
     assert set(spreaded.reshape(-1)) == set(result.reshape(-1))
 
@@ -207,14 +201,14 @@ def test_a_result_that_repeats_is_written_where_it_is() -> None:
 def test_what_was_found_out_is_found_once_for_each_question() -> None:
     found = []
 
-    @remembered
+    @once_per_subject
     def find(subject: Subject, dtype: str) -> int:
         found.append(dtype)
         return len(found)
 
     it, other = subject(), subject()
     assert [find(it, "a"), find(it, "a"), find(it, "b"), find(other, "a")] == [1, 1, 2, 3]
-    it.forget()
+    it.history.forget()
     assert find(it, "a") == 4
 
 

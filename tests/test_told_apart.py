@@ -14,11 +14,11 @@ from posenc_conformance.checks.golden import golden_case
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
-from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import Misbehaviour, Subject
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Seeded, Trial
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from posenc_lab.killing import WIDE, dtypes, wrong_subjects
 from posenc_lab.miniatures.mistakes import WRONG
 
@@ -47,7 +47,7 @@ class Named(NamedTuple):
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.filterwarnings("ignore")
-def test_goldens_tell_mistakes_apart(scheme: Scheme) -> None:
+def test_goldens_tell_mistakes_apart(scheme: KnownScheme) -> None:
     with np.errstate(all="ignore"):
         for (call, label), group in groupby(claimed(scheme), key=lambda each: place(each.subject)):
             answers = {each: answers_to_goldens(each.subject) for each in group}
@@ -62,7 +62,7 @@ def test_goldens_tell_mistakes_apart(scheme: Scheme) -> None:
 @pytest.mark.remembered(miniatures=True)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.filterwarnings("ignore")
-def test_no_number_is_drawn_at_which_many_mistakes_are_right(scheme: Scheme) -> None:
+def test_no_number_is_drawn_at_which_many_mistakes_are_right(scheme: KnownScheme) -> None:
     """A factor of 1 for all that a scaling does, say. Edges of one mistake or two are worth it."""
     hidden: dict[tuple[str, str, float], set[str]] = {}
     with np.errstate(all="ignore"):
@@ -95,7 +95,7 @@ def never_wrong_at(subject: Subject) -> Iterator[tuple[str, float]]:
             yield name, value
 
 
-def claimed(scheme: Scheme) -> list[Named]:
+def claimed(scheme: KnownScheme) -> list[Named]:
     """Wrong miniatures with a name of their own, by call and combination."""
     found = [
         Named(str(NAMES[name]), subject)
@@ -156,7 +156,7 @@ def alike(one: Array, other: Array, share: float) -> bool:
 
 def drawn(subject: Subject) -> Iterator[Case]:
     """Calls as the kit draws them, in the widest dtype."""
-    draw = knowledge_of(subject.scheme).ARGUMENTS[subject.call.name]
+    draw = subject.knowledge.arguments
     scope = subject.scopes[0]
     for seed in range(DRAWN):
         trial = Trial(subject, scope, scope.dtypes[0], {}, Seeded(seed))

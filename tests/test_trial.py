@@ -33,12 +33,12 @@ def answer(values: Any = (0.0, 0.0), bound: Any = (1.0, 1.0)) -> Answer:
 
 def test_what_vanishes_within_its_bound_is_right() -> None:
     it = trial()
-    it.zero(answer([1.0, -2.0], [1.0, 2.0]), "x")
+    it.assert_zero(answer([1.0, -2.0], [1.0, 2.0]), "x")
     assert it.worst == 1
-    it.zero(answer([0.25, 0.0], [1.0, 0.0]), "x")
+    it.assert_zero(answer([0.25, 0.0], [1.0, 0.0]), "x")
     assert it.worst == 1  # the largest of all
-    it.zero(answer([5.0, 0.5], [np.inf, 1.0]), "x")
-    it.zero(answer(np.zeros(0), np.zeros(0)), "x")
+    it.assert_zero(answer([5.0, 0.5], [np.inf, 1.0]), "x")
+    it.assert_zero(answer(np.zeros(0), np.zeros(0)), "x")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_vanishes_within_its_bound_is_right() -> None:
 def test_what_does_not_is_a_failure(values: Any, bound: Any, worst: float) -> None:
     it, given = trial(), answer(values, bound)
     with pytest.raises(Failure) as raised:
-        it.zero(given, "it should vanish")
+        it.assert_zero(given, "it should vanish")
     assert raised.value.worst == pytest.approx(worst)
     assert it.worst == raised.value.worst
     assert raised.value.case is given.case
@@ -62,9 +62,9 @@ def test_what_does_not_is_a_failure(values: Any, bound: Any, worst: float) -> No
 
 
 def test_what_is_true_anywhere_is_a_failure() -> None:
-    trial().never(answer(), [False, False], "x")
+    trial().assert_none(answer(), [False, False], "x")
     with pytest.raises(Failure, match=r"index \(1,\)"):
-        trial().never(answer(), [False, True], "x")
+        trial().assert_none(answer(), [False, True], "x")
 
 
 def test_a_claim_limits_what_is_drawn() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.judge.truths import LARGEST, Truths, told
+from posenc_conformance.judge.truths import LARGEST_ENTRY, Truths, cache_key
 
 Counted = Callable[[], tuple[Array, ...]]
 
@@ -56,10 +56,10 @@ def test_what_was_not_needed_for_longest_goes_first() -> None:
 
 
 def test_what_is_very_large_is_not_kept() -> None:
-    small, truths = Finder(values=LARGEST // 8), Truths()
+    small, truths = Finder(values=LARGEST_ENTRY // 8), Truths()
     small.ask(truths, "a", "a")
     assert small.found == ["a"]
-    large = Finder(values=LARGEST // 8 + 1)
+    large = Finder(values=LARGEST_ENTRY // 8 + 1)
     large.ask(truths, "b", "b", "a")
     assert large.found == ["b", "b"]
 
@@ -77,7 +77,7 @@ def test_nothing_is_kept_of_what_raises() -> None:
 
 def test_keys_are_alike_for_equal_arguments_alone() -> None:
     values = np.arange(4.0)
-    assert told({"a": 1, "b": values}) == told({"b": values.copy(), "a": 1})
+    assert cache_key({"a": 1, "b": values}) == cache_key({"b": values.copy(), "a": 1})
     others: tuple[dict[str, Any], ...] = (
         {"a": 1.0, "b": values},
         {"a": True, "b": values},
@@ -87,9 +87,9 @@ def test_keys_are_alike_for_equal_arguments_alone() -> None:
         {"a": 1, "b": list(values)},
         {"a": 1},
     )
-    keys = [told({"a": 1, "b": values}), *map(told, others)]
+    keys = [cache_key({"a": 1, "b": values}), *map(cache_key, others)]
     assert len(set(keys)) == len(keys)
-    assert told({"a": 0.0}) != told({"a": -0.0})
+    assert cache_key({"a": 0.0}) != cache_key({"a": -0.0})
 
 
 @pytest.mark.parametrize("count", [64, 65, 1000])
@@ -97,4 +97,4 @@ def test_keys_of_long_arrays_see_every_value(count: int) -> None:
     one = np.zeros(count)
     other = one.copy()
     other[-1] = 1
-    assert told({"a": one}) == told({"a": one.copy()}) != told({"a": other})
+    assert cache_key({"a": one}) == cache_key({"a": one.copy()}) != cache_key({"a": other})

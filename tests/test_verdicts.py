@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis.internal import constants_ast
 
 from posenc_lab import dependencies, verdicts
 from posenc_lab.dependencies import closure, files, modules_of, source
@@ -14,7 +15,7 @@ from posenc_lab.miniatures import wrong
 from posenc_lab.miniatures.mistakes import WRONG, Mistake
 from posenc_lab.store import Store
 from posenc_lab.verdicts import JUDGE, key_of, once
-from tests import remembered
+from tests import building, remembered
 from tests.building import CHECKOUT
 from tests.running import files_that_run
 
@@ -73,7 +74,7 @@ def changed(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize(
     ("module", "matters"),
     [
-        ("posenc_conformance.diagnose.turns", True),
+        ("posenc_conformance.judge.frequencies", True),
         ("posenc_conformance.checks.behaviour", True),
         ("posenc_conformance.judge.case", True),
         ("posenc_conformance.families.rotary", True),
@@ -131,6 +132,12 @@ def test_processes_share_a_store(tmp_path: Path) -> None:
     Store(tmp_path / "store").keep_text("a", "b")
     assert Store(tmp_path / "store").text("a") == "b"
     assert Store(None).text("a") is None
+
+
+def test_what_hypothesis_reads_of_other_tests_modules_is_not_noticed() -> None:
+    with remembered.files_read() as found:
+        constants_ast.constants_from_module.__wrapped__(building)
+    assert found == set()
 
 
 def test_a_file_that_a_remembered_test_does_not_name_is_noticed() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from posenc_conformance.commands.export.command import SCHEMA as VECTORS_SCHEMA
 from posenc_conformance.commands.init.languages import LANGUAGES
-from posenc_conformance.scheme_file.read import SCHEMA_NAME, paths
+from posenc_conformance.scheme_file.read import SCHEMA_NAME, scheme_paths
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,7 +20,7 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(unpacked)
     kit = unpacked / "posenc_conformance"
-    for name in [SCHEMA_NAME, VECTORS_SCHEMA, *(path.name for path in paths())]:
+    for name in [SCHEMA_NAME, VECTORS_SCHEMA, *(path.name for path in scheme_paths())]:
         assert (kit / "spec" / name).is_file(), name
     for name in ("report/report.schema.json", "commands/init/adapter.py.txt", "py.typed"):
         assert (kit / name).is_file(), name
@@ -34,8 +34,8 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     empty.mkdir()
     code = (
         f"import sys; sys.path.insert(0, {str(unpacked)!r}); import pytest; "
-        "from posenc_conformance.scheme_file.read import folder; "
-        f"assert str(folder()).startswith({str(unpacked)!r}), folder(); "
+        "from posenc_conformance.scheme_file.read import spec_folder; "
+        f"assert str(spec_folder()).startswith({str(unpacked)!r}); "
         "sys.exit(pytest.main(['-q', '--impl=reference', '-m', 'golden']))"
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=empty, capture_output=True, text=True)

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 PLACE = "__posenc_place__"
-"""File and line of a function that is in another process."""
+"""Attribute of a function that is in another process: its file and line."""
 
 FRAMES = 8
-"""So many lines of a traceback are shown."""
+"""Most lines of a traceback that are shown."""
 
-LONGEST = 2000
-"""Characters of somebody's text that are shown."""
+LONGEST_TEXT = 2000
+"""Most characters of somebody's text that are shown."""
 
 UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""What would do something to a terminal, or has no place in a file of text."""
+"""Characters that would do something to a terminal, or have no place in a file of text."""
 
 
 class UserError(Exception):
@@ -28,23 +28,25 @@ class UserError(Exception):
         super().__init__(f"{cause}\nhint: {hint}" if hint else cause)
 
 
-def told(error: BaseException) -> str:
-    """Type and text of somebody's exception, whose text may itself raise."""
+def describe_exception(error: BaseException) -> str:
+    """Describe somebody's exception by type and text, which may itself raise."""
     try:
         text = str(error)
     except Exception:
         text = "(its text cannot be shown)"
-    return shown(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+    return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
-def shown(text: str) -> str:
-    """Somebody's text so that every terminal, file and process can take it: its beginning."""
-    start = UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), text[:LONGEST])
-    return start if len(text) <= LONGEST else f"{start}… ({len(text):,} characters)"
+def printable(text: str) -> str:
+    """Cut and escape somebody's text so that every terminal, file and process can take it."""
+    start = UNSHOWN.sub(
+        lambda found: found[0].encode("unicode_escape").decode(), text[:LONGEST_TEXT]
+    )
+    return start if len(text) <= LONGEST_TEXT else f"{start}… ({len(text):,} characters)"
 
 
-def where(function: Any) -> str:
-    """File and line of a function, or what it is called."""
+def location_of(function: Any) -> str:
+    """Return the file and line of a function, or what it is called."""
     if place := getattr(function, PLACE, ""):
         return str(place)
     try:
@@ -57,16 +59,16 @@ def where(function: Any) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}"
 
 
-def refuses(error: BaseException) -> bool:
-    """Whether an exception is an ordinary one, and not meant to leave what is running.
+def is_refusal(error: BaseException) -> bool:
+    """Return whether an exception is an ordinary one, and not meant to leave what is running.
 
-    ``pytest.exit`` raises an ordinary one, by its class.
+    That of ``pytest.exit`` is no refusal, although it is ordinary by its class.
     """
     return isinstance(error, Exception) and type(error).__module__ != "_pytest.outcomes"
 
 
-def traced(error: BaseException) -> str:
-    """An implementation's own part of a traceback: its last frames, should it be deep."""
+def own_traceback(error: BaseException) -> str:
+    """Return an implementation's own part of a traceback: its last frames, should it be deep."""
     ours = str(Path(__file__).parent)
     theirs = [
         frame
@@ -78,4 +80,4 @@ def traced(error: BaseException) -> str:
         f"  {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
         for frame in theirs[-FRAMES:]
     ]
-    return shown("\n".join(lines)) or "  (the exception comes from the call itself)"
+    return printable("\n".join(lines)) or "  (the exception comes from the call itself)"

@@ -9,9 +9,10 @@ from types import ModuleType
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Put a text into a file; a link is followed, and what is no regular file is written into.
+    """Write a text into a file, whole or not at all.
 
-    Raises OSError, and then leaves the file as it was.
+    A link is followed, and what is no regular file is written into. Raises OSError, and then leaves
+    the file as it was.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():  # a device or a pipe must not be replaced by a file
@@ -27,8 +28,8 @@ def write_whole(path: Path, text: str) -> None:
         draft.unlink(missing_ok=True)
 
 
-def imported(path: Path, name: str) -> ModuleType:
-    """The module that a Python file makes, under a name of its own.
+def import_file(path: Path, name: str) -> ModuleType:
+    """Import a Python file as a module, under a name of its own.
 
     Raises what running the file raises, and ImportError for a file that does not end in ``.py``.
     """

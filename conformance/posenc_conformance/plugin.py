@@ -7,7 +7,7 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the kit."""
+    """Add the options of the kit."""
     group = parser.getgroup("posenc", "conformance of positional encodings")
     group.addoption(
         "--impl",
@@ -30,15 +30,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FOLDER",
         action="append",
         default=[],
-        help="know the scheme files of this folder too, whose modules stand beside them",
+        help="also use the scheme files in this folder; their modules must be beside them",
     )
     group.addoption(
         "--posenc-model",
         metavar="NAME",
         action="append",
         default=[],
-        help="judge what the implementation, an engine, makes of this model alone: a name (see "
-        "'posenc model'), or the path of a config.json",
+        help="for an engine: judge only this model, given by its name (see "
+        "'posenc model') or as the path of a config.json",
     )
     group.addoption(
         "--posenc-precision",
@@ -57,8 +57,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MB",
         type=int,
         default=512,
-        help="ask no call whose inputs and result take more memory than this in float64; what a "
-        "library makes on the way to them is its own affair (default: 512)",
+        help="skip calls whose inputs and result take more memory than this in float64; what a "
+        "library needs besides them is not counted (default: 512)",
     )
     group.addoption(
         "--posenc-seed",
@@ -70,8 +70,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--posenc-robust",
         action="store_true",
-        help="fail where bad input is answered instead of refused, and no rows refused instead of "
-        "answered (otherwise only shown)",
+        help="fail if bad input is answered instead of refused, or empty input refused instead of "
+        "answered (by default, both are only reported)",
     )
     group.addoption(
         "--posenc-timeout",
@@ -82,8 +82,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--posenc-memory",
         metavar="AMOUNT",
-        help="end a call that takes more, such as 4GB; 0 for any (default: nine tenths of what the "
-        "machine has left)",
+        help="end a call that takes more memory than this, such as 4GB; 0 sets no limit (default: "
+        "nine tenths of what the machine has left)",
     )
     group.addoption(
         "--posenc-python",
@@ -95,8 +95,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--posenc-apart",
         action="store_true",
-        help="run the adapter in a process of its own, which may crash and hang; so it is anyway "
-        "for registered libraries, for programs, and with a limit or an interpreter",
+        help="run the adapter in a process of its own, so that it may crash or hang; the default "
+        "for registered libraries, for programs, and if you set a limit or an interpreter",
     )
     group.addoption(
         "--posenc-here",

@@ -8,13 +8,13 @@ SECTION = re.compile(
     r'(<nav class="md-nav"[^>]*) aria-labelledby="[^"]*"'
     r'([^>]*>\s*<label class="md-nav__title"[^>]*>\s*<span[^>]*></span>\s*)([^<]+?)(\s*</label>)'
 )
-"""A part of the navigation: its title stands in it, and where it points to is empty for some."""
+"""A part of the navigation, with its title in it; what its aria-labelledby names may be empty."""
 EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
 
 
 def named(page: str, output: str) -> str:
-    """A finished page on which the search dialog and each part of the navigation have a name.
+    """Give the search dialog and each part of the navigation of a finished page a name.
 
     Raises PluginError when the theme has changed, so that this cannot fail unseen.
     """
@@ -33,5 +33,5 @@ def named(page: str, output: str) -> str:
 
 
 def headed(content: str) -> str:
-    """Content in which the empty corner of a table is no header."""
+    """Turn empty header cells, such as the corner of a table, into plain cells."""
     return EMPTY_HEADER.sub(r"<td\1></td>", content)

@@ -25,7 +25,10 @@ def arrows() -> Arrows:
 
 
 def rows(known: Arrows) -> list[list[str]]:
-    """Rooms row by row, from the top: each just above the highest that it knows."""
+    """Arrange the rooms in rows, the top row first.
+
+    Each room is just above the highest room that it imports.
+    """
     height = dict.fromkeys((room for pair in known for room in pair), 0)
     for _ in height:
         for above, below in known:
@@ -37,6 +40,6 @@ def rows(known: Arrows) -> list[list[str]]:
 
 
 def purpose(room: str) -> str:
-    """What a room is for: the first sentence of its package or module."""
+    """Return what a room is for: the first sentence of its package or module."""
     text = importlib.import_module(f"{KIT}.{room}").__doc__ or ""
     return text.strip().partition("\n")[0]

@@ -34,7 +34,7 @@ def write(site: Path) -> None:
 
 
 def drawn(title: str) -> Image.Image:
-    """The picture of one title."""
+    """Draw the picture of one title."""
     image = Image.new("RGB", SIZE, GROUND)
     pen = ImageDraw.Draw(image)
     for pair in range(4):

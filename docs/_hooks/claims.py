@@ -51,9 +51,10 @@ class Claim:
 
 
 def claims_of(page: str, markdown: str) -> list[Claim]:
-    """The claims of a page in their order.
+    """Return the claims of a page in their order.
 
-    Raises PluginError where a mark has no function, a function no mark, or a mark stands twice.
+    Raises PluginError where a mark has no function, a function no mark or no docstring, or a mark
+    stands twice.
     """
     checks = _checks(module_of("claims", page))
     marks = list(MARK.finditer(markdown))
@@ -92,7 +93,7 @@ def all_claims() -> Iterator[Claim]:
 
 
 def _block(markdown: str, place: int) -> str:
-    """The paragraph, list item or line of a table around a place."""
+    """Return the paragraph, list item or line of a table around a place in a page."""
     start = markdown.rfind("\n\n", 0, place) + 2 if "\n\n" in markdown[:place] else 0
     end = markdown.find("\n\n", place)
     block = markdown[start : end if end >= 0 else len(markdown)]
@@ -106,12 +107,12 @@ def _block(markdown: str, place: int) -> str:
 
 
 def _said(claim: Claim) -> str:
-    """What a check verifies, in one line."""
+    """Return what a check verifies, in one line."""
     return " ".join((inspect.getdoc(claim.check) or "").partition("\n\n")[0].split())
 
 
 def badge(claim: Claim) -> str:
-    """The small number behind the sentence."""
+    """Make the small number behind the sentence, which leads to its check."""
     said = html.escape(_said(claim), quote=True)
     return (
         f'<a class="claim" id="claim-{claim.id}" href="#check-{claim.id}" title="{said}" '
@@ -120,7 +121,7 @@ def badge(claim: Claim) -> str:
 
 
 def appendix(claims: list[Claim]) -> str:
-    """What stands at the end of the page: every check with its code and the way back."""
+    """Make the end of the page: every check with its code and the way back."""
     if not claims:
         return ""
     text = heading(2, "Executed on this page", "executed")
@@ -137,7 +138,7 @@ def appendix(claims: list[Claim]) -> str:
 
 
 def on_page(page: str, markdown: str) -> tuple[dict[str, str], str]:
-    """Badges by id, and the appendix, of a page."""
+    """Make the badges of a page, by the ids of its claims, and its appendix."""
     found = claims_of(page, markdown)
     return {claim.id: badge(claim) for claim in found}, appendix(found)
 
@@ -156,7 +157,7 @@ def overview() -> str:
 
 
 def rounded(function: Callable[..., Any], *values: npt.ArrayLike) -> Any:
-    """What a function gives for numbers in float32: the nearest one, on every processor.
+    """Compute a function of numbers in float32: the nearest result in float32, on every processor.
 
     NumPy's own functions in float32 differ from one kind of processor to another.
     """

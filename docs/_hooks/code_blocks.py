@@ -17,7 +17,7 @@ def has_code(scheme: str) -> bool:
 
 
 def tabs(scheme: str) -> str:
-    """The code in each library, with its verdict."""
+    """Show the code in each library, with its verdict."""
     libraries = [library for id, library in judging.shown() if id == scheme]
     return "\n" + "".join(_tab(scheme, library) for library in libraries)
 
@@ -35,7 +35,11 @@ def _tab(scheme: str, library: str) -> str:
 
 
 def _verdict(scheme: str, said: dict[str, Any]) -> str:
-    """One paragraph: as what it was judged, what passed, how far it holds, what it lets through."""
+    """Write the verdict in one paragraph.
+
+    It says as which combinations the code was judged, what passed, how far it holds, and how many
+    bad inputs it refuses if it lets any through.
+    """
     claimed = " and ".join(
         f'<a href="#combination-{call.replace("_", "-")}-{name}">{code(name)}</a>'
         for call, name in _distinct(judging.claimed()[scheme]).items()
@@ -52,5 +56,5 @@ def _verdict(scheme: str, said: dict[str, Any]) -> str:
 
 
 def _distinct(claimed: dict[str, str]) -> dict[str, str]:
-    """One call for each combination."""
+    """Keep one call for each combination, the last one."""
     return {call: name for name, call in {name: call for call, name in claimed.items()}.items()}

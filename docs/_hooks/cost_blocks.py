@@ -39,17 +39,23 @@ def rotary() -> str:
 
 
 def _progression(group: Group) -> tuple[int, str]:
-    """What one table serves: the rotated channels and all that their frequencies depend on."""
+    """Return what tells one table from another.
+
+    That is the number of rotated channels and all that their frequencies depend on.
+    """
     return rotated(group), f"{group.scheme} {sorted(group.parameters.items(), key=str)}"
 
 
 def table_bytes(width: int, length: int) -> int:
-    """Cosines and sines of every rotated channel and position, in float32."""
+    """Count the bytes of cosines and sines for every rotated channel and position, in float32."""
     return 2 * width * length * FLOAT32
 
 
 def cache_bytes(model: Model, length: int) -> int | None:
-    """Keys and values of a text in bfloat16; None where the configuration does not say it all."""
+    """Count the bytes of the keys and values of a text in bfloat16.
+
+    None where the configuration does not say it all.
+    """
     config = model.config
     heads = _heads(model)
     if heads is None or any(name in config for name in UNLIKE):
@@ -90,7 +96,7 @@ def biases() -> str:
 
 
 def learned() -> str:
-    """Tables that are looked up."""
+    """Tabulate the sizes of the tables that models look up."""
     rows = []
     for model, group in _groups("learned"):
         count, dim = int(group.parameters["rows"]), int(group.parameters["dim"])
@@ -114,7 +120,7 @@ def _link(model: Model) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes as a reader says them."""
+    """Write a number of bytes as a reader would say it."""
     for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if count >= unit:
             return (

@@ -9,8 +9,8 @@ from typing import Any
 
 import posenc
 from posenc_conformance.judge.kinds import KINDS
+from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.model import Call, Golden, Parameter, Scheme
-from posenc_conformance.scheme_file.read import load_all
 
 FOLDER = "assets/explorer"
 ADDRESS = f"{FOLDER}/schemes.json"
@@ -22,19 +22,22 @@ EXPORTED = re.compile(r"^export function (\w+)", re.MULTILINE)
 
 
 def content() -> str:
-    """As JSON, of the calls that there is JavaScript for."""
+    """Return the explorer's data as JSON, for the calls that there is JavaScript for."""
     found = [_scheme(scheme) for scheme in _explored()]
     return json.dumps({"schemes": found}, separators=(",", ":"))
 
 
 def module_list() -> str:
-    """The modules of JavaScript, to be read."""
+    """List links to the modules of JavaScript, to be read."""
     links = [f"[`{each.id}.js`]({FOLDER}/schemes/{each.id}.js)" for each in _explored()]
     return ", ".join(links) + ".\n"
 
 
 def preloads() -> str:
-    """Links to all modules that the page begins with: no browser waits for one to name the next."""
+    """Make links to all modules that the page begins with.
+
+    So no browser waits for one module to name the next.
+    """
     found, new = set[Path](), [DOCS / FOLDER / "page.js"]
     while new:
         path = new.pop().resolve()
@@ -105,7 +108,11 @@ def _call(scheme: Scheme, call: Call) -> dict[str, Any]:
 
 
 def _initial(scheme: Scheme, call: Call, parameter: Parameter) -> Any:
-    """The reference's default; else what the first golden that gives the parameter has."""
+    """Return the first value that the page shows for a parameter.
+
+    It is the reference's default if that is a number, else the value in the first golden that gives
+    the parameter, else None.
+    """
     default = signature(getattr(posenc, call.name)).parameters.get(parameter.name)
     if default is not None and isinstance(default.default, int | float):
         return default.default

@@ -26,7 +26,7 @@ QUIET = re.compile(r"```.*?```|<!--.*?-->|\\\[.*?\\\]|^\?\?\?.*?(?=^\S)", re.S |
 
 
 def shown(name: str) -> str:
-    """A fact as it is printed."""
+    """Return a fact as it is printed."""
     value = FACTS[name]()
     return f"{value:,}" if isinstance(value, int) else value
 
@@ -36,13 +36,13 @@ def _of_matrix(name: str) -> Fact:
 
 
 def unnamed() -> int:
-    """Wrong miniatures whose mistake has no name in the specification."""
+    """Count the wrong miniatures whose mistake has no name in the specification."""
     found = measured("matrix")["all"]
     return int(found["wrong"] - found["nameable"])
 
 
 def right() -> int:
-    """Right miniatures."""
+    """Count the right miniatures."""
     return sum(measured("matrix")["right"].values())
 
 
@@ -52,7 +52,7 @@ def _first_try(some: str, *outcomes: str) -> Fact:
 
 
 def known_threads() -> int:
-    """How many of the threads a scheme file links to as well."""
+    """Count the threads that a scheme file links to as well."""
     linked = {
         _place(address)
         for path in (DOCS.parent / "spec").rglob("*.yaml")
@@ -69,7 +69,7 @@ def _place(address: str) -> tuple[str, ...]:
 
 
 def _percent(way: str) -> Fact:
-    """The part of the wrong miniatures in its reach that a way of checking rejects."""
+    """Make a fact: the share of wrong miniatures in its reach that a way of checking rejects."""
 
     def percent() -> str:
         rejected, asked = totals(measured("today")["wrong"], way)
@@ -79,17 +79,17 @@ def _percent(way: str) -> Fact:
 
 
 def _alarms(place: int) -> Fact:
-    """How many right ones allclose rejects, or is asked about."""
+    """Make a fact: how many right miniatures allclose rejects (0) or is asked about (1)."""
     return lambda: totals(measured("today")["right"], "numpy.allclose")[place]
 
 
 def mutants() -> int:
-    """Mutants of the reference."""
+    """Count the mutants of the reference."""
     return sum(sum(kinds.values()) for kinds in measured("mutants")["modules"].values())
 
 
 def vector_cases() -> int:
-    """Cases of the vectors that the page offers first."""
+    """Count the cases of the test vectors that the page offers first."""
     return sum(len(each.cases) for each in vectors.exported(vectors.DTYPES[0]))
 
 
@@ -100,7 +100,7 @@ def measured_with_this_code() -> int:
 
 
 def positions_searched() -> int:
-    """The last position at which the explorer looks for pasted numbers."""
+    """Read the last position at which the explorer looks for pasted numbers."""
     text = (DOCS / "assets" / "explorer" / "searches.js").read_text(encoding="utf-8")
     (found,) = re.findall(r"^const POSITIONS = ([\d_]+);$", text, re.M)
     return int(found) - 1
@@ -115,7 +115,7 @@ def minutes_in_a_hurry() -> int:
 
 
 def _words(page: str, anchor: str) -> list[str]:
-    """The words of a page, or of one of its parts with what is below it."""
+    """Return the words of a page, or of one of its parts with what is below it."""
     text = (DOCS / page).read_text(encoding="utf-8")
     if anchor:
         marks = list(PART.finditer(text))

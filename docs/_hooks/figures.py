@@ -32,13 +32,13 @@ IMAGE_ID = re.compile(r'(<image\b[^>]*?) id="[^"]*"')
 
 
 def mark(page: str, name: str) -> str:
-    """What stands for a figure until the page is HTML."""
+    """Make what stands for a figure until the page is HTML."""
     _drawer(page, name)
     return f'\n<div class="figure-here" id="{name}"></div>\n'
 
 
 def rendered(page: str, content: str) -> str:
-    """A page's HTML with its figures."""
+    """Draw the figures of a page into its HTML."""
     return MARK.sub(lambda match: _shown(page, match["id"]), content)
 
 
@@ -79,14 +79,14 @@ def _shown(page: str, name: str) -> str:
 
 
 def _scrolling(svg: str, times: float) -> str:
-    """A figure in a box that scrolls where it would be narrower than so many telephones."""
+    """Put a figure in a box that scrolls where it would be narrower than so many telephones."""
     least = f'style="min-width: {math.ceil(TELEPHONE * times)}px; '
     wider = svg.replace('style="', least, 1)
     return f'<div class="wide">{wider}</div>'
 
 
 def smallest_letter(svg: str) -> float:
-    """Pixels of the smallest letter where a telephone shows this."""
+    """Compute the size of the smallest letter, in pixels, where a telephone shows this figure."""
     width = float(re.findall(r'viewBox="0 0 ([\d.]+)', svg)[0])
     shown = max(TELEPHONE, *(float(least) for least in re.findall(r"min-width: (\d+)px", svg)), 0)
     sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:[a-z]+ )*([\d.]+)px", svg)]
@@ -118,7 +118,7 @@ def _svg(name: str, title: str, picture: Picture) -> str:
 
 
 def smaller(encoded: str) -> str:
-    """The same pixels as a PNG with a palette, where one has room for all colours."""
+    """Encode the same pixels as a PNG with a palette, where one has room for all colours."""
     with Image.open(io.BytesIO(base64.b64decode(encoded))) as image:
         pixels = np.asarray(image.convert("RGBA"))
     colours, places = np.unique(pixels.view(np.uint32), return_inverse=True)

@@ -59,7 +59,10 @@ class Judged:
 
 
 def judged(path: Path) -> Judged:
-    """A file of known failures; raises PluginError where it does not say what was judged."""
+    """Read a file of known failures.
+
+    Raises PluginError where it does not say what was judged.
+    """
     text = path.read_text(encoding="utf-8")
     comment = " ".join(line.lstrip("# ") for line in COMMENT.findall(text)[0].splitlines())
     head = HEAD.match(comment)
@@ -109,7 +112,7 @@ def findings() -> str:
 
 
 def _shown(found: Finding, where: Iterable[Judged]) -> str:
-    """A finding with the adapters that show it and their checks."""
+    """Show a finding with the adapters that show it and their checks."""
     text, count = "", 0
     for each in where:
         checks = each.reasons[found.reason]
@@ -126,6 +129,6 @@ def _shown(found: Finding, where: Iterable[Judged]) -> str:
 
 
 def _typed(text: str) -> str:
-    """Plain text whose names of code are set as code."""
+    """Set the names of code in a plain text as code."""
     pieces = NAME.split(text)
     return "".join(code(piece) if n % 2 else prose(piece) for n, piece in enumerate(pieces))

@@ -24,7 +24,7 @@ BARS = "|‖"
 
 
 def rendered(page: str, content: str) -> str:
-    """A page's HTML with every formula that arithmatex marked as MathML.
+    """Turn every formula that arithmatex marked in a page's HTML into MathML.
 
     Raises PluginError naming page and formula if one cannot be converted.
     """
@@ -40,7 +40,10 @@ def rendered(page: str, content: str) -> str:
 
 
 def mathml(tex: str, *, block: bool) -> str:
-    """One formula; raises ValueError for what the converter would let slip through."""
+    """Convert one formula to MathML.
+
+    Raises ValueError for what the converter would let slip through.
+    """
     text = convert(tex, display="block" if block else "inline")
     ElementTree.register_namespace("", NAMESPACE)
     root = ElementTree.fromstring(text)

@@ -109,8 +109,8 @@ def desiderata() -> str:
 
 
 def files() -> str:
-    """The files of the specification, to be read or downloaded."""
-    names = [path.name for path in read.paths()]
+    """List the files of the specification, to be read or downloaded."""
+    names = [path.name for path in read.scheme_paths()]
     rows = [f"- [`{name}`](spec/{name})" for name in (*names, read.SCHEMA_NAME)]
     return "\n".join(["", *rows, "", ""])
 
@@ -136,7 +136,7 @@ def accuracy() -> str:
 
 
 def roundoff() -> str:
-    """Unit roundoffs of the dtypes that can be claimed."""
+    """Tabulate the unit roundoffs of the dtypes that can be claimed."""
     rows = []
     for name in _floats():
         v, u = UNIT_ROUNDOFF[name], _angle_roundoff(name)
@@ -145,7 +145,7 @@ def roundoff() -> str:
 
 
 def rooms() -> str:
-    """What each room of the kit is for, and which rooms it knows."""
+    """Tabulate what each room of the kit is for, and which rooms it knows."""
     known = architecture.arrows()
     order = [room for row in architecture.rows(known) for room in row]
     rows = []
@@ -156,7 +156,7 @@ def rooms() -> str:
 
 
 def kinds() -> str:
-    """What each kind of call takes and gives."""
+    """Tabulate what each kind of call takes and gives."""
     rows = [[code(name), code(kind.call), kind.result] for name, kind in KINDS.items()]
     return table(["kind", "call", "result"], rows)
 
@@ -215,7 +215,7 @@ def ulp() -> str:
 
 
 def _largest(values: np.ndarray[Any, Any], count: int) -> Iterator[tuple[int, int]]:
-    """Places of the largest values, no two of one column."""
+    """Yield the places of the largest values as row and column, no two of one column."""
     order = np.argsort(values, axis=None)[::-1]
     seen: set[int] = set()
     for place in order:
@@ -240,7 +240,7 @@ def _power(value: float) -> str:
 
 
 def reference_api() -> str:
-    """The documented functions of every module of the reference."""
+    """List the documented functions of every module of the reference."""
     text = ""
     package = import_module("posenc.schemes")
     for info in iter_modules(package.__path__):
@@ -256,7 +256,7 @@ def reference_api() -> str:
 
 
 def schema(path: Path, *, described_only: bool = False) -> str:
-    """The fields of a JSON Schema: all, or those that need words."""
+    """Tabulate the fields of a JSON Schema: all, or those that have a description."""
     root = json.loads(path.read_text(encoding="utf-8"))
     rows = [
         [code(where), kind, prose(description)]
@@ -267,8 +267,8 @@ def schema(path: Path, *, described_only: bool = False) -> str:
 
 
 def messages() -> str:
-    """The fields of every object of the protocol."""
-    text = (read.folder() / "protocol.schema.json").read_text(encoding="utf-8")
+    """Tabulate the fields of every object of the protocol."""
+    text = (read.spec_folder() / "protocol.schema.json").read_text(encoding="utf-8")
     rows = []
     for name, node in json.loads(text)["definitions"].items():
         for field, child in node.get("properties", {}).items():
@@ -316,21 +316,25 @@ def _kind(node: Mapping[str, Any]) -> str:
 
 
 def example(name: str, shown: str) -> str:
-    """A file of the examples, under the name that a reader would give it."""
+    """Show a file of the examples, under the name that a reader would give it."""
     text = (EXAMPLES / name).read_text(encoding="utf-8")
     return fenced(text, LANGUAGES[Path(name).suffix], title=shown)
 
 
 def excerpt(name: str, first: str, end: str) -> str:
-    """Lines of a scheme file, from one that begins so to before the next that begins so."""
-    lines = (read.folder() / name).read_text(encoding="utf-8").splitlines()
+    """Show lines of a scheme file.
+
+    They go from the first line that begins with ``first`` to before the next that begins with
+    ``end``.
+    """
+    lines = (read.spec_folder() / name).read_text(encoding="utf-8").splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith(first))
     stop = next(n for n, line in enumerate(lines) if n > start and line.startswith(end))
     return fenced("\n".join(lines[start:stop]), "yaml", title=f"spec/{name}")
 
 
 def failure(story: str) -> str:
-    """The first failure of a story, as the terminal shows it."""
+    """Show the first failure of a story, as the terminal shows it."""
     output = _run(story)[0]
     first = output.partition(" FAILURES ")[2].partition("\n")[2]
     lines = first.splitlines()
@@ -342,7 +346,7 @@ def failure(story: str) -> str:
 
 
 def scorecard(story: str) -> str:
-    """The scorecard of a run."""
+    """Show the scorecard of a run."""
     card = _run(story)[0].partition(" scorecard: ")[2].partition("\n")[2]
     body = card.partition("\nreport: ")[0]
     if "checks:" not in body:
@@ -353,7 +357,7 @@ def scorecard(story: str) -> str:
 
 
 def picture() -> str:
-    """What goes in and what comes out, from the two runs that the page tells of."""
+    """Draw what goes in and what comes out, from the two runs that the page tells of."""
     wrong, right = _run("wrong")[1], _run("right")[1]
     failed = next(check for check in wrong["checks"] if check["verdict"] == "failed")
     name, said = failed["explanations"][0]
@@ -490,8 +494,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "run:scorecard-wrong": partial(scorecard, "wrong"),
     "schema:protocol": messages,
     "schema:report": lambda: schema(Path(document.__file__).with_name("report.schema.json")),
-    "schema:vectors": lambda: schema(read.folder() / command.SCHEMA),
-    "schema:scheme": lambda: schema(read.folder() / read.SCHEMA_NAME, described_only=True),
+    "schema:vectors": lambda: schema(read.spec_folder() / command.SCHEMA),
+    "schema:scheme": lambda: schema(read.spec_folder() / read.SCHEMA_NAME, described_only=True),
     "table:accuracy": accuracy,
     "table:kinds": kinds,
     "table:reach": reach,

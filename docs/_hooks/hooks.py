@@ -92,7 +92,10 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Publish the files of the spec and the explorer's data; a scheme without a page gets one."""
-    for path in (*read.folder().iterdir(), Path(document.__file__).with_name("report.schema.json")):
+    for path in (
+        *read.spec_folder().iterdir(),
+        Path(document.__file__).with_name("report.schema.json"),
+    ):
         if path.suffix in (".yaml", ".json"):
             files.append(File.generated(config, f"spec/{path.name}", abs_src_path=str(path)))
     for path in models.paths():
@@ -141,7 +144,7 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
 
 
 def _scheme_of(page: str) -> Scheme | None:
-    """The scheme that a page is about."""
+    """Return the scheme that a page is about, if there is one."""
     folder, _, file = page.rpartition("/")
     return scheme_blocks.schemes().get(Path(file).stem) if folder == "schemes" else None
 
@@ -163,7 +166,7 @@ def on_post_page(output: str, page: Page, **_: Any) -> str:
 
 
 def _light(output: str) -> str:
-    """A page without the stylesheet of documented objects, if it documents none."""
+    """Leave the stylesheet of documented objects out of a page that documents none."""
     return output if 'class="doc ' in output else OBJECTS_STYLE.sub("", output)
 
 
@@ -176,7 +179,7 @@ def on_post_build(config: MkDocsConfig, **_: Any) -> None:
 
 
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
-    """The same for the page that a server shows instead of a missing one."""
+    """Finish the page that a server shows instead of a missing one as other pages are finished."""
     if not template_name.endswith(".html"):
         return output_content
     page = accessible.named(template_name, _light(output_content))

@@ -18,12 +18,12 @@ PAGES = {"t5-bias-50": "t5-bias", "t5-bias-128": "t5-bias"}
 
 @lru_cache(maxsize=1)
 def measured() -> dict[str, Any]:
-    """The file."""
+    """Read the results of the experiment from ``docs/data/length.json``."""
     return results.read(results.path_of("length"))
 
 
 def schemes(task: str) -> dict[str, Entry]:
-    """What the seeds say together of each scheme in a task, in the order of the experiment."""
+    """Return the summary of all seeds for each scheme of a task, in the order of the experiment."""
     return {each["scheme"]: each for each in measured()["summary"] if each["task"] == task}
 
 
@@ -43,7 +43,7 @@ def learned(task: str, scheme: str) -> bool:
 
 
 def percent(value: float) -> str:
-    """With one digit after the point, and a real minus sign."""
+    """Write a share in percent, with one digit after the point and a real minus sign."""
     shown = f"{100 * value:.1f}"
     return "0.0" if shown == "-0.0" else shown.replace("-", "−")
 
@@ -95,12 +95,12 @@ def _nats(spread: Mapping[str, float]) -> str:
 
 
 def accuracy(task: str, scheme: str, part: str) -> str:
-    """What a scheme reaches in a part of a task, as a sentence has it."""
+    """Return the accuracy of a scheme in a part of a task, as a sentence has it."""
     return f"{interval(schemes(task)[scheme]['accuracy'][part])} %"
 
 
 def _setting(*names: str) -> Callable[[], str]:
-    """A recorded setting of the experiment."""
+    """Make a fact: a recorded setting of the experiment."""
 
     def setting() -> str:
         found: Any = measured()["settings"]
@@ -117,7 +117,7 @@ def _seeds() -> str:
 
 
 def _free_minutes() -> float:
-    """What the run would take with a core for each of its processes."""
+    """Compute the minutes that the run would take with a core for each of its processes."""
     run = measured()["run"]
     return float(run["cpu_seconds"] / run["processes"] / 60)
 

@@ -25,7 +25,7 @@ KIT = "the kit"
 
 @lru_cache
 def measured(name: str) -> dict[str, Any]:
-    """A file of results."""
+    """Read a file of results."""
     return results.read(results.path_of(name))
 
 
@@ -43,7 +43,7 @@ def matrix() -> str:
 
 
 def classes() -> str:
-    """The same by the class of the mistake."""
+    """Tabulate the wrong miniatures as ``matrix`` does, by the class of the mistake."""
     found = measured("matrix")["classes"]
     rows = [[prose(name), *_counts(each)] for name, each in found.items()]
     return table(["class", *COUNTED.values(), *LEVELS], rows)
@@ -70,7 +70,7 @@ FIELD = {"threads": "rebuilt from threads", "own": "made up"}
 
 
 def field() -> str:
-    """What became of bugs that the kit was not made for."""
+    """Tabulate what became of bugs that the kit was not made for."""
     data = measured("field")
     rows = [
         [f"{FIELD[name]}, {words}", *(str(data[tried]["counts"][name][each]) for each in FATES)]
@@ -96,7 +96,7 @@ def threads() -> str:
 
 
 def practices() -> str:
-    """What other ways of checking find among the same miniatures."""
+    """Tabulate what other ways of checking find among the same miniatures as the kit."""
     data = measured("today")
     ways = {KIT: {"what": "every check that the claim calls for", "source": ""}} | data["ways"]
     rows = [
@@ -116,13 +116,13 @@ def _share(some: Mapping[str, Any], way: str) -> str:
 
 
 def totals(some: Mapping[str, Any], way: str) -> tuple[int, int]:
-    """How many a way rejects of how many within its reach."""
+    """Count how many miniatures a way of checking rejects, and how many are within its reach."""
     counts = [each[way] for each in some.values() if way in each]
     return sum(each["rejected"] for each in counts), sum(each["asked"] for each in counts)
 
 
 def sensitivity() -> str:
-    """The smallest changes that each call's checks detect."""
+    """Tabulate the smallest changes that each call's checks detect."""
     rows = []
     for each in measured("sensitivity")["smallest power of two detected"]:
         found = each["smallest"]

@@ -9,7 +9,7 @@ from posenc_conformance.models.file import SCHEMA, Model, flat, load_all
 from posenc_conformance.models.frequencies import rotated
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.mistakes import MISTAKES, longer
-from posenc_conformance.scheme_file.read import folder
+from posenc_conformance.scheme_file.read import spec_folder
 from scheme_blocks import schemes
 
 
@@ -127,8 +127,8 @@ def counted() -> str:
 
 
 def fields() -> str:
-    """The fields of a model file."""
-    return schema(folder() / SCHEMA, described_only=True)
+    """Tabulate the fields of a model file that have a description."""
+    return schema(spec_folder() / SCHEMA, described_only=True)
 
 
 BLOCKS: dict[str, Callable[[], str]] = {

@@ -86,12 +86,12 @@ class Moving:
         return left, above, WIDTH - 14, self.height - below
 
     def start(self) -> Shown:
-        """What is shown first."""
+        """Compute what is shown first, with all sliders at their start."""
         return self.shown(**{each.name: each.start for each in self.sliders})
 
 
 def path(strokes: Sequence[Stroke], moving: Moving, form: str = "line") -> str:
-    """The strokes as SVG draws them; ``docs/assets/moving/path.js`` does the same."""
+    """Write the strokes as a path of SVG; ``docs/assets/moving/path.js`` does the same."""
     left, top, right, bottom = moving.frame
     x, y = moving.x, moving.y
 
@@ -111,7 +111,7 @@ def path(strokes: Sequence[Stroke], moving: Moving, form: str = "line") -> str:
 
 
 def html_of(name: str, title: str, moving: Moving, root: str) -> str:
-    """The figure, where ``root`` leads to the first page of the site."""
+    """Make the HTML of the figure, where ``root`` leads to the first page of the site."""
     found = moving.start()
     frame = [round(each, 2) for each in moving.frame]
     limits = [moving.x.low, moving.x.high, moving.y.low, moving.y.high]

@@ -23,18 +23,18 @@ INDEX = r"(?:_(?:\w|\{[^{}]*\}))?"
 
 @lru_cache(maxsize=1)
 def known() -> dict[str, Any]:
-    """The file with all letters."""
+    """Read the file with all letters."""
     found: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     return found
 
 
 def formulas(markdown: str) -> list[str]:
-    """The formulas of a page, outside of code."""
+    """Find the formulas of a page, outside of code."""
     return [first or second for first, second in FORMULA.findall(CODE.sub("", markdown))]
 
 
 def breaches(page: str, markdown: str) -> Iterator[str]:
-    """What the formulas of a page do with letters that the table does not allow."""
+    """Yield every contradiction between the letters in the formulas of a page and the table."""
     own = known()["local"].get(page, {})
     rules = {letter: rule for rule in known()["general"] for letter in rule["letters"]}
     text = formulas(markdown)
@@ -50,7 +50,7 @@ def breaches(page: str, markdown: str) -> Iterator[str]:
 
 
 def _against(letter: str, rule: Mapping[str, Any], formula: str) -> Iterator[str]:
-    """Equations that say something else of a letter, and forms that it never has.
+    """Yield equations that say something else of a letter, and forms that it never has.
 
     An equation with a number gives an example, not a meaning.
     """
@@ -67,9 +67,10 @@ def _against(letter: str, rule: Mapping[str, Any], formula: str) -> Iterator[str
 
 
 def checked(page: str, markdown: str) -> str:
-    """The page, with a line that leads to the table, if it keeps to it.
+    """Check that a page keeps to the table, and add a line that leads to it.
 
-    Raises PluginError if it does not.
+    Raises PluginError if the page does not keep to it. A page without formulas, one that names the
+    table's page, and that page itself get no line.
     """
     for breach in breaches(page, markdown):
         raise PluginError(f"{page}: {breach}")
@@ -80,13 +81,13 @@ def checked(page: str, markdown: str) -> str:
 
 
 def letters() -> str:
-    """The letters that mean the same everywhere."""
+    """Tabulate the letters that mean the same everywhere."""
     rows = [f"| {rule['shown']} | {rule['meaning']} |" for rule in known()["general"]]
     return "\n".join(["", "| letter | meaning |", "|---|---|", *rows, "", ""])
 
 
 def local() -> str:
-    """The letters of single pages."""
+    """Tabulate the letters of single pages."""
     rows = []
     for page, own in known()["local"].items():
         title = re.search(r"^title: (.*)$", (DOCS / page).read_text(encoding="utf-8"), re.M)

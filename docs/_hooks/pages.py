@@ -6,20 +6,23 @@ from types import ModuleType
 
 from mkdocs.exceptions import PluginError
 
-from posenc_conformance.files import imported
+from posenc_conformance.files import import_file
 
 DOCS = Path(__file__).parents[1]
 
 
 def module_of(kind: str, page: str) -> ModuleType | None:
-    """The module of a page, such as ``claims/theory/why_order.py`` of ``theory/why-order.md``."""
+    """Import the module of a page; return None if it has none.
+
+    For example, ``claims/theory/why_order.py`` is a module of ``theory/why-order.md``.
+    """
     path = DOCS / kind / page.replace("-", "_").removesuffix(".md")
     path = path.with_suffix(".py")
     if not path.is_file():
         return None
     name = "_".join([kind, *path.relative_to(DOCS / kind).with_suffix("").parts])
     if name not in sys.modules:
-        imported(path, name)
+        import_file(path, name)
     return sys.modules[name]
 
 

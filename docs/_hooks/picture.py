@@ -66,7 +66,7 @@ class Picture:
 
 
 def axes(width: float = 7.0, height: float = 3.2, **kwargs: Any) -> tuple[Figure, Axes]:
-    """A figure of some inches with one pair of axes in the style of the site."""
+    """Make a figure with one pair of axes in the style of the site; sizes are in inches."""
     figure = _sheet(width, height)
     return figure, figure.add_subplot(**kwargs)
 
@@ -74,7 +74,10 @@ def axes(width: float = 7.0, height: float = 3.2, **kwargs: Any) -> tuple[Figure
 def grid(
     rows: int, columns: int, width: float = 7.0, height: float = 3.2, **kwargs: Any
 ) -> tuple[Figure, Sequence[Sequence[Axes]]]:
-    """A figure with rows and columns of axes; on a telephone, lines of two or one."""
+    """Make a figure with rows and columns of axes; sizes are in inches.
+
+    On a telephone, more than two columns become lines of two axes, and two become lines of one.
+    """
     across = columns
     if _narrow.get() and columns > 1:
         across = 2 if columns > 2 else 1
@@ -88,7 +91,7 @@ def grid(
 
 @contextmanager
 def for_telephone() -> Iterator[None]:
-    """What is drawn within is so narrow that a telephone shows its letters large enough."""
+    """Make what is drawn within so narrow that a telephone shows its letters large enough."""
     token = _narrow.set(True)
     try:
         yield
@@ -105,13 +108,19 @@ def _sheet(width: float, height: float) -> Figure:
 
 
 def legend(plot: Axes, **asked: Any) -> None:
-    """A legend as asked for; on a telephone, which has no room beside lines, above the axes."""
+    """Draw a legend as asked for.
+
+    On a telephone, which has no room beside lines, it stands above the axes.
+    """
     above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "fontsize": 9}
     plot.legend(**(above if _narrow.get() else asked))
 
 
 def columns(wide: int) -> int:
-    """Columns of a legend below or above a figure; on a telephone there is room for one."""
+    """Return the number of columns of a legend below or above a figure.
+
+    On a telephone there is room for one.
+    """
     return 1 if _narrow.get() else wide
 
 
@@ -122,7 +131,7 @@ def blank(plot: Axes, right: float, top: float) -> None:
 
 
 def box(plot: Axes, x: float, y: float, text: str, colour: str = INK, width: float = 2.0) -> None:
-    """A box of a diagram with a text in it, around a point."""
+    """Draw a box of a diagram with a text in it, around a point."""
     low = (x - width / 2, y - 0.36)
     style = "round,pad=0.06"
     plot.add_patch(FancyBboxPatch(low, width, 0.72, boxstyle=style, fill=False, edgecolor=colour))
@@ -130,13 +139,13 @@ def box(plot: Axes, x: float, y: float, text: str, colour: str = INK, width: flo
 
 
 def plus(plot: Axes, x: float, y: float) -> None:
-    """An addition in a diagram."""
+    """Draw an addition in a diagram, around a point."""
     plot.add_patch(Circle((x, y), 0.28, fill=False))
     plot.text(x, y, "+", ha="center", va="center", fontsize=13)
 
 
 def arrow(plot: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """An arrow of a diagram."""
+    """Draw an arrow of a diagram."""
     plot.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": INK, "linewidth": 1.2})
 
 
@@ -148,9 +157,10 @@ def shade(plot: Axes, mask: Any, colour: str = COLOURS[0], **kwargs: Any) -> Non
 
 
 def fine_map(plot: Axes, values: Any, **kwargs: Any) -> AxesImage:
-    """A map from −1 to 1 with more cells than pixels: few colours, or it weighs as much as a page.
+    """Draw a map from −1 to 1 with more cells than pixels.
 
-    Values are averaged before they become colours, so none comes between these.
+    It has few colours, or it would weigh as much as a page. Values are averaged before they become
+    colours, so no other colours come between these.
     """
     few = colormaps[DIVERGING].resampled(32)
     return plot.imshow(

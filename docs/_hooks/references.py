@@ -44,7 +44,7 @@ class Reference:
 
 
 def arxiv_id(url: str) -> str | None:
-    """The number of the paper that an address leads to, without its version."""
+    """Return the number of the arXiv paper that an address leads to, without its version."""
     found = ARXIV.search(url)
     return found[1] if found else None
 
@@ -66,7 +66,7 @@ def references() -> dict[str, Reference]:
 
 
 def cited(page: str, markdown: str) -> str:
-    """A page with its citations as links to the bibliography; code stays as it is."""
+    """Turn the citations of a page into links to the bibliography; code stays as it is."""
     up = "../" * page.count("/")
 
     def replaced(match: re.Match[str]) -> str:

@@ -14,6 +14,8 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, checks_of
 from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.judge.kinds import KINDS
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.model import (
     Call,
     Desideratum,
@@ -22,21 +24,21 @@ from posenc_conformance.scheme_file.model import (
     Parameter,
     Scheme,
 )
-from posenc_conformance.scheme_file.read import SCHEMA_NAME, folder, load_all
+from posenc_conformance.scheme_file.read import SCHEMA_NAME, spec_folder
 from scoreboard_blocks import judged_schemes
 
 
 @lru_cache(maxsize=1)
-def schemes() -> dict[str, Scheme]:
+def schemes() -> dict[str, KnownScheme]:
     """Every scheme by its id."""
     return {scheme.id: scheme for scheme in load_all()}
 
 
 DESIDERATA: dict[str, str] = {
     name: raw["description"]
-    for name, raw in json.loads((folder() / SCHEMA_NAME).read_text(encoding="utf-8"))["properties"][
-        "desiderata"
-    ]["properties"].items()
+    for name, raw in json.loads((spec_folder() / SCHEMA_NAME).read_text(encoding="utf-8"))[
+        "properties"
+    ]["desiderata"]["properties"].items()
 }
 """What each desideratum means, as the schema says it."""
 
@@ -92,7 +94,7 @@ def _call(scheme: Scheme, call: Call) -> str:
 
 
 def _axes(scheme: Scheme, call: Call, *, passed: bool) -> list[str]:
-    """Conventions that a call knows, those that it is passed by keyword or all."""
+    """Return the conventions that a call knows: all, or those that it is passed by keyword."""
     used = [name for each in call.combinations.values() for name in each.conventions]
     known = dict.fromkeys([*used, *call.options])
     return [name for name in known if scheme.conventions[name].passed or not passed]
@@ -107,7 +109,7 @@ def _point(point: Mapping[str, object]) -> str:
 
 
 def conventions(scheme: Scheme) -> str:
-    """The axes on which right implementations differ."""
+    """Tabulate the axes on which right implementations differ."""
     text = ""
     for axis in scheme.conventions.values():
         told = "" if axis.passed else "It shows in other arguments and is not passed by keyword."
@@ -217,7 +219,7 @@ def _rows(values: Any, names: Sequence[str]) -> list[str]:
 
 
 def published(scheme: Scheme) -> str:
-    """Printed numbers that the reference is held against."""
+    """Tabulate the printed numbers that the reference is held against."""
     if not scheme.published:
         return paragraph("No source prints numbers of this scheme to compare with.")
     rows = []
@@ -272,7 +274,7 @@ def _invariant(scheme: Scheme, invariant: Invariant) -> str:
 
 
 def accuracy(scheme: Scheme) -> str:
-    """The constants of the error model."""
+    """Tabulate the constants of the error model, with their derivation."""
     found = scheme.accuracy
     rows = [[f"<em>A</em> = {found.rounding}", f"<em>B</em> = {found.angle}", prose(found.scale)]]
     return table(["rounding", "angle", "scale <em>s</em>"], rows) + paragraph(
@@ -296,7 +298,7 @@ def deviations(scheme: Scheme) -> str:
 
 
 def desiderata(scheme: Scheme) -> str:
-    """What one would wish of an encoding, and whether this one has it."""
+    """Tabulate what one would wish of an encoding, and whether this one has it."""
     rows = [
         [wish.name, "yes" if wish.holds else "no", f"{prose(wish.why)} {_shown(scheme, wish)}"]
         for wish in scheme.desiderata
@@ -305,7 +307,7 @@ def desiderata(scheme: Scheme) -> str:
 
 
 def _shown(scheme: Scheme, wish: Desideratum) -> str:
-    """The invariant or the witness that shows it."""
+    """Point to the invariant, or write out the witness, that shows whether a wish holds."""
     if wish.witness is None:
         return (
             f"See {link(f'#invariant-{wish.invariant}', wish.invariant)}." if wish.invariant else ""
@@ -351,7 +353,7 @@ def sources(scheme: Scheme) -> str:
 
 
 def summary(scheme: Scheme) -> str:
-    """The scheme in a sentence, its file, and that no library is judged on it, if none is."""
+    """Show the scheme in a sentence and its file, and say so if no library is judged on it."""
     missing = " No library on the [scoreboard](../scoreboard.md) is judged on it."
     return (
         paragraph(f"<strong>{prose(scheme.summary)}</strong>")

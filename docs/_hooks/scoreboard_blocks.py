@@ -21,7 +21,7 @@ SCRIPT = '<script type="module" src="../assets/scoreboard.js"></script>'
 
 @lru_cache(maxsize=1)
 def board() -> tuple[list[Kept], dict[str, str]]:
-    """Reports that may be shown, and why others have none."""
+    """Read the reports that may be shown, and why others have none."""
     return all_kept(libraries())
 
 
@@ -50,7 +50,7 @@ def summary() -> str:
 
 
 def notes() -> str:
-    """What a reader must know of some rows."""
+    """List what a reader must know of some rows."""
     shown, _ = board()
     said = [(each.adapter.name, each.library) for each in shown if each.library.says]
     items = [f"<li>{code(name)}: {prose(f'{it.title}: {it.says}.')}</li>" for name, it in said]
@@ -67,7 +67,7 @@ def missing() -> str:
 
 
 def table() -> str:
-    """The board itself; a script sorts and filters it where there is one."""
+    """Make the board itself; a script sorts and filters it where there is one."""
     shown, _ = board()
     known = findings()
     found = {each.adapter.name: cells(each, known) for each in shown}
@@ -105,7 +105,7 @@ def _row(kept: Kept, found: Mapping[str, Mapping[str, Counts]], schemes: Sequenc
 
 
 def _cell(found: Mapping[str, Counts] | None) -> str:
-    """Counts of a scheme; what was not measured is empty."""
+    """Make the cell with the counts of a scheme; one for what was not measured is empty."""
     if found is None:
         return "<td></td>"
     data = {
@@ -121,7 +121,7 @@ def _cell(found: Mapping[str, Counts] | None) -> str:
 
 
 def listed() -> str:
-    """Findings by severity, the worst first."""
+    """List the findings by severity, the worst first."""
     shown, _ = board()
     versions = {each.adapter.name: f"{each.library.name} {each.version}" for each in shown}
     text, last = "", ""
@@ -134,7 +134,7 @@ def listed() -> str:
 
 
 def changes() -> str:
-    """What a release changed, for libraries of which an earlier one was judged too."""
+    """Show what a release changed, for libraries of which an earlier one was judged too."""
     shown, _ = board()
     return "".join(_changes(each, before) for each in shown if (before := earlier(each)))
 

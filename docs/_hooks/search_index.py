@@ -23,7 +23,7 @@ HEADINGS = ("h1", "h2", "h3")
 LEFT_OUT = ("pre", "table", "svg", "math", "script", "style", "details", "noscript", "textarea")
 CLASSES_LEFT_OUT = {"arithmatex", "headerlink", "claim", "explorer-controls", "verdict", "to-judge"}
 NAMES_ALONE = ("api/", "bibliography.md")
-"""Interfaces, and what the sources of the schemes' pages say too."""
+"""Pages of which only names are taken: interfaces, and what sources of schemes' pages say too."""
 NEVER_CLOSED = ("br", "img", "input", "hr", "link", "meta", "wbr", "source", "path")
 
 Section = tuple[str, str, str]
@@ -70,7 +70,7 @@ class Prose(HTMLParser):
 
 
 def sections(html: str) -> list[Section]:
-    """What a page's HTML says, without its code, tables and formulas."""
+    """Return what a page's HTML says, without its code, tables and formulas."""
     parser = Prose()
     parser.feed(html)
     parser.close()
@@ -86,7 +86,10 @@ def clear() -> None:
 
 
 def add(page: Page, found: list[Section]) -> None:
-    """Take a page into the index: of some the names alone, and every model."""
+    """Take a page into the index.
+
+    Of some pages only the names are taken. The page of models gets a section for every model.
+    """
     if page.file.src_uri == "models.md":
         found = [*found, *((model.id, model.title, model.summary) for model in load_all())]
     if page.file.src_uri.startswith(NAMES_ALONE):
@@ -100,7 +103,7 @@ def add(page: Page, found: list[Section]) -> None:
 
 
 def named(page: str, output: str) -> str:
-    """A finished page that searches with the worker of this site.
+    """Make a finished page search with the worker of this site.
 
     Raises PluginError when the theme has changed, so that this cannot fail unseen.
     """

@@ -44,7 +44,7 @@ REFERENCE = '\n<p class="reference-begins">Reference, for those who implement or
 
 
 def completed(markdown: str, scheme: Scheme) -> str:
-    """The page of a scheme with the sections that it leaves out."""
+    """Complete the page of a scheme with the sections that it leaves out, and order them all."""
     missing = [
         _section(name)
         for name in SECTIONS
@@ -61,7 +61,10 @@ def completed(markdown: str, scheme: Scheme) -> str:
 
 
 def _parts(markdown: str) -> list[str]:
-    """What is before the first section, and each section; lines of code may look like one."""
+    """Split a page into what is before the first section, and each section.
+
+    Lines of code may look like the beginning of a section, and are none.
+    """
     parts = [""]
     for piece in SECTION.split(markdown):
         inside_code = parts[-1].count("```") % 2
@@ -73,13 +76,13 @@ def _parts(markdown: str) -> list[str]:
 
 
 def _place(part: str) -> int:
-    """Where a section belongs among those of the reference; -1 if it explains."""
+    """Return the place of a section among those of the reference; -1 if it explains the scheme."""
     found = [list(SECTIONS).index(name) for name in PLACEHOLDER.findall(part) if name in SECTIONS]
     return min(found, default=-1)
 
 
 def folded(name: str, text: str) -> str:
-    """A block of the reference as the page has it."""
+    """Fold a block of the reference that is shown only to those who ask for it."""
     if name not in FOLDED or not text.strip():
         return text
     return (
@@ -89,7 +92,7 @@ def folded(name: str, text: str) -> str:
 
 
 def skeleton(scheme: Scheme) -> str:
-    """A page for a scheme that has none."""
+    """Make a page for a scheme that has none."""
     return f"---\ntitle: {scheme.title}\n---\n\n# {scheme.title}\n\n<!-- spec:summary -->\n"
 
 

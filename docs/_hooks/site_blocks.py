@@ -21,7 +21,7 @@ def install() -> str:
 
 
 def cite() -> str:
-    """The entry that CITATION.cff stands for."""
+    """Write the BibTeX entry that CITATION.cff stands for."""
     said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     authors = " and ".join(f"{{{each['name']}}}" for each in said["authors"])
     address = os.environ.get(REPOSITORY, "")

@@ -31,7 +31,7 @@ class Symptom:
     match: Mapping[str, list[str]]
 
     def fits(self, scheme: Scheme, deviation: Deviation) -> bool:
-        """Whether a mistake may show itself so."""
+        """Say whether a mistake may show itself by this symptom."""
         return (
             deviation.kind in self.match.get("classes", ())
             or scheme.id in self.match.get("schemes", ())
@@ -53,7 +53,7 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, str]:
-        """Those that people had come first, then those that can be made in many schemes."""
+        """Sort key: mistakes that most people had come first, then those of the most schemes."""
         return -len(self.threads), -len(self.where), self.id
 
 
@@ -88,7 +88,7 @@ def mistakes() -> Iterator[tuple[Scheme, Deviation]]:
 
 
 def candidates(symptom: Symptom) -> list[Candidate]:
-    """What a symptom may be, the likeliest first."""
+    """Find what a symptom may be, the likeliest first."""
     some = sorted((each for each in mistakes() if symptom.fits(*each)), key=lambda each: each[1].id)
     grouped = groupby(some, key=lambda each: each[1].id)
     return sorted((Candidate(id, tuple(where)) for id, where in grouped), key=lambda c: c.rank)
@@ -124,7 +124,7 @@ def _listed(symptom: Symptom, some: list[Candidate], told: Callable[[Candidate],
 
 
 def _told(candidate: Candidate) -> str:
-    """A candidate with its effect and with who had it."""
+    """Describe a candidate with its effect and with who had it."""
     _, first = max(candidate.where, key=lambda each: len(each[1].links))
     had = ", ".join(map(thread, candidate.threads))
     return (
@@ -158,7 +158,7 @@ def counted() -> str:
 
 
 def common() -> str:
-    """The mistakes that people have reported, most often first, whatever the scheme."""
+    """List the mistakes that people have reported, most often first, whatever the scheme."""
     grouped = groupby(sorted(mistakes(), key=lambda each: each[1].id), key=lambda each: each[1].id)
     found = sorted((Candidate(id, tuple(where)) for id, where in grouped), key=lambda c: c.rank)
     items = "".join(

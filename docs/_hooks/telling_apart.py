@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.judge.case import Case, materialise
-from posenc_conformance.scheme_file.model import Call, Golden, Scheme
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.scheme_file.model import Call, Golden
 
 Array = npt.NDArray[Any]
 Arguments = dict[str, Any]
@@ -28,7 +29,7 @@ MANY = SIDE * SIDE
 SIZES = {"q_len": 1, "k_len": MANY, "length": MANY, "height": SIDE, "width": SIDE, "dim": 8}
 
 
-def told_apart(scheme: Scheme) -> bool | None:
+def told_apart(scheme: KnownScheme) -> bool | None:
     """Whether no two positions have the same result; None of masks and of numbers of tokens."""
     found = [
         _distinct(_codes(scheme, golden, zero))
@@ -38,8 +39,8 @@ def told_apart(scheme: Scheme) -> bool | None:
     return all(found) if found else None
 
 
-def _goldens(scheme: Scheme) -> list[Golden]:
-    """The first golden of each combination of the call that encodes."""
+def _goldens(scheme: KnownScheme) -> list[Golden]:
+    """Return the first golden of each combination of the call that encodes."""
     call = next((call for call in scheme.calls.values() if _encodes(call)), None)
     first: dict[str, Golden] = {}
     for golden in scheme.goldens:
@@ -57,8 +58,8 @@ def _encodes(call: Call) -> bool:
     )
 
 
-def _codes(scheme: Scheme, golden: Golden, zero: bool) -> Array:
-    """What the reference makes of each position: [positions, …]."""
+def _codes(scheme: KnownScheme, golden: Golden, zero: bool) -> Array:
+    """Compute what the reference makes of each position: [positions, …]."""
     call = scheme.calls[golden.call]
     given = _spread(materialise(golden.arguments), coordinates=scheme.family == "absolute")
     if zero:
@@ -109,7 +110,7 @@ def _of_tokens(name: str, given: Arguments) -> bool:
 
 
 def _waves(*shape: int) -> Array:
-    """Numbers no two of which are alike."""
+    """Make an array of numbers that all differ."""
     waves: Array = np.sin(np.arange(1.0, 1 + np.prod(shape)))
     return waves.reshape(shape)
 

@@ -16,24 +16,24 @@ from scheme_blocks import schemes
 
 PAGE = "vectors"
 DTYPES = ("float32", "bfloat16")
-"""Those that can be downloaded; the first file by file too."""
+"""Dtypes that can be downloaded; the first file by file too."""
 
 
 @lru_cache
 def exported(dtype: str) -> tuple[Vectors, ...]:
-    """The vectors of all schemes in one dtype, and of the calls that have none."""
+    """Make the vectors of all schemes in one dtype, and of calls that have no floating dtype."""
     return tuple(each for scheme in schemes().values() for each in vectors_of(scheme, [dtype]))
 
 
 @lru_cache
 def files(dtype: str) -> Mapping[str, bytes]:
-    """What ``posenc export`` writes for all schemes in one dtype."""
+    """Make the files that ``posenc export`` writes for all schemes in one dtype."""
     return files_of(Order(tuple(schemes()), (dtype,), tuple(FORMS)), exported(dtype))
 
 
 @lru_cache
 def archive(dtype: str) -> bytes:
-    """The same in one file, which is the same whenever it is made."""
+    """Pack the files of one dtype into an archive, which is the same whenever it is made."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, content in files(dtype).items():
@@ -59,7 +59,7 @@ def _archive_name(dtype: str) -> str:
 
 
 def archives() -> str:
-    """The archives, with what each holds."""
+    """Tabulate the archives, with what each holds."""
     rows = []
     for dtype in DTYPES:
         count = sum(len(each.cases) for each in exported(dtype))
@@ -69,7 +69,7 @@ def archives() -> str:
 
 
 def downloads() -> str:
-    """The files of each scheme in the first dtype."""
+    """Tabulate the files of each scheme in the first dtype."""
     rows = []
     for vectors in exported(DTYPES[0]):
         names = [f"{vectors.name}.{form.ending}" for form in FORMS.values()]
@@ -83,7 +83,7 @@ def downloads() -> str:
 
 
 def sample() -> str:
-    """A case as the text has it."""
+    """Show one case as the text has it."""
     text = files(DTYPES[0])[f"rope.{DTYPES[0]}.txt"].decode()
     found = re.search(r"^case interleaved-d2\n.*?^end$", text, re.M | re.S)
     assert found is not None
@@ -91,7 +91,7 @@ def sample() -> str:
 
 
 def _link(name: str, words: str = "") -> str:
-    """A link to a file beside the page, which MkDocs does not know while it builds."""
+    """Link to a file beside the page, which MkDocs does not know while it builds."""
     return f'<a href="{name}" download>{words or name}</a>'
 
 

@@ -18,13 +18,13 @@ REVERSED = np.eye(5)[::-1]
 
 
 def _attend(x: Any, *, causal: bool = False) -> Any:
-    """A layer of attention with one head."""
+    """Apply a layer of attention with one head."""
     mask = "causal" if causal else "none"
     return posenc.attention((x @ WQ)[None], (x @ WK)[None], (x @ WV)[None], mask=mask)[0]
 
 
 def _refusal(call: Callable[[], object]) -> str:
-    """What a call that must fail says."""
+    """Return what a call that must fail says."""
     try:
         call()
     except (ValueError, IndexError, SyntaxError) as error:

@@ -10,10 +10,10 @@ import sympy
 import posenc
 from claims import rounded
 from posenc_conformance.judge.case import Case
-from posenc_conformance.scheme_file import read
+from posenc_conformance.registry import load_all
 
 U = 2.0**-24
-SINUSOIDAL = next(scheme for scheme in read.load_all() if scheme.id == "sinusoidal")
+SINUSOIDAL = next(scheme for scheme in load_all() if scheme.id == "sinusoidal")
 
 
 def _table(positions: Any, dtype: Any, dim: int = 64, wave: Any = np.sin) -> Any:
@@ -99,9 +99,24 @@ def turned_in_bfloat16() -> str:
     return f"{worst:.2f}"
 
 
+def rounded_truth() -> tuple[str, str]:
+    """A bias of three roundings, against the exact one and against that rounded to float64."""
+    worst = [0.0, 0.0]
+    for sigma in (29.771234122634727, 30.194450995760484, 0.7, 3.3):
+        for distance in range(1, 1001):
+            quotient = distance / sigma
+            got = Fraction(-(quotient * quotient) / 2)
+            exact = -((distance / Fraction(sigma)) ** 2) / 2
+            unit = Fraction(2) ** -53 * abs(exact)
+            for place, truth in enumerate((exact, Fraction(float(exact)))):
+                worst[place] = max(worst[place], float(abs(got - truth) / unit))
+    assert worst[0] < 3 < worst[1]
+    return f"{worst[0]:.2f}", f"{worst[1]:.2f}"
+
+
 def polar_grant() -> str:
     """What the error model grants a rotation at position 0, where no angle costs anything."""
-    scheme = next(each for each in read.load_all() if each.id == "rope")
+    scheme = next(each for each in load_all() if each.id == "rope")
     given = {"x": np.array([[3.0, 4.0]]), "positions": np.array([0]), "base": 1e4}
     conventions = {"layout": "half"}
     case = Case(scheme, scheme.calls["rope"], conventions, given, "float32")

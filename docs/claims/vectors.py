@@ -1,6 +1,6 @@
 import vectors
 from posenc_conformance.commands.export.choice import Form, choices
-from posenc_conformance.judge.subject import EXACT
+from posenc_conformance.judge.form import EXACT
 from scheme_blocks import schemes
 
 

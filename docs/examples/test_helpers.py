@@ -14,7 +14,7 @@ from posenc_conformance.adapters import by_heads, in_sequence, in_stretches
 from posenc_conformance.adapters import jax as for_jax
 from posenc_conformance.adapters import torch as for_torch
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 
 POSITIONS = np.array([3, 0, 3, 7])
 X = np.arange(24, dtype=np.float32).reshape(3, 4, 2)

@@ -29,7 +29,7 @@ def rooms() -> Picture:
 
 
 def _direct(known: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
-    """The arrows that do not follow from others."""
+    """Return the arrows that do not follow from others."""
     return [
         (above, below)
         for above, below in known

@@ -23,9 +23,9 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from posenc_lab.first_failure import checks, failing, without_diagnosis
 from posenc_lab.miniatures import right
 from posenc_lab.miniatures.styles import RIGHT
@@ -72,7 +72,7 @@ def watched(subject: Subject, dtype: str) -> Watched:
 
 
 def measured(
-    make: Make, name: str, schemes: Sequence[Scheme], only: str | None = None
+    make: Make, name: str, schemes: Sequence[KnownScheme], only: str | None = None
 ) -> Iterable[Worst]:
     """The largest errors of an adapter, one per claim and dtype."""
     for subject in subjects(make(), schemes):

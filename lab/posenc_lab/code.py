@@ -22,10 +22,10 @@ from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, checks_of
 from posenc_conformance.checks.execution import execute
-from posenc_conformance.files import imported
+from posenc_conformance.files import import_file
 from posenc_conformance.judge.arrays import to_numpy, to_torch
 from posenc_conformance.judge.verdict import Verdict
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from posenc_lab.first_failure import OPTIONS
 from posenc_lab.results import keep, path_of, read
 
@@ -65,7 +65,7 @@ def shown() -> list[tuple[str, str]]:
 
 def adapter(scheme: str, library: str) -> object:
     """The functions of a file, claiming what ``claims.yaml`` says, given arrays of the library."""
-    module = imported(path(scheme, library), f"shown_{path(scheme, library).stem}")
+    module = import_file(path(scheme, library), f"shown_{path(scheme, library).stem}")
     methods = {
         call: claims(combination, dtype=DTYPE)(_given(getattr(module, call), library))
         for call, combination in claimed()[scheme].items()

@@ -34,7 +34,6 @@ SHIPPED = ("conformance", "harness", "pyproject.toml", "reference", "spec")
 LABORATORY = "lab/posenc_lab"
 LEVELS = "posenc_conformance.checks"
 """The package whose modules are imported by the names of levels."""
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def files() -> dict[str, Path]:
 def source(module: str) -> Source:
     """What a module is made of; remembered by its bytes, for parsing all of them takes seconds."""
     data = files()[module].read_bytes()
-    key = hashlib.sha256(b"what a module does: " + module.encode() + data).hexdigest()
+    key = hashlib.sha256(b"what its code does: " + module.encode() + data).hexdigest()
     if known := STORE.text(key):
         digest, imports, offers = json.loads(known)
         return Source(digest, tuple(imports), tuple(offers))
@@ -82,21 +81,33 @@ def _parsed(module: str, data: bytes) -> Source:
 
 
 def shape(node: object) -> Iterator[str]:
-    """Yield a tree without comments, docstrings and empty fields, which differ between Pythons."""
+    """Yield a tree without comments, texts that document, and fields that are empty.
+
+    Empty fields differ between versions of Python.
+    """
     if isinstance(node, list):
         for each in node:
             yield from shape(each)
     elif isinstance(node, ast.AST):
         yield f"({type(node).__name__}"
         for name, value in ast.iter_fields(node):
-            if isinstance(node, DOCUMENTED) and name == "body" and ast.get_docstring(node):
-                value = value[1:]
+            if name == "body" and isinstance(value, list):
+                value = [each for each in value if not _is_documentation(each)]
             if value not in (None, []):
                 yield f" {name}="
                 yield from shape(value)
         yield ")"
     else:
         yield repr(node)
+
+
+def _is_documentation(node: ast.AST) -> bool:
+    """Return whether a statement is a text alone: a docstring, or one below a name."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def _imports(module: str, tree: ast.Module) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Families of schemes, as the site and the README list them."""
 
+from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
 
 FAMILIES = {
     "absolute": "Absolute",

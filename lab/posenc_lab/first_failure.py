@@ -10,9 +10,9 @@ from posenc_conformance.checks import Check, Options, checks_of, invariant
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.diagnose import explain
 from posenc_conformance.diagnose.diagnosis import Diagnosis
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
-from posenc_conformance.scheme_file.model import Scheme
 
 LEVELS = ("smoke", "golden", "robust", "precision", "behaviour", "invariant")
 """Cheap ones first: one failure is enough."""
@@ -35,7 +35,7 @@ class Failed:
         return "() raised " in self.text.splitlines()[0]
 
 
-def checks(some: Sequence[Subject], schemes: Sequence[Scheme]) -> Iterator[Check]:
+def checks(some: Sequence[Subject], schemes: Sequence[KnownScheme]) -> Iterator[Check]:
     """All that the claims call for, scheme by scheme."""
     for scheme in schemes:
         for level in LEVELS:
@@ -51,14 +51,14 @@ def failing(check: Check, *, silence_fails: bool = True) -> Failed | None:
 
 
 def first_failure(
-    adapter: object, schemes: Sequence[Scheme], *, silence_fails: bool = True
+    adapter: object, schemes: Sequence[KnownScheme], *, silence_fails: bool = True
 ) -> Failed | None:
     """The first check that an adapter fails; None if it passes all."""
     return first_failure_of(subjects(adapter, schemes), schemes, silence_fails=silence_fails)
 
 
 def first_failure_of(
-    some: Sequence[Subject], schemes: Sequence[Scheme], *, silence_fails: bool = True
+    some: Sequence[Subject], schemes: Sequence[KnownScheme], *, silence_fails: bool = True
 ) -> Failed | None:
     """The same for some of what an adapter claims."""
     for check in checks(some, schemes):
@@ -75,7 +75,7 @@ def without_diagnosis() -> Iterator[None]:
     nothing = Diagnosis((), otherwise="not asked")
     with (
         patch.object(explain, "diagnose", lambda *_: nothing),
-        patch.object(explain, "diagnosed", lambda *_: nothing),
-        patch.object(invariant, "diagnosed", lambda *_: nothing),
+        patch.object(explain, "diagnose_subject", lambda *_: nothing),
+        patch.object(invariant, "diagnose_subject", lambda *_: nothing),
     ):
         yield

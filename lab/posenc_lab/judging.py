@@ -8,11 +8,11 @@ from functools import lru_cache
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import execute
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.truths import TRUTHS
 from posenc_conformance.judge.verdict import Outcome
+from posenc_conformance.registry import load_all
 from posenc_conformance.report.document import explained
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
 
 TRUTHS.room = 2**29  # hundreds of implementations of one claim are asked the same
 
@@ -36,7 +36,7 @@ class Verdict:
 
 
 @lru_cache(maxsize=1)
-def schemes() -> tuple[Scheme, ...]:
+def schemes() -> tuple[KnownScheme, ...]:
     return tuple(load_all())
 
 
@@ -45,13 +45,13 @@ def judge(
     levels: Sequence[str] = LEVELS,
     examples: int = 3,
     seed: int = 0,
-    among: Sequence[Scheme] | None = None,
+    among: Sequence[KnownScheme] | None = None,
 ) -> list[Verdict]:
     """Every check that the adapter's claims call for, at these levels; of all schemes, or some."""
     found = subjects(adapter, schemes())
     return [
         _run(check, Options(examples, seed))
-        for scheme in among or schemes()
+        for scheme in (schemes() if among is None else among)
         for level in levels
         for check in checks_of(scheme, level, found)
     ]

@@ -21,8 +21,11 @@ from posenc_conformance.checks.golden import golden_case
 from posenc_conformance.judge.arrays import DTYPES, Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
-from posenc_conformance.judge.subject import EXACT, Misbehaviour, Subject
-from posenc_conformance.scheme_file.model import Call, Golden, Scheme, Value
+from posenc_conformance.judge.form import EXACT
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.model import Call, Golden, Value
 from posenc_lab import golden_mistakes
 from posenc_lab.golden_mistakes import common
 from posenc_lab.golden_mistakes.common import Mistake
@@ -50,7 +53,7 @@ class Suspect:
     claims: Callable[[Case], bool] = lambda case: True
     """Whether it says that it answers a case."""
 
-    def killed_by(self, scheme: Scheme, golden: Golden, dtype: str) -> bool:
+    def killed_by(self, scheme: KnownScheme, golden: Golden, dtype: str) -> bool:
         case = golden_case(scheme, golden, dtype)
         output = self.answer(case)
         return output is None or not compare(case, output.astype(np.float64)).right
@@ -68,7 +71,7 @@ def dtypes(call: Call, names: Sequence[str] = tuple(DTYPES)) -> tuple[str, ...]:
 
 @cache
 @np.errstate(all="ignore")
-def killers(scheme: Scheme) -> Mapping[str, str]:
+def killers(scheme: KnownScheme) -> Mapping[str, str]:
     """By the golden's id: the first mistake found that it alone of its group catches."""
     groups: dict[Group, list[Golden]] = {}
     for golden in scheme.goldens:
@@ -87,7 +90,7 @@ def killers(scheme: Scheme) -> Mapping[str, str]:
 
 
 @np.errstate(all="ignore")
-def wrong_miniature_caught(scheme: Scheme, golden: Golden) -> str:
+def wrong_miniature_caught(scheme: KnownScheme, golden: Golden) -> str:
     """The first wrong miniature found that fails a golden within its claim; empty if none does."""
     dtype = dtypes(scheme.calls[golden.call], WIDE)[0]
     for suspect in _miniatures(scheme, group(golden)):
@@ -98,7 +101,7 @@ def wrong_miniature_caught(scheme: Scheme, golden: Golden) -> str:
     return ""
 
 
-def _only_catcher(suspect: Suspect, scheme: Scheme, goldens: Sequence[Golden]) -> str | None:
+def _only_catcher(suspect: Suspect, scheme: KnownScheme, goldens: Sequence[Golden]) -> str | None:
     """The golden that catches a mistake in float64 and float32, if no other does in any dtype.
 
     It must lie within what the mistake claims; the others need not.
@@ -127,7 +130,7 @@ def _only_catcher(suspect: Suspect, scheme: Scheme, goldens: Sequence[Golden]) -
     return caught
 
 
-def _miniatures(scheme: Scheme, key: Group) -> Iterator[Suspect]:
+def _miniatures(scheme: KnownScheme, key: Group) -> Iterator[Suspect]:
     """The wrong implementations of a call."""
     name, combination, options = key
     for miniature, subject, claimed in wrong_subjects(scheme):
@@ -141,7 +144,7 @@ def _miniatures(scheme: Scheme, key: Group) -> Iterator[Suspect]:
 
 
 @cache
-def wrong_subjects(scheme: Scheme) -> list[tuple[str, Subject, bool]]:
+def wrong_subjects(scheme: KnownScheme) -> list[tuple[str, Subject, bool]]:
     """All wrong miniatures of a scheme, by name, in every combination and dtype of their calls.
 
     And whether they claim the combination themselves. Each call has an instance of its own, so that
@@ -156,7 +159,7 @@ def wrong_subjects(scheme: Scheme) -> list[tuple[str, Subject, bool]]:
     return found
 
 
-def _claiming_every_combination(made: type[Miniature], scheme: Scheme) -> object:
+def _claiming_every_combination(made: type[Miniature], scheme: KnownScheme) -> object:
     def method(self: object, *arguments: Any, **keywords: Any) -> Any:
         return made().answer(*arguments, **keywords)
 
@@ -173,7 +176,7 @@ def _answer(subject: Subject, claimed: bool, case: Case) -> Array | None:
         raise Unanswered from None
 
 
-def _shared(scheme: Scheme, key: Group) -> Iterator[Suspect]:
+def _shared(scheme: KnownScheme, key: Group) -> Iterator[Suspect]:
     """The mistakes that any call may have."""
     for name, mistake in common.shared(scheme, scheme.calls[key[0]]):
         yield Suspect(name, partial(_where_it_applies, mistake))
@@ -190,7 +193,7 @@ def _where_it_applies(mistake: Mistake, case: Case) -> Array:
 
 
 @cache
-def own_mistakes(scheme: Scheme) -> Mapping[str, Mistake]:
+def own_mistakes(scheme: KnownScheme) -> Mapping[str, Mistake]:
     """Those that a scheme's own module makes, by the golden's id; none if there is no module."""
     name = f"{golden_mistakes.__name__}.{scheme.module_name}"
     if find_spec(name) is None:
@@ -203,7 +206,7 @@ def own_name(golden: str) -> str:
     return f"the mistake of {golden}"
 
 
-def _own(scheme: Scheme, goldens: Sequence[Golden]) -> Iterator[Suspect]:
+def _own(scheme: KnownScheme, goldens: Sequence[Golden]) -> Iterator[Suspect]:
     for golden in goldens:
         if golden.id in own_mistakes(scheme):
             yield Suspect(own_name(golden.id), own_mistakes(scheme)[golden.id])

@@ -42,9 +42,9 @@ from posenc_conformance.implementations.reference import Reference
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import error_ratio
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from posenc_lab.first_failure import LEVELS, checks, failing, without_diagnosis
 from posenc_lab.mutation import Mutant, code_of, mutants
 from posenc_lab.results import read, share, table, write
@@ -131,7 +131,7 @@ def needs(module: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def judges(module: str, schemes: Sequence[Scheme]) -> list[Scheme]:
+def judges(module: str, schemes: Sequence[KnownScheme]) -> list[KnownScheme]:
     """The schemes whose results may depend on a module: its own, then those that need least."""
     needed = {each: needs(f"posenc.schemes.{each.module_name}") for each in schemes}
     some = [each for each in schemes if module in needed[each]]
@@ -179,7 +179,7 @@ def _is_ours(name: str) -> bool:
 
 
 def calls_of(
-    schemes: Iterable[Scheme], module: str, code: CodeType
+    schemes: Iterable[KnownScheme], module: str, code: CodeType
 ) -> dict[str, Callable[..., Any]]:
     """The calls of some schemes in a package of its own, of which one module has other code."""
     found: dict[Any, Any] = {}
@@ -233,7 +233,7 @@ def adapter_of(calls: Mapping[str, Callable[..., Any]]) -> object:
 
 
 def claims_of(
-    calls: Mapping[str, Callable[..., Any]], schemes: Sequence[Scheme], seen: Seen
+    calls: Mapping[str, Callable[..., Any]], schemes: Sequence[KnownScheme], seen: Seen
 ) -> list[Subject]:
     """What is judged: every claim, watched."""
     return [
@@ -261,7 +261,7 @@ def _give_up(number: int, frame: FrameType | None) -> None:
     raise Endless
 
 
-def judge(module: str, number: int, schemes: Sequence[Scheme]) -> Fate:
+def judge(module: str, number: int, schemes: Sequence[KnownScheme]) -> Fate:
     """The fate of one mutant; what it computes may not take the process down with it."""
     tree, all_mutants = parsed(module)
     mutant, seen = all_mutants[number], Seen()
@@ -320,7 +320,7 @@ def _work() -> None:
 # Who reaches which line.
 
 
-def reached_by(scheme: Scheme) -> dict[str, list[int]]:
+def reached_by(scheme: KnownScheme) -> dict[str, list[int]]:
     """The lines of each module that run when the kit judges a scheme of the reference."""
     files = {str(file_of(module)): module for module in modules()}
     lines: dict[str, set[int]] = {module: set() for module in modules()}
@@ -365,7 +365,7 @@ Reach = Mapping[str, Mapping[str, Sequence[int]]]
 """Of each scheme the lines of each module that run when the kit judges the reference of it."""
 
 
-def reach(schemes: Sequence[Scheme], jobs: int) -> Reach:
+def reach(schemes: Sequence[KnownScheme], jobs: int) -> Reach:
     """Asked of some schemes."""
     parts = [[each.id for each in schemes[i::jobs]] for i in range(jobs)]
     with ThreadPoolExecutor(jobs) as pool:
@@ -377,7 +377,7 @@ def reach(schemes: Sequence[Scheme], jobs: int) -> Reach:
     }
 
 
-def wanted(schemes: Sequence[Scheme], only: str | None, chosen: str | None) -> list[str]:
+def wanted(schemes: Sequence[KnownScheme], only: str | None, chosen: str | None) -> list[str]:
     """Modules that some scheme needs; or those that one scheme alone needs; or one module."""
     return [
         module
@@ -388,7 +388,9 @@ def wanted(schemes: Sequence[Scheme], only: str | None, chosen: str | None) -> l
     ]
 
 
-def batches(some: Sequence[str], schemes: Sequence[Scheme], known: Reach, step: int) -> list[Batch]:
+def batches(
+    some: Sequence[str], schemes: Sequence[KnownScheme], known: Reach, step: int
+) -> list[Batch]:
     """Every ``step``-th mutant of some modules."""
     found = []
     for module in some:
@@ -416,7 +418,7 @@ def fates_of(some: Sequence[str], jobs: int, step: int = 1) -> list[Fate]:
 
 
 def judges_of(
-    mutant: Mutant, module: str, schemes: Sequence[Scheme], known: Reach
+    mutant: Mutant, module: str, schemes: Sequence[KnownScheme], known: Reach
 ) -> tuple[str, ...]:
     """The schemes whose checks run the changed statement: a few of those that need little else."""
     if mutant.span is None or len(schemes) <= MOST:

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from posenc_conformance.checks.golden import probe_index
 from posenc_conformance.judge.arrays import DTYPES, dtype_name
-from posenc_conformance.judge.case import Case, described
-from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Trial
 from posenc_conformance.scheme_file.model import Published
@@ -85,7 +84,7 @@ class Asked:
         scope = next(scope for scope in self.subject.scopes if self.dtype in scope.dtypes)
         for pick in (First(), Able()) if scope.options else (First(),):
             trial = Trial(self.subject, scope, self.dtype, {}, pick)
-            yield trial, dict(knowledge_of(self.subject.scheme).ARGUMENTS[self.call](trial))
+            yield trial, dict(self.subject.scheme.knowledge[self.call].arguments(trial))
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ def _published(asked: Asked) -> Iterator[Callable[[], bool]]:
     scheme = asked.subject.scheme
     for item in scheme.published:
         if (item.call, item.combination) == (asked.call, asked.subject.combination.name):
-            case = described(scheme, item, asked.dtype)
+            case = case_described_by(scheme, item, asked.dtype)
             if asked.subject.covers(case):
                 yield partial(_as_printed, asked, item, case)
 

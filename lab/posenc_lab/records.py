@@ -24,8 +24,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
 from posenc_lab.inputs import Record, inputs, older, stale
 from posenc_lab.matrix import with_sums
 from posenc_lab.mutants import merged as merged_mutants

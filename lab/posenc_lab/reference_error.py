@@ -7,8 +7,7 @@ import numpy as np
 
 from posenc_conformance.checks.variations import at
 from posenc_conformance.commands.goldens import oracle_values, unit
-from posenc_conformance.judge.case import Case, described
-from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Seeded, Trial
 
@@ -22,20 +21,20 @@ BELOW = np.array([-1, 0, -300, 2, -5001, -7])
 
 def drawn_cases(subject: Subject) -> Iterator[Case]:
     """What the kit draws for its checks, what it sweeps over, and what it prints."""
-    known = knowledge_of(subject.scheme)
+    known = subject.knowledge
     dtype = subject.dtypes[0]
     (scope,) = subject.scopes
     for seed in range(DRAWN):
         trial = Trial(subject, scope, dtype, {}, Seeded(seed))
-        yield trial.case(**known.ARGUMENTS[subject.call.name](trial))
+        yield trial.case(**known.arguments(trial))
         if "domain" in subject.call.options:
-            below = at(trial.case(**known.ARGUMENTS[subject.call.name](trial)), BELOW)
-            yield below.under(domain="negative")
-    if (arguments := known.SWEEPS[subject.call.name]({}, FAR)) is not None:
+            below = at(trial.case(**known.arguments(trial)), BELOW)
+            yield below.with_conventions(domain="negative")
+    if (arguments := known.sweep({}, FAR)) is not None:
         yield subject.case(arguments, dtype)
     for golden in subject.scheme.goldens:
         if (golden.call, golden.combination) == (subject.call.name, subject.combination.name):
-            yield described(subject.scheme, golden, dtype)
+            yield case_described_by(subject.scheme, golden, dtype)
 
 
 def sampled_error(case: Case) -> float:

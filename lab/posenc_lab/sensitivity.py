@@ -23,9 +23,9 @@ import posenc
 from posenc_conformance import claims
 from posenc_conformance.judge.arrays import DTYPES, Floats
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.scheme_file.model import Call, Combination, Scheme
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import load_all
+from posenc_conformance.scheme_file.model import Call, Combination
 from posenc_lab.first_failure import first_failure, without_diagnosis
 from posenc_lab.results import table, write
 
@@ -48,7 +48,7 @@ class Inapplicable(Exception):
 class Asked:
     """A call under one combination, answered by the reference."""
 
-    scheme: Scheme
+    scheme: KnownScheme
     call: Call
     combination: Combination
 
@@ -192,7 +192,7 @@ def channels_of_pairs(asked: Asked, given: Given) -> npt.NDArray[np.int64]:
         at_1 | {"positions": np.array([1])},
         "float64",
     )
-    terms = knowledge_of(asked.scheme).ERROR_TERMS[asked.call.name](case)
+    terms = case.knowledge.error_terms(case)
     growth = np.broadcast_to(terms.angle, case.shape)[0]
     speeds = np.unique(growth[growth > 0])[::-1]
     if not len(speeds):
@@ -251,7 +251,7 @@ def _applies(asked: Asked, dtype: str, change: Change) -> bool:
     return failed is None  # else it is refused: no such argument, or positions that are not whole
 
 
-def measured(scheme: Scheme) -> Iterator[dict[str, Any]]:
+def measured(scheme: KnownScheme) -> Iterator[dict[str, Any]]:
     """The smallest detected changes of every call of the five kinds, in its first combination."""
     for call in scheme.calls.values():
         if call.kind not in KINDS or call.dtype in ("integer", "boolean"):

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from posenc_lab.first_failure import first_failure, without_diagnosis
 from posenc_lab.miniatures import right, wrong
 from posenc_lab.miniatures.mistakes import WRONG
@@ -35,7 +35,7 @@ COLUMNS = (KIT, *(each.name for each in USUAL), LIBRARY)
 Make = Callable[[], object]
 
 
-def rejects(practice: Practice, make: Make, schemes: Sequence[Scheme]) -> bool | None:
+def rejects(practice: Practice, make: Make, schemes: Sequence[KnownScheme]) -> bool | None:
     """Whether a way of checking finds anything wrong with an adapter; None out of its reach."""
     answers = [
         _answer(practice, Asked(subject, dtype))
@@ -56,7 +56,7 @@ def _answer(practice: Practice, asked: Asked) -> bool | None:
         return True
 
 
-def verdicts(make: Make, schemes: Sequence[Scheme]) -> dict[str, bool | None]:
+def verdicts(make: Make, schemes: Sequence[KnownScheme]) -> dict[str, bool | None]:
     """What the kit and every way of checking say of an adapter: whether it is wrong."""
     found: dict[str, bool | None] = {
         KIT: first_failure(make(), schemes, silence_fails=False) is not None
@@ -68,7 +68,7 @@ def verdicts(make: Make, schemes: Sequence[Scheme]) -> dict[str, bool | None]:
     return found
 
 
-def home(make: Make, schemes: Sequence[Scheme]) -> str:
+def home(make: Make, schemes: Sequence[KnownScheme]) -> str:
     """The scheme that an adapter claims something of."""
     some: list[Subject] = subjects(make(), schemes)
     return some[0].scheme.id
@@ -79,7 +79,7 @@ Counts = dict[str, dict[str, list[int]]]
 
 
 def count(
-    some: Iterable[Make], schemes: Sequence[Scheme], only: str | None
+    some: Iterable[Make], schemes: Sequence[KnownScheme], only: str | None
 ) -> tuple[Counts, dict[str, list[str]]]:
     """How many each way rejects, scheme by scheme, and the names of those that it does not."""
     counts: Counts = {}

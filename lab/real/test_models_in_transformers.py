@@ -83,7 +83,7 @@ def test_frequencies_and_factors(model: Model, group: Group) -> None:
 def test_rotation(model: Model, group: Group) -> None:
     x = lattice((len(POSITIONS), int(group.parameters["head_dim"])))
     positions = np.array([POSITIONS] * 3 if group.scheme == "m-rope" else POSITIONS)
-    case = case_of(group, {"x": x, "positions": positions}).anew(dtype="float32")
+    case = case_of(group, {"x": x, "positions": positions}).with_fields(dtype="float32")
     off = np.abs(theirs(model, group, x) - case.truth)
     assert (off <= case.bound).all()
 

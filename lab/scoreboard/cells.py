@@ -103,7 +103,7 @@ def _finding(where: str, raw: Any) -> Finding:
 
 
 def cells(kept: Kept, found: Sequence[Finding]) -> dict[str, dict[str, Counts]]:
-    """Counts by scheme, and there by dtype; ``all`` has checks about several dtypes too.
+    """Count checks by scheme, and there by dtype; ``all`` has checks about several dtypes too.
 
     What did not run has no cell.
     """

@@ -13,7 +13,7 @@ from scoreboard.table import ROOT, libraries
 
 
 def command(name: str) -> list[str]:
-    """The run of pytest that judges a name."""
+    """Return the run of pytest that judges a name, as a command."""
     told = [f"--impl={name}"]
     for library in libraries():
         for adapter in (*library.adapters, *library.beside):

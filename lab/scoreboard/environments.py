@@ -23,7 +23,7 @@ LARGE = ("jax", "torch")
 
 
 def environment(library: Library) -> Path:
-    """The environment of a library, made anew if it is not there or holds something else."""
+    """Return the environment of a library, made anew if it is missing or holds something else."""
     home = ENVIRONMENTS / library.name
     pins = _pins(library)
     note, wanted = home / "installed", "\n".join([*NEEDED, *library.pinned, *pins])
@@ -44,7 +44,7 @@ def environment(library: Library) -> Path:
 
 
 def options(library: Library, adapter: Adapter, home: Path) -> list[str]:
-    """What pytest is told to judge an adapter there."""
+    """Return what pytest is told to judge an adapter in the environment of its library."""
     found = [f"--impl={library.run.format(home=home) or adapter.impl}"]
     if not library.run:
         found.append(f"--posenc-python={home}")
@@ -54,7 +54,7 @@ def options(library: Library, adapter: Adapter, home: Path) -> list[str]:
 
 
 def cost(library: Library, home: Path) -> str:
-    """What is said before an installation, which may be more than somebody wants."""
+    """Say what an installation takes, before it, as that may be more than somebody wants."""
     large = {name_of(each) for each in library.packages} & {*LARGE}
     size = "hundreds of MB" if large else "some MB"
     if "torch" in large:
@@ -64,12 +64,12 @@ def cost(library: Library, home: Path) -> str:
 
 
 def name_of(requirement: str) -> str:
-    """The package that a requirement is about."""
+    """Return the package that a requirement is about."""
     return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
 
 
 def called(command: Sequence[str], problem: str, folder: Path | None = None) -> str:
-    """What a command prints.
+    """Run a command and return what it prints.
 
     Raises UserError if it fails.
     """
@@ -116,7 +116,10 @@ def _packages_of(home: Path) -> Path:
 
 @contextmanager
 def _alone(home: Path) -> Iterator[None]:
-    """Two adapters of one library may be judged at once."""
+    """Hold the lock of an environment.
+
+    Two adapters of one library may be judged at once.
+    """
     home.parent.mkdir(parents=True, exist_ok=True)
     with home.with_name(f"{home.name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -22,7 +22,7 @@ from scoreboard.table import ROOT, Adapter, Library
 SHOWN = ("avx", "amx", "fma", "f16c", "sse4", "asimd", "sve", "neon")
 SEED = 0
 SECONDS = 600
-"""For a call: a busy machine is no finding."""
+"""Seconds allowed for a call, so many because a busy machine is no finding."""
 
 
 def judge(library: Library, adapter: Adapter) -> dict[str, Any]:
@@ -37,13 +37,11 @@ def judge(library: Library, adapter: Adapter) -> dict[str, Any]:
         words = _run(["-m", "pytest", *arguments(library, adapter, home, place)])
         if not place.is_file() or not place.stat().st_size:
             raise UserError(f"{adapter.name} left no report:\n{words[-2000:]}", "see above")
-        report = dict(read_report(place))
+        report = read_report(place)
     claimed = {row["scheme"] for row in report["rows"]}
-    report |= {
-        "implementation": {**report["implementation"], "name": adapter.name},
-        # Thousands of ids that other schemes would have asked; the count stays in the summary.
-        "not_claimed": [id for id in report["not_claimed"] if id.split(".yaml")[0] in claimed],
-    }
+    report["implementation"]["name"] = adapter.name
+    # Thousands of ids that other schemes would have asked; the count stays in the summary.
+    report["not_claimed"] = [id for id in report["not_claimed"] if id.split(".yaml")[0] in claimed]
     return {
         kept.MARK: kept.FORMAT,
         "name": adapter.name,
@@ -67,14 +65,17 @@ def judge(library: Library, adapter: Adapter) -> dict[str, Any]:
 
 
 def arguments(library: Library, adapter: Adapter, home: Path, report: Path) -> list[str]:
-    """What pytest is told."""
+    """Return what pytest is told."""
     found = [*options(library, adapter, home), f"--posenc-report={report}"]
     found += [f"--posenc-seed={SEED}", f"--posenc-timeout={SECONDS}"]
     return [*found, "-q", "--tb=no", "-p", "no:cacheprovider"]
 
 
 def _run(words: Sequence[str]) -> str:
-    """What Python prints here; a run that finds failures ends with 1, and that is no mistake."""
+    """Run Python here and return what it prints.
+
+    A run that finds failures ends with 1, and that is no mistake.
+    """
     done = subprocess.run(
         [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False
     )

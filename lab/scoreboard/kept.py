@@ -16,8 +16,9 @@ import yaml
 
 from posenc_conformance import __version__
 from posenc_conformance.errors import UserError
-from posenc_conformance.report.difference import demand_whole
-from posenc_conformance.scheme_file.read import StrictLoader, folder
+from posenc_conformance.report.difference import require_complete
+from posenc_conformance.report.layout import Report
+from posenc_conformance.scheme_file.read import StrictLoader, spec_folder
 from scoreboard.table import FOLDER, ROOT, Adapter, Library
 
 FORMAT = 1
@@ -51,26 +52,26 @@ class Kept:
     """Schemes that ask for something else since, whose checks are left out."""
 
     @property
-    def report(self) -> Mapping[str, Any]:
+    def report(self) -> Report:
         """What the run wrote."""
-        report: Mapping[str, Any] = self.content["report"]
+        report: Report = self.content["report"]
         return report
 
     @property
     def version(self) -> str:
-        """That of the library, as it was installed."""
+        """The version of the library, as it was installed."""
         versions: Mapping[str, str] = self.report["implementation"]["versions"]
         known = {_plain(name): number for name, number in versions.items()}
         return known.get(_plain(self.library.name)) or list(known.values())[-1]
 
 
 def place_of(name: str) -> Path:
-    """The file of an adapter's report."""
+    """Return the file of an adapter's report."""
     return REPORTS / f"{name}.json.gz"
 
 
 def earlier_place_of(name: str) -> Path:
-    """The file of an adapter's report of an earlier release."""
+    """Return the file of an adapter's report of an earlier release."""
     return REPORTS / "earlier" / f"{name}.json.gz"
 
 
@@ -105,7 +106,7 @@ def _versions(content: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def read(path: Path) -> Mapping[str, Any]:
-    """A kept report, of whatever adapter.
+    """Read a kept report, of whatever adapter.
 
     Raises UserError as :func:`read_whole` does, and for one that is of another spec than the one
     beside it.
@@ -118,7 +119,7 @@ def read(path: Path) -> Mapping[str, Any]:
 
 
 def read_whole(path: Path) -> Mapping[str, Any]:
-    """A kept report, of whatever spec.
+    """Read a kept report, of whatever spec.
 
     Raises UserError for a file that is cut off, of another format, or of a run that was not
     through.
@@ -138,14 +139,14 @@ def read_whole(path: Path) -> Mapping[str, Any]:
     missing = [field for field in MEASURED if field not in content["measured"]]
     if missing:
         raise UserError(f"{path.name} does not say its {missing[0]}", hint)
-    demand_whole(content["report"], path.name)
+    require_complete(content["report"], path.name)
     if reason := content["report"].get("interrupted"):
         raise UserError(f"{path.name} is of a run that was not through: {reason}", hint)
     return content
 
 
 def of_this_spec(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """A report without what is of another spec, and the schemes that this leaves out."""
+    """Return a report without what is of another spec, and the schemes that this leaves out."""
     other = changed_schemes(content)
     kept = {
         part: [each for each in content["report"][part] if each["scheme"] not in other]
@@ -189,7 +190,7 @@ def inputs(adapter: Adapter, schemes: Iterable[str]) -> dict[str, Any]:
 @lru_cache(maxsize=128)
 def digest_of_scheme(id: str) -> str:
     """Hash of what a scheme file asks for, without its prose; nothing if there is no such file."""
-    path = folder() / f"{id}.yaml"
+    path = spec_folder() / f"{id}.yaml"
     if not path.is_file():
         return ""
     raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
@@ -215,7 +216,7 @@ def _plain(package: str) -> str:
 
 
 def all_kept(table: Iterable[Library]) -> tuple[list[Kept], dict[str, str]]:
-    """Reports that may be shown, and what is missing: all of an adapter, or some schemes.
+    """Read the reports that may be shown, and say what is missing: whole adapters or some schemes.
 
     A scheme that asks for something else since is left out; the others were measured all the same.
     """
@@ -236,7 +237,7 @@ def all_kept(table: Iterable[Library]) -> tuple[list[Kept], dict[str, str]]:
 
 
 def earlier(kept: Kept) -> Kept | None:
-    """The report of an earlier release, if there is one of this spec."""
+    """Return the report of an earlier release, if there is one of this spec."""
     try:
         return Kept(kept.library, kept.adapter, read(earlier_place_of(kept.adapter.name)))
     except UserError:

@@ -19,7 +19,10 @@ FOR_GPUS = ("cuda-", "nvidia-")
 
 
 def main() -> int:
-    """Write both; what they ask for is left to whoever commits them."""
+    """Write the pins and the table of libraries.
+
+    What the new releases ask for is left to whoever commits them.
+    """
     shipped = [library for library in libraries() if library.is_shipped]
     (torch,) = (library.install for library in shipped if library.name == "torch")
     extras = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
@@ -39,7 +42,7 @@ def main() -> int:
 
 
 def renewed(table: str, names: Iterable[str], pins: Iterable[str]) -> str:
-    """The table with these releases in the entries of these names.
+    """Put these releases into the entries of these names in the table.
 
     Where a package has several, for one Python or another, the last one given counts.
     """
@@ -64,7 +67,7 @@ def renewed(table: str, names: Iterable[str], pins: Iterable[str]) -> str:
 def _compiled(
     limits: Iterable[str], more: Iterable[str] = (), extras: Iterable[str] = ()
 ) -> list[str]:
-    """What pyproject.toml and more resolve to within limits, for every Python and system."""
+    """Resolve pyproject.toml and more within limits, for every Python and system."""
     with TemporaryDirectory() as folder:
         asked, constraints = Path(folder) / "asked.in", Path(folder) / "constraints.txt"
         asked.write_text("\n".join(more), encoding="utf-8")

@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def chosen(id: str) -> tuple[Finding, Library]:
-    """A finding and the library that it is about.
+    """Find a finding and the library that it is about.
 
     Raises UserError if there is none.
     """
@@ -51,7 +51,7 @@ def chosen(id: str) -> tuple[Finding, Library]:
 
 
 def with_version(library: Library, package: str, version: str) -> list[str]:
-    """What the library's entry installs, with another version of a package.
+    """Return what the library's entry installs, with another version of a package.
 
     Raises UserError if it does not install the package.
     """
@@ -65,7 +65,7 @@ def with_version(library: Library, package: str, version: str) -> list[str]:
 
 
 def of_release(library: Library, requirement: str) -> Library:
-    """The library with another version of a package, as ``package==version``.
+    """Return the library with another version of a package, given as ``package==version``.
 
     Raises UserError if it does not install the package, or no version is named.
     """
@@ -76,7 +76,7 @@ def of_release(library: Library, requirement: str) -> Library:
 
 
 def printed(found: Finding, requirements: Sequence[str]) -> str:
-    """What the reproduction prints, or how it ended."""
+    """Run the reproduction and return what it prints, or how it ended."""
     wanted = [word for each in requirements for word in ("--with", each)]
     python = ["--python", sys.executable, "python", "-c", found.reproduce]
     with TemporaryDirectory() as folder:

@@ -67,7 +67,7 @@ class Library:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """What of Python is installed."""
+        """The Python packages that are installed."""
         return (*self.install, *self.without_dependencies)
 
     @property
@@ -137,7 +137,11 @@ def _texts(where: str, value: Any) -> tuple[str, ...]:
 
 
 def _adapter(where: str, name: str) -> Adapter:
-    """A file or program of this folder, an adapter of the kit, or a program beside a harness."""
+    """Find the adapter of a name.
+
+    It is a file or program of this folder, an adapter of the kit, or a program beside a harness.
+    Raises UserError if there is none of these.
+    """
     file = FOLDER / "adapters" / f"{name.replace('-', '_')}_adapter.py"
     programs = FOLDER / "programs"
     points = _registered()
@@ -160,7 +164,7 @@ def _adapter(where: str, name: str) -> Adapter:
 
 
 _registered = cache(registered)
-"""Asked for each adapter, and slow: it reads what is installed."""
+"""Cached, as it is asked for each adapter and is slow: it reads what is installed."""
 
 
 def _code_of(module: str) -> tuple[Path, ...]:
@@ -169,9 +173,9 @@ def _code_of(module: str) -> tuple[Path, ...]:
 
 
 def named(names: Sequence[str], table: Sequence[Library]) -> list[tuple[Library, Adapter]]:
-    """The adapters that are asked for, by their own names or by their library's; all by default.
+    """Return the adapters that are asked for, by their own names or by their library's.
 
-    Raises UserError for a name that is not in the table.
+    All by default. Raises UserError for a name that is not in the table.
     """
     pairs = [(library, adapter) for library in table for adapter in library.adapters]
     known = {name for library, adapter in pairs for name in (library.name, adapter.name)}

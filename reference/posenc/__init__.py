@@ -33,7 +33,7 @@ def __dir__() -> list[str]:
 
 
 def _collect() -> None:
-    """Put the functions of all schemes here."""
+    """Put the functions of all schemes into this module."""
     here = globals()
     names = here["__all__"] = ["__version__"]
     for found in iter_modules(here["schemes"].__path__, f"{__name__}.schemes."):

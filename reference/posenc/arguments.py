@@ -16,7 +16,7 @@ def choice(name: str, value: str, allowed: Iterable[str]) -> None:
 
 
 def integer(name: str, value: Any, minimum: int) -> int:
-    """A whole number of at least ``minimum``; booleans and floats are refused."""
+    """Return a whole number of at least ``minimum``; refuse booleans and floats."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} is {value!r}; it must be an integer")
     if value < minimum:
@@ -25,7 +25,7 @@ def integer(name: str, value: Any, minimum: int) -> int:
 
 
 def base(value: float) -> float:
-    """The base of the geometric progression of wavelengths: finite and above zero."""
+    """Check the base of the geometric progression of wavelengths: finite and above zero."""
     number = float(value)
     if not (np.isfinite(number) and number > 0):
         raise ValueError(f"base is {value!r}; it must be a finite number above 0")
@@ -33,7 +33,7 @@ def base(value: float) -> float:
 
 
 def floating(name: str, value: npt.ArrayLike, axes: int) -> npt.NDArray[np.floating]:
-    """Floating-point numbers of so many axes."""
+    """Check that an array holds floating-point numbers and has ``axes`` axes, and return it."""
     array = np.asarray(value)
     if array.dtype.kind not in "fV":
         raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
@@ -52,7 +52,7 @@ def finite(**arrays: npt.NDArray[np.floating]) -> None:
 
 
 def positions(value: npt.ArrayLike, *, real: bool = False) -> Array:
-    """Positions as float64, exactly; whole numbers only unless ``real``."""
+    """Return positions as float64, exactly; refuse numbers that are not whole unless ``real``."""
     array = np.asarray(value)
     if array.size == 0:
         return array.astype(np.float64)
@@ -67,7 +67,10 @@ def positions(value: npt.ArrayLike, *, real: bool = False) -> Array:
 
 
 def bias_gradient(gradient: npt.ArrayLike) -> npt.NDArray[np.floating]:
-    """Gradient of a loss with respect to a bias: [heads, q_len, k_len], q_len at most k_len."""
+    """Check the gradient of a loss with respect to a bias, and return it.
+
+    Its shape is [heads, q_len, k_len], with q_len at most k_len.
+    """
     values = np.asarray(gradient)
     if values.dtype.kind not in "fV":
         raise TypeError(f"gradient is {values.dtype}; it must hold floating-point numbers")

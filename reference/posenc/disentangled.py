@@ -1,4 +1,4 @@
-"""What schemes share whose logits are sums of separate terms for content and for position."""
+"""Helpers of schemes whose logits are sums of separate terms for content and for position."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,10 +24,12 @@ class Operands:
 
 
 def operands(**given: tuple[npt.ArrayLike, str]) -> Operands:
-    """Arrays, each given with the names of its axes, as in ``q=(q, "heads q_len head_dim")``.
+    """Read arrays of one floating dtype, each given with the names of its axes.
 
-    Raises TypeError if they are not floating or not of one dtype, and ValueError if an axis is
-    missing or has another length than an axis of the same name.
+    An array is given as in ``q=(q, "heads q_len head_dim")``.
+
+    Raises TypeError if the arrays are not floating or not of one dtype, and ValueError if an axis
+    is missing or has another length than an axis of the same name.
     """
     values, sizes, dtypes = {}, dict[str, int](), set()
     for name, (value, axes) in given.items():
@@ -48,12 +50,15 @@ def operands(**given: tuple[npt.ArrayLike, str]) -> Operands:
 
 
 def products(rows: Array, columns: Array) -> Pair:
-    """Dot product of every row of one array with every row of the other, to twice float64."""
+    """Compute the dot product of every row of one array with every row of the other.
+
+    The result has twice the precision of float64.
+    """
     return dot(rows[..., :, None, :], columns[..., None, :, :])
 
 
 def turned_products(q: Array, k: Array, waves: SinCos, layout: str) -> Pair:
-    """Dot products of queries with keys whose pairs are turned back by a distance.
+    """Compute the dot products of queries with keys whose pairs are turned back by a distance.
 
     q has shape [heads, q_len, channels], k [heads, k_len, channels] or one head for all, waves
     [q_len, k_len, channels / 2]. The layout is ``"interleaved"`` or ``"half"``.
@@ -70,12 +75,12 @@ def turned_products(q: Array, k: Array, waves: SinCos, layout: str) -> Pair:
 def _turned_product(
     a: Array, b: Array, c: Array, d: Array, cos: Array, cos_low: Array, sin: Array, sin_low: Array
 ) -> Pair:
-    """``(a + ib) * (c - id) * (cos + i sin)``, the real part of it."""
+    """Return the real part of ``(a + ib) * (c - id) * (cos + i sin)``."""
     along = add(two_product(a, c), two_product(b, d))
     across = add(two_product(a, d), negative(two_product(b, c)))
     return add(times(along, Pair(cos, cos_low)), times(across, Pair(sin, sin_low)))
 
 
 def over_root(value: Pair, number: int, dtype: np.dtype[Any]) -> npt.NDArray[np.floating]:
-    """``value / sqrt(number)``, rounded once."""
+    """Return ``value / sqrt(number)``, rounded once."""
     return total(divide(value, square_root(float(number)))).astype(dtype)

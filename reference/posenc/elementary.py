@@ -26,7 +26,7 @@ _DIGITS = 50
 _LOG_2 = Decimal("0.69314718055994530941723212145817656807550013436025525412")
 _LOG_2_WORDS = words(_LOG_2, 2)
 _STEPS = 64
-"""Tabulated powers of two between 1 and 2, and logarithms of numbers a 64th apart."""
+"""Number of tabulated powers of two between 1 and 2; logarithms are of numbers a 64th apart."""
 _STEP = _LOG_2 / _STEPS
 _STEP_HIGH = float(int(_STEP * 2**40)) / 2.0**40  # of few bits: its products with counts are exact
 _STEP_LOW = float(_STEP - Decimal(_STEP_HIGH))
@@ -36,54 +36,54 @@ _ROOT_OF_2_PI = Decimal("2.50662827463100050241576528481104525300698674060993831
 _CELLS = 8
 """Tabulated points of the normal distribution per unit."""
 _FLAT = 10
-"""Where the normal distribution is 0 or 1 to more than float64."""
+"""At this distance from 0 the normal distribution is 0 or 1, to more than float64 can tell."""
 _ORDER = 13
 _SLICES = 5
 _ENOUGH = 2.0**-75
 
 
 def pair(values: npt.NDArray[np.floating] | float) -> Pair:
-    """Values of float64 or less as they are."""
+    """Return numbers of float64 or a narrower dtype as pairs, exactly."""
     high = np.asarray(values, dtype=np.float64)
     return Pair(high, np.zeros_like(high))
 
 
 def total(value: Pair) -> Array:
-    """The nearest float64."""
+    """Return the float64 that is nearest to a pair."""
     return value.high
 
 
 def expanded(a: Pair, axis: int) -> Pair:
-    """With one more axis, of length 1."""
+    """Insert an axis of length 1."""
     return Pair(*(np.expand_dims(part, axis) for part in a))
 
 
 def add(a: Pair, b: Pair) -> Pair:
-    """``a + b``."""
+    """Return ``a + b``."""
     high = two_sum(a.high, b.high)
     return two_sum(high.high, high.low + (a.low + b.low))
 
 
 def negative(a: Pair) -> Pair:
-    """``-a``."""
+    """Return ``-a``."""
     return Pair(-a.high, -a.low)
 
 
 def times(a: Pair, b: Pair) -> Pair:
-    """``a * b``."""
+    """Return ``a * b``."""
     product = two_product(a.high, b.high)
     return two_sum(product.high, product.low + (a.high * b.low + a.low * b.high))
 
 
 def divide(a: Pair, b: Pair) -> Pair:
-    """``a / b``; b is not zero."""
+    """Return ``a / b``, where b is not zero."""
     ratio = a.high / b.high
     back = two_product(ratio, b.high)
     return two_sum(ratio, ((a.high - back.high) - back.low + a.low - ratio * b.low) / b.high)
 
 
 def square_root(a: Pair | float) -> Pair:
-    """The square root of numbers above zero."""
+    """Return the square root of numbers above zero."""
     value = a if isinstance(a, Pair) else pair(a)
     root = np.sqrt(value.high)
     back = two_product(root, root)
@@ -91,20 +91,20 @@ def square_root(a: Pair | float) -> Pair:
 
 
 def dot(a: Array, b: Array) -> Pair:
-    """Sum of ``a * b`` over the last axis; the other axes broadcast."""
+    """Return the sum of ``a * b`` over the last axis; the other axes broadcast."""
     return _of_slices(pair(a), pair(b)) or summed(two_product, a, b)
 
 
 def dots(a: Pair, b: Pair) -> Pair:
-    """The same of pairs."""
+    """Return the sum of ``a * b`` over the last axis of pairs; the other axes broadcast."""
     return _of_slices(a, b) or summed(_product, *a, *b)
 
 
 def _of_slices(a: Pair, b: Pair) -> Pair | None:
-    """Sums of products of numbers of so few bits that float64 holds each sum of them exactly.
+    """Sum products of numbers of so few bits that float64 holds each sum of them exactly.
 
-    None where one product after the other is faster, or where the numbers of a row differ so much
-    in size that many slices would be needed.
+    Returns None where it is faster to take one product after the other, or where the numbers of a
+    row differ so much in size that many slices would be needed.
     """
     if math.prod(np.broadcast_shapes(a.high.shape, b.high.shape)) <= BLOCK:
         return None
@@ -124,7 +124,7 @@ def _of_slices(a: Pair, b: Pair) -> Pair | None:
 
 
 def _sums(a: Array, b: Array) -> Array:
-    """Sums of ``a * b`` over the last axis, in any order: as a product of matrices if it is one."""
+    """Sum ``a * b`` over the last axis in any order, as a product of matrices where it is one."""
     for rows, columns in ((a, b), (b, a)):
         if rows.ndim > 2 and rows.shape[-2] == 1 and columns.ndim > 1:
             if columns.ndim == 2:
@@ -135,11 +135,12 @@ def _sums(a: Array, b: Array) -> Array:
 
 
 def slices(a: Pair, bits: int, most: int, enough: float) -> tuple[list[Array], bool]:
-    """Numbers that add up to a, each a multiple, below 2**bits, of a power of two of its row.
+    """Split a into numbers of few bits that add up to it, and say whether they suffice.
 
-    No more than are needed until what is left of every number is at most ``enough`` of it; and
-    whether that many suffice. Source: Ozaki, Ogita, Oishi and Rump 2012, "Error-free
-    transformations of matrix multiplication".
+    Each number is a multiple, below 2**bits, of a power of two of its row. There are at most
+    ``most`` slices, and no more than are needed until what is left of every number is at most
+    ``enough`` of it. Source: Ozaki, Ogita, Oishi and Rump 2012, "Error-free transformations of
+    matrix multiplication".
     """
     found, size = list[Array](), np.abs(a.high)
     exponent = np.frexp(size.max(axis=-1, keepdims=True, initial=0))[1]
@@ -162,7 +163,7 @@ def _product(a: Array, a_low: Array, b: Array, b_low: Array) -> Pair:
 
 
 def summed(product: Callable[..., Pair], *given: Array) -> Pair:
-    """Sums over the last axis of what a function makes of arrays, which broadcast."""
+    """Sum over the last axis what a function makes of arrays, which broadcast."""
     shape = np.broadcast_shapes(*(each.shape for each in given))
     sums = np.empty((2, *shape[:-1], 1))
 
@@ -189,9 +190,10 @@ def sum_last(a: Pair) -> Pair:
 
 
 def sums_by_row(values: npt.NDArray[np.floating], rows: npt.NDArray[np.int64], count: int) -> Array:
-    """Sums of what one head after the other has at each row of a table, each rounded once.
+    """Sum, head by head, the values that belong to each row of a table, rounding each sum once.
 
-    Values have shape [heads, ...], rows the shape of one head; the sums have [count, heads].
+    Values have shape [heads, ...], and rows have the shape of one head. The sums have shape
+    [count, heads].
     """
     order = np.argsort(rows, axis=None, kind="stable")
     edges = np.searchsorted(rows.ravel()[order], np.arange(count + 1)).tolist()
@@ -201,7 +203,7 @@ def sums_by_row(values: npt.NDArray[np.floating], rows: npt.NDArray[np.int64], c
 
 
 def exp(a: Pair) -> Pair:
-    """The exponential of numbers below 700: 0 far below zero, ``-inf`` included."""
+    """Return the exponential of numbers below 700: 0 far below zero, ``-inf`` included."""
     high = np.maximum(a.high, _UNDERFLOW)
     count = np.rint(high / _STEP_HIGH)
     rest = two_sum(high - count * _STEP_HIGH, -count * _STEP_LOW)  # at most 0.0055
@@ -215,7 +217,7 @@ def exp(a: Pair) -> Pair:
 
 
 def log(a: Pair) -> Pair:
-    """The natural logarithm of numbers above zero."""
+    """Return the natural logarithm of numbers above zero."""
     fraction, exponent = np.frexp(a.high)
     below = fraction < 0.75
     m = np.where(below, 2 * fraction, fraction)  # from 0.75 to 1.5
@@ -235,14 +237,17 @@ def log(a: Pair) -> Pair:
 
 
 def sigmoid(a: Pair) -> Pair:
-    """``1 / (1 + exp(-a))``."""
+    """Return ``1 / (1 + exp(-a))``."""
     one = pair(np.ones_like(a.high))
     bounded = np.maximum(a.high, -600.0)  # where it is below 1e-260
     return divide(one, add(one, exp(Pair(-bounded, np.where(bounded == a.high, -a.low, 0.0)))))
 
 
 def softmax(logits: Pair) -> Pair:
-    """Over the last axis; ``-inf`` hides an entry, but not all of a row may be hidden."""
+    """Return the softmax over the last axis.
+
+    ``-inf`` hides an entry, but not all of a row may be hidden.
+    """
     shown = np.isfinite(logits.high)
     largest = logits.high.max(axis=-1, keepdims=True)
     shifted = two_sum(np.where(shown, logits.high, largest), -largest)
@@ -253,7 +258,10 @@ def softmax(logits: Pair) -> Pair:
 
 
 def gelu(a: Pair) -> Pair:
-    """``a`` times the normal distribution function of ``a``, with an error relative to ``a``."""
+    """Return ``a`` times the normal distribution function of ``a``.
+
+    The error is relative to ``a``.
+    """
     near = np.clip(a.high, -_FLAT, _FLAT)
     cell = np.rint(near * _CELLS)
     rest = (near - cell / _CELLS) + np.where(near == a.high, a.low, 0.0)  # at most 1/16
@@ -269,7 +277,7 @@ def gelu(a: Pair) -> Pair:
 
 @lru_cache(maxsize=1)
 def _powers() -> Array:
-    """``2 ** (i / 64)`` as two words: shape [2, 64]."""
+    """Tabulate ``2 ** (i / 64)`` as two words: shape [2, 64]."""
     with localcontext(prec=_DIGITS):
         ratio = (_STEP).exp()
         return np.array([words(ratio**i, 2) for i in range(_STEPS)]).T
@@ -277,16 +285,17 @@ def _powers() -> Array:
 
 @lru_cache(maxsize=1)
 def _logarithms() -> Array:
-    """``log(i / 64)`` for i = 48 … 96 as two words: shape [2, 49]."""
+    """Tabulate ``log(i / 64)`` for i = 48 … 96 as two words: shape [2, 49]."""
     with localcontext(prec=_DIGITS):
         return np.array([words((Decimal(i) / _STEPS).ln(), 2) for i in range(48, 97)]).T
 
 
 @lru_cache(maxsize=1)
 def _normal() -> Array:
-    """Taylor coefficients of the normal distribution function about equally spaced points.
+    """Tabulate Taylor coefficients of the normal distribution function.
 
-    Shape [15, points]: two words of the function itself, then the coefficients of orders 1 to 13.
+    They are about equally spaced points. The shape is [15, points]: two words of the function
+    itself, then the coefficients of orders 1 to 13.
     """
     with localcontext(prec=_DIGITS):
         step = Decimal(1) / _CELLS

@@ -26,7 +26,7 @@ Number = Array | float
 LARGEST_POSITION = 2**53
 """Positions beyond this are not all representable as float64."""
 BLOCK = 2**13
-"""Numbers that are computed at a time: what is made of them on the way stays in the cache."""
+"""How many numbers are computed at a time: so few that intermediate results stay in the cache."""
 
 _DIGITS = 80
 TURN = Decimal(
@@ -51,7 +51,7 @@ class SinCos(NamedTuple):
 
 
 def two_sum(a: Array, b: Number) -> Pair:
-    """``a + b`` and its exact rounding error (Knuth)."""
+    """Return ``a + b`` and its exact rounding error (Knuth)."""
     total = a + b
     rest = a - total  # what b seems to be, negative
     lost = total + rest
@@ -62,7 +62,7 @@ def two_sum(a: Array, b: Number) -> Pair:
 
 
 def two_product(a: Array, b: Number) -> Pair:
-    """``a * b`` and its exact rounding error (Dekker); exact below 2**996."""
+    """Return ``a * b`` and its exact rounding error (Dekker); exact below 2**996."""
     product = a * b
     (a_high, a_low), (b_high, b_low) = split(a), split(b)
     error = a_high * b_high
@@ -74,7 +74,7 @@ def two_product(a: Array, b: Number) -> Pair:
 
 
 def split(value: Number) -> tuple[Any, Any]:
-    """Two numbers of 26 bits that add up to it (Veltkamp); below 2**996."""
+    """Split a number below 2**996 into two of 26 bits that add up to it (Veltkamp)."""
     spread = value * _SPLIT
     rest = spread - value
     spread -= rest
@@ -82,7 +82,7 @@ def split(value: Number) -> tuple[Any, Any]:
 
 
 def words(value: Decimal, count: int) -> list[float]:
-    """A decimal number as ``count`` float64 words of falling size that add up to it."""
+    """Return a decimal number as ``count`` float64 words of falling size that add up to it."""
     with localcontext(prec=_DIGITS):
         return _words(value, count)
 
@@ -100,7 +100,7 @@ _TURN_WORDS = words(TURN, 2)
 
 @lru_cache(maxsize=256)
 def power(base: float | Fraction, exponent: Fraction) -> Decimal:
-    """``base ** exponent`` to about 80 digits."""
+    """Return ``base ** exponent`` to about 80 digits."""
     with localcontext(prec=_DIGITS):
         return _decimal(Fraction(base)) ** _decimal(exponent)
 
@@ -111,55 +111,59 @@ def _decimal(value: Fraction) -> Decimal:
 
 @lru_cache(maxsize=256)
 def turns_per_position(base: float, step: Fraction, count: int) -> Array:
-    """Frequencies ``base ** (-step * t)`` for t = 0 … count-1, in turns.
+    """Return the frequencies ``base ** (-step * t)`` for t = 0 … count-1, in turns.
 
-    Returns an array of shape [3, count]: three words whose sum is the frequency divided by 2π.
+    The array has shape [3, count]: three words whose sum is the frequency divided by 2π.
     """
     return turns(tuple(progression(base, step, count)))
 
 
 def progression(base: float, step: Fraction, count: int) -> list[Decimal]:
-    """``base ** (-step * t)`` for t = 0 … count-1, to about 80 digits."""
+    """Return ``base ** (-step * t)`` for t = 0 … count-1, to about 80 digits."""
     return powers(power(base, -step), count)
 
 
 def powers(ratio: Decimal, count: int) -> list[Decimal]:
-    """``ratio ** t`` for t = 0 … count-1, to about 80 digits."""
+    """Return ``ratio ** t`` for t = 0 … count-1, to about 80 digits."""
     with localcontext(prec=_DIGITS):
         return list(accumulate(repeat(ratio, count - 1), mul, initial=Decimal(1)))
 
 
 @lru_cache(maxsize=8)
 def turns(frequencies: tuple[Decimal, ...]) -> Array:
-    """Frequencies in radians per position, in turns: shape [3, count], as three words each."""
+    """Convert frequencies from radians to turns per position: three words each, [3, count]."""
     with localcontext(prec=_DIGITS):
         return in_words([frequency / TURN for frequency in frequencies])
 
 
 def quotient(value: Decimal, divisor: int) -> Decimal:
-    """To about 80 digits."""
+    """Return ``value / divisor`` to about 80 digits."""
     with localcontext(prec=_DIGITS):
         return value / divisor
 
 
 def in_words(values: Sequence[Decimal], count: int = 3) -> Array:
-    """Decimal numbers as so many words each: shape [count, values]."""
+    """Return decimal numbers as ``count`` float64 words each: shape [count, values]."""
     with localcontext(prec=_DIGITS):
         columns = [_words(each, count) for each in values]
     return np.array(columns, dtype=np.float64).reshape(len(columns), count).T
 
 
 def sincos(positions: Array, turns: Array, first: int = 0) -> SinCos:
-    """Sine and cosine of every position, plus ``first``, times every frequency.
+    """Return the sine and cosine of every position, plus ``first``, times every frequency.
 
-    Parameters: ``positions`` of any shape [...], at most 2**53 in magnitude; ``turns`` of shape
-    [3, count] from :func:`turns_per_position`. Each array of the result has shape [..., count].
+    ``positions`` have any shape [...] and are at most 2**53 in magnitude. ``turns`` have shape
+    [3, count] and come from :func:`turns_per_position`. Each array of the result has shape
+    [..., count].
     """
     return sincos_each(positions[..., None], turns, first)
 
 
 def sincos_each(positions: Array, turns: Array, first: int = 0) -> SinCos:
-    """The same with a position of its own for each frequency: shape [..., count], or [..., 1]."""
+    """Return the sine and cosine of positions, plus ``first``, one position for each frequency.
+
+    As :func:`sincos`, but ``positions`` have shape [..., count], or [..., 1].
+    """
     leading = positions.shape[:-1]
     flat = positions.reshape(math.prod(leading), positions.shape[-1])
     place = two_sum(flat, np.float64(first))
@@ -176,7 +180,10 @@ def sincos_each(positions: Array, turns: Array, first: int = 0) -> SinCos:
 
 
 def blocks(rows: int, width: int) -> Iterator[slice]:
-    """Rows to be computed at a time, so few that what is made on the way stays in the cache."""
+    """Yield slices of the rows, to be computed one slice at a time.
+
+    They are so short that intermediate results stay in the cache.
+    """
     step = max(1, BLOCK // max(1, width))
     return (slice(start, start + step) for start in range(0, rows, step))
 
@@ -184,10 +191,11 @@ def blocks(rows: int, width: int) -> Iterator[slice]:
 def by_parts(
     function: Callable[..., Iterable[Array]], places: Sequence[Values], *given: Values
 ) -> None:
-    """Write what a function makes of arrays to their places, so much at a time as stays in cache.
+    """Write what a function makes of arrays to their places, one part at a time.
 
-    Axes but the last are halved until a part is small enough. The arrays broadcast to one shape,
-    and the places have its axes; their last one may have another length.
+    A part is so small that it stays in the cache: axes but the last are halved until it is. The
+    arrays broadcast to one shape, and the places have its axes; their last one may have another
+    length.
     """
     shape = np.broadcast_shapes(*(each.shape for each in given))
     axis = next((axis - len(shape) for axis, size in enumerate(shape[:-1]) if size > 1), None)
@@ -217,9 +225,10 @@ def _dropping_whole_turns(place: Pair, turns: Array) -> Pair:
 
 
 def _dropping_turns_of_few_bits(place: Pair, turns: Array) -> Pair:
-    """The same for whole numbers up to 2**26, and less than a turn at each of them.
+    """Drop whole turns, for whole positions up to 2**26 and frequencies of at most a turn.
 
-    Their products with 26 bits are exact; those with the other 26 are below half a turn.
+    The products of a position with 26 bits of a frequency are exact; those with the other 26 bits
+    are below half a turn.
     """
     high, low = split(turns[0])
     first = place.high * high
@@ -230,7 +239,7 @@ def _dropping_turns_of_few_bits(place: Pair, turns: Array) -> Pair:
 
 
 def _sincos_of_turns(turns: Pair) -> tuple[Array, Array, Array, Array]:
-    """Sine and cosine, each as two words, of at most half a turn."""
+    """Compute the sine and cosine, each as two words, of at most half a turn."""
     nearest = np.rint(turns.high * _TABLE_SIZE)
     rest = turns.high - nearest * (1 / _TABLE_SIZE)
     turn_high, turn_low = _TURN_WORDS
@@ -252,7 +261,7 @@ def _sincos_of_turns(turns: Pair) -> tuple[Array, Array, Array, Array]:
 
 @lru_cache(maxsize=1)
 def _circle() -> Array:
-    """Sine and cosine at 512 equal steps of the circle, each as two words: shape [4, 512]."""
+    """Tabulate sine and cosine at 512 equal steps of the circle, as two words: shape [4, 512]."""
     with localcontext(prec=_DIGITS):
         step_cos = Decimal(0)  # of a quarter turn, halved seven times
         for _ in range(7):

@@ -12,10 +12,10 @@ Mask = npt.NDArray[np.bool_]
 
 
 def places(q_len: Any, k_len: Any) -> tuple[Positions, Positions]:
-    """Positions of the queries, as a column, and of the keys; queries are the last of the keys.
+    """Return the positions of the queries, as a column, and of the keys.
 
-    Raises TypeError or ValueError if a length is no whole number, or there are more queries than
-    keys.
+    Queries are the last of the keys. Raises TypeError or ValueError if a length is not a whole
+    number of at least 0, or if there are more queries than keys.
     """
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)
     if q_len > k_len:
@@ -24,9 +24,10 @@ def places(q_len: Any, k_len: Any) -> tuple[Positions, Positions]:
 
 
 def side(window: Any, reach: str) -> int:
-    """Keys that a window reaches to each side on which it lies, the query itself not counted.
+    """Return how many keys a window reaches to each side on which it lies.
 
-    Raises TypeError or ValueError if the window is out of its domain.
+    The query itself is not counted. Raises TypeError or ValueError if the window is out of its
+    domain.
     """
     if reach == "window-keys":
         return arguments.integer("window", window, 1) - 1

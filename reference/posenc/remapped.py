@@ -18,14 +18,14 @@ LAYOUTS = ("interleaved", "half")
 
 @dataclass(frozen=True)
 class Heads:
-    """Queries, keys and where they stand."""
+    """Queries and keys, and their positions."""
 
     q: Array
     k: Array
     dtype: np.dtype[Any]
     layout: str
     query: Positions
-    """As a column."""
+    """The positions of the queries, as a column."""
     key: Positions
 
     @property
@@ -34,7 +34,7 @@ class Heads:
         return np.asarray(np.maximum(self.query - self.key, 0))
 
     def waves(self, distances: Array, base: float) -> SinCos:
-        """Sine and cosine of the angles by which the pairs turn: [..., head_dim / 2]."""
+        """Return the sine and cosine of the angles by which pairs turn: [..., head_dim / 2]."""
         width = self.q.shape[-1]
         turns = exact.turns_per_position(arguments.base(base), Fraction(2, width), width // 2)
         return exact.sincos(distances, turns)
@@ -42,10 +42,10 @@ class Heads:
     def logits(
         self, distance: Positions, waves: Callable[[Array], SinCos]
     ) -> npt.NDArray[np.floating]:
-        """Dot products of queries with keys turned back by a distance, over the root of head_dim.
+        """Compute the dot products of queries with keys turned back by a distance, and scale them.
 
-        Distances have shape [q_len, k_len]; the waves of those that differ are asked for once.
-        Keys after the query have ``-inf``.
+        They are divided by the root of head_dim. Distances have shape [q_len, k_len]; the waves of
+        each distance that occurs are asked for once. Keys after the query have ``-inf``.
         """
         different, index = np.unique(distance, return_inverse=True)
         parts = waves(different.astype(np.float64))
@@ -57,7 +57,9 @@ class Heads:
 
 
 def heads(q: npt.ArrayLike, k: npt.ArrayLike, layout: str) -> Heads:
-    """Checked queries and keys; query i stands at position ``k_len - q_len + i``.
+    """Check queries and keys, and return them with their positions.
+
+    Query i stands at position ``k_len - q_len + i``.
 
     Raises TypeError if they are not floating or not of one dtype, and ValueError if shapes do not
     fit, head_dim is odd, or the layout is unknown.

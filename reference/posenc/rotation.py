@@ -18,7 +18,7 @@ WRITTEN = {"interleaved": "interleaved", "half": "half", "interleaved-to-half": 
 
 
 def queries_or_keys(name: str, x: npt.ArrayLike) -> npt.NDArray[np.floating]:
-    """Floating values of shape [..., n, head_dim]."""
+    """Check that x holds floating values of shape [..., n, head_dim], and return them."""
     values = np.asarray(x)
     if values.dtype.kind not in "fV":
         raise TypeError(f"{name} is {values.dtype}; integers would cut the rotated values")
@@ -28,7 +28,10 @@ def queries_or_keys(name: str, x: npt.ArrayLike) -> npt.NDArray[np.floating]:
 
 
 def rows(positions: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Positions of the rows of an x of shape [..., n, head_dim]: they broadcast to them."""
+    """Return the positions of the rows of an x of shape [..., n, head_dim].
+
+    They must broadcast to the rows.
+    """
     where = arguments.positions(positions)
     try:
         fitting = np.broadcast_shapes(where.shape, shape[:-1]) == shape[:-1]
@@ -40,10 +43,10 @@ def rows(positions: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def transpose(turn: Turn) -> Turn:
-    """What turns pairs back that a function of x and positions turns, with the same arguments.
+    """Make the function that turns back the pairs that a function of x and positions turns.
 
-    The transpose of a turn is the turn by the negative position. A factor by which pairs are made
-    longer stays: this is no inverse.
+    It takes the same arguments. The transpose of a turn is the turn by the negative position. A
+    factor by which pairs are made longer stays: this is not an inverse.
     """
 
     @wraps(turn)
@@ -59,7 +62,7 @@ def transpose(turn: Turn) -> Turn:
 
 
 def width(rotary_dim: int | None, head_dim: int) -> int:
-    """Number of rotated channels; None is all of them."""
+    """Return the number of rotated channels; None means all of them."""
     rotated = head_dim if rotary_dim is None else arguments.integer("rotary_dim", rotary_dim, 2)
     if rotated % 2 or not 2 <= rotated <= head_dim:
         name = "head_dim" if rotary_dim is None else "rotary_dim"
@@ -72,7 +75,7 @@ def width(rotary_dim: int | None, head_dim: int) -> int:
 def turned(
     values: npt.NDArray[np.floating], sin: Pair, cos: Pair, read: str, written: str
 ) -> npt.NDArray[np.floating]:
-    """Each pair of the leading channels, times (cos + i sin); the other channels unchanged.
+    """Multiply each pair of the leading channels by (cos + i sin); the others stay unchanged.
 
     Values have shape [..., n, head_dim], sin and cos [..., n, r/2]; they may carry an amplitude.
     Pair t is read from, and written to, channels (2t, 2t+1) if ``"interleaved"`` and (t, t + r/2)
@@ -89,13 +92,16 @@ def turned(
 
 
 def pairs(x: npt.NDArray[Real], layout: str) -> tuple[npt.NDArray[Real], npt.NDArray[Real]]:
-    """The first and the second channel of each pair."""
+    """Return the first and the second channel of each pair."""
     half = x.shape[-1] // 2
     return (x[..., :half], x[..., half:]) if layout == "half" else (x[..., 0::2], x[..., 1::2])
 
 
 def _product(first: Values, second: Values, cos: Array, sin: Array) -> tuple[Array, Array]:
-    """``(first + i second) * (cos + i sin)`` of numbers of few bits: float64 has some to spare."""
+    """Return ``(first + i second) * (cos + i sin)`` for numbers of few bits.
+
+    They have so few that float64 has bits to spare.
+    """
     a, b = first.astype(np.float64), second.astype(np.float64)
     return a * cos - b * sin, b * cos + a * sin
 
@@ -103,9 +109,10 @@ def _product(first: Values, second: Values, cos: Array, sin: Array) -> tuple[Arr
 def _exact_product(
     first: Values, second: Values, cos: Array, cos_rest: Array, sin: Array, sin_rest: Array
 ) -> tuple[Array, Array]:
-    """The same of any numbers, rounded once.
+    """Return ``(first + i second) * (cos + i sin)`` for any numbers, rounded once.
 
-    Numbers of 26 bits are multiplied exactly; the rests are so small that their errors are nothing.
+    Numbers of 26 bits are multiplied exactly; the rests are so small that their errors do not
+    count.
     """
     a, b = first.astype(np.float64), second.astype(np.float64)
     (a_high, a_rest), (b_high, b_rest) = split(a), split(b)
@@ -117,6 +124,6 @@ def _exact_product(
 
 
 def _in_two(wave: Pair) -> tuple[Array, Array]:
-    """A number of 26 bits, and the rest of both words."""
+    """Split a pair into a number of 26 bits and the rest of both words."""
     high, rest = split(wave.high)
     return high, rest + wave.low

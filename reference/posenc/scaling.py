@@ -1,4 +1,4 @@
-"""Rotary embedding with other frequencies than its own: what every scaling of them shares."""
+"""Rotary embedding with scaled frequencies: what all scalings share."""
 
 from collections.abc import Callable
 from decimal import Decimal, localcontext
@@ -19,7 +19,7 @@ Frequencies = tuple[Decimal, ...]
 
 
 def number(name: str, value: float, least: float) -> float:
-    """A finite number that is not below another."""
+    """Check that a number is finite and at least ``least``, and return it as a float."""
     result = float(value)
     if not (np.isfinite(result) and result >= least):
         raise ValueError(f"{name} is {value!r}; it must be a finite number of at least {least:g}")
@@ -27,7 +27,7 @@ def number(name: str, value: float, least: float) -> float:
 
 
 def even(rotary_dim: int, least: int = 2) -> int:
-    """A number of channels that makes pairs."""
+    """Check that a number of channels makes pairs, and return it."""
     size = arguments.integer("rotary_dim", rotary_dim, least)
     if size % 2:
         raise ValueError(f"rotary_dim is {size}; it must be even to make pairs")
@@ -35,13 +35,16 @@ def even(rotary_dim: int, least: int = 2) -> int:
 
 
 def unscaled(rotary_dim: int, base: float) -> Frequencies:
-    """Those of rotary embedding: ``base ** (-2t / rotary_dim)``."""
+    """Return the frequencies of rotary embedding: ``base ** (-2t / rotary_dim)``."""
     return tuple(progression(base, Fraction(2, rotary_dim), rotary_dim // 2))
 
 
 @lru_cache(maxsize=8)
 def stretched(rotary_dim: int, base: float, stretch: Fraction) -> Frequencies:
-    """Those of rotary embedding with the base ``base * stretch ** (d / (d-2))``, d channels."""
+    """Return the frequencies of rotary embedding with a stretched base.
+
+    With d channels, the base is ``base * stretch ** (d / (d-2))``. Raises ValueError if d is 2.
+    """
     if rotary_dim == 2:
         raise ValueError("two channels cannot be stretched: the exponent d / (d-2) divides by zero")
     with localcontext(prec=DIGITS):
@@ -50,7 +53,7 @@ def stretched(rotary_dim: int, base: float, stretch: Fraction) -> Frequencies:
 
 
 def rounded(frequencies: Frequencies, dtype: npt.DTypeLike) -> npt.NDArray[np.floating]:
-    """Frequencies as numbers of a dtype: shape [rotary_dim / 2]."""
+    """Round frequencies to a dtype: shape [rotary_dim / 2]."""
     return np.array([float(frequency) for frequency in frequencies]).astype(dtype)
 
 
@@ -60,7 +63,7 @@ def rotated(
     layout: str,
     frequencies: Callable[[int], Frequencies],
 ) -> npt.NDArray[np.floating]:
-    """Each pair of the channels of x turned by position times frequency.
+    """Turn each pair of the channels of x by position times frequency.
 
     ``frequencies`` takes the number of channels; the result is like x, rounded once.
     """

@@ -1,8 +1,8 @@
 """Adapters: helpers for writing one, what it claims, and how the kit finds it.
 
-The helpers are for libraries of any framework. The framework itself is imported nowhere here:
+The helpers are for libraries of any framework. Importing this module imports none of them:
 :mod:`posenc_conformance.adapters.torch` and :mod:`posenc_conformance.adapters.jax` hold what only
-one of them needs.
+one framework needs.
 
 ``x`` is an array of NumPy or JAX or a tensor of PyTorch, of shape ``[..., n, dim]``, and
 ``positions`` are n whole numbers, as the kit passes them to an adapter.
@@ -25,16 +25,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FLOATS = ("float32", "bfloat16", "float16")
-"""Dtypes of a model, for code that forms angles in float32: a float64 input gets no better."""
+"""Dtypes of models, for code that forms angles in float32: a float64 input gains nothing there."""
 ALL_FLOATS = ("float64", *FLOATS)
 EXACT = 2**24
-"""float32 holds every whole number up to here: as far as code goes that casts positions to it."""
+"""float32 holds every whole number up to here: the limit of code that casts positions to it."""
 LONGEST = 2**30
-"""Elements that a sequence may have: 4 GiB in float32."""
+"""The most elements that a sequence may have: 4 GiB in float32."""
 
 
 def once(make: Callable[P, T], size: int = 64) -> Callable[P, T]:
-    """The same function, which makes a thing once and gives it out again for the same arguments.
+    """Return a function that makes each thing once and returns it again for the same arguments.
 
     For modules that a user builds once and calls often: whatever a module keeps from one call to
     the next stays with it. Arguments are compared by value; lists, dicts and arrays are allowed.
@@ -42,9 +42,9 @@ def once(make: Callable[P, T], size: int = 64) -> Callable[P, T]:
     Parameters
     ----------
     make : callable
-        A class or function.
+        A class or function that makes the thing.
     size : int
-        How many things are kept, the latest used.
+        How many things are kept: those used last.
     """
     kept: dict[object, T] = {}
 
@@ -58,7 +58,7 @@ def once(make: Callable[P, T], size: int = 64) -> Callable[P, T]:
     return get
 
 
-def _key(value: Any) -> object:
+def _key(value: object) -> object:
     if isinstance(value, Mapping):
         return "mapping", tuple((name, _key(value[name])) for name in sorted(value))
     if isinstance(value, list | tuple):
@@ -69,7 +69,7 @@ def _key(value: Any) -> object:
 
 
 def by_heads(function: Function, *arrays: Any, form: str = "bhnd") -> Any:
-    """What a function that wants a certain number of axes makes of arrays with any leading axes.
+    """Apply a function that wants a certain number of axes to arrays with any leading axes.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def by_heads(function: Function, *arrays: Any, form: str = "bhnd") -> Any:
         Takes the arrays in this form and returns one in the same form, whose last two axes may
         have other lengths.
     arrays : array or tensor of shape ``[..., n, dim]``
-        With the same leading axes, such as x alone, or query, key and value.
+        Arrays with the same leading axes, such as x alone, or query, key and value.
     form : str
         ``"bhnd"`` for ``[1, heads, n, dim]``, ``"bnhd"`` for ``[1, n, heads, dim]``, ``"hnd"`` for
         ``[heads, n, dim]``. All leading axes together count as heads.
@@ -85,7 +85,7 @@ def by_heads(function: Function, *arrays: Any, form: str = "bhnd") -> Any:
     Returns
     -------
     array or tensor of shape ``[..., n, dim]``
-        With the leading axes of the arrays.
+        The result of the function, with the leading axes of the arrays.
     """
     result = function(*(headed(each, form) for each in arrays))
     if form == "bnhd":
@@ -94,7 +94,7 @@ def by_heads(function: Function, *arrays: Any, form: str = "bhnd") -> Any:
 
 
 def headed(x: Any, form: str = "bhnd") -> Any:
-    """The array x of shape ``[..., n, dim]`` in one of the forms of :func:`by_heads`."""
+    """Reshape the array x of shape ``[..., n, dim]`` to one of the forms of :func:`by_heads`."""
     *leading, rows, dim = x.shape
     if form not in ("bhnd", "bnhd", "hnd"):
         raise ValueError(f"form {form!r} is none of bhnd, bnhd and hnd")
@@ -103,25 +103,25 @@ def headed(x: Any, form: str = "bhnd") -> Any:
 
 
 def in_sequence(function: Function, x: Any, positions: Positions, length: int | None = None) -> Any:
-    """Rows of x at their positions, by a function of whole sequences that takes no positions.
+    """Apply a function of whole sequences, which takes no positions, to rows at their positions.
 
-    The rows are put into a sequence where they stand at their positions, with zeros elsewhere; the
-    function is called with it, and the rows are picked out of its result. A position that is asked
-    for again needs a sequence of its own, and with it another call.
+    The rows are put into a sequence at their positions, with zeros elsewhere. The function is
+    called with this sequence, and the rows are picked out of its result. A position that is asked
+    for again needs a sequence of its own, and so another call.
 
     The claim's ``max_position`` decides how long the sequence may become.
 
     Parameters
     ----------
     function : callable
-        Takes a sequence of shape ``[..., length, dim]`` and returns one. It gets a tensor of
-        PyTorch if x is one, which may be differentiated, else an array of NumPy.
+        Takes a sequence of shape ``[..., length, dim]`` and returns one. The sequence is a tensor
+        of PyTorch if x is one, and may then be differentiated; else it is an array of NumPy.
     x : array or tensor of shape ``[..., n, dim]``
         The rows.
     positions : array of shape ``[n]``
-        Where they stand, in any order.
+        The positions of the rows, in any order.
     length : int, optional
-        Of the sequence, if not as long as the largest position needs.
+        Length of the sequence; as long as the largest position needs if left out.
 
     Raises
     ------
@@ -142,17 +142,18 @@ def in_sequence(function: Function, x: Any, positions: Positions, length: int | 
 
 
 def in_stretches(function: Function, x: Any, positions: Positions) -> Any:
-    """Rows of x at their positions, by a function of rows that follow each other and an offset.
+    """Apply a function of consecutive rows and an offset to rows at their positions.
 
     Parameters
     ----------
     function : callable
-        Takes rows of shape ``[..., m, dim]`` and the position of the first, and returns as many.
-        It is called for each stretch of positions that grow by one, as in prefill and decoding.
+        Takes rows of shape ``[..., m, dim]`` and the position of the first, and returns as many
+        rows. It is called for each stretch of positions that grow by one, as in prefill and
+        decoding.
     x : array or tensor of shape ``[..., n, dim]``
         The rows.
     positions : array of shape ``[n]``
-        Where they stand, in any order.
+        The positions of the rows, in any order.
     """
     positions = _indices(positions)
     if not len(positions):
@@ -164,36 +165,40 @@ def in_stretches(function: Function, x: Any, positions: Positions) -> Any:
 
 
 def rows_of(table: Callable[[int], Any], positions: Positions, length: int | None = None) -> Any:
-    """Rows at these positions of a table that is made for positions 0 to length - 1.
+    """Make a table for positions 0 to length - 1, and return its rows at the positions asked for.
 
     Parameters
     ----------
     table : callable
         Takes the length and returns an array or tensor of shape ``[length, dim]``.
     positions : array of shape ``[n]``
-        Which rows, in any order.
+        The positions asked for, in any order.
     length : int, optional
-        Of the table, if not as long as the largest position needs.
+        Length of the table; as long as the largest position needs if left out.
     """
     return table(span(positions) if length is None else length)[_indices(positions)]
 
 
 def span(positions: Positions, power_of_two: bool = False) -> int:
-    """How long a sequence from position 0 on must be to hold the positions.
+    """Return how long a sequence from position 0 on must be to hold the positions.
 
-    As a power of two, at least 64, few lengths serve all calls: for code that compiles for each.
+    With ``power_of_two`` the length is the next power of two, and at least 64. Few lengths then
+    serve all calls: for code that compiles for each length.
     """
     longest = int(positions.max()) + 1 if positions.size else 0
     return max(64, 1 << (longest - 1).bit_length()) if power_of_two else longest
 
 
 def _indices(positions: Positions) -> Positions:
-    """In 64 bits: in fewer, differences do not fit, and PyTorch takes bytes for a mask."""
+    """Convert to 64 bits: in fewer, differences do not fit, and PyTorch takes bytes for a mask."""
     return positions.astype(np.int64)
 
 
 def _without_repeats(positions: Positions) -> list[npt.NDArray[np.intp]]:
-    """Indices of rows whose positions differ; as many groups as one position has rows."""
+    """Group the indices of rows so that the positions within a group differ.
+
+    There are as many groups as the most frequent position has rows.
+    """
     order = np.argsort(positions, kind="stable")
     ranked = positions[order]
     times = np.empty(len(positions), np.intp)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from posenc_conformance.errors import UserError, told, where
+from posenc_conformance.errors import UserError, describe_exception, location_of
 
 Method = TypeVar("Method")
 
 ATTRIBUTE = "__posenc_claims__"
 DEFAULT_MAX_POSITION = 131_071
-"""Largest position asked for unless a claim says more: many implementations build a table of all
-positions, and a table up to 2**31 would take the machine down."""
+"""Largest position asked for unless a claim names another. Many implementations build a table of
+all positions, and a table up to 2**31 would take the machine down."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Claim:
 
 
 _declared: dict[tuple[str, str], str] = {}
-"""Where each function that claims something stands, by module and qualified name."""
+"""File and line of each function that claims something, by module and qualified name."""
 
 
 def claims(
@@ -42,49 +42,51 @@ def claims(
     broadcast: bool = False,
     **restrictions: Any,
 ) -> Callable[[Method], Method]:
-    """Declare on an adapter's method what it implements.
+    """Declare what an adapter's method implements.
 
-    Several ``@claims`` on one method add up. A method that overrides one with claims inherits them,
-    unless it has its own.
+    Several ``@claims`` on one method add up. A method that overrides one with claims inherits these
+    claims, unless it has its own.
 
     Parameters
     ----------
     combinations : str
         Named combinations of conventions, such as ``"fairseq"``. Without any, the conventions
-        given by keyword say which is meant; those left out have the scheme's default.
+        given by keyword say which combination is meant; those left out have the scheme's default.
     dtype : str or several
-        Of the results, and of x where the scheme has one: float64, float32, bfloat16, float16.
+        Dtype of the results, and of x where the scheme has one: float64, float32, bfloat16 or
+        float16.
     max_position : int
         Largest position that may be asked for. Where a call takes k_len, keys stand at positions
         0 to k_len - 1, so that k_len is at most one more.
     when : callable
-        What works, where values of single parameters cannot say it: a function of some arguments of
-        the call, by their names, such as ``lambda q_len, k_len: q_len == k_len`` or
-        ``lambda rotary_dim: rotary_dim is not None``. Parameters that follow from the shape of an
-        array, such as ``head_dim``, and ``dtype`` may be named as well. What it is false for is not
-        asked.
+        The condition under which the claim holds, where values of single parameters cannot say it.
+        It is a function of some arguments of the call, by their names, such as
+        ``lambda q_len, k_len: q_len == k_len`` or ``lambda rotary_dim: rotary_dim is not None``. It
+        may also name ``dtype``, and parameters that follow from the shape of an array, such as
+        ``head_dim``. The kit does not ask for what it is false for.
     masked : bool
-        The result has its mask in it: what a query must not see is -inf, or so low that it gets no
-        weight, in every head. Else nobody looks at what the mask hides.
+        Whether the result has its mask in it: what a query must not see is -inf, or so low that it
+        gets no weight, in every head. If False, what the mask hides is not looked at.
     broadcast : bool
-        Of a bias: an axis along which it repeats may have length 1, or be left out at the front, as
-        in BLOOM's ``[heads, 1, k_len]``. It is judged as what is added to logits.
+        For a bias: whether an axis along which it repeats may have length 1, or be left out at the
+        front, as in BLOOM's ``[heads, 1, k_len]``. The bias is judged as what is added to logits.
     restrictions
-        For an engine's ``rotary``, ``bias`` or ``encoding``, ``models``: ids of those that it can
-        be asked for, or their names on Hugging Face; every model if left out. For other calls a
-        convention (``layout="half"``), an optional ability (``rotation="partial"``) or a
-        parameter that cannot be chosen freely (``base=10000.0``), with one value or a list.
-        The method must accept, by keyword, whatever is left open.
+        What else limits the claim, each with one value or a list. For an engine's ``rotary``,
+        ``bias`` or ``encoding``, this is ``models``: ids of the models that it can be asked for,
+        or their names on Hugging Face; every model if left out. For other calls it is a convention
+        (``layout="half"``), an optional ability (``rotation="partial"``) or a parameter that cannot
+        be chosen freely (``base=10000.0``). The method must accept, by keyword, whatever is left
+        open.
 
     Raises
     ------
     UserError
-        If it stands without parentheses, or above something that the kit cannot call.
+        If ``@claims`` stands without parentheses, or above something that the kit cannot call.
     """
     if combinations and not isinstance(combinations[0], str):
         raise UserError(
-            f"{where(combinations[0])}: @claims is used without parentheses, or is given something "
-            "that is no name of a combination",
+            f"{location_of(combinations[0])}: @claims is used without parentheses, or is given "
+            "something that is no name of a combination",
             'write @claims() for the default conventions, or @claims("half") for named ones',
         )
     claim = Claim(
@@ -103,38 +105,43 @@ def claims(
             setattr(function, ATTRIBUTE, (claim, *getattr(function, ATTRIBUTE, ())))
         except (AttributeError, TypeError):
             raise UserError(
-                f"{where(function)}: @claims stands above something that keeps no attributes, such "
-                "as a function in C",
+                f"{location_of(function)}: @claims stands above something that keeps no "
+                "attributes, such as a function in C",
                 "call it from a method of your own, and put @claims above that",
             ) from None
         place = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
-        _declared[place] = where(function)
+        _declared[place] = location_of(function)
         return method
 
     return declare
 
 
 def _function_of(method: Any) -> Any:
-    """The function to mark: a static or class method passes on what its function has."""
+    """Return the function to mark: of a static or class method, the one inside.
+
+    A static or class method passes on the attributes that its function has. Raises UserError for
+    a property, and for anything else that is no function.
+    """
     if isinstance(method, property | cached_property):
         function = method.fget if isinstance(method, property) else method.func
         raise UserError(
-            f"{where(function)}: @claims stands above a property",
+            f"{location_of(function)}: @claims stands above a property",
             "the kit calls methods: make it a method that takes the call's arguments",
         )
     function = method.__func__ if isinstance(method, staticmethod | classmethod) else method
     if not callable(function) or inspect.isclass(function):
         raise UserError(
-            f"{where(function)}: @claims stands above something that is no function",
+            f"{location_of(function)}: @claims stands above something that is no function",
             "put it above the method that the kit should call",
         )
     return function
 
 
 def claims_on(owner: object) -> dict[str, tuple[Claim, ...]]:
-    """Claims by the name of the method or function that they stand above.
+    """Return claims by the name of the method or function that they stand above.
 
-    Those of an object or class, with what it inherits, or of a module's functions.
+    For an object or class these are its own claims and those that it inherits; for a module, those
+    of its functions.
 
     Raises UserError for a claim that the kit would never see.
     """
@@ -145,13 +152,13 @@ def claims_on(owner: object) -> dict[str, tuple[Claim, ...]]:
             marks = _marks(value)
             if name in lost and not marks:
                 raise UserError(
-                    f"{lost[name]}: the claims of {name} are lost: what stands under this name is "
-                    "something else, such as the function of a decorator above @claims",
+                    f"{lost[name]}: the claims of {name} are lost: the name now stands for "
+                    "something else, such as the wrapper of a decorator above @claims",
                     "put @claims on top of the other decorators, or use functools.wraps in them",
                 )
             if marks and name.startswith("_"):
                 raise UserError(
-                    f"{where(value)}: {name} claims something, but its name is private",
+                    f"{location_of(value)}: {name} claims something, but its name is private",
                     "name it like the call of the spec that it implements",
                 )
             if marks and name not in found:
@@ -160,7 +167,7 @@ def claims_on(owner: object) -> dict[str, tuple[Claim, ...]]:
 
 
 def method_of(adapter: object, name: str) -> Any:
-    """What stands under the name of a call.
+    """Return what an adapter has under the name of a call.
 
     Raises UserError if the adapter does not give it out.
     """
@@ -168,13 +175,14 @@ def method_of(adapter: object, name: str) -> Any:
         return getattr(adapter, name)
     except Exception as error:
         raise UserError(
-            f"{type(adapter).__name__} claims {name}(), but does not give it out: {told(error)}",
+            f"{type(adapter).__name__} claims {name}(), but getting this attribute fails: "
+            f"{describe_exception(error)}",
             "see its __getattribute__, or the descriptor under that name",
         ) from error
 
 
 def _bodies(owner: object) -> list[Any]:
-    """Where attributes are looked up, the nearest first."""
+    """Return the objects in which attributes of the owner are looked up, the nearest first."""
     if inspect.ismodule(owner):
         return [owner]
     if inspect.isclass(owner):
@@ -193,7 +201,7 @@ def _marks(value: Any) -> tuple[Claim, ...]:
 
 
 def _declared_in(owner: Any) -> Iterator[tuple[str, str]]:
-    """Name and place of each function in the body of a class or module that was given claims."""
+    """Yield name and place of each function with claims in the body of a class or module."""
     if not inspect.isclass(owner) and not inspect.ismodule(owner):
         return
     module = owner.__module__ if inspect.isclass(owner) else owner.__name__
@@ -205,7 +213,7 @@ def _declared_in(owner: Any) -> Iterator[tuple[str, str]]:
 
 
 def several(value: Any) -> tuple[Any, ...]:
-    """The values of a list, or the one value."""
+    """Return the values of a list, or the one value, as a tuple."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         return (value,)
     return tuple(value)

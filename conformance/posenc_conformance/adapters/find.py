@@ -15,12 +15,14 @@ from types import ModuleType
 from typing import Any
 
 from posenc_conformance.adapters.claims import claims_on
-from posenc_conformance.errors import UserError, told
-from posenc_conformance.files import imported
+from posenc_conformance.errors import UserError, describe_exception
+from posenc_conformance.files import import_file
 
 GROUP = "posenc.implementations"
+REFERENCE = ("posenc-conformance", "reference")
+"""The package that registers the reference, and the name under which it does."""
 OURS = tuple(str(Path(__file__).parents[1] / room) for room in ("adapters", "judge"))
-"""Where no line of an implementation stands."""
+"""Folders in which no line of an implementation stands."""
 
 
 @dataclass(frozen=True)
@@ -31,20 +33,26 @@ class Implementation:
     adapter: object
     versions: dict[str, str]
     end: Callable[[], None] = lambda: None
-    """Ends the process in which it lives, if it has one of its own."""
+    """A function that ends the implementation's process, if it has one of its own."""
     limits: str = ""
-    """What its process may take, in words; empty if it has none of its own."""
+    """What its process may take, in words; empty if it has no process of its own."""
 
 
 def registered() -> dict[str, EntryPoint]:
-    """Implementations by the name under which an installed package registers them."""
+    """Return implementations by the name under which an installed package registers them."""
     return {point.name: point for point in sorted(entry_points(group=GROUP))}
 
 
-def load_adapter(name: str, point: str = "") -> Implementation:
-    """The implementation of a registered name, ``module:attribute`` or a path to a file.
+def is_reference(name: str) -> bool:
+    """Return whether a name is that of the reference, which the kit registers itself."""
+    point = registered().get(name)
+    return point is not None and point.dist is not None and (point.dist.name, name) == REFERENCE
 
-    ``point`` is what the name is registered for, should that not be seen from here.
+
+def load_adapter(name: str, point: str = "") -> Implementation:
+    """Load the implementation of a registered name, ``module:attribute`` or a path to a file.
+
+    ``point`` is what the name is registered for, in case that cannot be seen from here.
 
     Raises UserError if there is none, or it cannot be imported or made.
     """
@@ -53,15 +61,15 @@ def load_adapter(name: str, point: str = "") -> Implementation:
     return Implementation(name, adapter, versions(found))
 
 
-def blank(target: Any) -> object:
-    """An adapter good for reading its claims, without the imports that making it costs."""
+def blank(target: object) -> object:
+    """Make an adapter only to read its claims, without the imports that making it fully costs."""
     return object.__new__(target) if inspect.isclass(target) else target
 
 
 def versions(target: Any) -> dict[str, str]:
-    """Versions of the packages that an adapter says it requires; empty text if not installed.
+    """Return versions of the packages that an adapter requires; empty text if not installed.
 
-    Raises UserError if it says so in another way than by their names.
+    Raises UserError if its attribute ``requires`` holds anything but names of packages.
     """
     required = getattr(target, "requires", ())
     packages = [required] if isinstance(required, str) else required
@@ -69,7 +77,7 @@ def versions(target: Any) -> dict[str, str]:
         isinstance(package, str) and package for package in packages
     ):
         raise UserError(
-            f"the adapter's attribute requires is {required!r}",
+            f"the adapter's attribute 'requires' cannot be {required!r}",
             'give the names of packages: requires = ("numpy", "mylib")',
         )
     return {package: _version(package) for package in packages}
@@ -83,9 +91,9 @@ def _version(package: str) -> str:
 
 
 def target(name: str, point: str = "") -> Any:
-    """The class, object or module behind a name; its library need not be installed.
+    """Find the class, object or module behind a name; its library need not be installed.
 
-    Raises UserError if there is none or it cannot be imported.
+    Raises UserError if there is none, or it cannot be imported.
     """
     known = registered()
     if point:
@@ -110,7 +118,7 @@ def _from_file(name: str, path: Path, attribute: str) -> Any:
     if not path.is_file():
         raise UserError(f"there is no file {path.resolve()}", "--impl takes the path of an adapter")
     sys.path.append(str(path.resolve().parent))  # last: an adapter may be called like its library
-    module = _importing(name, lambda: imported(path, f"posenc_adapter_{path.stem}"))
+    module = _importing(name, lambda: import_file(path, f"posenc_adapter_{path.stem}"))
     return _attribute(name, module, attribute) if attribute else _adapter_of(path, module)
 
 
@@ -132,10 +140,10 @@ def _attribute(name: str, module: ModuleType, attribute: str) -> Any:
 
 
 def _adapter_of(path: Path, module: ModuleType) -> Any:
-    """The one class of a file that claims something, or the file itself if its functions do.
+    """Return the one class of a file that claims something, or the file itself if its functions do.
 
-    A class that is there for another one to inherit from is not meant, nor is one that was
-    imported beside a class of the file's own.
+    A class that is there for another one to inherit from is not meant. Neither is one that was
+    imported beside a class of the file's own. Raises UserError if more than one is left.
     """
     classes = {id(each): each for each in vars(module).values() if inspect.isclass(each)}
     claiming = [each for each in classes.values() if claims_on(each)]
@@ -169,7 +177,10 @@ def _made(name: str, target: Callable[[], object]) -> object:
 
 
 def _importing(name: str, action: Callable[[], Any]) -> Any:
-    """Run code of an implementation; its failure is told with its own lines, not with ours."""
+    """Run code of an implementation, and show its failure with its own lines, not with the kit's.
+
+    The failure is raised as UserError.
+    """
     try:
         return action()
     except (UserError, KeyboardInterrupt):
@@ -186,11 +197,13 @@ def _importing(name: str, action: Callable[[], Any]) -> Any:
             hint = f"install what provides {error.name!r}, or correct its name"
         if not isinstance(error, Exception):
             place = next((at for at in map(_own_place, reversed(own)) if at), place)
-            hint = "an adapter must not exit or skip: let it raise what went wrong"
-        raise UserError(f"--impl={name} cannot be loaded: {told(error)} ({place})", hint) from error
+            hint = "an adapter must not exit or skip: raise an exception that says what is wrong"
+        raise UserError(
+            f"--impl={name} cannot be loaded: {describe_exception(error)} ({place})", hint
+        ) from error
 
 
 def _own_place(frame: traceback.FrameSummary) -> str:
-    """File and line of code that is not installed; nothing for a library's."""
+    """Return file and line of code that is not installed; empty text for a library's."""
     libraries = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib"))
     return "" if frame.filename.startswith(libraries) else f"{frame.filename}:{frame.lineno}"

@@ -1,8 +1,8 @@
-"""What adapters of JAX's libraries have in common: compiling once, and gradients.
+"""Helpers for adapters of JAX's libraries: compiling once, and gradients.
 
-Outside of ``jax.jit`` each operation is compiled by itself, and again for each new shape: that, and
-not arithmetic, takes the minutes. Compiled as a whole, as in any model, it is one step for each
-shape.
+Outside of ``jax.jit`` each operation is compiled by itself, and again for each new shape. That, and
+not arithmetic, takes the minutes. A function under ``jax.jit`` is compiled as a whole, as in any
+model: in one step for each shape.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from posenc_conformance.adapters import once
 Method = Callable[..., Any]
 
 
-def compiled(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Functions or modules that are made once for the same arguments, each under ``jax.jit``.
+def compiled(make: Method) -> Method:
+    """Return a function that makes functions or modules, each once and under ``jax.jit``.
 
+    The same arguments give the same compiled function again. Say
     ``self.rotary = compiled(Rotary)`` and then ``self.rotary(dim=64)(x, positions)``. Arrays of
     NumPy go in as they are, also those of bfloat16.
     """
@@ -32,13 +33,13 @@ def compiled(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def backward(forward: Method) -> Method:
-    """A method for the backward pass: what ``jax.vjp`` makes of another, which is linear in x.
+    """Make a method for the backward pass, by ``jax.vjp``, from a method that is linear in x.
 
-    Its claims are those of the other one: ``rope_vjp = backward(rope)`` is all that is needed. The
+    It has the claims of the other method: ``rope_vjp = backward(rope)`` is all that is needed. The
     other method is called with tracers in place of arrays.
     """
 
-    def make(adapter: object, **parameters: Any) -> Callable[..., Any]:
+    def make(adapter: object, **parameters: Any) -> Method:
         return lambda gradient, *arguments: vjp(
             lambda x: forward(adapter, x, *arguments, **parameters), gradient
         )
@@ -53,14 +54,14 @@ def backward(forward: Method) -> Method:
 
 
 def vjp(function: Callable[[Any], Any], gradient: Any) -> Any:
-    """The vector-Jacobian product of a function that is linear.
+    """Compute the vector-Jacobian product of a function that is linear.
 
     Parameters
     ----------
     function : callable
         Takes an array of JAX.
     gradient : array
-        Of the result, which has the shape of the input.
+        Gradient with respect to the result, which has the shape of the input.
     """
     import jax
 

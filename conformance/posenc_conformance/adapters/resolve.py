@@ -8,29 +8,24 @@ from typing import Any
 
 from posenc_conformance.adapters.claims import Claim, claims_on, method_of
 from posenc_conformance.errors import UserError
-from posenc_conformance.errors import where as _where
+from posenc_conformance.errors import location_of as _where
 from posenc_conformance.judge.arrays import DTYPES
 from posenc_conformance.judge.kinds import ENGINE, KINDS
-from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Condition, Scope, Subject
-from posenc_conformance.scheme_file.model import (
-    Call,
-    Combination,
-    Convention,
-    Parameter,
-    Scheme,
-    Value,
-)
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.judge.scope import Condition, Scope
+from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
+from posenc_conformance.scheme_file.model import Call, Combination, Convention, Parameter, Value
 
 FARTHEST = 2**53
 """Up to here float64 holds every whole number."""
 LONGEST_AXIS = 2**16
-"""Of an array that the kit makes because a claim names this length."""
+"""Longest axis that a claim may name: the kit makes an array of this length."""
 
 
 def subjects(
-    adapter: object, schemes: Sequence[Scheme], memory_of_a_call: int = MEMORY_OF_A_CALL
+    adapter: object, schemes: Sequence[KnownScheme], memory_of_a_call: int = MEMORY_OF_A_CALL
 ) -> list[Subject]:
-    """Everything that an adapter claims of schemes.
+    """Resolve an adapter's claims to subjects: everything that it claims of the schemes.
 
     ``memory_of_a_call`` is how many bytes the inputs and the result of a call may take in float64.
 
@@ -63,7 +58,11 @@ def subjects(
 
 
 def _of_method(
-    scheme: Scheme, call: Call, method: Callable[..., Any], claims: Sequence[Claim], memory: int
+    scheme: KnownScheme,
+    call: Call,
+    method: Callable[..., Any],
+    claims: Sequence[Claim],
+    memory: int,
 ) -> list[Subject]:
     keywords = keywords_of(call, method)
     scopes: dict[str, list[Scope]] = {}
@@ -95,9 +94,9 @@ def _of_method(
 
 
 def _meaning(
-    scheme: Scheme, call: Call, claim: Claim, method: Callable[..., Any]
+    scheme: KnownScheme, call: Call, claim: Claim, method: Callable[..., Any]
 ) -> tuple[list[Combination], Scope]:
-    """The combinations that a claim names, and what it covers of each."""
+    """Return the combinations that a claim names, and what it covers of each."""
     where = _where(method)
     dtypes = (call.dtype,) if call.dtype in ("integer", "boolean") else claim.dtypes
     check_range(claim, call.name, where)
@@ -132,8 +131,11 @@ def _meaning(
     )
 
 
-def _condition(scheme: Scheme, call: Call, claim: Claim, where: str) -> Condition | None:
-    """The function of a claim's ``when``, if all that it names is known."""
+def _condition(scheme: KnownScheme, call: Call, claim: Claim, where: str) -> Condition | None:
+    """Make a condition of a claim's ``when``; None if the claim has none.
+
+    Raises UserError unless ``when`` is a function and all that it names is known.
+    """
     if claim.when is None:
         return None
     try:
@@ -155,10 +157,10 @@ def _condition(scheme: Scheme, call: Call, claim: Claim, where: str) -> Conditio
 
 
 def _check_masked(claim: Claim, call: Call, where: str) -> None:
-    """Refuse a mask in a result in which nothing is ever hidden."""
+    """Refuse ``masked`` for a result in which nothing is ever hidden."""
     if not isinstance(claim.masked, bool):
         raise UserError(
-            f"{where}: {call.name}() claims masked={claim.masked!r}", "say masked=True, or leave it"
+            f"{where}: {call.name}() claims masked={claim.masked!r}", "give True, or leave it out"
         )
     if claim.masked and not KINDS[call.kind].hides:
         raise UserError(
@@ -168,11 +170,11 @@ def _check_masked(claim: Claim, call: Call, where: str) -> None:
 
 
 def _check_broadcast(claim: Claim, call: Call, where: str) -> None:
-    """Refuse to let axes be left out of what is added to nothing."""
+    """Refuse ``broadcast`` for a call that is no bias: its result is added to nothing."""
     if not isinstance(claim.broadcast, bool):
         raise UserError(
             f"{where}: {call.name}() claims broadcast={claim.broadcast!r}",
-            "say broadcast=True, or leave it",
+            "give True, or leave it out",
         )
     if claim.broadcast and call.kind != "bias":
         raise UserError(
@@ -183,7 +185,7 @@ def _check_broadcast(claim: Claim, call: Call, where: str) -> None:
 
 
 def check_range(claim: Claim, call: str, where: str) -> None:
-    """Refuse dtypes and positions that nothing can have, and restrictions to nothing."""
+    """Refuse dtypes and positions that nothing can have, and restrictions to no value at all."""
     empty = [name for name, values in claim.restrictions.items() if not values]
     if empty or not claim.dtypes:
         raise UserError(
@@ -207,7 +209,10 @@ def check_range(claim: Claim, call: str, where: str) -> None:
 def _numbers(
     parameter: Parameter, values: Sequence[Any], call: Call, where: str
 ) -> tuple[int | float, ...]:
-    """Values of a parameter that are of its type, and of a size that can be asked for."""
+    """Return values of a parameter as a tuple.
+
+    Raises UserError unless they are of its type, and of a size that can be asked for.
+    """
     whole = parameter.type == "integer"
     limit = LONGEST_AXIS if parameter.of is not None else FARTHEST
     for value in values:
@@ -222,7 +227,7 @@ def _numbers(
     return tuple(values)
 
 
-def _identity_axes(scheme: Scheme, call: Call) -> list[str]:
+def _identity_axes(scheme: KnownScheme, call: Call) -> list[str]:
     used = [name for each in call.combinations.values() for name in each.conventions]
     return [name for name in dict.fromkeys(used) if not scheme.conventions[name].optional]
 
@@ -238,7 +243,7 @@ def _known(axis: Convention, values: Sequence[Value], call: Call, where: str) ->
 
 
 def _combinations(
-    scheme: Scheme,
+    scheme: KnownScheme,
     call: Call,
     names: Sequence[str],
     axes: Mapping[str, tuple[Value, ...]],
@@ -301,7 +306,11 @@ def _show(point: Mapping[str, Any]) -> str:
 
 
 def keywords_of(call: Call, method: Callable[..., Any]) -> frozenset[str] | None:
-    """Keywords that the method takes besides the positional arguments; None for any."""
+    """Return the keywords that a method takes besides the positional arguments; None for any.
+
+    It is None too for a method whose signature cannot be read. Raises UserError for a method that
+    takes too few positional arguments, or that requires a keyword which the kit does not pass.
+    """
     try:
         parameters = list(inspect.signature(method).parameters.values())
     except (TypeError, ValueError):  # compiled code may keep its signature to itself
@@ -334,14 +343,14 @@ def keywords_of(call: Call, method: Callable[..., Any]) -> frozenset[str] | None
 
 
 def _check_open(
-    scheme: Scheme,
+    scheme: KnownScheme,
     call: Call,
     chosen: Sequence[Combination],
     scope: Scope,
     keywords: frozenset[str] | None,
     method: Callable[..., Any],
 ) -> None:
-    """Refuse a method that cannot be told what its claim leaves open."""
+    """Refuse a method that takes no keyword for something that its claim leaves open."""
     if keywords is None:
         return
     choices: dict[str, set[Any]] = {}

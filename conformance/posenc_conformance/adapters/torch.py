@@ -1,4 +1,4 @@
-"""What adapters of PyTorch's libraries have in common: gradients, logits that stay inside."""
+"""Helpers for adapters of PyTorch's libraries: gradients, and logits that are not returned."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Method = Callable[..., Any]
 
 
 def backward(forward: Method) -> Method:
-    """A method for the backward pass: what autograd makes of another method, which is linear in x.
+    """Make a method for the backward pass, by autograd, from a method that is linear in x.
 
-    Its claims are those of the other one: ``rope_vjp = backward(rope)`` is all that is needed. The
+    It has the claims of the other method: ``rope_vjp = backward(rope)`` is all that is needed. The
     other method is called with a tensor for x, which ``to_torch`` leaves as it is.
     """
 
@@ -29,14 +29,14 @@ def backward(forward: Method) -> Method:
 
 
 def vjp(function: Callable[[Tensor], Tensor], gradient: Any) -> Tensor:
-    """The vector-Jacobian product of a function that is linear, by autograd.
+    """Compute the vector-Jacobian product of a function that is linear, by autograd.
 
     Parameters
     ----------
     function : callable
         Takes a tensor that requires gradients.
     gradient : array or tensor
-        Of the result, which has the shape of the input.
+        Gradient with respect to the result, which has the shape of the input.
     """
     import torch
 
@@ -47,15 +47,15 @@ def vjp(function: Callable[[Tensor], Tensor], gradient: Any) -> Tensor:
 
 
 def logits(call: Callable[[], Any]) -> Tensor:
-    """What the first softmax inside a call is given.
+    """Make a call and return what the first softmax inside it is given.
 
     Logits are seldom returned, but every one of them goes through a softmax. If the code converts
-    them to float32 for it, that is what is seen; converting them back loses nothing.
+    them to float32 before it, the converted ones are returned; converting them back loses nothing.
 
     Raises
     ------
     RuntimeError
-        If there is no softmax to be seen.
+        If no softmax can be seen inside the call.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -82,9 +82,9 @@ def logits(call: Callable[[], Any]) -> Tensor:
 
 
 def at_the_end(queries: Tensor, length: int) -> Tensor:
-    """Queries of shape ``[..., q_len, dim]`` behind zeros, so that there are ``length`` of them.
+    """Put zeros before queries of shape ``[..., q_len, dim]``, so that there are ``length`` rows.
 
-    For attention whose queries are all of the sequence.
+    For attention that takes a query for every position of the sequence.
     """
     import torch
 
@@ -92,7 +92,7 @@ def at_the_end(queries: Tensor, length: int) -> Tensor:
 
 
 def import_torchvision() -> None:
-    """Imports torchvision, also where its compiled part cannot be loaded.
+    """Import torchvision, also where its compiled part cannot be loaded.
 
     PyPI's torchvision is compiled for GPUs. Beside a torch for CPUs its compiled part does not
     load, and the import fails at the first operator that is missing. A library that computes

@@ -29,7 +29,7 @@ class Extent:
 
     @classmethod
     def of(cls, case: Case) -> "Extent":
-        """That of a case."""
+        """Return the extent of a case."""
         return cls(case.shape, case.largest_position)
 
 
@@ -44,18 +44,18 @@ class Check:
     dtype: str | None
     """None where a check speaks about all claimed dtypes at once."""
     run: Callable[[Subject, Options], Outcome]
-    """Returns if the implementation is right; raises Wrong if it is not. It is given the subject
-    with those dtypes alone in which it can be called at all."""
+    """Returns an outcome if the implementation is right; raises Wrong if it is not. It is given the
+    subject with those dtypes alone in which it can be called at all."""
     extent: Extent | None = None
-    """That of the call that it makes; None if there are several, or it is drawn."""
+    """How large the call is that it makes; None if there are several calls, or it is drawn."""
 
 
 def variant(subject: Subject) -> str:
-    """The variant part of ids: call and combination."""
+    """Return the variant part of ids: call and combination."""
     return f"{subject.name}-{subject.label}"
 
 
 def checks_of(scheme: Scheme, level: str, subjects: Iterable[Subject]) -> list[Check]:
-    """The checks of one level of a scheme that some subject claims."""
+    """List the checks of one level of a scheme that some subject claims."""
     checks = import_module(f"{__name__}.{level}").checks
     return [check for subject in subjects if subject.scheme is scheme for check in checks(subject)]

@@ -1,4 +1,4 @@
-"""Calls whose axes are equal, or wide: which axes there are is seen from what is drawn.
+"""Calls with equal, short, wide or many axes; what is an axis is seen from what is drawn.
 
 Lengths that are the same number in every call that the kit draws are one axis.
 """
@@ -8,14 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from posenc_conformance.checks.variations import (
     DRAWN,
     MANY,
-    drawn,
+    draw_cases,
     has_result,
     many_and_equal,
     many_batches,
@@ -24,56 +23,64 @@ from posenc_conformance.checks.variations import (
 )
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.knowledge import knowledge_of
 from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
-LARGEST = 64
+LARGEST_AXIS = 64
 """A number above this, in the smallest call, is no length of an axis."""
 SHORT = (1, 2)
+"""Lengths for a short axis; the first that works is taken."""
 EQUAL = (4, 6, 8, 9, 16)
+"""Lengths for all axes at once; the first that works is taken."""
 WIDE = (264, 258, 257)
-"""Beyond a block of 128 or 256 threads; many axes must be even, or come in eights."""
+"""Lengths for a wide axis, beyond a block of 128 or 256 threads; the first that works is taken.
+Many axes must be even, or come in eights."""
 GROWING = tuple(24 * round(2 ** (step / 2)) for step in (0, *range(2, 29)))
-"""Lengths among which one is looked for that makes many numbers and not too many."""
+"""Lengths among which one is looked for that makes many numbers and not too many: multiples of 24
+that grow by about √2."""
 LONG = 4128
 """The longest axis of rows, keys or channels, of which an implementation may make all pairs."""
 COUNTED = ("q_len", "k_len", "n", "length")
+"""Numbers among the arguments that count rows or keys."""
 RESULT = "the result"
 LIMIT = 2**17
+"""Most numbers in the result, and in all arrays, of a call with other lengths: it is soon
+computed."""
 MOST = 2**19
+"""Most numbers in the result, and in all arrays, of a call that must have more than MANY."""
 WORK = 2**22
-"""The most of what is added up on the way to a result."""
+"""Largest product of all axes of a call: the most of what is added up on the way to a result."""
 
-Place = tuple[str, int | None]
+ArrayAxis = tuple[str, int | None]
 """An argument and its axis, counted from the last; None for a number."""
-Lengths = Mapping[Place, int]
-Groups = Sequence[Sequence[Place]]
+Lengths = Mapping[ArrayAxis, int]
+Groups = Sequence[Sequence[ArrayAxis]]
 
 
 @dataclass(frozen=True)
 class Axes:
     """Which lengths of a call can be chosen."""
 
-    groups: tuple[tuple[Place, ...], ...]
-    """Places of one length each."""
+    groups: tuple[tuple[ArrayAxis, ...], ...]
+    """The axes, as groups of places that have one length each."""
     signed: frozenset[str]
     """Arrays that may hold numbers of any sign."""
     met: tuple[Lengths, ...]
     """The lengths that calls of other checks have."""
 
 
-def reshaped(subject: Subject, case: Case) -> Iterator[dict[str, Any]]:
-    """Arguments with all axes of one length, or else two by two; then with each short and wide.
+def reshaped(subject: Subject, case: Case) -> Iterator[ArgumentDict]:
+    """Yield arguments with all axes of one length, or else two by two; then each short and wide.
 
-    Last, with more numbers in the result and in each array than a grid has blocks.
+    Last, those with more numbers in the result and in each array than a grid has blocks.
     """
     axes = axes_of(subject, case)
     given = lengths_of(case.arguments)
 
-    def first(groups: Groups, lengths: Sequence[int]) -> Iterator[dict[str, Any]]:
+    def first(groups: Groups, lengths: Sequence[int]) -> Iterator[ArgumentDict]:
         for length in lengths:
             change = _changed(case, axes, {place for each in groups for place in each}, length)
-            if _sound(subject, case.changed(**change)):
+            if _sound(subject, case.with_arguments(**change)):
                 yield change
                 return
 
@@ -93,9 +100,10 @@ def reshaped(subject: Subject, case: Case) -> Iterator[dict[str, Any]]:
 
 
 def _is_first(subject: Subject) -> bool:
-    """Whether no combination before this one is claimed by the same method.
+    """Return whether the method claims no combination before this one.
 
-    What happens beyond some number of elements seldom hangs on it, and takes long to look for.
+    What happens beyond some number of elements seldom depends on the combination, and takes long to
+    look for.
     """
     claimed = {subject.combination.name, *subject.siblings}
     return next(each for each in subject.call.combinations if each in claimed) == (
@@ -103,33 +111,32 @@ def _is_first(subject: Subject) -> bool:
     )
 
 
-def _many(subject: Subject, case: Case, axes: Axes) -> Iterator[dict[str, Any]]:
-    """Arguments with more than MANY numbers in the result, and in each array of floats.
+def _many(subject: Subject, case: Case, axes: Axes) -> Iterator[ArgumentDict]:
+    """Yield arguments with more than MANY numbers in the result, and in each array of floats.
 
-    First of those with two long axes, as there are more often, then three, then one, and in the end
-    with all other axes short. What none of them makes that large is left out.
+    First two axes are made long, because there are more often two; then three, then one, and in the
+    end one with all other axes short. An array that none of them makes that large is left out.
     """
-    own = getattr(knowledge_of(subject.scheme), "MANY", {}).get(subject.call.name)
-    changes = list(own(case)) if own else []
+    changes = list(case.knowledge.many(case)) if case.knowledge.many else []
     yield from changes
     some = (*changes, *sizes_of(case), *many_and_equal(case), *many_batches(case))
-    met = set(chain.from_iterable(_large(case.changed(**change)) for change in some))
+    met = set(chain.from_iterable(_large(case.with_arguments(**change)) for change in some))
     floats = (name for name, array in _arrays(case).items() if array.dtype.kind == "f")
     for wanted in (RESULT, *floats):
         if wanted not in met:
             for count, others in ((2, 0), (3, 0), (1, 0), (1, 2), (1, 1)):
                 if change := _first_of_many(subject, case, axes, wanted, count, others):
-                    met |= _large(case.changed(**change))
+                    met |= _large(case.with_arguments(**change))
                     yield change
                     break
 
 
 def _first_of_many(
     subject: Subject, case: Case, axes: Axes, wanted: str, count: int, others: int
-) -> dict[str, Any]:
-    """A change of so many lengths that makes the result or an array large; empty if none does.
+) -> ArgumentDict:
+    """Find a change of ``count`` lengths that makes the result or an array large.
 
-    The other lengths become ``others``, or stay as they are if that is 0.
+    Empty if none does. The other lengths become ``others``, or stay as they are if that is 0.
     """
     for groups in combinations(axes.groups, count):
         places = set(chain.from_iterable(groups))
@@ -138,8 +145,8 @@ def _first_of_many(
         longest = max(GROWING) if all(_of_heads(case, *each) for each in places) else LONG
         before = 0  # numbers that do not grow with these lengths never will
         for length in (each for each in GROWING if each <= longest):
-            change = short | _changed(case.changed(**short), axes, places, length)
-            other = case.changed(**change)
+            change = short | _changed(case.with_arguments(**short), axes, places, length)
+            other = case.with_arguments(**change)
             numbers = _numbers(other)
             if not numbers or numbers[wanted] == before or max(numbers.values()) > MOST:
                 break
@@ -154,7 +161,7 @@ def _first_of_many(
 
 
 def _of_heads(case: Case, name: str, axis: int | None) -> bool:
-    """Whether a length is none of rows, keys or channels, as far as can be seen."""
+    """Return whether a length is none of rows, keys or channels, as far as can be seen."""
     if axis is None:
         return name not in COUNTED
     alone = np.ndim(case.arguments[name]) == 1 and name != "positions"
@@ -162,21 +169,22 @@ def _of_heads(case: Case, name: str, axis: int | None) -> bool:
 
 
 def _shows(case: Case, wanted: str) -> bool:
-    """Whether the numbers beyond MANY, of the result or of an array, are not 0 or act on it.
+    """Return whether the numbers beyond MANY, of the result or of an array, make a difference.
 
-    Those of an array do if the first one in their place changes the result; 0 it need not allow.
+    Those of the result do if they are not all 0. Those of an array do if the result changes when
+    they become the array's first number; 0 might not be allowed there.
     """
     if wanted == RESULT:
         seen = np.where(case.shown, case.truth, 0).astype(np.float64)
         return bool(seen.reshape(-1)[MANY:].any())
     array = case.arguments[wanted].copy()
     array.reshape(-1)[MANY:] = array.flat[0]
-    other = case.changed(**{wanted: array})
+    other = case.with_arguments(**{wanted: array})
     return not has_result(other) or not np.array_equal(other.truth, case.truth, equal_nan=True)
 
 
 def _work(axes: Axes, case: Case) -> int:
-    """The product of the lengths of all axes of arrays and of the result."""
+    """Compute the product of the lengths of all axes of arrays and of the result."""
     lengths = lengths_of(case.arguments)
     return prod(
         lengths[group[0]]
@@ -186,12 +194,12 @@ def _work(axes: Axes, case: Case) -> int:
 
 
 def _large(case: Case) -> set[str]:
-    """The arrays that have more than MANY numbers."""
+    """Name what has more than MANY numbers: arrays, and the result."""
     return {name for name, number in _numbers(case).items() if number > MANY}
 
 
 def _numbers(case: Case) -> dict[str, int]:
-    """How many numbers the result has, and each array; nothing where shapes do not fit."""
+    """Count the numbers of the result, and of each array; empty where shapes do not fit."""
     with suppress(TypeError, ValueError, IndexError):
         sizes = {name: array.size for name, array in _arrays(case).items()}
         return sizes | {RESULT: prod(case.shape)}
@@ -204,7 +212,7 @@ def _arrays(case: Case) -> dict[str, Array]:
 
 
 def _sound(subject: Subject, case: Case, most: int = LIMIT) -> bool:
-    """Whether a case is claimed, and is soon computed."""
+    """Return whether a case is claimed, has a result, and is soon computed."""
     numbers = _numbers(case)
     if not numbers or max(numbers[RESULT], sum(numbers.values()) - numbers[RESULT]) > most:
         return False
@@ -214,23 +222,23 @@ def _sound(subject: Subject, case: Case, most: int = LIMIT) -> bool:
 
 
 def _keys_suffice(case: Case) -> bool:
-    """Not more queries than keys, which not every library takes."""
+    """Return whether there are not more queries than keys, which not every library takes."""
     if not {"q_len", "k_len"} <= case.call.parameters.keys():
         return True
     return bool(case.parameter("q_len") <= case.parameter("k_len"))
 
 
 def axes_of(subject: Subject, case: Case) -> Axes:
-    """The axes of a call, from calls that are drawn and from those of other sizes."""
+    """Find the axes of a call, from calls that are drawn and from those of other sizes."""
     scope = next(each for each in subject.scopes if case.dtype in each.dtypes)
-    some = [dict(each.arguments) for each in (case, *drawn(subject, [scope], case.dtype))]
+    some = [dict(each.arguments) for each in (case, *draw_cases(subject, [scope], case.dtype))]
     some += [{**case.arguments, **each} for each in (*sizes_of(case), *many_and_equal(case))]
     met = [lengths_of(each) for each in some]
     tied = tied_of(case)
-    groups: dict[tuple[int | None, ...], list[Place]] = {}
+    groups: dict[tuple[int | None, ...], list[ArrayAxis]] = {}
     for place, length in met[0].items():
         of_all = tuple(each.get(place) for each in met)
-        if len(set(of_all)) > 1 and 0 < length <= LARGEST and place not in tied:
+        if len(set(of_all)) > 1 and 0 < length <= LARGEST_AXIS and place not in tied:
             groups.setdefault(of_all, []).append(place)
     signed = {
         name
@@ -242,9 +250,9 @@ def axes_of(subject: Subject, case: Case) -> Axes:
     return Axes(tuple(map(tuple, groups.values())), frozenset(signed), others)
 
 
-def lengths_of(arguments: Mapping[str, Any]) -> Lengths:
-    """Every axis of an array, and every whole number."""
-    found: dict[Place, int] = {}
+def lengths_of(arguments: Arguments) -> Lengths:
+    """Collect the length of every axis of an array, and every whole number."""
+    found: dict[ArrayAxis, int] = {}
     for name, value in arguments.items():
         if isinstance(value, np.ndarray):
             found |= {(name, axis): value.shape[axis] for axis in range(-value.ndim, 0)}
@@ -258,8 +266,8 @@ def _equal(lengths: Lengths, groups: Groups) -> bool:
     return one == other > 1
 
 
-def _changed(case: Case, axes: Axes, places: set[Place], length: int) -> dict[str, Any]:
-    change: dict[str, Any] = {name: length for name, axis in places if axis is None}
+def _changed(case: Case, axes: Axes, places: set[ArrayAxis], length: int) -> ArgumentDict:
+    change: ArgumentDict = {name: length for name, axis in places if axis is None}
     for start, (name, value) in enumerate(case.arguments.items()):
         if not isinstance(value, np.ndarray):
             continue
@@ -270,7 +278,10 @@ def _changed(case: Case, axes: Axes, places: set[Place], length: int) -> dict[st
 
 
 def _resized(array: Array, lengths: Mapping[int, int], start: int | None) -> Array:
-    """An array with other lengths: drawn anew, or what it holds over and over."""
+    """Return an array with other lengths: drawn anew, or what it holds over and over.
+
+    It is drawn anew from ``start``, unless that is None.
+    """
     if start is not None:
         shape = [lengths.get(axis, array.shape[axis]) for axis in range(-array.ndim, 0)]
         return fine(tuple(shape), 7 * start)

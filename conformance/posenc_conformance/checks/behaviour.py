@@ -10,46 +10,45 @@ import numpy as np
 
 from posenc_conformance.checks import Check, Options, variant
 from posenc_conformance.checks.axes import reshaped
-from posenc_conformance.checks.bench import Bench, demand_plainly_right
+from posenc_conformance.checks.bench import Bench, require_plainly_right
 from posenc_conformance.checks.smoke import first_answer, opening_answer, smallest_case
 from posenc_conformance.checks.variations import (
     above_first,
     at,
-    batched,
+    batched_arrays,
     has_result,
     large,
     large_twins,
     many_and_equal,
     many_batches,
-    others,
+    other_cases,
     others_above,
     sizes_of,
     with_leading,
 )
-from posenc_conformance.diagnose.explain import compared
+from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.judge.arrays import Array, around, fine
-from posenc_conformance.judge.asking import asked, call_line, held
+from posenc_conformance.judge.asking import ask, call_line, hold
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
-from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import (
-    Misbehaviour,
-    Refusal,
-    Subject,
-    remembered,
-)
+from posenc_conformance.judge.history import once_per_subject
+from posenc_conformance.judge.misbehaviour import Misbehaviour, Refusal
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Silent, Wrong
+from posenc_conformance.scheme_file.model import Arguments
 
 Behaviour = Callable[[Bench, Case], None]
 LARGE: Mapping[str, float] = {"float16": 2.0**5}
-"""How many times as large values are, where 2^17 times are too much."""
+"""How many times as large values are, by dtype, where 2^17 times are too much: float16 ends at
+65,504."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
-    """Those that make sense for the arguments of the smallest call.
+    """Yield a check for each behaviour that makes sense for the arguments of the smallest call.
 
-    What shows in unusual arrays is looked for in the most precise and in the narrowest dtype
-    claimed; what shows between calls, at other positions or sizes in the most precise one.
+    A repeated call, writing into results and unusual arrays are looked at in the first and in the
+    last dtype claimed, which has the narrowest range. Changed inputs are looked for in all dtypes,
+    everything else in the first.
     """
     smallest = smallest_case(subject, subject.dtypes[0])
     for name, behaviour in applicable(smallest).items():
@@ -70,7 +69,7 @@ def checks(subject: Subject) -> Iterator[Check]:
                 except Misbehaviour as problem:
                     text = f"behaviour {name}: {problem}"
                     raise (Silent if name in _SELDOM_NEEDED else Wrong)(text) from None
-            if not bench.asked:
+            if not bench.calls:
                 raise NotClaimed("nothing of what it asks is claimed")
             return Outcome()
 
@@ -83,14 +82,14 @@ def _same(case: Case, first: Array, second: Array, what: str) -> None:
         raise Wrong(f"{what}: {count}\n{call_line(case)}")
 
 
-def _arrays(inputs: Mapping[str, Any]) -> dict[str, Array]:
+def _arrays(inputs: Arguments) -> dict[str, Array]:
     return {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
 
 
 def inputs_untouched(bench: Bench, case: Case) -> None:
-    """The arrays given are as they were, also large ones."""
+    """Check that a call leaves the arrays that it is given as they are, also large ones."""
     for each in (case, _largest(case)):
-        if bench.subject.covers(each):
+        if bench.subject.admit(each):
             inputs, before = each.inputs, _arrays(each.inputs)
             with suppress(NotClaimed):
                 bench.invoke(each, inputs)
@@ -100,8 +99,10 @@ def inputs_untouched(bench: Bench, case: Case) -> None:
 
 
 def _largest(case: Case) -> Case:
-    """The largest of the usual sizes."""
-    return max((case.changed(**change) for change in sizes_of(case)), key=_amount, default=case)
+    """Return the case with the largest of the usual sizes."""
+    return max(
+        (case.with_arguments(**change) for change in sizes_of(case)), key=_amount, default=case
+    )
 
 
 def _amount(case: Case) -> int:
@@ -109,52 +110,52 @@ def _amount(case: Case) -> int:
 
 
 def process_untouched(bench: Bench, case: Case) -> None:
-    """What belongs to the whole process is as it was, also after a large call."""
+    """Check that a call leaves alone what belongs to the whole process, also a large call."""
     for each in (case, _largest(case)):
         with suppress(NotClaimed):
-            if bench.subject.covers(each) and (changed := bench.changes(each)):
+            if bench.subject.admit(each) and (changed := bench.changes(each)):
                 raise Wrong(f"the call changed {' and '.join(changed)}\n{call_line(each)}")
 
 
 def read_only_inputs(bench: Bench, case: Case) -> None:
-    """Arrays that must not be written are accepted."""
+    """Check that arrays that must not be written are accepted."""
     inputs = case.inputs
     for name, array in _arrays(inputs).items():
         array.flags.writeable = name == case.changed_argument
-    bench.right(case, "with read-only inputs", inputs)
+    bench.assert_correct(case, "with read-only inputs", inputs)
 
 
 def strided_inputs(bench: Bench, case: Case) -> None:
-    """Arrays that are views into larger ones, every second element along each axis."""
+    """Check that views into larger arrays, every second element along each axis, are read right."""
     inputs = case.inputs
     for name, array in _arrays(inputs).items():
         wide = np.zeros([2 * n for n in array.shape], dtype=array.dtype)
         view = wide[tuple(slice(None, None, 2) for _ in array.shape)]
         view[...] = array
         inputs[name] = view
-    bench.right(case, "with strided inputs", inputs)
+    bench.assert_correct(case, "with strided inputs", inputs)
 
 
 def column_major_inputs(bench: Bench, case: Case) -> None:
-    """Matrices in another memory order."""
+    """Check that matrices in column-major order, another order in memory, are read right."""
     inputs = {
         name: np.asfortranarray(value) if isinstance(value, np.ndarray) else value
         for name, value in case.inputs.items()
     }
-    bench.right(case, "with inputs in column-major order", inputs)
+    bench.assert_correct(case, "with inputs in column-major order", inputs)
 
 
 def int32_inputs(bench: Bench, case: Case) -> None:
-    """Positions, distances and ids of another integer type."""
+    """Check that positions, distances and ids may be of another integer type."""
     inputs = {
         name: value.astype(np.int32) if _is_integer(value) else value
         for name, value in case.inputs.items()
     }
-    bench.right(case, "with int32 for int64", inputs)
+    bench.assert_correct(case, "with int32 for int64", inputs)
 
 
 def small_integers(bench: Bench, case: Case) -> None:
-    """Positions, distances and ids in types in which sums and differences of them do not fit.
+    """Check integer types in which sums and differences of positions, distances or ids do not fit.
 
     An implementation should refuse such a type or answer rightly. Hardly anybody passes one, so
     that wrong answers are told as bad input that was not refused.
@@ -166,58 +167,67 @@ def small_integers(bench: Bench, case: Case) -> None:
         if all(np.array_equal(value.astype(kind), value) for value in whole.values()):
             narrow = {name: value.astype(kind) for name, value in whole.items()}
             try:
-                bench.right(other, f"with {kind} for int64", {**inputs, **narrow})
+                bench.assert_correct(other, f"with {kind} for int64", {**inputs, **narrow})
             except Refusal:
                 continue
             except Wrong as wrong:
-                words = f"small-integers: {kind} for int64 is answered, and wrongly"
+                words = f"small-integers: {kind} for int64 gets a wrong answer, not an exception"
                 raise Silent(f"{words}:\n{wrong.text}", case=wrong.case) from None
 
 
 def _up_to(case: Case, type: "np.iinfo[Any]") -> Iterator[Case]:
-    """The case at positions or distances at both ends of an integer type."""
+    """Yield the case at positions or distances at both ends of an integer type.
+
+    The upper end is at most 65,535.
+    """
     last = min(int(type.max), 2**16 - 1)
     ends = np.array([last, 0, last // 2 + 1, last - 1])
     if "positions" in case.arguments:
         yield at(case, ends)
     if "relative_position" in case.arguments:
-        yield case.changed(relative_position=np.append(ends, -last if type.min else last))
+        yield case.with_arguments(relative_position=np.append(ends, -last if type.min else last))
 
 
 def large_values(bench: Bench, case: Case) -> None:
-    """Arrays of large numbers, one after the other, as nothing is cut to a range."""
-    limits = getattr(knowledge_of(case.scheme), "LARGEST", {}).get(case.call.name, {})
+    """Check arrays of large numbers, one after the other: nothing may be cut to a range.
+
+    The numbers are 2^17 times as large, or less where the dtype or plain code would overflow.
+    """
+    limits = case.knowledge.largest_values
     for name, array in _arrays(case.arguments).items():
         if array.dtype.kind != "f" or not array.any():
             continue
         many = LARGE.get(case.dtype, 2.0**17)
         if name in limits:
             many = min(many, limits[name] / np.abs(array).max())
-        other = case.changed(**{name: many * array})
+        other = case.with_arguments(**{name: many * array})
         if has_result(other) and np.array_equal(np.isfinite(other.truth), np.isfinite(case.truth)):
-            bench.right(other, f"with {name} {many:.6g} times as large")
+            bench.assert_correct(other, f"with {name} {many:.6g} times as large")
 
 
 def second_call(bench: Bench, case: Case) -> None:
-    """Asked again, the answer is the same, bit by bit, as the very first one."""
+    """Check that the answer, asked for again, is bit by bit the very first one."""
     first = first_answer(bench.subject, case.dtype)
     assert not isinstance(first, str)  # then smoke would have failed, and blocked this
     for _ in range(2):
         _same(case, first, bench.run(case), "the same call again gave another result")
     opening = opening_answer(bench.subject, case.dtype)
     if opening is not None:
-        other = bench.subject.memory["opening", case.dtype]
+        other = bench.subject.history.openings[case.dtype]
         _same(other, opening, bench.run(other), "the same call again gave another result")
 
 
 def no_alias(bench: Bench, case: Case) -> None:
-    """Writing into a result changes neither inputs nor later results, which leave it alone too."""
+    """Check that writing into a result changes neither inputs nor later results.
+
+    Later calls must leave the result alone, too. Positions that are all 0 are tried as well.
+    """
     at_zero = []
     if "positions" in case.arguments:
         rows = case.arguments["positions"].shape[-1]
         at_zero = [at(case, np.zeros(rows, dtype=np.int64))]
     for each in [case, *at_zero]:
-        if not bench.subject.covers(each):
+        if not bench.subject.admit(each):
             continue
         inputs = each.inputs
         try:
@@ -242,84 +252,84 @@ def no_alias(bench: Bench, case: Case) -> None:
 
 
 def results_last(bench: Bench, case: Case) -> None:
-    """A result stays as it is while others are computed."""
-    _demand(bench, case, "results-last")
+    """Check that a result stays as it is while others are computed."""
+    _require(bench, case, "results-last")
 
 
 def no_leak(bench: Bench, case: Case) -> None:
-    """Calls with other lengths, parameters and dtypes in between change nothing."""
-    _demand(bench, case, "no-leak")
+    """Check that calls with other lengths, parameters and dtypes in between change nothing."""
+    _require(bench, case, "no-leak")
 
 
 def after_others(bench: Bench, case: Case) -> None:
-    """Other lengths, parameters and dtypes are right although another call came first."""
-    _demand(bench, case, "after-others")
+    """Check that other lengths, parameters and dtypes are right after another call."""
+    _require(bench, case, "after-others")
 
 
-def _demand(bench: Bench, case: Case, name: str) -> None:
-    turns = taken_in_turn(bench.subject, case.dtype)
-    bench.asked += turns.asked
+def _require(bench: Bench, case: Case, name: str) -> None:
+    turns = take_in_turn(bench.subject, case.dtype)
+    bench.calls += turns.calls
     if name in turns.problems:
         raise turns.problems[name]
 
 
 @dataclass(frozen=True)
-class Turns:
+class TurnResults:
     """What happened when the smallest call and others were made in turn."""
 
-    asked: int
+    calls: int
     problems: Mapping[str, Exception]
     """The first problem that each check has with it."""
 
 
-@remembered
-def taken_in_turn(subject: Subject, dtype: str) -> Turns:
+@once_per_subject
+def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
     """Make the smallest call before, between and after others. Done once, for three checks."""
     case = smallest_case(subject, dtype)
     problems: dict[str, Exception] = {}
-    first = held(subject, case, case.inputs)
-    kept, some = first.result.copy(), list(others(subject, case))
+    first = hold(subject, case, case.inputs)
+    kept, some = first.result.copy(), list(other_cases(subject, case))
     for other in some:
         with _noting(problems, "results-last", "no-leak", "after-others"), suppress(NotClaimed):
-            output = asked(subject, other, other.inputs).copy()
+            output = ask(subject, other, other.inputs).copy()
             with _noting(problems, "results-last"):
                 _same(other, kept, first.now(), "computing another result changed an earlier one")
             _note_wrong(problems, subject, other, output, "after a call with other arguments")
             with _noting(problems, "no-leak"):
-                again = asked(subject, case)
+                again = ask(subject, case)
                 _same(other, kept, again, "another call in between changed the result")
     for find, vary in ((large, large_twins), (above_first, others_above)):
         if (wide := find(subject, case)) is not None:
             with _noting(problems, "no-leak", "after-others"), suppress(NotClaimed):
                 _vary(problems, subject, wide, vary(subject, wide))
-    return Turns(len(some), problems)
+    return TurnResults(len(some), problems)
 
 
 def _vary(
     problems: dict[str, Exception], subject: Subject, wide: Case, others: Iterator[Case]
 ) -> None:
-    """Make a large call, others after it, and the same again."""
-    before = asked(subject, wide).copy()
+    """Make a large call, others after it, and the same again; note what goes wrong."""
+    before = ask(subject, wide).copy()
     for other in others:
         with suppress(NotClaimed):
-            output = asked(subject, other)
+            output = ask(subject, other)
             _note_wrong(problems, subject, other, output, "after a call of the same size")
     with _noting(problems, "no-leak"):
-        again = asked(subject, wide)
+        again = ask(subject, wide)
         _same(wide, before, again, "other calls of the same size changed the result")
 
 
 def _note_wrong(
     problems: dict[str, Exception], subject: Subject, case: Case, output: Array, what: str
 ) -> None:
-    """Look for the cause of the first wrong answer alone: in large ones that takes long."""
+    """Note the first wrong answer alone, with its cause: in large ones that takes long to find."""
     if "after-others" in problems:
         return
     with _noting(problems, "after-others"):
-        demand_plainly_right(subject, case.dtype)
-        subject.demand_form(case, output)
+        require_plainly_right(subject, case.dtype)
+        subject.require_form(case, output)
         if not agrees(case, output):
-            compared(subject, case, output, what)
+            require_agreement(subject, case, output, what)
 
 
 @contextmanager
@@ -332,19 +342,22 @@ def _noting(problems: dict[str, Exception], *names: str) -> Iterator[None]:
 
 
 def sizes(bench: Bench, case: Case) -> None:
-    """Sizes at which implementations branch."""
+    """Check that results are right at sizes at which implementations branch."""
     # One at a time, while the truth by which a large one was chosen is still there.
     for change in chain(sizes_of(case), many_and_equal(case), reshaped(bench.subject, case)):
-        other = case.changed(**change)
+        other = case.with_arguments(**change)
         shown = ", ".join(
             f"{name} of shape {value.shape}" if isinstance(value, np.ndarray) else f"{name} {value}"
             for name, value in change.items()
         )
-        bench.right(other, f"with {shown}")
+        bench.assert_correct(other, f"with {shown}")
 
 
 def neighbours_untouched(bench: Bench, case: Case) -> None:
-    """What is changed in place is the heads of a larger tensor, which stays as it was elsewhere."""
+    """Check that what is changed in place may be a part of a larger tensor, such as some heads.
+
+    The rest of the tensor must stay as it was.
+    """
     name = case.changed_argument
     inputs = case.inputs
     *leading, rows, dim = inputs[name].shape
@@ -352,80 +365,85 @@ def neighbours_untouched(bench: Bench, case: Case) -> None:
     view = wide[..., 1:-1, dim : 2 * dim]
     view[...] = inputs[name]
     before = around(view)
-    bench.right(case, "with x in the middle of a larger array", inputs | {name: view})
+    bench.assert_correct(case, "with x in the middle of a larger array", inputs | {name: view})
     if around(view) != before:
         raise Wrong(f"the call wrote outside of its input {name}\n{call_line(case)}")
 
 
 def zeros(bench: Bench, case: Case) -> None:
-    """An x of zeros."""
-    bench.right(case.changed(x=0 * case.arguments["x"]), "with x of zeros")
+    """Check that the result is right for an x of zeros."""
+    bench.assert_correct(case.with_arguments(x=0 * case.arguments["x"]), "with x of zeros")
 
 
 def unsorted_positions(bench: Bench, case: Case) -> None:
-    """Positions in any order."""
+    """Check that positions may come in any order."""
     order = np.array([5, 0, 3, 1, 4, 2])
-    bench.right(at(case, order), "with unsorted positions")
+    bench.assert_correct(at(case, order), "with unsorted positions")
 
 
 def repeated_positions(bench: Bench, case: Case) -> None:
-    """The same position in several rows."""
-    bench.right(at(case, np.array([3, 3, 0, 3, 0])), "with repeated positions")
+    """Check that several rows may have the same position."""
+    bench.assert_correct(at(case, np.array([3, 3, 0, 3, 0])), "with repeated positions")
 
 
 def offset_positions(bench: Bench, case: Case) -> None:
-    """Positions that start late, as in decoding with a cache."""
+    """Check that positions may start late, as in decoding with a cache."""
     for start in (1, 37, 1000):
-        bench.right(at(case, start + np.arange(4)), f"with positions from {start} on")
+        bench.assert_correct(at(case, start + np.arange(4)), f"with positions from {start} on")
 
 
 def single_position(bench: Bench, case: Case) -> None:
-    """One row, as in decoding step by step."""
+    """Check that there may be a single row, as in decoding step by step."""
     for position in (0, 11):
-        bench.right(at(case, np.array([position])), f"with the single position {position}")
+        bench.assert_correct(at(case, np.array([position])), f"with the single position {position}")
 
 
 def negative_positions(bench: Bench, case: Case) -> None:
-    """Positions on both sides of 0, near and as far as tables are first made for."""
-    other = case.under(domain="negative")
+    """Check that positions may lie on both sides of 0, near and far.
+
+    The far ones are as far as tables are first made for.
+    """
+    other = case.with_conventions(domain="negative")
     for positions in ([-1, 0, -3, 2, -2, 1], [-100, -255, 3, -1], [-5000, 7, -4096, -1]):
-        bench.right(at(other, np.array(positions)), f"with positions {positions}")
+        bench.assert_correct(at(other, np.array(positions)), f"with positions {positions}")
 
 
 def no_positions(bench: Bench, case: Case) -> None:
-    """No rows give no rows."""
-    bench.right(at(case, np.array([], dtype=np.int64)), "with no positions")
+    """Check that no rows give no rows."""
+    bench.assert_correct(at(case, np.array([], dtype=np.int64)), "with no positions")
 
 
 def batch_axes(bench: Bench, case: Case) -> None:
-    """No, one, two and three leading axes, many heads, as many as rows or channels.
+    """Check that there may be no, one, two or three leading axes, and many heads.
 
-    Every element is as it would be alone.
+    There are also as many heads as rows or channels. Every element must be as it would be alone.
     """
-    last = {length for name in batched(case) for length in case.arguments[name].shape[-2:]}
+    last = {length for name in batched_arrays(case) for length in case.arguments[name].shape[-2:]}
     equal = ((n, n) for n in sorted(last) if 1 < n < 33)
     few = (with_leading(case, axes) for axes in ((), (1,), (2, 33), (5, 3), (2, 1, 3), *equal))
     for change in (*few, *many_batches(case)):
-        shape = change[batched(case)[0]].shape
-        bench.right(case.changed(**change), f"with leading axes {shape[:-2]}")
+        shape = change[batched_arrays(case)[0]].shape
+        bench.assert_correct(case.with_arguments(**change), f"with leading axes {shape[:-2]}")
 
 
 def single_query(bench: Bench, case: Case) -> None:
-    """One query at the end of the keys, as in decoding, and one query with one key."""
+    """Check that there may be one query at the end of the keys, as in decoding, or with one key."""
     for k_len in (6, 1):
-        bench.right(case.changed(q_len=1, k_len=k_len), f"with one query and {k_len} keys")
+        bench.assert_correct(
+            case.with_arguments(q_len=1, k_len=k_len), f"with one query and {k_len} keys"
+        )
 
 
 def any_shape(bench: Bench, case: Case) -> None:
-    """Distances in a matrix, a scalar's shape or none at all."""
+    """Check that distances may be a matrix, a single one, or none at all."""
     relative = case.arguments["relative_position"]
     for distances in (relative[:400].reshape(20, 20), relative[:1], relative[:0]):
-        changed = case.changed(relative_position=distances)
-        bench.right(changed, f"with distances of shape {distances.shape}")
+        changed = case.with_arguments(relative_position=distances)
+        bench.assert_correct(changed, f"with distances of shape {distances.shape}")
 
 
 def applicable(case: Case) -> dict[str, Behaviour]:
-    """The behaviours that the arguments of a case allow to ask for, by name."""
+    """Return the behaviours that can be asked for with the arguments of a case, by name."""
     given = case.arguments
     arrays = _arrays(given).values()
     groups = [
@@ -438,7 +456,7 @@ def applicable(case: Case) -> dict[str, Behaviour]:
         (_NEGATIVE, "positions" in given and "domain" in case.call.options),
         (_X, "x" in given),
         (_IN_PLACE, case.changed_argument),
-        (_BATCH, batched(case)),
+        (_BATCH, batched_arrays(case)),
         (_QUERIES, {"q_len", "k_len"} <= set(given)),
         (_DISTANCES, "relative_position" in given),
     ]
@@ -483,9 +501,10 @@ _BATCH: dict[str, Behaviour] = {"batch-axes": batch_axes}
 _QUERIES: dict[str, Behaviour] = {"single-query": single_query}
 _DISTANCES: dict[str, Behaviour] = {"any-shape": any_shape}
 _ONLY_WITH: Mapping[str, Mapping[str, str]] = {"negative-positions": {"domain": "negative"}}
-"""Optional conventions that some are about."""
+"""Optional conventions without which a behaviour is not asked for."""
 _SELDOM_NEEDED = ("no-positions",)
-"""Many libraries refuse no rows at all, and nobody has missed them; wrong numbers are wrong."""
+"""Behaviours of which a refusal is told, but is no failure unless asked for. Many libraries refuse
+no rows at all, and nobody has missed them; wrong numbers are wrong."""
 _IN_ALL_DTYPES = ("inputs-untouched",)
 _OF_PYTHON = (
     *("no-alias", "results-last", "process-untouched"),

@@ -1,17 +1,19 @@
 """Asking an implementation in unusual ways, once its plain call is right."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from posenc_conformance.checks.smoke import smallest_case
-from posenc_conformance.diagnose.explain import compared
+from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.judge.asking import asked, changes, held
+from posenc_conformance.judge.asking import ask, find_changes, hold
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
-from posenc_conformance.judge.subject import Held, Misbehaviour, Subject, remembered
+from posenc_conformance.judge.held import Held
+from posenc_conformance.judge.history import once_per_subject
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed
+from posenc_conformance.scheme_file.model import Arguments
 
 
 @dataclass
@@ -19,39 +21,40 @@ class Bench:
     """An implementation under test, and how often a check has asked it something."""
 
     subject: Subject
-    asked: int = 0
+    calls: int = 0
 
     def run(self, case: Case) -> Array:
-        """The result for a case."""
-        found = asked(self.subject, case)
-        self.asked += 1
+        """Ask for the result of a case, and count the call."""
+        found = ask(self.subject, case)
+        self.calls += 1
         return found
 
-    def invoke(self, case: Case, inputs: Mapping[str, Any]) -> Array:
-        """The result for inputs of an unusual form."""
-        found = asked(self.subject, case, inputs)
-        self.asked += 1
+    def invoke(self, case: Case, inputs: Arguments) -> Array:
+        """Ask for the result for inputs of an unusual form, and count the call."""
+        found = ask(self.subject, case, inputs)
+        self.calls += 1
         return found
 
-    def held(self, case: Case, inputs: Mapping[str, Any]) -> Held:
-        """The result in the memory where the implementation has it."""
-        found = held(self.subject, case, inputs)
-        self.asked += 1
+    def held(self, case: Case, inputs: Arguments) -> Held:
+        """Ask for the result in the memory where the implementation has it, and count the call."""
+        found = hold(self.subject, case, inputs)
+        self.calls += 1
         return found
 
     def changes(self, case: Case) -> list[str]:
-        """What a call changes that belongs to the whole process."""
-        found = changes(self.subject, case)
-        self.asked += 1
+        """Name what a call changes that belongs to the whole process, and count the call."""
+        found = find_changes(self.subject, case)
+        self.calls += 1
         return found
 
-    def right(self, case: Case, what: str, inputs: Mapping[str, Any] | None = None) -> None:
-        """Demand the true result for a case, given in inputs of an unusual form, if it is claimed.
+    def assert_correct(self, case: Case, what: str, inputs: Arguments | None = None) -> None:
+        """Check that a claimed case, given in inputs of an unusual form, has the true result.
 
-        Raises Blocked if the plain call is wrong already: then this would say nothing new.
+        Raises Blocked if the plain call is wrong already: then this would say nothing new. A call
+        that the implementation declines is not judged.
         """
-        demand_plainly_right(self.subject, case.dtype)
-        if not self.subject.covers(case):
+        require_plainly_right(self.subject, case.dtype)
+        if not self.subject.admit(case):
             return
         try:
             output = self.run(case) if inputs is None else self.invoke(case, inputs)
@@ -60,17 +63,20 @@ class Bench:
         if output.shape != case.shape:
             raise Misbehaviour(f"{what}: returned shape {output.shape}; expected {case.shape}")
         known = self.subject if inputs is None else None  # which is asked again in plain arrays
-        compared(known, case, output, what)
+        require_agreement(known, case, output, what)
 
 
-def demand_plainly_right(subject: Subject, dtype: str) -> None:
+def require_plainly_right(subject: Subject, dtype: str) -> None:
     """Raise Blocked unless the plain call is right."""
     if not plainly_right(subject, dtype):
         raise Blocked("the plain call is wrong already")
 
 
-@remembered
+@once_per_subject
 def plainly_right(subject: Subject, dtype: str) -> bool:
-    """Whether the smallest call, in plain arrays, gives the truth. Asked once per process."""
+    """Return whether the smallest call, in plain arrays, gives the truth.
+
+    It is asked once per process.
+    """
     case = smallest_case(subject, dtype)
     return agrees(case, subject.run(case))

@@ -31,15 +31,17 @@ class Execution:
 def execute(check: Check, options: Options) -> Execution:
     """Run a check, unless smoke failed in all dtypes that it speaks about."""
     subject = check.subject
-    subject.left_out()  # of checks before this one
+    subject.history.too_large = False
     try:
         outcome = check.run(callable_part(check), options)
-        if subject.left_out():
+        if subject.history.too_large:
             also = filter(None, (outcome.left_out, TOO_LARGE))
             outcome = replace(outcome, left_out="; ".join(also))
         return Execution(Verdict.PASSED, outcome)
     except NotClaimed as reason:
-        return Execution(Verdict.NOT_CLAIMED, text=TOO_LARGE if subject.left_out() else str(reason))
+        return Execution(
+            Verdict.NOT_CLAIMED, text=TOO_LARGE if subject.history.too_large else str(reason)
+        )
     except Blocked as reason:
         return Execution(Verdict.BLOCKED, text=str(reason))
     except Wrong as wrong:

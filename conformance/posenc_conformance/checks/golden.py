@@ -7,17 +7,19 @@ from functools import cache, lru_cache
 import numpy as np
 
 from posenc_conformance.checks import Check, Extent, Options
-from posenc_conformance.diagnose.explain import compared
+from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.judge.asking import asked
-from posenc_conformance.judge.case import Case, described
-from posenc_conformance.judge.subject import Misbehaviour, Subject
+from posenc_conformance.judge.asking import ask
+from posenc_conformance.judge.case import Case, case_described_by
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
-from posenc_conformance.scheme_file.model import Golden, Scheme
+from posenc_conformance.scheme_file.model import Golden
 
 
 def checks(subject: Subject) -> Iterator[Check]:
-    """One check per golden and dtype, where the golden can tell right from wrong."""
+    """Yield one check per golden and dtype, where the golden can tell right from wrong."""
     for golden in _of(subject):
         for dtype in subject.dtypes:
             case = golden_case(subject.scheme, golden, dtype)
@@ -27,7 +29,7 @@ def checks(subject: Subject) -> Iterator[Check]:
                     subject: Subject, options: Options, golden: Golden = golden, dtype: str = dtype
                 ) -> Outcome:
                     case = golden_case(subject.scheme, golden, dtype)
-                    subject.demand_claimed(case)
+                    subject.require_claimed(case)
                     return judge(subject, case, f"golden {golden.id}")
 
                 id = f"{golden.id}[{dtype}]"
@@ -35,10 +37,10 @@ def checks(subject: Subject) -> Iterator[Check]:
 
 
 def cases(subject: Subject, dtype: str) -> Iterator[Case]:
-    """The calls of its goldens, as far as they can be asked and tell right from wrong."""
+    """Yield the calls of a subject's goldens that can be asked and tell right from wrong."""
     for golden in _of(subject):
         case = golden_case(subject.scheme, golden, dtype)
-        if subject.covers(case) and can_fail(subject.scheme, golden, dtype):
+        if subject.admit(case) and can_fail(subject.scheme, golden, dtype):
             yield case
 
 
@@ -48,31 +50,31 @@ def _of(subject: Subject) -> list[Golden]:
 
 
 def judge(subject: Subject, case: Case, title: str) -> Outcome:
-    """Ask the implementation and compare with the truth of the case.
+    """Ask the implementation, and compare its result with the truth of the case.
 
     Raises Wrong with the whole explanation.
     """
     try:
-        output = asked(subject, case)
+        output = ask(subject, case)
     except Misbehaviour as problem:
         raise Wrong(f"{title}: {problem}") from None
-    return compared(subject, case, output, title)
+    return require_agreement(subject, case, output, title)
 
 
-def golden_case(scheme: Scheme, golden: Golden, dtype: str) -> Case:
-    """The call that a golden describes, with the printed values for its truth."""
+def golden_case(scheme: KnownScheme, golden: Golden, dtype: str) -> Case:
+    """Make the case that a golden describes, with the printed values for its truth."""
     return replace(_printed(scheme, golden), dtype=dtype)
 
 
 @lru_cache(maxsize=1)
-def _printed(scheme: Scheme, golden: Golden) -> Case:
-    """The same in float64; a narrower dtype holds its arguments exactly."""
-    case = described(scheme, golden, "float64")
+def _printed(scheme: KnownScheme, golden: Golden) -> Case:
+    """Make the case of a golden in float64; a narrower dtype holds its arguments exactly."""
+    case = case_described_by(scheme, golden, "float64")
     return replace(case, printed=printed_truth(golden, case))
 
 
 def printed_truth(golden: Golden, case: Case) -> Array:
-    """Printed values in the shape of the result; nan where the golden says nothing."""
+    """Return printed values in the shape of the result; nan where the golden says nothing."""
     if golden.values is not None:
         return np.array(golden.values, dtype=np.float64)
     truth = np.full(case.shape, np.nan)
@@ -82,7 +84,10 @@ def printed_truth(golden: Golden, case: Case) -> Array:
 
 
 def probe_index(case: Case, index: list[float]) -> tuple[int, ...]:
-    """Index of an element; where rows stand for positions, a probe names the position itself."""
+    """Return the index of an element that a probe of a golden names.
+
+    Where rows stand for positions, a probe names the position itself.
+    """
     place = [int(part) for part in index]
     if "positions" in case.arguments and case.arguments["positions"].ndim == 1:
         place[-2] = int(np.flatnonzero(case.arguments["positions"] == index[-2])[0])
@@ -90,6 +95,6 @@ def probe_index(case: Case, index: list[float]) -> tuple[int, ...]:
 
 
 @cache
-def can_fail(scheme: Scheme, golden: Golden, dtype: str) -> bool:
-    """Whether any printed value says something about a result of this dtype."""
+def can_fail(scheme: KnownScheme, golden: Golden, dtype: str) -> bool:
+    """Return whether any printed value says something about a result of this dtype."""
     return bool(golden_case(scheme, golden, dtype).judged.any())

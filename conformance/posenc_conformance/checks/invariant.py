@@ -13,10 +13,11 @@ from posenc_conformance.diagnose.explain import (
     diagnosis_lines,
     page_line,
 )
-from posenc_conformance.diagnose.witnesses import diagnosed
+from posenc_conformance.diagnose.probes import diagnose_subject
 from posenc_conformance.judge.asking import call_text
-from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import Escape, Misbehaviour, Scope, Subject
+from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour
+from posenc_conformance.judge.scope import Scope
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Failure, First, InvariantCheck, Pick, Seeded, Trial
 from posenc_conformance.judge.verdict import Blocked, Declined, NotClaimed, Outcome, Wrong
 from posenc_conformance.scheme_file.model import Invariant
@@ -24,14 +25,14 @@ from posenc_conformance.scheme_file.model import Invariant
 SEARCHED = 20
 """Examples among which a smallest failing one is looked for."""
 ATTEMPTS = 8
-"""So often an example is drawn anew that no claim covers."""
+"""How often an example is drawn, at most, until a claim covers it."""
 SPREAD = 7919
-"""Between the seeds of attempts, so that they are not those of other examples."""
+"""Distance between the seeds of attempts, so that they are not those of other examples."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
-    """The definition, and one check per invariant of the scheme that the claims cover."""
-    known = knowledge_of(subject.scheme).INVARIANTS[subject.call.name]
+    """Yield the check of the definition, and one per invariant that the claims cover."""
+    known = subject.knowledge.invariants
     yield _check(subject, f"definition[{variant(subject)}]", definition, {})
     for invariant in subject.scheme.invariants:
         if invariant.call == subject.call.name and _applies(subject, invariant):
@@ -50,14 +51,14 @@ def _applies(subject: Subject, invariant: Invariant) -> bool:
 
 def _check(subject: Subject, id: str, check: InvariantCheck, wanted: Any) -> Check:
     def run(subject: Subject, options: Options) -> Outcome:
-        return drawn(subject, check, wanted, options, id)
+        return try_drawn(subject, check, wanted, options, id)
 
     return Check("invariant", id, subject, None, run)
 
 
 def definition(trial: Trial) -> None:
-    """The result is the definition's value, whatever the sizes and parameters."""
-    arguments = knowledge_of(trial.subject.scheme).ARGUMENTS[trial.subject.call.name](trial)
+    """Check that the result is the definition's value, whatever the sizes and parameters."""
+    arguments = trial.subject.knowledge.arguments(trial)
     answer = trial.answer(**arguments)
     comparison = trial.compare(answer)
     trial.worst = max(trial.worst, comparison.worst)
@@ -66,7 +67,7 @@ def definition(trial: Trial) -> None:
         raise Failure("\n".join(lines), answer.case, answer.output, comparison.worst)
 
 
-def drawn(
+def try_drawn(
     subject: Subject, check: InvariantCheck, wanted: Any, options: Options, name: str
 ) -> Outcome:
     """Run an invariant on the simplest example and on some that are drawn from the seed.
@@ -100,13 +101,13 @@ def drawn(
 
 
 def _declined(reasons: Sequence[NotClaimed]) -> str:
-    """What to say of drawn calls that the implementation declined to answer."""
+    """Say how many drawn calls the implementation declined to answer; empty if none."""
     found = [reason for reason in reasons if isinstance(reason, Declined)]
     return f"{len(found)} drawn calls: {found[-1]}" if found else ""
 
 
 def _tried(subject: Subject, scopes: Sequence[Scope], check: InvariantCheck, pick: Pick) -> float:
-    """The worst error of one example, in units of its bound."""
+    """Try one example, and return its worst error in units of its bound."""
     scope = pick.one_of(scopes)
     trial = Trial(subject, scope, pick.one_of(scope.dtypes), {}, pick)
     check(trial)
@@ -116,7 +117,7 @@ def _tried(subject: Subject, scopes: Sequence[Scope], check: InvariantCheck, pic
 def _smallest(
     subject: Subject, scopes: Sequence[Scope], check: InvariantCheck, random: Random
 ) -> Misbehaviour | Failure | None:
-    """The failure of the smallest example that Hypothesis finds, if it finds any."""
+    """Return the failure of the smallest example that Hypothesis finds; None if it finds none."""
     import hypothesis
     from hypothesis import strategies as st
 
@@ -145,7 +146,7 @@ def _smallest(
 
 
 def _wrong(subject: Subject, name: str, failure: Failure) -> Wrong:
-    diagnosis = diagnosed(subject, failure.case, failure.output)
+    diagnosis = diagnose_subject(subject, failure.case, failure.output)
     lines = [
         *diagnosis_lines(failure.case, failure.output, diagnosis),
         check_line(failure.case, f"invariant {name}"),

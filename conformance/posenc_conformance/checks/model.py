@@ -9,26 +9,28 @@ import numpy as np
 from posenc_conformance.adapters.claims import Claim, claims_on
 from posenc_conformance.adapters.resolve import check_range, keywords_of
 from posenc_conformance.checks import Check, Extent, Options, variant
-from posenc_conformance.diagnose.explain import compared
-from posenc_conformance.diagnose.mistakes import DeviationModel
-from posenc_conformance.diagnose.mistakes import Model as Prediction
-from posenc_conformance.errors import UserError, where
+from posenc_conformance.diagnose.explain import require_agreement
+from posenc_conformance.errors import UserError, location_of
 from posenc_conformance.judge.arrays import Floats, lattice
-from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import DeviationModel
+from posenc_conformance.judge.deviation import Prediction as Prediction
 from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.kinds import ENGINE
-from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Engine, Misbehaviour, Scope, Subject
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.scope import Engine, Scope
+from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.file import Model, model_named
 from posenc_conformance.models.meaning import Context, Group, case_of
 from posenc_conformance.models.mistakes import MISREAD, MISTAKES, respelled
-from posenc_conformance.scheme_file.model import Call, Parameter
+from posenc_conformance.scheme_file.model import Arguments, Call, Parameter
 
 LEVEL = "model"
 HEADS = 2
 USUAL = 4096
-"""Length of texts, where a configuration does not say one."""
+"""Length of texts for a configuration that does not say one."""
 BETWEEN = (37, 300)
 """Positions between the first ones and the last one."""
 SHORT_TABLES = "original-context"
@@ -45,15 +47,15 @@ class Question:
     group: Group
     id: str
     call: str
-    arguments: Mapping[str, Any]
+    arguments: Arguments
 
     def of(self, group: Group, dtype: str) -> Case:
-        """The case of this or another group, in a dtype, which holds lattice values exactly."""
-        return _seen(case_of(group, self.arguments).anew(dtype=dtype))
+        """Make the case of this or another group in a dtype, which holds lattices exactly."""
+        return _seen(case_of(group, self.arguments).with_fields(dtype=dtype))
 
 
 def engines(adapter: object) -> dict[str, tuple[Claim, ...]]:
-    """The claims of an adapter about models, by the name of the method."""
+    """Return the claims of an adapter about models, by the name of the method."""
     return {
         name: claims
         for name, claims in claims_on(adapter).items()
@@ -61,7 +63,7 @@ def engines(adapter: object) -> dict[str, tuple[Claim, ...]]:
     }
 
 
-def demand_engine(adapter: object) -> None:
+def require_engine(adapter: object) -> None:
     """Raise UserError for an adapter that says nothing of models."""
     if not engines(adapter):
         raise UserError(
@@ -77,7 +79,7 @@ def subjects_of(
     memory: int = MEMORY_OF_A_CALL,
     own: Sequence[Model] = (),
 ) -> dict[str, list[Subject]]:
-    """What an adapter claims of each model, by its id: one for each group of layers.
+    """Make a subject for each group of layers of a model that an adapter claims, by model id.
 
     ``own`` are models that no claim can name, because the spec does not know them.
 
@@ -114,21 +116,21 @@ def subjects_of(
 
 
 def _form(name: str) -> Call:
-    """How a method of an engine is called."""
+    """Make a call that says how a method of an engine is called."""
     given = ("config",) if name == "encoding" else ("config", "layer")
     parameters = {each: Parameter(each, "", "", None, 0, argument=False, when={}) for each in given}
     return Call(name, name, "", "keyword", dict.fromkeys(ENGINE[name], ""), parameters, {}, ())
 
 
 def _ids(claim: Claim, name: str, method: Any) -> set[str] | None:
-    """Ids of the models that a claim names; None for all.
+    """Return the ids of the models that a claim names; None for all.
 
     Raises UserError for a claim of anything else.
     """
-    check_range(claim, name, where(method))
+    check_range(claim, name, location_of(method))
     if claim.combinations or claim.when or claim.restrictions.keys() - {"models"}:
         raise UserError(
-            f"{where(method)}: {name}() claims something else than models",
+            f"{location_of(method)}: {name}() claims something else than models",
             f"of models a claim says models=[...], dtype and max_position; decline a call of {name}"
             " that does not work by raising NotImplementedError",
         )
@@ -137,11 +139,11 @@ def _ids(claim: Claim, name: str, method: Any) -> set[str] | None:
     try:
         return {model_named(str(id)).id for id in claim.restrictions["models"]}
     except UserError as error:
-        raise UserError(f"{where(method)}: {name}(): {error.cause}", error.hint) from None
+        raise UserError(f"{location_of(method)}: {name}(): {error.cause}", error.hint) from None
 
 
 def _groups(model: Model, call: str) -> list[Group]:
-    """The groups of a model that a method is asked about, so that each computes something."""
+    """Return the groups of a model that a method is asked about: each computes something."""
     if call == "rotary":
         return _rotary(model)
     scheme = {"bias": "alibi", "encoding": "sinusoidal"}[call]
@@ -149,7 +151,7 @@ def _groups(model: Model, call: str) -> list[Group]:
 
 
 def _rotary(model: Model) -> list[Group]:
-    """Those that turn, and beside them those that leave everything as it is."""
+    """Return the groups that turn, and beside them those that leave everything as it is."""
     turning = [group for group in model.meaning.groups if group.turns]
     found = []
     for group in model.meaning.groups:
@@ -173,7 +175,7 @@ def _engine(model: Model, group: Group, call: str) -> Engine:
 
 
 def questions(model: Model, group: Group, call: str) -> list[Question]:
-    """What is asked about a group of layers."""
+    """List what is asked about a group of layers."""
     asked = {"rotary": _of_rotary, "bias": _of_bias, "encoding": _of_encoding}[call]
     return [
         Question(model, group, id, call, arguments)
@@ -182,7 +184,7 @@ def questions(model: Model, group: Group, call: str) -> list[Question]:
 
 
 def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
-    """Within the original context, to its very end; then one past it, and the end of all."""
+    """Ask within the original context, to its very end; then one past it, and at the end of all."""
     size = int(group.parameters["head_dim"])
     end = context.original or context.extended or USUAL
     places = {"within": [0, 1, *(each for each in BETWEEN if each < end - 1), end - 1]}
@@ -209,7 +211,7 @@ def _of_encoding(context: Context, group: Group) -> dict[str, dict[str, Any]]:
 
 
 def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
-    """One for each question about a group, and dtype; then one that asks every layer."""
+    """Yield a check per question about a group, and dtype; then one that asks every layer."""
     groups = {}
     for subject in subjects:
         assert subject.engine is not None
@@ -243,7 +245,7 @@ def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
 
 
 def ids_of(model: Model, dtypes: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Of all checks that there are of a model, claimed or not, in these dtypes of each call."""
+    """Yield the ids of all checks of a model, claimed or not, in these dtypes of each call."""
     for call in ENGINE:
         groups = _groups(model, call)
         for group in groups:
@@ -255,14 +257,14 @@ def ids_of(model: Model, dtypes: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _judged(subject: Subject, question: Question, case: Case) -> Outcome:
-    """Ask, and compare with what the spec says of the model.
+    """Ask a question, and compare the result with what the spec says of the model.
 
     Raises Wrong with the mistake in reading the configuration that explains it, if there is one.
     """
     case, left_out = _within_claim(subject, case)
     title = _title(question)
     try:
-        output = asked(subject, case)
+        output = ask(subject, case)
     except Misbehaviour as problem:
         raise Wrong(f"{title}: {problem}") from None
     values = output.astype(np.float64)
@@ -271,7 +273,7 @@ def _judged(subject: Subject, question: Question, case: Case) -> Outcome:
             case = form
     try:
         page = _page(question.model)
-        outcome = compared(None, case, values, title, _special(question), page)
+        outcome = require_agreement(None, case, values, title, _special(question), page)
     except Wrong as wrong:
         raise _by_spelling(subject, case, wrong) from None
     return replace(outcome, left_out=left_out)
@@ -280,7 +282,7 @@ def _judged(subject: Subject, question: Question, case: Case) -> Outcome:
 def _title(question: Question) -> str:
     group = question.group
     place = f"layer {group.layers[0]} ({group.id})" if group.layers else f"the {group.id}"
-    return f"{question.id}: {question.call}() for {place} of {question.model.title}, a case"
+    return f"{question.id}: {question.call}() for {place} of {question.model.title}"
 
 
 def _page(model: Model) -> str:
@@ -288,7 +290,7 @@ def _page(model: Model) -> str:
 
 
 def _within_claim(subject: Subject, case: Case) -> tuple[Case, str]:
-    """The case without positions that are not claimed, and what was left out.
+    """Leave out positions that are not claimed; return the case, and words for what is left out.
 
     Raises NotClaimed if nothing is left.
     """
@@ -302,13 +304,13 @@ def _within_claim(subject: Subject, case: Case) -> tuple[Case, str]:
         changed = {name: case.arguments[name][..., kept] for name in ("positions",)}
         if "x" in case.arguments:
             changed["x"] = case.arguments["x"][..., kept, :]
-        case = case.anew(arguments={**case.arguments, **changed})
-    subject.demand_claimed(case)
+        case = case.with_fields(arguments={**case.arguments, **changed})
+    subject.require_claimed(case)
     return case, left_out
 
 
 def _seen(case: Case) -> Case:
-    """The same case; of a bias only what a causal mask lets a query look at."""
+    """Return the same case; of a bias only what a causal mask lets a query look at."""
     if case.call.kind != "bias":
         return case
     rows = case.shape[-1] - case.shape[-2] + np.arange(case.shape[-2])
@@ -317,14 +319,14 @@ def _seen(case: Case) -> Case:
 
 
 def _forms(case: Case) -> Iterator[Case]:
-    """A bias in the forms that attend alike."""
+    """Yield a bias in the forms that attend alike."""
     if case.call.kind == "bias":
         for name in SAME:
-            yield _seen(case.under(**case.call.combinations[name].conventions))
+            yield _seen(case.with_conventions(**case.call.combinations[name].conventions))
 
 
 def _special(question: Question) -> Mapping[str, DeviationModel]:
-    """Mistakes in reading a configuration: what each would compute."""
+    """Return models of the mistakes in reading a configuration: what each would compute."""
     model, group = question.model, question.group
     own = next(each for each in model.meaning.groups if each.id == group.id)
     found: dict[str, DeviationModel] = {}
@@ -345,7 +347,7 @@ def _special(question: Question) -> Mapping[str, DeviationModel]:
 
 
 def _short_tables(end: int) -> DeviationModel:
-    """Tables for the original context, and positions beyond it that are not refused."""
+    """Make a model of tables for the original context that do not refuse positions beyond it."""
 
     def predicted(case: Case, got: Floats) -> Iterator[Prediction]:
         where = case.arguments.get("positions")
@@ -355,7 +357,7 @@ def _short_tables(end: int) -> DeviationModel:
             ("get their last row", np.minimum(where, end - 1)),
             ("start anew", where % end),
         ):
-            twin = case.anew(arguments={**case.arguments, "positions": read})
+            twin = case.with_fields(arguments={**case.arguments, "positions": read})
             what = f"matches tables that end at the original context, {end:,}: positions beyond it"
             yield Prediction(f"{what} {words}", twin.truth)
 
@@ -363,15 +365,17 @@ def _short_tables(end: int) -> DeviationModel:
 
 
 def _of_group(case: Case, group: Group) -> Case:
-    """The case with the inputs that it has, of another group."""
+    """Return the case of another group, with the same inputs."""
     inputs = ("x", "positions", "q_len", "k_len")
     given = {name: value for name, value in case.arguments.items() if name in inputs}
     found = case_of(group, given)
-    return found.under(form=case.conventions["form"]) if case.call.kind == "bias" else found
+    return (
+        found.with_conventions(form=case.conventions["form"]) if case.call.kind == "bias" else found
+    )
 
 
 def _numbers(group: Group, made: Group) -> str:
-    """Numbers that the mistake changes, such as ``: factor 8 for 32``."""
+    """Say which numbers the mistake changes, such as ``: factor 8 for 32``."""
     if made.scheme != group.scheme:
         return ""
     changed = [
@@ -383,7 +387,10 @@ def _numbers(group: Group, made: Group) -> str:
 
 
 def _by_spelling(subject: Subject, case: Case, wrong: Wrong) -> Wrong:
-    """The same failure; if scaling is ignored, under the name of the key that is read for it."""
+    """Return the same failure; if scaling is ignored, under the name of the key that is read.
+
+    That is tried with configurations in which the key is spelt as the engine may read it.
+    """
     explanations = wrong.outcome.explanations
     if not explanations or explanations[0][0] != "scaling-ignored":
         return wrong
@@ -408,7 +415,7 @@ def _by_spelling(subject: Subject, case: Case, wrong: Wrong) -> Wrong:
 
 def _right(subject: Subject, case: Case) -> bool:
     try:
-        return agrees(case, asked(subject, case))
+        return agrees(case, ask(subject, case))
     except (Misbehaviour, NotClaimed):
         return False
 
@@ -434,18 +441,18 @@ def _layers(model: Model, groups: Sequence[tuple[Group, Subject]]) -> Outcome:
         raise Blocked("whole groups of layers are wrong")
     if wrong:
         listed = [f"{layer} as {name or 'none of the groups'}" for layer, name in wrong.items()]
-        words = f"layers treated as others are: {', '.join(listed)}"
+        words = f"layers treated like those of another group: {', '.join(listed)}"
         text = f"{words} [layers-mistaken]\nsee        {_page(model)}"
         raise Wrong(text, Outcome(explanations=(("layers-mistaken", words),)))
     return Outcome()
 
 
 def _treated_as(model: Model, group: Group, subject: Subject, groups: Sequence[Group]) -> str:
-    """The id of the group that a layer is treated as; empty if it is like none."""
+    """Return the id of the group that a layer is treated as; empty if it is like none."""
     question = questions(model, group, "rotary")[0]
     case, _ = _within_claim(subject, question.of(group, subject.dtypes[0]))
     try:
-        output = asked(subject, case)
+        output = ask(subject, case)
     except Misbehaviour:
         return ""
     if agrees(case, output):
@@ -453,7 +460,7 @@ def _treated_as(model: Model, group: Group, subject: Subject, groups: Sequence[G
     others = (each for each in groups if each.parameters["head_dim"] == case.shape[-1])
     inputs = {name: case.arguments[name] for name in ("x", "positions")}
     for other in others:
-        like = case_of(other, inputs).anew(dtype=case.dtype)
+        like = case_of(other, inputs).with_fields(dtype=case.dtype)
         if agrees(like, output):
             return other.id
     return ""

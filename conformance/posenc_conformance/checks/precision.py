@@ -7,20 +7,22 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.checks import Check, Extent, Options, variant
-from posenc_conformance.diagnose.explain import compared
+from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
-from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import exact_angles
-from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.scope import Scope
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
 
 BFLOAT16_RESOLUTION = 2.0**-8
+"""Unit roundoff of bfloat16: a model in bfloat16 cannot see a smaller error."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
-    """One sweep per dtype, as far as the claim reaches."""
+    """Yield one sweep per dtype, as far as the claim reaches."""
     for dtype in subject.dtypes:
         case = sweep_case(subject, dtype)
         if case is not None and subject.claimed(case):
@@ -28,7 +30,7 @@ def checks(subject: Subject) -> Iterator[Check]:
             def run(subject: Subject, options: Options, dtype: str = dtype) -> Outcome:
                 case = sweep_case(subject, dtype)
                 assert case is not None  # or there would be no check
-                subject.demand_claimed(case)
+                subject.require_claimed(case)
                 return sweep(subject, case)
 
             id = f"sweep[{variant(subject)}-{dtype}]"
@@ -36,13 +38,12 @@ def checks(subject: Subject) -> Iterator[Check]:
 
 
 def sweep_case(subject: Subject, dtype: str) -> Case | None:
-    """A call from position 0 to the largest one claimed; None if it has no positions."""
+    """Make a call from position 0 to the largest one claimed; None if it has no positions."""
     scope = max(
         (scope for scope in subject.scopes if dtype in scope.dtypes),
         key=lambda scope: scope.max_position,
     )
-    make = knowledge_of(subject.scheme).SWEEPS[subject.call.name]
-    arguments = make(_restricted(scope), scope.max_position)
+    arguments = subject.knowledge.sweep(_restricted(scope), scope.max_position)
     return None if arguments is None else subject.case(arguments, dtype)
 
 
@@ -51,16 +52,16 @@ def _restricted(scope: Scope) -> dict[str, object]:
 
 
 def sweep(subject: Subject, case: Case) -> Outcome:
-    """Compare with the truth at every position; tell the grade and the horizon."""
+    """Compare with the truth at every position; find the grade and the horizon."""
     try:
-        output = asked(subject, case).astype(np.float64)
+        output = ask(subject, case).astype(np.float64)
     except Misbehaviour as problem:
         raise Wrong(f"precision: {problem}") from None
     angles = "positions" in case.arguments and case.scheme.accuracy.angle > 0
     reach, at_end = horizon(case, output) if angles else (None, None)
     found = Outcome(horizon=reach, horizon_is_claim=at_end, curve=curve(case, output))
     try:
-        right = compared(subject, case, output, "precision")
+        right = require_agreement(subject, case, output, "precision")
     except Wrong as wrong:
         outcome = replace(
             found,
@@ -74,7 +75,10 @@ def sweep(subject: Subject, case: Case) -> Outcome:
 
 
 def curve(case: Case, output: Floats) -> tuple[tuple[int, float, float], ...]:
-    """Position, error and bound in units of the scale, the worst between two powers of two."""
+    """Find the worst row between each two powers of two: its position, error and bound.
+
+    Error and bound are in units of the scale. Empty for a call without positions.
+    """
     if "positions" not in case.arguments or output.ndim < 2:
         return ()
     scale = np.broadcast_to(case.terms.scale, case.shape)
@@ -94,23 +98,23 @@ def curve(case: Case, output: Floats) -> tuple[tuple[int, float, float], ...]:
 
 
 def _magnitudes(case: Case) -> npt.NDArray[np.int64]:
-    """Of each row's position; the largest of all axes, if there are several."""
+    """Return the magnitude of each row's position; the largest of all axes if it has several."""
     positions = np.abs(case.arguments["positions"])
     largest: npt.NDArray[np.int64] = positions.reshape(-1, positions.shape[-1]).max(axis=0)
     return largest
 
 
 def _but_rows(case: Case) -> tuple[int, ...]:
-    """All axes of a result but that of its rows, which is the last but one."""
+    """Return all axes of a result but that of its rows, which is the last but one."""
     count = len(case.shape)
     return *range(count - 2), count - 1
 
 
 def horizon(case: Case, output: Floats) -> tuple[int, bool]:
-    """Largest power of two up to which angles cost less than bfloat16 resolution.
+    """Find the largest power of two up to which angles cost less than bfloat16 resolution.
 
     What rounding the result itself may cost is not held against the angles. 0 if position 1 is
-    beyond it already. Also says whether all positions asked for are within.
+    beyond it already. The second value says whether all positions asked for are within.
     """
     scale = np.broadcast_to(case.terms.scale, case.shape)
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from posenc_conformance.checks import Check, Options, variant
 from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import materialise
-from posenc_conformance.judge.subject import Escape, Misbehaviour, Refusal, Subject
-from posenc_conformance.judge.verdict import Outcome, Silent, Wrong
+from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.verdict import NotClaimed, Outcome, Silent, Wrong
 from posenc_conformance.scheme_file.model import BadInput
 
 
 def checks(subject: Subject) -> Iterator[Check]:
-    """One check per bad input that the claims cover."""
+    """Yield one check per bad input that the claims cover."""
     for bad in subject.scheme.bad_inputs:
         combinations = bad.combinations or (subject.combination.name,)
         if bad.call != subject.call.name or subject.combination.name not in combinations:
@@ -20,7 +21,8 @@ def checks(subject: Subject) -> Iterator[Check]:
             continue
 
         def run(subject: Subject, options: Options, bad: BadInput = bad) -> Outcome:
-            case = subject.case(materialise(bad.arguments), subject.dtypes[0], bad.options)
+            dtype = _most_precise(subject, bad)
+            case = subject.case(materialise(bad.arguments), dtype, bad.options)
             try:
                 output = subject.returned(case, case.inputs)
             except Refusal:
@@ -32,3 +34,15 @@ def checks(subject: Subject) -> Iterator[Check]:
             raise Silent(f"{bad.id}: {bad.why}; the answer has shape {output.shape}")
 
         yield Check("robust", f"{bad.id}[{variant(subject)}]", subject, None, run)
+
+
+def _most_precise(subject: Subject, bad: BadInput) -> str:
+    """Choose the dtype to ask in, of those in which the options of a bad input are claimed.
+
+    Raises NotClaimed if there is none left.
+    """
+    claimed = {dtype for scope in subject.offers(bad.options) for dtype in scope.dtypes}
+    for dtype in subject.dtypes:
+        if dtype in claimed:
+            return dtype
+    raise NotClaimed("the smoke check fails in all dtypes in which its options are claimed")

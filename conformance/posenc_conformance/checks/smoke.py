@@ -6,13 +6,15 @@ from math import prod
 
 from posenc_conformance.checks import Check, Options, golden, variant
 from posenc_conformance.checks.variations import with_other_numbers
-from posenc_conformance.diagnose.explain import compared
-from posenc_conformance.errors import UserError, told, where
+from posenc_conformance.diagnose.explain import require_agreement
+from posenc_conformance.errors import UserError, describe_exception, location_of
 from posenc_conformance.judge.arrays import DTYPES, UNIT_ROUNDOFF, Array, dtype_name
-from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import Escape, Misbehaviour, Scope, Subject, remembered
+from posenc_conformance.judge.history import once_per_subject
+from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour
+from posenc_conformance.judge.scope import Scope
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Seeded, Trial
 from posenc_conformance.judge.verdict import Blocked, Declined, Outcome, Wrong
 
@@ -20,12 +22,12 @@ TRIED = 24
 """Calls that are tried until one is not declined."""
 DRAWN = 200
 """Calls among which one is looked for that meets a claim's condition."""
-LARGEST = 2**27
-"""Values of a result; a smallest call that has more is not meant."""
+LARGEST_RESULT = 2**27
+"""Values of a result. If a smallest call has more, the claim cannot mean it."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
-    """One check per dtype."""
+    """Yield one check per dtype."""
     for dtype in subject.dtypes:
 
         def run(subject: Subject, options: Options, dtype: str = dtype) -> Outcome:
@@ -37,66 +39,73 @@ def checks(subject: Subject) -> Iterator[Check]:
 
 
 def smallest_case(subject: Subject, dtype: str) -> Case:
-    """The simplest call that the claims allow and the implementation does not decline."""
-    return _covered(subject, dtype, subject.memory.get(("declined", dtype), -1) + 1)
+    """Return the simplest call that the claims allow and the implementation does not decline."""
+    return _covered(subject, dtype, subject.history.declined.get(dtype, 0))
 
 
-@remembered
+@once_per_subject
 def _covered(subject: Subject, dtype: str, start: int) -> Case:
     scope = next(scope for scope in subject.scopes if dtype in scope.dtypes)
     return _smallest(subject, scope, dtype, start)
 
 
 def _smallest(subject: Subject, scope: Scope, dtype: str, start: int = 0) -> Case:
-    """The simplest call of a scope; where it has a condition, a drawn one that meets it.
+    """Find the simplest call of a scope; where it has a condition, a drawn one that meets it.
 
     Raises UserError if none does.
     """
-    draw = knowledge_of(subject.scheme).ARGUMENTS[subject.call.name]
+    draw = subject.knowledge.arguments
     for number in range(start, start + DRAWN):
         trial = Trial(subject, scope, dtype, {}, Seeded(number) if number else First())
         case = trial.case(**draw(trial))
         if scope.when is None or scope.when.holds(case):
             return case
     raise UserError(
-        f"{where(subject.method)}: of {DRAWN} calls of {subject.call.name}() that the kit draws, "
-        "none meets the condition of the claim",
+        f"{location_of(subject.method)}: of {DRAWN} calls of {subject.call.name}() that the kit "
+        "draws, none meets the condition of the claim",
         "loosen when=, or name the parameters that work as well, such as head_dim=[64, 128]",
     )
 
 
-def demand_sense(subject: Subject) -> None:
+def require_computable(subject: Subject) -> None:
     """Raise UserError for a claim of parameters with which the definition has no result."""
     for scope in subject.scopes:
         for name, values in scope.parameters.items():
             for value in values:
                 parameters = {**scope.parameters, name: (value,)}
-                problem = _senseless(subject, replace(scope, parameters=parameters))
+                problem = _why_not_computable(subject, replace(scope, parameters=parameters))
                 if problem:
                     raise UserError(
-                        f"{where(subject.method)}: {subject.call.name}() claims {name}={value!r}, "
-                        f"with which {subject.scheme.id} cannot be computed: {problem}",
+                        f"{location_of(subject.method)}: {subject.call.name}() claims "
+                        f"{name}={value!r}, with which {subject.scheme.id} cannot be computed: "
+                        f"{problem}",
                         f"{name}: {subject.call.parameters[name].description}",
                     )
 
 
-def _senseless(subject: Subject, scope: Scope) -> str:
-    """Why the reference refuses the smallest call of a scope; empty if it does not."""
+def _why_not_computable(subject: Subject, scope: Scope) -> str:
+    """Say why the reference refuses the smallest call of a scope; empty if it does not.
+
+    A result that would be too large is a reason as well.
+    """
     try:
-        case = _smallest(subject, scope, scope.dtypes[0])
+        case = _smallest(subject, scope, min(scope.dtypes, key=UNIT_ROUNDOFF.__getitem__))
         size = prod(case.shape)
-        if size > LARGEST:
+        if size > LARGEST_RESULT:
             return f"its smallest result would have {size:,} values"
         case.truth  # noqa: B018  # computed here, so that a refusal comes before any check
     except UserError:
         raise
     except Exception as error:
-        return told(error)
+        return describe_exception(error)
     return ""
 
 
 def _apart_from_dtype(subject: Subject, dtype: str) -> str:
-    """What is to be said of the values of a result that has another dtype; empty if it has not."""
+    """Say whether the values of a result in another dtype than asked for are right.
+
+    Empty if it has the right dtype, or they cannot be compared.
+    """
     case = next(golden.cases(subject, dtype), None) or smallest_case(subject, dtype)
     try:
         output = subject.invoke(case, case.inputs)
@@ -107,14 +116,14 @@ def _apart_from_dtype(subject: Subject, dtype: str) -> str:
         return ""
     coarser = max(had, dtype, key=UNIT_ROUNDOFF.__getitem__)
     try:
-        compared(None, replace(case, dtype=coarser), output, f"values as {coarser}")
+        require_agreement(None, replace(case, dtype=coarser), output, f"values as {coarser}")
     except Wrong as wrong:
         return f"\nIts values are wrong as well, even as {coarser}:\n{wrong.text}"
     return f"\nIts values are right, as {coarser}."
 
 
 def callable_part(check: Check) -> Subject:
-    """What is judged, with those dtypes alone in which its smoke check passes.
+    """Return the subject with those dtypes alone in which its smoke check passes.
 
     Raises Blocked if it passes in none of those that the check speaks about.
     """
@@ -129,14 +138,14 @@ def callable_part(check: Check) -> Subject:
 
 
 def smoke_problem(subject: Subject, dtype: str) -> str:
-    """What is wrong with the smallest call; empty if nothing is."""
+    """Say what is wrong with the smallest call; empty if nothing is."""
     answer = first_answer(subject, dtype)
     return answer if isinstance(answer, str) else ""
 
 
-@remembered
+@once_per_subject
 def first_answer(subject: Subject, dtype: str) -> Array | str:
-    """A copy of the very first result for the smallest call, or what was wrong with it.
+    """Return a copy of the very first result for the smallest call, or what was wrong with it.
 
     An implementation may decline some calls with NotImplementedError, but not all.
     """
@@ -147,28 +156,29 @@ def first_answer(subject: Subject, dtype: str) -> Array | str:
     reasons = []
     for number in range(TRIED):
         try:
-            return asked(subject, smallest_case(subject, dtype)).copy()
+            return ask(subject, smallest_case(subject, dtype)).copy()
         except Misbehaviour as problem:
             return str(problem)
         except Declined as reason:
             reasons.append(reason)
-            subject.memory["declined", dtype] = number
+            subject.history.declined[dtype] = number + 1
     return f"all of {TRIED} calls were {reasons[0]}"
 
 
-@remembered
+@once_per_subject
 def opening_answer(subject: Subject, dtype: str) -> Array | None:
-    """A copy of the result of the very first call; None if there was no such call, or none of it.
+    """Make the very first call, and return a copy of its result; None if it gives none.
 
-    It has numbers that no other call has. Whoever keeps those of a first call shows them later.
+    It has numbers that no other call has. Whoever keeps those of a first call shows them later. If
+    there are no such numbers, no call is made and the result is None.
     """
     case = smallest_case(subject, dtype)
     other = with_other_numbers(subject, case)
     if other is case:
         return None
-    subject.memory["opening", dtype] = other
+    subject.history.openings[dtype] = other
     try:
-        return asked(subject, other).copy()
+        return ask(subject, other).copy()
     except Escape:
         raise
     except (Misbehaviour, Declined):

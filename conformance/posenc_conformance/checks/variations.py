@@ -4,7 +4,7 @@ They differ from it in one thing each, so that whatever an implementation keeps 
 comes to light.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from math import prod
 from typing import Any
@@ -15,34 +15,37 @@ import numpy as np
 from posenc_conformance.judge.arrays import DTYPES, Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
-from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import Scope, Subject
+from posenc_conformance.judge.scope import Scope
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Seeded, Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 ROWS = ("x", "q", "k", "qkv")
 """Names of arrays that have a row for each position."""
 CAPACITIES = (4097, 2049, 257)
-"""Rows, keys or heads: beyond what tables and caches are first made for."""
+"""Rows, keys or heads: one beyond 4096, 2048 and 256, which tables and caches are first made
+for."""
 TWINS = 2
+"""How many twins of a large call are made."""
 DRAWN = 24
 """Calls that are drawn to see what calls can be like."""
 STEPS = 9
-"""Steps up and down in which a number is looked for whose fraction the result tells."""
+"""One more than the steps, up and down from a given number, in which one is looked for whose
+fraction the result tells."""
 MANY = 2**16
 """Numbers; a grid has 65,535 blocks along its second and third axis, and a launch may have one of
 them for each number."""
 
 
-def sizes_of(case: Case) -> Iterator[dict[str, Any]]:
-    """Changes of its arguments that take it through the sizes at which implementations branch."""
-    sizes: Iterator[dict[str, Any]] = knowledge_of(case.scheme).SIZES[case.call.name](case)
-    return sizes
+def sizes_of(case: Case) -> Iterator[ArgumentDict]:
+    """Yield changes that take a case through the sizes at which implementations branch."""
+    return case.knowledge.sizes(case)
 
 
-def others(subject: Subject, case: Case) -> Iterator[Case]:
-    """Cases that differ in one thing: a parameter, a value, a size, a convention or the dtype."""
+def other_cases(subject: Subject, case: Case) -> Iterator[Case]:
+    """Yield cases that differ in one thing: a parameter, value, size, convention or the dtype."""
     given = case.arguments
-    changes: list[dict[str, Any]] = []
+    changes: list[ArgumentDict] = []
     if "base" in given:
         changes += [{"base": 500000.0}, {"base": 10000.0}, {"base": 97.3}]
     if "factor" in given:
@@ -54,14 +57,14 @@ def others(subject: Subject, case: Case) -> Iterator[Case]:
         changes += [{name: value} for value in values if name in given]
     changes += islice(sizes_of(case), 2)
     for change in changes:
-        other = case.changed(**change)
+        other = case.with_arguments(**change)
         is_new = any(_is_new(value, given.get(name)) for name, value in change.items())
         if is_new and has_result(other):  # a number of heads may have to fit arrays
             yield from _covered(subject, other)
     yield from twins(subject, case)
     yield from elsewhere(subject, case)
     for combination, scopes in subject.siblings.items():
-        other = case.under(**case.call.combinations[combination].conventions)
+        other = case.with_conventions(**case.call.combinations[combination].conventions)
         if has_result(other) and any(scope.covers(other) for scope in scopes):
             yield other
     for dtype in subject.dtypes:
@@ -70,17 +73,17 @@ def others(subject: Subject, case: Case) -> Iterator[Case]:
 
 
 def twins(subject: Subject, case: Case) -> Iterator[Case]:
-    """Cases of the same shapes, with other values in one argument: numbers, then arrays."""
+    """Yield cases of the same shapes, with other values in one argument: numbers, then arrays."""
     for name, _ in sorted(case.arguments.items(), key=lambda item: np.ndim(item[1]) > 0):
         yield from islice(_twins_in(subject, case, name), 1)
 
 
 def elsewhere(subject: Subject, case: Case) -> Iterator[Case]:
-    """Twins of drawn calls in each parameter whose fraction no twin of a case shows."""
+    """Yield twins of drawn calls in each parameter whose fraction no twin of a case shows."""
     names = [name for name, each in case.call.parameters.items() if each.type == "real"]
     missing = [name for name in names if not any(_twins_in(subject, case, name))]
     scopes = [scope for scope in subject.scopes if case.dtype in scope.dtypes]
-    for other in drawn(subject, scopes, case.dtype) if missing else ():
+    for other in draw_cases(subject, scopes, case.dtype) if missing else ():
         for name in tuple(missing):
             for twin in islice(_twins_in(subject, other, name), 1):
                 missing.remove(name)
@@ -89,47 +92,51 @@ def elsewhere(subject: Subject, case: Case) -> Iterator[Case]:
             return
 
 
-def drawn(subject: Subject, scopes: Sequence[Scope], dtype: str) -> Iterator[Case]:
-    """Calls that claims cover, of one claim after the other."""
-    draw = knowledge_of(subject.scheme).ARGUMENTS[subject.call.name]
+def draw_cases(subject: Subject, scopes: Sequence[Scope], dtype: str) -> Iterator[Case]:
+    """Draw calls that claims cover, from one claim after the other."""
+    draw = subject.knowledge.arguments
     for number in range(DRAWN):
         trial = Trial(subject, scopes[number % len(scopes)], dtype, {}, Seeded(number))
         yield trial.case(**draw(trial))
 
 
 def _twins_in(subject: Subject, case: Case, name: str) -> Iterator[Case]:
-    """Cases of the same shape with other values in one argument, if it is given.
+    """Yield cases of the same shape with other values in one argument, if it is given.
 
-    The result tells them from the case, and a number from what it is if its fraction is cut off.
+    The result tells each of them from the case. If the value is a number with a fraction, it also
+    tells it from the number without.
     """
     for other in _other_values(subject, name, case.arguments.get(name)):
-        twin = case.changed(**{name: other})
-        cut = case.changed(**{name: float(int(other))}) if isinstance(other, float) else case
+        twin = case.with_arguments(**{name: other})
+        cut = case.with_arguments(**{name: float(int(other))}) if isinstance(other, float) else case
         if _tells(twin, case) and _tells(twin, cut):
             yield from _covered(subject, twin)
 
 
 def _tells(case: Case, other: Case) -> bool:
-    """Whether a case has a result, which no right one has for another of the same shape."""
+    """Return whether the result of a case tells it from another case of the same shape."""
     if not has_result(case) or case.shape != other.shape:
         return False
     return not has_result(other) or not agrees(case, other.truth)
 
 
 def with_other_numbers(subject: Subject, case: Case) -> Case:
-    """The case with as many other numbers as leave its shape and are claimed; it itself if none."""
+    """Return a case with all its numbers changed that leave its shape and are claimed.
+
+    It is the case itself if there are none.
+    """
     for name, value in case.arguments.items():
         if np.ndim(value) == 0:
             for other in _other_values(subject, name, value):
-                twin = case.changed(**{name: other})
-                if has_result(twin) and twin.shape == case.shape and subject.covers(twin):
+                twin = case.with_arguments(**{name: other})
+                if has_result(twin) and twin.shape == case.shape and subject.admit(twin):
                     case = twin
                     break
     return case
 
 
 def has_result(case: Case) -> bool:
-    """Whether the definition has a result for these arguments, and the dtype can hold it."""
+    """Return whether the definition has a result for these arguments that the dtype can hold."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             truth = case.truth
@@ -141,9 +148,9 @@ def has_result(case: Case) -> bool:
 
 
 def _other_values(subject: Subject, name: str, value: Any) -> Iterator[Any]:
-    """Values that an argument may have as well; of a number none that no claim has.
+    """Yield other values for an argument, without those that no claim allows.
 
-    Of a number that is claimed alone the truths of all others would be computed for nothing.
+    If one number alone is claimed, the truths of all others would be computed for nothing.
     """
     claimed = [scope.parameters.get(name) for scope in subject.scopes]
     for other in _others_of(value):
@@ -165,7 +172,7 @@ def _others_of(value: Any) -> Iterator[Any]:
 
 
 def _scaled(value: float) -> Iterator[float]:
-    """Numbers with a fraction, first those that are used most."""
+    """Yield multiples and fractions of a number, first those that are used most."""
     if value > 16:
         yield value / 7
     for power in range(1, STEPS):
@@ -174,9 +181,12 @@ def _scaled(value: float) -> Iterator[float]:
 
 
 def large(subject: Subject, case: Case) -> Case | None:
-    """The call beyond the capacity of a first table; where only a scheme knows how, its largest."""
+    """Return the call beyond the capacity of a first table; None if there is none.
+
+    Where only a scheme knows how to make a call large, it is the largest of the scheme's sizes.
+    """
     for each in _larger(case):
-        if subject.covers(each) and has_result(each):
+        if subject.admit(each) and has_result(each):
             return each
     return None
 
@@ -184,31 +194,34 @@ def large(subject: Subject, case: Case) -> Case | None:
 def _larger(case: Case) -> Iterator[Case]:
     for rows in CAPACITIES:
         if change := _enlarged(case, rows):
-            yield case.changed(**change)
-    own = (case.changed(**change) for change in sizes_of(case))
+            yield case.with_arguments(**change)
+    own = (case.with_arguments(**change) for change in sizes_of(case))
     yield max(own, key=lambda each: max(each.shape, default=0), default=case)
 
 
 def large_twins(subject: Subject, case: Case) -> Iterator[Case]:
-    """Calls of the same large shapes: with other parameters first, then with other arrays."""
+    """Yield calls of the same large shapes: with other parameters first, then with other arrays."""
     return islice(twins(subject, case), TWINS)
 
 
 def above_first(subject: Subject, case: Case) -> Case | None:
-    """The call just beyond the least capacity; small enough for all others to be made there."""
-    other = case.changed(**_enlarged(case, CAPACITIES[-1]))
-    is_large = other.shape != case.shape and subject.covers(other)
+    """Return the call just beyond the least capacity; None if there is none.
+
+    It is small enough for all others to be made there.
+    """
+    other = case.with_arguments(**_enlarged(case, CAPACITIES[-1]))
+    is_large = other.shape != case.shape and subject.admit(other)
     return other if is_large and has_result(other) else None
 
 
 def others_above(subject: Subject, case: Case) -> Iterator[Case]:
-    """Those that differ in one thing, and the same with more channels or queries.
+    """Yield calls that differ from a large one in one thing, then it with more channels or queries.
 
-    All in one dtype: what a narrow one loses at these positions is told by its own checks.
+    All are in one dtype: what a narrow one loses at these positions is told by its own checks.
     """
-    yield from (other for other in others(subject, case) if other.dtype == case.dtype)
+    yield from (other for other in other_cases(subject, case) if other.dtype == case.dtype)
     given, tied = case.arguments, tied_of(case)
-    changes: list[dict[str, Any]] = []
+    changes: list[ArgumentDict] = []
     if "x" in given and ("x", -1) not in tied:
         changes.append({"x": fine((*given["x"].shape[:-1], 2 * given["x"].shape[-1]))})
     if "dim" in given:
@@ -216,25 +229,22 @@ def others_above(subject: Subject, case: Case) -> Iterator[Case]:
     if {"q_len", "k_len"} <= given.keys():
         changes.append({"q_len": given["q_len"] + 1})
     for change in changes:
-        if has_result(other := case.changed(**change)):
+        if has_result(other := case.with_arguments(**change)):
             yield from _covered(subject, other)
 
 
 def tied_of(case: Case) -> Collection[tuple[str, int | None]]:
-    """Arguments and their axes whose lengths are not to be chosen alone."""
-    tied: Collection[tuple[str, int | None]] = getattr(knowledge_of(case.scheme), "TIED", {}).get(
-        case.call.name, ()
-    )
-    return tied
+    """Return the arguments and their axes whose lengths are not to be chosen alone."""
+    return case.knowledge.tied
 
 
-def _enlarged(case: Case, rows: int) -> dict[str, Any]:
-    """The arguments with so many rows, keys, distances or heads; empty if that cannot be."""
+def _enlarged(case: Case, rows: int) -> ArgumentDict:
+    """Return arguments with so many rows, keys, distances or heads; empty if that cannot be."""
     given = case.arguments
     if "positions" in given:
         positions = np.arange(rows, dtype=given["positions"].dtype)
         axes = given["positions"].shape[:-1]
-        larger: dict[str, Any] = {"positions": np.broadcast_to(positions, (*axes, rows)).copy()}
+        larger: ArgumentDict = {"positions": np.broadcast_to(positions, (*axes, rows)).copy()}
         return larger | _of_rows(given, rows)
     if {"q_len", "k_len"} <= set(given):
         return {"q_len": min(2, given["q_len"]), "k_len": rows}
@@ -247,12 +257,12 @@ def _enlarged(case: Case, rows: int) -> dict[str, Any]:
     return {"rotary_dim": 2 * rows} if "rotary_dim" in given else {}
 
 
-def many_and_equal(case: Case) -> Iterator[dict[str, Any]]:
-    """Arguments with many heads, batches or distances, and with equal axes, pair by pair."""
-    return (change for change in _many_and_equal(case) if has_result(case.changed(**change)))
+def many_and_equal(case: Case) -> Iterator[ArgumentDict]:
+    """Yield arguments with many heads, batches or distances, and with equal axes, pair by pair."""
+    return (change for change in _many_and_equal(case) if has_result(case.with_arguments(**change)))
 
 
-def _many_and_equal(case: Case) -> Iterator[dict[str, Any]]:
+def _many_and_equal(case: Case) -> Iterator[ArgumentDict]:
     given = case.arguments
     if {"x", "positions"} <= given.keys():
         dim, axes = given["x"].shape[-1], given["positions"].shape[:-1]
@@ -271,40 +281,43 @@ def _many_and_equal(case: Case) -> Iterator[dict[str, Any]]:
         yield {"relative_position": np.resize(given["relative_position"], MANY + 1)}
 
 
-def batched(case: Case) -> tuple[str, ...]:
-    """Names of the arrays that take any leading axes."""
-    usual = ("x",) if "x" in case.arguments else ()
-    own = getattr(knowledge_of(case.scheme), "BATCHED", {})
-    return tuple(own.get(case.call.name, usual))
+def batched_arrays(case: Case) -> tuple[str, ...]:
+    """Return the names of the arrays that take any leading axes."""
+    if case.knowledge.batched is not None:
+        return case.knowledge.batched
+    return ("x",) if "x" in case.arguments else ()
 
 
-def many_batches(case: Case) -> Iterator[dict[str, Any]]:
-    """The call in as many batches as give each array, and the result, more than MANY numbers."""
-    names = batched(case)
+def many_batches(case: Case) -> Iterator[ArgumentDict]:
+    """Yield as many batches as give each array, and the result, more than MANY numbers."""
+    names = batched_arrays(case)
     if names:
         least = min(prod(case.arguments[name].shape[-2:]) for name in names)
         yield with_leading(case, (MANY // least + 1,))
 
 
-def with_leading(case: Case, axes: tuple[int, ...]) -> dict[str, Any]:
-    """The arrays that take leading axes, with these."""
+def with_leading(case: Case, axes: tuple[int, ...]) -> ArgumentDict:
+    """Make the arrays that take leading axes anew, with these axes."""
     return {
         name: fine((*axes, *case.arguments[name].shape[-2:]), start)
-        for start, name in enumerate(batched(case))
+        for start, name in enumerate(batched_arrays(case))
     }
 
 
 def at(case: Case, positions: Array) -> Case:
-    """The case at other positions, with as many rows; where there are axes, others on each."""
-    arguments: dict[str, Any] = {"positions": positions}
+    """Return the case at other positions, with as many rows.
+
+    Where positions have several axes, those on each axis differ.
+    """
+    arguments: ArgumentDict = {"positions": positions}
     axes = case.arguments["positions"].shape[:-1]
     if axes:
         arguments["positions"] = np.stack([np.roll(positions, axis) for axis in range(*axes)])
-    return case.changed(**arguments, **_of_rows(case.arguments, len(positions)))
+    return case.with_arguments(**arguments, **_of_rows(case.arguments, len(positions)))
 
 
-def _of_rows(given: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """The arrays that have a row for each position, with so many rows."""
+def _of_rows(given: Arguments, rows: int) -> ArgumentDict:
+    """Make the arrays that have a row for each position anew, with so many rows."""
     return {
         name: fine((*given[name].shape[:-2], rows, given[name].shape[-1]), start)
         for start, name in enumerate(ROWS)
@@ -317,5 +330,5 @@ def _is_new(value: Any, given: Any) -> bool:
 
 
 def _covered(subject: Subject, case: Case) -> Iterator[Case]:
-    if subject.covers(case):
+    if subject.admit(case):
         yield case

@@ -14,10 +14,10 @@ from posenc_conformance.report.difference import read_report
 
 GOOD, KNOWN, BAD = "brightgreen", "yellow", "red"
 SHADES = {GOOD: "#2d7a0b", KNOWN: "#7d6400", BAD: "#b92d20"}
-"""Dark enough for white letters, which have a contrast of at least 4.5 on them."""
+"""Backgrounds dark enough for white letters, which have a contrast of at least 4.5 on them."""
 NARROW, WIDE, USUAL = "fijl.,:;!|' ()[]^", "mwMW", 6.6
 SHOWN = 2
-"""Combinations that a label names; of more, it names the scheme alone."""
+"""Most combinations that a label names. Where there are more, it names the scheme alone."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Badge:
 
     @property
     def endpoint(self) -> str:
-        """As shields.io reads it."""
+        """The badge as JSON, as shields.io reads it."""
         said = {
             "schemaVersion": 1,
             "label": self.label,
@@ -43,7 +43,7 @@ class Badge:
 
     @property
     def svg(self) -> str:
-        """As a picture."""
+        """The badge as a picture."""
         left, right = (round(_width(text)) + 12 for text in (self.label, self.message))
         label, message = html.escape(self.label), html.escape(self.message)
         texts = "".join(
@@ -61,7 +61,7 @@ class Badge:
 
 
 def badges(report: Mapping[str, Any]) -> list[Badge]:
-    """A badge for each scheme that the report has a verdict on.
+    """Make a badge for each scheme that the report has a verdict on.
 
     Raises UserError for a run that asked less than everything that is claimed, or nothing at all.
     """
@@ -69,8 +69,8 @@ def badges(report: Mapping[str, Any]) -> list[Badge]:
         raise UserError(f"the run was not through: {reason}", "run it again, to its end")
     if left := report["summary"]["not_selected"]:
         raise UserError(
-            f"the run left out {left:,} checks of what is claimed",
-            "a badge speaks about all of them: run pytest without -k, -m and names of files",
+            f"the run left out {left:,} of the claimed checks",
+            "a badge needs all of them: run pytest without -k, -m or names of files",
         )
     grouped: dict[str, list[Mapping[str, Any]]] = {}
     for check in report["checks"]:
@@ -96,7 +96,7 @@ def _badge(scheme: str, checks: Sequence[Mapping[str, Any]]) -> Badge:
 
 
 def write(report: Path, folder: Path) -> Iterator[str]:
-    """Write the badges of a report; gives back a line for each.
+    """Write the badges of a report into a folder, and yield a line for each.
 
     Raises UserError for a report or folder that will not do.
     """
@@ -114,5 +114,5 @@ def write(report: Path, folder: Path) -> Iterator[str]:
 
 
 def _width(text: str) -> float:
-    """About how wide a text is in pixels; the picture stretches it to just that."""
+    """Estimate the width of a text in pixels; the picture stretches the text to just that."""
     return sum(3.9 if each in NARROW else 9.6 if each in WIDE else USUAL for each in text)

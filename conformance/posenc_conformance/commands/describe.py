@@ -5,20 +5,15 @@ from difflib import get_close_matches
 from textwrap import wrap
 
 from posenc_conformance.errors import UserError
-from posenc_conformance.scheme_file.model import (
-    Call,
-    Convention,
-    Parameter,
-    Point,
-    Scheme,
-)
-from posenc_conformance.scheme_file.read import folder
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.scheme_file.model import Call, Convention, Parameter, Point
+from posenc_conformance.scheme_file.read import spec_folder
 
 WIDTH = 96
 
 
-def scheme_named(name: str, schemes: Sequence[Scheme]) -> Scheme:
-    """The scheme of an id, or of a file's name.
+def scheme_named(name: str, schemes: Sequence[KnownScheme]) -> KnownScheme:
+    """Find a scheme by its id, or by the name of its file.
 
     Raises UserError if there is none.
     """
@@ -29,8 +24,8 @@ def scheme_named(name: str, schemes: Sequence[Scheme]) -> Scheme:
     return known[id]
 
 
-def signature(scheme: Scheme, call: Call) -> str:
-    """A call as an adapter's method takes it: by position, then by keyword."""
+def signature(scheme: KnownScheme, call: Call) -> str:
+    """Write a call as an adapter's method takes it: by position, then by keyword."""
     axes = dict.fromkeys(axis for each in call.combinations.values() for axis in each.conventions)
     keywords = [
         *(parameter.name for parameter in call.parameters.values() if parameter.passed),
@@ -41,16 +36,16 @@ def signature(scheme: Scheme, call: Call) -> str:
     return f"{call.name}({', '.join([*call.arguments, *star])})"
 
 
-def overview(schemes: Sequence[Scheme]) -> Iterator[str]:
-    """Every scheme with its calls and their combinations."""
+def overview(schemes: Sequence[KnownScheme]) -> Iterator[str]:
+    """Yield every scheme with its calls and their combinations."""
     for scheme in sorted(schemes, key=lambda scheme: (scheme.family, scheme.id)):
         yield f"{scheme.family}: {scheme.id}: {scheme.title}"
         for call in scheme.calls.values():
             yield f"  {signature(scheme, call)}: {', '.join(call.combinations)}"
 
 
-def details(scheme: Scheme) -> Iterator[str]:
-    """All that a claim and a method of a scheme can say."""
+def details(scheme: KnownScheme) -> Iterator[str]:
+    """Yield all that a claim and a method of a scheme can say."""
     yield f"{scheme.id}: {scheme.title}"
     yield from _wrapped(scheme.summary, "  ", "")
     for call in scheme.calls.values():
@@ -94,8 +89,10 @@ def _convention(axis: Convention) -> Iterator[str]:
         yield from _wrapped(f"{value}: {text}", "  ")
 
 
-def explained(scheme: Scheme, names: Sequence[str]) -> Iterator[str]:
-    """Known mistakes of a scheme: what they are, what they do, and where they happened.
+def explained(scheme: KnownScheme, names: Sequence[str]) -> Iterator[str]:
+    """Yield what known mistakes of a scheme are, what they do, and where they happened.
+
+    Without names, all known mistakes of the scheme are explained.
 
     Raises UserError for an unknown name.
     """
@@ -112,18 +109,18 @@ def explained(scheme: Scheme, names: Sequence[str]) -> Iterator[str]:
         yield name
         yield from _wrapped(f"{known[name].description} {known[name].effect}", "  ", "")
         yield from (f"  {link}" for link in known[name].links)
-    page = folder().parent / "docs" / "schemes" / f"{scheme.id}.md"
+    page = spec_folder().parent / "docs" / "schemes" / f"{scheme.id}.md"
     if page.is_file():  # in a checkout
         yield f"\nmore in {page}"
 
 
 def guess(name: str, known: Sequence[str], what: str) -> str:
-    """A hint at the name that was meant, or at all that there are."""
+    """Return a hint at the known name that was meant, or at all that there are."""
     near = get_close_matches(name, known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"{what} are {', '.join(known)}"
 
 
 def _wrapped(text: str, indent: str, hanging: str = "  ") -> list[str]:
-    """Lines of a text, all but the first indented by so much more."""
+    """Wrap a text into lines, all but the first indented by ``hanging`` more."""
     after = indent + hanging
     return wrap(text, WIDTH, initial_indent=indent, subsequent_indent=after, break_on_hyphens=False)

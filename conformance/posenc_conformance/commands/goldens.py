@@ -16,19 +16,23 @@ import yaml
 
 from posenc_conformance import oracle
 from posenc_conformance.checks.golden import probe_index
-from posenc_conformance.errors import UserError, told
+from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.files import write_whole
-from posenc_conformance.judge.case import Case, described, materialise
-from posenc_conformance.judge.knowledge import ORACLE, missing, module_of
-from posenc_conformance.judge.subject import EXACT
+from posenc_conformance.judge.case import Case, case_described_by, materialise
+from posenc_conformance.judge.form import EXACT
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.models.file import Model, load_model
 from posenc_conformance.models.file import paths as model_paths
 from posenc_conformance.models.meaning import scheme_of
-from posenc_conformance.scheme_file.model import Golden, Published, Scheme, Witness
-from posenc_conformance.scheme_file.read import load_scheme, paths
+from posenc_conformance.registry import ORACLE, load_scheme, missing, module_of
+from posenc_conformance.scheme_file.model import Golden, Published, Witness
+from posenc_conformance.scheme_file.read import scheme_paths
 
 PROVENANCE = {"generator": "posenc", "oracle": f"mpmath, {oracle.DIGITS} digits"}
-"""Without a version: a release that computes the same changes no file."""
+"""What made the goldens, without a version: a release that computes the same changes no file."""
+
+Expectation = dict[str, Any]
+"""What a golden says of the result: its values, or probes into it."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,8 @@ class Drift:
         return f"{self.where}: {self.what}"
 
 
-def check(scheme: Scheme) -> list[Drift]:
-    """Everything in a scheme's goldens, published values and witnesses that does not hold."""
+def check(scheme: KnownScheme) -> list[Drift]:
+    """Find everything in a scheme's goldens, published values and witnesses that does not hold."""
     found: list[Drift] = []
     for golden in scheme.goldens:
         where = f"{scheme.path.name}::golden::{golden.id}"
@@ -61,7 +65,7 @@ def check(scheme: Scheme) -> list[Drift]:
 
 
 def check_model(model: Model) -> list[Drift]:
-    """Every golden of a model that does not hold."""
+    """Find every golden of a model that does not hold."""
     found: list[Drift] = []
     for group, golden in model.goldens:
         where = f"{model.path.name}::golden::{golden.id}"
@@ -70,8 +74,8 @@ def check_model(model: Model) -> list[Drift]:
     return found
 
 
-def witnessed(scheme: Scheme, witness: Witness) -> bool:
-    """Whether the reference's results of two calls show what a witness says."""
+def witnessed(scheme: KnownScheme, witness: Witness) -> bool:
+    """Return whether the reference's results of two calls show what a witness says."""
     call = scheme.calls[witness.call]
     conventions = call.combinations[witness.combination].conventions
     first, second = (
@@ -87,10 +91,10 @@ def witnessed(scheme: Scheme, witness: Witness) -> bool:
 
 
 def write(path: Path) -> list[str]:
-    """Write the goldens of a scheme or model anew, as the reference has them; ids of those changed.
+    """Write the goldens of a scheme or model anew, as the reference has them.
 
-    Only ``expect`` and ``sha256`` of goldens and the file's ``provenance`` are touched; comments
-    stay. The file is replaced whole or not at all.
+    Returns the ids of those that changed. Only ``expect`` and ``sha256`` of goldens and the file's
+    ``provenance`` are touched; comments stay. The file is replaced whole or not at all.
 
     Raises UserError if the oracle does not certify a value.
     """
@@ -121,11 +125,11 @@ def write(path: Path) -> list[str]:
 
 
 def is_model(path: Path) -> bool:
-    """Whether a file is one of those that say what a model does."""
+    """Return whether a file is one of those that say what a model does."""
     return path.parent.name == "models"
 
 
-def _goldens_of(owner: Scheme | Model) -> list[tuple[Scheme, Golden]]:
+def _goldens_of(owner: KnownScheme | Model) -> list[tuple[KnownScheme, Golden]]:
     if isinstance(owner, Model):
         return [(scheme_of(group), golden) for group, golden in owner.goldens]
     return [(owner, golden) for golden in owner.goldens]
@@ -133,7 +137,7 @@ def _goldens_of(owner: Scheme | Model) -> list[tuple[Scheme, Golden]]:
 
 @contextmanager
 def _refusing(where: str) -> Iterator[None]:
-    """Tell whose arguments the reference or the oracle refuses."""
+    """Raise UserError that says whose arguments the reference or the oracle refuses."""
     try:
         yield
     except UserError:
@@ -141,14 +145,15 @@ def _refusing(where: str) -> Iterator[None]:
     except Exception as error:  # also a fault of a reference or an oracle that is being written
         at = traceback.extract_tb(error.__traceback__)[-1]
         raise UserError(
-            f"{where}: its arguments give no result: {told(error)} ({at.filename}:{at.lineno})",
-            "correct them, or what refuses them",
+            f"{where}: its arguments give no result: {describe_exception(error)} "
+            f"({at.filename}:{at.lineno})",
+            "correct the arguments, or the code that raised this",
         ) from None
 
 
 def main(arguments: Sequence[str], writing: bool) -> int:
-    """Check or write files of schemes and models; 1 if anything drifted."""
-    files = [Path(name).resolve() for name in arguments] or [*paths(), *model_paths()]
+    """Check or write files of schemes and models; return 1 if anything drifted, else 0."""
+    files = [Path(name).resolve() for name in arguments] or [*scheme_paths(), *model_paths()]
     drifts: list[Drift] = []
     for path in files:
         if writing:
@@ -176,15 +181,15 @@ def _listed(names: Sequence[str]) -> str:
     return ": " + ", ".join(names) if names else ""
 
 
-def _expectation(golden: Golden) -> dict[str, Any]:
+def _expectation(golden: Golden) -> Expectation:
     if golden.values is not None:
         return {"values": golden.values}
     return {"probes": [list(probe) for probe in golden.probes or ()]}
 
 
-def _regenerated(scheme: Scheme, golden: Golden) -> dict[str, Any]:
-    """What the reference says now, in the form that the golden has."""
-    case = described(scheme, golden, "float64")
+def _regenerated(scheme: KnownScheme, golden: Golden) -> Expectation:
+    """Compute what the reference says now, in the form that the golden has."""
+    case = case_described_by(scheme, golden, "float64")
     truth = case.truth
     if golden.values is not None:
         return {"values": _nested(truth, case.call.dtype in EXACT)}
@@ -203,8 +208,11 @@ def _nested(values: np.ndarray[Any, Any], integer: bool) -> Any:
     return int(values) if integer else float(values)
 
 
-def _elements(case: Case, expect: dict[str, Any]) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Index and expected value of every element that a golden names."""
+def _elements(case: Case, expect: Expectation) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield index and expected value of every element that a golden names.
+
+    Raises UserError if the golden's values have another shape than the result.
+    """
     if "values" in expect:
         values = np.array(expect["values"], dtype=object)
         if values.shape != case.shape:
@@ -215,9 +223,12 @@ def _elements(case: Case, expect: dict[str, Any]) -> Iterator[tuple[tuple[int, .
             yield probe_index(case, index), value
 
 
-def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iterator[str]:
-    """Values that the oracle does not confirm to within one unit in the last place of the scale."""
-    case = described(scheme, golden, "float64")
+def _uncertified(scheme: KnownScheme, golden: Golden, expect: Expectation) -> Iterator[str]:
+    """Yield in words each value that the oracle does not confirm.
+
+    A floating value may be off by one unit in the last place of the scale, an exact one by nothing.
+    """
+    case = case_described_by(scheme, golden, "float64")
     with mpmath.workdps(oracle.DIGITS):
         exact = oracle_values(case)
         for index, value in _elements(case, expect):
@@ -232,7 +243,10 @@ def _uncertified(scheme: Scheme, golden: Golden, expect: dict[str, Any]) -> Iter
 
 
 def oracle_values(case: Case) -> oracle.Element:
-    """The oracle's value of each element."""
+    """Return the oracle's function that takes an index and gives the element's value.
+
+    Raises UserError if the oracle knows no values of the call.
+    """
     values = getattr(module_of(case.scheme, ORACLE), "VALUES", {}).get(case.call.name)
     if values is None:
         raise missing(case.scheme, ORACLE, f"the oracle has no VALUES[{case.call.name!r}]")
@@ -241,13 +255,16 @@ def oracle_values(case: Case) -> oracle.Element:
 
 
 def unit(case: Case, index: tuple[int, ...], value: float) -> float:
-    """Of the scale; of the value itself where its scale, divided by a count, is the smaller one."""
+    """Return one unit in the last place of an element's scale.
+
+    Where the scale, divided by a count, is smaller than the value, it is that of the value itself.
+    """
     scale = np.broadcast_to(case.terms.scale, case.shape)[index]
     return float(np.spacing(max(scale, abs(value))))
 
 
-def _golden_drift(scheme: Scheme, golden: Golden) -> Iterator[str]:
-    case = described(scheme, golden, "float64")
+def _golden_drift(scheme: KnownScheme, golden: Golden) -> Iterator[str]:
+    case = case_described_by(scheme, golden, "float64")
     expect = _expectation(golden)
     width = len(case.shape)
     if any(len(probe) != width + 1 for probe in golden.probes or ()) or golden.values == []:
@@ -268,8 +285,8 @@ def _golden_drift(scheme: Scheme, golden: Golden) -> Iterator[str]:
         yield "the content hash does not match: it was changed by hand, or never written"
 
 
-def _digest(golden: Golden, expect: dict[str, Any]) -> str:
-    """Hash of what the golden says: its inputs, conventions and values."""
+def _digest(golden: Golden, expect: Expectation) -> str:
+    """Hash what the golden says: its inputs, conventions and values."""
     content = {
         "call": golden.call,
         "combination": golden.combination,
@@ -281,8 +298,8 @@ def _digest(golden: Golden, expect: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _published_drift(scheme: Scheme, published: Published) -> Iterator[str]:
-    case = described(scheme, published, "float64")
+def _published_drift(scheme: KnownScheme, published: Published) -> Iterator[str]:
+    case = case_described_by(scheme, published, "float64")
     with mpmath.workdps(oracle.DIGITS):
         exact = oracle_values(case)
         for *index, text in published.printed:
@@ -301,7 +318,7 @@ def _published_drift(scheme: Scheme, published: Published) -> Iterator[str]:
 
 
 def _prints_as(value: Any, text: str, rounding: str) -> bool:
-    """Whether a value, rounded as the source rounded, gives the printed text."""
+    """Return whether a value, rounded as the source rounded, gives the printed text."""
     if rounding == "exact":
         if text.startswith("1/2^"):
             printed = mpmath.power(2, -mpmath.mpf(text.removeprefix("1/2^")))
@@ -324,7 +341,7 @@ Piece = tuple[yaml.MappingNode, str]
 
 
 def _replaced(text: str, pieces: Sequence[Piece]) -> str:
-    """The text with ``expect`` and ``sha256`` of goldens replaced, from the last to the first."""
+    """Replace ``expect`` and ``sha256`` of goldens in the text, from the last to the first."""
     lines = text.splitlines(keepends=True)
     for node, rendered in reversed(pieces):
         spans = sorted(
@@ -340,7 +357,10 @@ def _replaced(text: str, pieces: Sequence[Piece]) -> str:
 
 
 def _end_line(node: yaml.Node) -> int:
-    """The line after a node; a block's own end mark lies at whatever comes next."""
+    """Find the line after a node.
+
+    A block's own end mark lies at whatever comes next, so the block's last part is asked.
+    """
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         last = node.value[-1]
         return _end_line(last[1] if isinstance(last, tuple) else last)
@@ -348,7 +368,7 @@ def _end_line(node: yaml.Node) -> int:
 
 
 def _with_provenance(text: str) -> str:
-    """The text of a scheme file that says what made its goldens, above them."""
+    """Write into the text of a scheme file, above its goldens, what made them."""
     root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     fields = {key.value: (key.start_mark.line, value) for key, value in root.value}
     lines = text.splitlines(keepends=True)
@@ -368,8 +388,8 @@ def _with_provenance(text: str) -> str:
     return "".join(lines)
 
 
-def _rendered(expect: dict[str, Any], digest: str) -> str:
-    """Expectation and hash as lines of a golden."""
+def _rendered(expect: Expectation, digest: str) -> str:
+    """Write expectation and hash as lines of a golden."""
     ((form, content),) = expect.items()
     lines = ["    expect:", f"      {form}:"]
     lines += _rows(content, "        ")
@@ -378,7 +398,7 @@ def _rendered(expect: dict[str, Any], digest: str) -> str:
 
 
 def _rows(content: Sequence[Any], indent: str) -> Iterator[str]:
-    """One row to a line; a matrix of rows as a list of lists."""
+    """Yield one row to a line; a matrix of rows as a list of lists."""
     if content and isinstance(content[0], list) and content[0] and isinstance(content[0][0], list):
         for part in content:
             inner = list(_rows(part, indent + "  "))
@@ -390,8 +410,8 @@ def _rows(content: Sequence[Any], indent: str) -> Iterator[str]:
         yield from (f"{indent}- {_text(value)}" for value in content)
 
 
-def _text(value: Any) -> str:
-    """A number as text that reads back as the same number, in YAML 1.1 and 1.2."""
+def _text(value: object) -> str:
+    """Write a number as text that reads back as the same number, in YAML 1.1 and 1.2."""
     if value is None:
         return "null"
     text = repr(value)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from posenc_conformance.errors import UserError
 
 if TYPE_CHECKING:
-    from posenc_conformance.scheme_file.model import Scheme
+    from posenc_conformance.judge.knowledge import KnownScheme
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 if all is well, 1 for drift, 2 for a mistake in the call."""
+    """Run a command; return 0 if all is well, 1 for drift, 2 for a mistake in the call."""
     options = _parser().parse_args(arguments)
     try:
         code = int(options.run(options))
@@ -47,8 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     init = commands.add_parser("init", help="write an adapter: look at a library, claim what fits")
     init.add_argument(
         "name",
-        help="a package, module, module:attribute or .py file; of another name a commented "
-        "adapter to start from is written, NAME_adapter.py",
+        help="a package, module, module:attribute or .py file; for any other name, a commented "
+        "adapter to start from, NAME_adapter.py, is written",
     )
     init.add_argument(
         "schemes", nargs="*", help="look for these alone; write what was not found as comments"
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     new.add_argument(
         "--family", required=True, help="what it is like: absolute, bias, rotary or sparse"
     )
-    new.add_argument("--to", metavar="FOLDER", help="for a scheme of your own: put it there")
+    new.add_argument("--to", metavar="FOLDER", help="the folder for files of a scheme of your own")
     new.set_defaults(run=_new)
     goldens = commands.add_parser("goldens", help="check or write the golden values of the spec")
     goldens.add_argument("files", nargs="*", help="scheme files (default: the installed spec)")
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     mode.add_argument("--write", action="store_true", help="write what the reference says now")
     goldens.set_defaults(run=_goldens)
     export = commands.add_parser(
-        "export", help="write test vectors that need neither Python nor posenc, or keep them fresh"
+        "export", help="write test vectors that need neither Python nor posenc, or check them"
     )
     for name, what in (
         ("scheme", "its id, such as rope (default: all schemes)"),
@@ -91,15 +91,15 @@ def _parser() -> argparse.ArgumentParser:
             help=f"{what}; may be given again, or with commas",
         )
     mode = export.add_mutually_exclusive_group(required=True)
-    mode.add_argument("--out", metavar="DIR", help="the folder to write: new, or of an export")
-    mode.add_argument("--check", metavar="DIR", help="tell what is not as it would be now; exit 1")
+    mode.add_argument("--out", metavar="DIR", help="a folder, new or from an earlier export")
+    mode.add_argument("--check", metavar="DIR", help="list what a new export would change; exit 1")
     export.set_defaults(run=_export)
     known = commands.add_parser("known", help="write the failures of a report as known failures")
     known.add_argument("report", help="what --posenc-report wrote")
     known.add_argument("file", help="the file to write, for --posenc-known")
     known.set_defaults(run=_known)
     repro = commands.add_parser("repro", help="print a snippet that reproduces one failure")
-    repro.add_argument("id", help="of a failed check, as a run shows it")
+    repro.add_argument("id", help="the id of a failed check, as a run shows it")
     repro.add_argument("--impl", required=True, metavar="NAME", help="as given to pytest")
     repro.add_argument("--posenc-model", action="append", default=[], metavar="NAME")
     repro.add_argument("--posenc-examples", type=int, default=3, metavar="N")
@@ -107,14 +107,14 @@ def _parser() -> argparse.ArgumentParser:
     repro.set_defaults(run=_repro)
     identify = commands.add_parser("identify", help="tell what a saved table is")
     identify.add_argument("file", help=".npy, .npz, .safetensors, .pt or text")
-    identify.add_argument("arrays", nargs="*", metavar="ARRAY", help="of a file that has several")
+    identify.add_argument("arrays", nargs="*", metavar="ARRAY", help="which, if there are several")
     identify.set_defaults(run=_identify)
     model = commands.add_parser("model", help="what a model computes, and what mistakes cost")
     model.add_argument(
         "name", nargs="?", help="a model of the spec, or the path of a config.json or GGUF file"
     )
     model.set_defaults(run=_model)
-    badge = commands.add_parser("badge", help="write what a report says in a line, for a README")
+    badge = commands.add_parser("badge", help="write a report's result as a badge, for a README")
     badge.add_argument("report", help="what --posenc-report wrote")
     badge.add_argument(
         "--to", metavar="FOLDER", default="badges", help="where to write (default: badges)"
@@ -139,7 +139,7 @@ def _repro(options: argparse.Namespace) -> int:
     from posenc_conformance.checks import Options
     from posenc_conformance.commands.repro.snippet import snippet
     from posenc_conformance.models.file import model_file
-    from posenc_conformance.scheme_file.read import load_all
+    from posenc_conformance.registry import load_all
 
     how = Options(options.posenc_examples, options.posenc_seed)
     models = [model_file(name) for name in options.posenc_model]
@@ -186,7 +186,7 @@ def _goldens(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.export.command import check, export, ordered
-    from posenc_conformance.scheme_file.read import load_all
+    from posenc_conformance.registry import load_all
 
     schemes = load_all(options.posenc_schemes)
     if options.check is not None:
@@ -208,13 +208,13 @@ def _known(options: argparse.Namespace) -> int:
 
     failures, entries = known.write(Path(options.report), Path(options.file))
     print(f"wrote {options.file} with {failures} failures in {entries} entries")
-    print(f"a reason that begins with {known.UNSAID!r} is for you to replace")
+    print(f"replace every reason that begins with {known.UNSAID!r} with your own")
     return 0
 
 
 def _list(options: argparse.Namespace) -> int:
     from posenc_conformance.adapters.find import registered
-    from posenc_conformance.scheme_file.read import load_all
+    from posenc_conformance.registry import load_all
 
     schemes = load_all(options.posenc_schemes)
     for name, point in registered().items():
@@ -222,8 +222,8 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _described(name: str, point: EntryPoint, schemes: "Sequence[Scheme]") -> Iterator[str]:
-    """Whether an implementation is installed, and what it claims."""
+def _described(name: str, point: EntryPoint, schemes: "Sequence[KnownScheme]") -> Iterator[str]:
+    """Yield lines on whether an implementation is installed, and what it claims."""
     from posenc_conformance.adapters.find import blank, target, versions
     from posenc_conformance.adapters.resolve import subjects
     from posenc_conformance.checks.model import engines
@@ -252,7 +252,7 @@ def _described(name: str, point: EntryPoint, schemes: "Sequence[Scheme]") -> Ite
 
 def _schemes(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.describe import details, overview, scheme_named
-    from posenc_conformance.scheme_file.read import load_all
+    from posenc_conformance.registry import load_all
 
     schemes = load_all(options.posenc_schemes)
     if not options.names:
@@ -265,7 +265,7 @@ def _schemes(options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.describe import explained, scheme_named
-    from posenc_conformance.scheme_file.read import load_all
+    from posenc_conformance.registry import load_all
 
     scheme = scheme_named(options.scheme, load_all(options.posenc_schemes))
     print("\n".join(explained(scheme, options.mistakes)))

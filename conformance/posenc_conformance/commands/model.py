@@ -7,7 +7,7 @@ from textwrap import wrap
 import numpy as np
 
 from posenc_conformance.errors import UserError
-from posenc_conformance.models.configuration import Configuration, read
+from posenc_conformance.models.configuration import Configuration, read_configuration
 from posenc_conformance.models.cost import POSITIONS, Cost, cost, multiplier
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import Model, load_all, model_named
@@ -18,26 +18,26 @@ from posenc_conformance.models.mistakes import applicable, longer
 WIDTH = 98
 PAIRS = {"half": "channels t and t + r/2", "interleaved": "channels 2t and 2t + 1"}
 LISTED = 6
-"""Numbers of a list that are shown."""
+"""Most numbers of a list that are shown."""
 
 
 def overview() -> Iterator[str]:
-    """The models of the installed spec."""
+    """Yield a line for each model of the installed spec."""
     for model in load_all():
         schemes = dict.fromkeys(group.scheme for group in model.meaning.groups)
         yield f"{model.id}: {model.title}: {', '.join(schemes)}"
     yield ""
-    yield "posenc model NAME says what one computes; posenc model path/config.json any other"
+    yield "run posenc model NAME for one of these, posenc model path/config.json for any other"
 
 
 def shown(name: str) -> Iterator[str]:
-    """All about one model, of the spec or in a file.
+    """Yield all about one model, of the spec or in a file.
 
     Raises UserError if there is none, or its configuration contradicts itself.
     """
     path = Path(name)
     if path.is_file():
-        config = read(path)
+        config = read_configuration(path)
         found, known = meaning(config), None
         yield f"{name}: a model of the type {config.type}"
     elif path.suffix in (".json", ".gguf"):
@@ -155,10 +155,10 @@ def _costs(found: Meaning, config: Configuration) -> Iterator[str]:
     for name, (_, _, costs) in zip(names, rows, strict=True):
         yield name.ljust(wide) + "".join(f"{_cost(each):>16}" for each in costs)
     if any(each.loss is not None for _, _, costs in rows for each in costs):
-        yield "  First the largest error of a query at that position, where one channel was 1."
-        yield "  Then how its score changes with a key that matches it, the furthest that it sees."
+        yield "  First number: largest error of a query at that position that is 1 in one channel."
+        yield "  Second: how much its score with a matching key changes, the farthest that it sees."
     if any(each.loss is None for _, _, costs in rows for each in costs):
-        yield "  The largest error of any head's bias, for a key so far behind the query."
+        yield "  Largest error of any head's bias, for a key that many positions behind the query."
 
 
 def _cost(found: Cost) -> str:
@@ -171,7 +171,7 @@ def _cost(found: Cost) -> str:
 def _known(model: Model) -> Iterator[str]:
     if model.mistakes:
         yield ""
-        yield "known to have been made"
+        yield "mistakes that are known to have been made"
     for mistake in model.mistakes:
         text = f"{mistake.id}: {mistake.description}"
         yield from wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")

@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Constant, DeviationModel, Model
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Constant, DeviationModel, Prediction
 from posenc_conformance.judge.error_model import agrees, error_ratio
-from posenc_conformance.judge.knowledge import knowledge_of
 
 NONE = "no known deviation, and no pair of them, fits"
 NO_OTHERS: Mapping[str, DeviationModel] = {}
 LARGEST_PAIRED = 512
-"""Results of more values are not compared with pairs of deviations, which are many."""
+"""Results of more values are not compared with pairs of deviations: there are many pairs."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +21,15 @@ class Diagnosis:
     """What explains a wrong result, or a statement that nothing known does."""
 
     explanations: tuple[tuple[str, str], ...]
-    """Id and words of each deviation that does, the most special first; empty if none does."""
+    """Id and words of each deviation that explains it, the most special first; empty if none
+    does."""
     residual: float = 0.0
-    """What the first of them leaves unexplained, in units of the bound."""
+    """What the first explanation leaves unexplained, in units of the bound."""
     otherwise: str = ""
-    """What to say if none does."""
+    """What to say if no deviation explains it."""
     recovered: str = ""
-    """What the implementation does, as its results say, if none does and it can be read."""
+    """What the implementation does, read from its results; empty if a deviation explains it, or if
+    it cannot be read."""
 
     @property
     def deviation(self) -> str | None:
@@ -47,63 +48,67 @@ class Fit:
     of: Case | None
     """The case whose truth the model is; None if it is not the truth of a case."""
     constants: tuple[Constant | None, ...]
-    """Of each mistake, what it has in every call."""
+    """The number that each mistake has in every call; None for a mistake without one."""
     of_state: bool = False
-    """Whether it is what an earlier call has left."""
+    """Whether the mistake is that an earlier call has left something."""
 
     @property
-    def right(self) -> bool:
-        """Whether the model is the result."""
+    def fits(self) -> bool:
+        """Whether the model is the result, up to what rounding may cost."""
         return self.residual <= 1
 
     @property
-    def told(self) -> str:
+    def mistake(self) -> str:
         """What the mistake is, without what was asked for."""
-        return in_short(self.explanation)
+        return abbreviate(self.explanation)
 
 
-def in_short(explanation: str) -> str:
-    """What a mistake is, without what was asked for."""
+def abbreviate(explanation: str) -> str:
+    """Cut an explanation down to what the mistake is, without what was asked for."""
     return explanation.partition(";")[0]
 
 
 def diagnose(
     case: Case, output: Floats, special: Mapping[str, DeviationModel] = NO_OTHERS
 ) -> Diagnosis:
-    """The deviations that predict a wrong result, ``special`` ones and those of the scheme.
+    """Find the deviations that predict a wrong result: ``special`` ones and those of the scheme.
 
     They come in the scheme's order, where special ones stand before those that include them, as
-    another base includes frequencies taken from head_dim. If none does alone, pairs of them.
+    another base includes frequencies taken from head_dim. If none does alone, pairs are tried.
     """
-    return told(explaining(case, output, special))
+    return to_diagnosis(find_fits(case, output, special))
 
 
-def told(right: Sequence[Fit], otherwise: str = NONE, recovered: str = "") -> Diagnosis:
-    """What is said of a result that these models explain."""
+def to_diagnosis(right: Sequence[Fit], otherwise: str = NONE, recovered: str = "") -> Diagnosis:
+    """Make the diagnosis of a wrong result from the models that explain it.
+
+    ``otherwise`` and ``recovered`` are what is said if there are none.
+    """
     if not right:
         return Diagnosis((), otherwise=otherwise, recovered=recovered)
     explanations = {fit.deviation: fit.explanation for fit in reversed(right)}
     return Diagnosis(tuple(reversed(explanations.items())), right[0].residual)
 
 
-def explaining(
+def find_fits(
     case: Case,
     output: Floats,
     special: Mapping[str, DeviationModel] = NO_OTHERS,
     only: Collection[str] | None = None,
 ) -> list[Fit]:
-    """The models that are the result: of single deviations, or of pairs if none is.
+    """Find the models that give the result: of single deviations, or of pairs if none does.
 
-    The whole result, where a golden prints a part of it: few values look like many mistakes. With
-    ``only`` the others of the scheme are not tried.
+    If a golden prints only a part of the result, the whole result is compared all the same, because
+    few values look like many mistakes; but not if there are ``special`` deviations. With ``only``
+    the other deviations of the scheme are not tried.
     """
-    case = case.anew() if case.printed is not None and not special else case
+    case = case.with_fields() if case.printed is not None and not special else case
     fits = [*_fits(case, case, output, special), *_fits(case, case, output, _known(case, only))]
-    return [fit for fit in fits if fit.right] or list(_pairs(case, fits, output, only))
+    return [fit for fit in fits if fit.fits] or list(_pairs(case, fits, output, only))
 
 
-def left(case: Case, output: Floats, model: Floats) -> float:
-    """Largest difference of a result and a model of it, in units of the bound of the call."""
+def residual_of(case: Case, output: Floats, model: Floats) -> float:
+    """Compute the largest difference of a result and a model, in units of the call's bound."""
     # Rounding what is larger than the truth costs more.
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
     allowed = np.maximum(case.bound, rounding * np.abs(model))
@@ -112,23 +117,26 @@ def left(case: Case, output: Floats, model: Floats) -> float:
         return float(error_ratio(difference, allowed).max())
 
 
-def predicted(case: Case, output: Floats) -> frozenset[str]:
-    """Mistakes, as they are told, that would give another result than the truth."""
+def predict_wrong(case: Case, output: Floats) -> frozenset[str]:
+    """Return the words for all mistakes that would give another result than the truth.
+
+    ``output`` is what the implementation returned, from which a model may estimate.
+    """
     return frozenset(
-        in_short(model.explanation)
+        abbreviate(model.explanation)
         for _, model in _models(case, case, output, _known(case))
         if differs(case, model.output)
     )
 
 
-def of_deviation(case: Case, output: Floats, id: str) -> list[Fit]:
-    """The models of one mistake."""
+def fits_of_deviation(case: Case, output: Floats, id: str) -> list[Fit]:
+    """List the models of one mistake that differ from the truth, whether or not they fit."""
     return list(_fits(case, case, output, _known(case, [id])))
 
 
 def _known(case: Case, only: Collection[str] | None = None) -> Mapping[str, DeviationModel]:
-    """The mistakes of its scheme, or only some of them."""
-    known: Mapping[str, DeviationModel] = knowledge_of(case.scheme).DEVIATIONS[case.call.name]
+    """Return the deviations of the case's scheme, or only some of them."""
+    known = case.knowledge.deviations
     if only is None:
         return known
     return {id: models for id, models in known.items() if id in only}
@@ -141,12 +149,12 @@ def _fits(
     known: Mapping[str, DeviationModel],
     most: float = np.inf,
 ) -> Iterator[Fit]:
-    """Models of what a deviation makes of a case that differ from the truth of what was asked.
+    """Yield models of what deviations make of a case, if they differ from the truth of ``asked``.
 
-    Those that leave no more than ``most`` unexplained.
+    Models that leave more than ``most`` unexplained are left out.
     """
     for name, model in _models(asked, case, output, known):
-        residual = left(asked, output, model.output)
+        residual = residual_of(asked, output, model.output)
         if residual <= most and differs(asked, model.output):
             numbers = (model.constant,)
             yield Fit(name, model.explanation, residual, model.of, numbers, model.of_state)
@@ -154,8 +162,8 @@ def _fits(
 
 def _models(
     asked: Case, case: Case, output: Floats, known: Mapping[str, DeviationModel]
-) -> Iterator[tuple[str, Model]]:
-    """What deviations make of a case, as far as it has the shape of what was asked."""
+) -> Iterator[tuple[str, Prediction]]:
+    """Yield what deviations make of a case, if it has the shape of what was asked."""
     for name, models in known.items():
         for model in models(case, output):
             if model.output.shape == asked.shape:
@@ -165,7 +173,11 @@ def _models(
 def _pairs(
     case: Case, fits: Sequence[Fit], output: Floats, only: Collection[str] | None
 ) -> Iterator[Fit]:
-    """A deviation that is a call with other arguments, and any other one of that call's result."""
+    """Yield fits of pairs: a deviation that is a call with other arguments, and another on top.
+
+    The other is any deviation of that call's result. Results of more than LARGEST_PAIRED values are
+    not tried.
+    """
     if output.size > LARGEST_PAIRED:
         return
     order = list(_known(case))
@@ -189,5 +201,5 @@ def _pairs(
 
 
 def differs(case: Case, model: Floats) -> bool:
-    """Whether a model predicts anything other than the truth here."""
+    """Return whether a model predicts anything other than the truth here."""
     return not agrees(case, model)

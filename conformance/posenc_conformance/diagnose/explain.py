@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import NO_OTHERS, Diagnosis, diagnose
-from posenc_conformance.diagnose.mistakes import DeviationModel
 from posenc_conformance.diagnose.pattern import pattern
-from posenc_conformance.diagnose.witnesses import diagnosed
+from posenc_conformance.diagnose.probes import diagnose_subject
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import DeviationModel
 from posenc_conformance.judge.error_model import Comparison, compare
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
 
 
-def compared(
+def require_agreement(
     subject: Subject | None,
     case: Case,
     given: Array,
@@ -26,10 +26,10 @@ def compared(
     special: Mapping[str, DeviationModel] = NO_OTHERS,
     page: str = "",
 ) -> Outcome:
-    """The outcome of a right result; raises Wrong for another.
+    """Return the outcome of a right result; raise Wrong, with an explanation, for another.
 
-    Without a subject it is explained by itself alone, as what comes of earlier calls must be.
-    ``special`` mistakes are looked for then beside those of the scheme; ``page`` is the command
+    Without a subject the result is explained by itself alone, as what comes of earlier calls must
+    be. Then ``special`` mistakes are looked for beside those of the scheme. ``page`` is the command
     that explains, if that is not the scheme's.
     """
     comparison = compare(case, given)
@@ -39,7 +39,7 @@ def compared(
     if subject is None:
         diagnosis = diagnose(case, output, special)
     else:
-        diagnosis = diagnosed(subject, case, output)
+        diagnosis = diagnose_subject(subject, case, output)
     text = "\n".join(
         [
             *diagnosis_lines(case, output, diagnosis),
@@ -58,13 +58,13 @@ def compared(
 
 
 def page_line(case: Case, diagnosis: Diagnosis) -> str:
-    """The command that explains."""
+    """Name the command that explains the mistake, as a line of an explanation."""
     names = (diagnosis.deviation or "").split("+")
     return f"see        posenc explain {' '.join((case.scheme.id, *names))}".rstrip()
 
 
 def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[str]:
-    """What it is; if nothing known, what it looks like.
+    """Say which mistake it is; if it is no known one, what the error looks like.
 
     These lines come first, because pytest's summary shows the first line of a failure alone.
     """
@@ -79,12 +79,12 @@ def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[st
 
 
 def check_line(case: Case, title: str) -> str:
-    """Which check failed, as a line of an explanation."""
+    """Say which check failed, as a line of an explanation."""
     return f"check      {title} of {case.scheme.title}"
 
 
 def comparison_lines(case: Case, comparison: Comparison) -> list[str]:
-    """Where, expected, got, and the error in units of its bound."""
+    """Say where the worst error is, what was expected and got, and how large the error is."""
     error = abs(comparison.got - comparison.expected)
     size = "this value must be exact"
     if comparison.bound > 0:
@@ -99,7 +99,7 @@ def comparison_lines(case: Case, comparison: Comparison) -> list[str]:
 
 
 def place(case: Case, index: tuple[int, ...]) -> str:
-    """An index in the words of the scheme."""
+    """Describe an index in the words of the scheme."""
     names = KINDS[case.call.kind].axes
     named: dict[str, Any] = dict(zip(reversed(names), reversed(index), strict=False))
     if "position" in named and "positions" in case.arguments:

@@ -11,7 +11,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import error_ratio
 
 FEW = 4
-"""So many indices are listed."""
+"""So many indices are listed at most; and from fewer values than this nothing is concluded."""
 COUNTED = {"position": "positions", "distance": "relative_position"}
 """Arguments that say what an axis counts."""
 STEADY = 0.15
@@ -19,7 +19,10 @@ STEADY = 0.15
 
 
 def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
-    """Where a wrong result is wrong, and how, in words; names are those of the last axes."""
+    """Say in words where a wrong result is wrong, and how; empty if nothing is wrong.
+
+    ``names`` are those of the last axes.
+    """
     judged = case.judged
     truth = np.broadcast_to(np.where(judged, case.truth, 0.0), case.shape)
     error = np.where(judged, output - truth, 0.0)
@@ -43,19 +46,19 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
 
 
 def _along(axis: int, wrong: Flags, judged: Flags) -> tuple[Flags, Flags]:
-    """For each index of an axis: is anything there wrong, and is anything judged."""
+    """Find for each index of an axis whether anything there is wrong, and anything is judged."""
     others = tuple(i for i in range(wrong.ndim) if i != wrong.ndim + axis)
     looked_at = np.broadcast_to(judged, wrong.shape)
     return np.asarray(wrong.any(axis=others)), np.asarray(looked_at.any(axis=others))
 
 
 def _word(case: Case, name: str) -> str:
-    """What an axis is called: distances in a matrix are counted by their places."""
+    """Say what an axis is called: distances in a matrix are counted by their places."""
     return "column" if name == "distance" and len(case.shape) > 1 else name
 
 
 def _labels(case: Case, name: str, count: int) -> npt.NDArray[Any]:
-    """What an axis counts: positions and distances as they were given, else indices."""
+    """Return what an axis counts: positions and distances as they were given, else indices."""
     given = case.arguments.get(COUNTED.get(name, ""))
     if given is not None and given.shape == (count,):
         return np.asarray(given)
@@ -63,7 +66,7 @@ def _labels(case: Case, name: str, count: int) -> npt.NDArray[Any]:
 
 
 def _places(name: str, labels: npt.NDArray[Any], wrong: Flags, judged: Flags) -> str:
-    """Which indices of an axis have something wrong."""
+    """Say which indices of an axis have something wrong."""
     if np.array_equal(wrong, judged):
         return f"every {name}" if judged.sum() > 1 else ""
     where, right = labels[wrong], labels[judged & ~wrong]
@@ -80,7 +83,10 @@ def _places(name: str, labels: npt.NDArray[Any], wrong: Flags, judged: Flags) ->
 
 
 def _sameness(truth: Floats, error: Floats) -> Iterator[str]:
-    """A factor or a difference that all wrong values share."""
+    """Yield words for a factor or a difference that all wrong values share.
+
+    The factor is read from the values that are not small.
+    """
     if len(error) < FEW or not np.isfinite(error).all():
         return
     away = np.abs(truth) > np.abs(truth).max() / 8
@@ -92,7 +98,7 @@ def _sameness(truth: Floats, error: Floats) -> Iterator[str]:
 
 
 def _growth(positions: npt.NDArray[Any], error: Floats, scale: Floats) -> Iterator[str]:
-    """How the error grows with position, where it is not yet as large as the values."""
+    """Yield words for how the error grows with position, where it is below half the scale."""
     if positions.ndim > 1:
         return
     share = np.divide(error, scale, out=np.zeros_like(error), where=scale > 0)

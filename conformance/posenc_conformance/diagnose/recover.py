@@ -1,4 +1,4 @@
-"""What an implementation does, in words, as its results say it.
+"""What an implementation does, in words, read from its results.
 
 A formula is told only if it gives every wrong result within its bound.
 """
@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from posenc_conformance.diagnose.turns import EXACT, NEAR, Read, Turns
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.knowledge import knowledge_of
+from posenc_conformance.judge.frequencies import EXACT, NEAR, PairFrequencies
 
 PRECISE = ("float64", "float32")
 """Dtypes in which angles can be read."""
 FEWEST = 3
-"""Pairs of which a formula is read; fewer fit many."""
+"""Fewest pairs from which a formula is read: a smaller number fits many."""
 
 EXPONENTS: Mapping[str, Callable[[Floats, int], Floats]] = {
     "2t/d": lambda t, d: 2 * t / d,
@@ -30,16 +29,19 @@ EXPONENTS: Mapping[str, Callable[[Floats, int], Floats]] = {
     "2(d/2-1-t)/d": lambda t, d: 2 * (d / 2 - 1 - t) / d,
     "(-2t)/d": lambda t, d: -2 * t / d,
 }
+"""Exponents e of ``base^(-e)`` that are tried, by their words: t is the number of a pair, d that of
+channels."""
 FACTORS = {"": 1.0, "2π·": 2 * np.pi, "π·": np.pi, "2·": 2.0, "1/2·": 0.5, "-": -1.0}
 PLAIN = "base^(-2t/d)"
 
 
-def recovered(
+def recover(
     answers: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
 ) -> str:
-    """What all wrong answers have in common, in words; empty if they cannot be read.
+    """Say in words what all wrong answers have in common; empty if they cannot be read.
 
-    Where others are right, as far as they tell, it is said that the words are about some.
+    If other answers are right, and have enough pairs to tell, the words say of how many calls they
+    speak.
     """
     found = [_first(case, output) for case, output in answers]
     read = [each for some in found for each in some or ()]
@@ -68,27 +70,27 @@ def recovered(
 
 
 def _tells(case: Case, output: Floats) -> bool:
-    """Whether a result has as many pairs as a formula needs."""
+    """Return whether a result has as many pairs as a formula needs."""
     return any(len(each.numbers) >= FEWEST for each in _first(case, output) or ())
 
 
-def _first(case: Case, output: Floats) -> list[Turns] | None:
-    """None if pairs cannot be read, empty if they stay where they are."""
+def _first(case: Case, output: Floats) -> list[PairFrequencies] | None:
+    """Read the pairs of a result: None if they cannot be read, empty if they tell nothing."""
     if case.dtype not in PRECISE:
         return None
-    read: Read | None = getattr(knowledge_of(case.scheme), "TURNS", {}).get(case.call.name)
+    read = case.knowledge.frequencies
     found = read(case, output) if read else iter(())
     return next((each for each in found if each is not None), None)
 
 
-def _words(read: Sequence[Turns]) -> str:
-    """What the frequencies are; nothing if they are right."""
+def _words(read: Sequence[PairFrequencies]) -> str:
+    """Say what the frequencies are; nothing if they are right."""
     if all(each.are(each.asked) for each in read):
         return ""
     if max(len(each.numbers) for each in read) < FEWEST:
         return _multiple(read) or _multiples(read)
     asked = _formula(read, lambda each, omega: _same(each.asked, omega))
-    found = _formula(read, Turns.are)
+    found = _formula(read, PairFrequencies.are)
     if found:
         if asked:
             return f"pair t turns at {found}; asked for {asked}"
@@ -106,16 +108,18 @@ def _same(found: Floats, wanted: Floats) -> bool:
     return bool(np.all(np.abs(found - wanted) <= 1e-9 * np.abs(wanted)))
 
 
-def _formula(read: Sequence[Turns], fits: Callable[[Turns, Floats], bool]) -> str:
-    """The first formula that all fit, in words; empty if there is none."""
+def _formula(
+    read: Sequence[PairFrequencies], fits: Callable[[PairFrequencies, Floats], bool]
+) -> str:
+    """Find the first formula that all results fit, in words; empty if there is none."""
     for words, omega in _formulas(read):
         if all(fits(each, value) for each, value in zip(read, omega, strict=True)):
             return words.replace("base", read[0].based).replace("-(-2t)", "2t")
     return ""
 
 
-def _formulas(read: Sequence[Turns]) -> Iterator[tuple[str, list[Floats]]]:
-    """Formulas, and the frequencies that each gives."""
+def _formulas(read: Sequence[PairFrequencies]) -> Iterator[tuple[str, list[Floats]]]:
+    """Yield formulas in words, and the frequencies that each gives for every result."""
     for name, exponent in EXPONENTS.items():
         powers = [each.base ** -exponent(each.numbers, each.dim) for each in read]
         for words, factor in FACTORS.items():
@@ -140,20 +144,20 @@ NTK: Mapping[str, Callable[[int], float]] = {
 }
 
 
-def _other_base(turns: Turns, base: float) -> Floats:
+def _other_base(turns: PairFrequencies, base: float) -> Floats:
     return np.asarray(base ** (-2 * turns.numbers / turns.dim))
 
 
-def _constant(read: Sequence[Turns], asked: str) -> str:
-    """One frequency for all pairs."""
+def _constant(read: Sequence[PairFrequencies], asked: str) -> str:
+    """Say that all pairs turn at one frequency; empty if they do not."""
     value = float(np.median(read[0].frequencies))
     if all(each.near(np.full(len(each.numbers), value)) for each in read):
         return f"every pair turns at {value:.6g}" + f"; asked for {asked}" * bool(asked)
     return ""
 
 
-def _bases(read: Sequence[Turns]) -> str:
-    """Progressions of another base than that asked for; empty if some result is none."""
+def _bases(read: Sequence[PairFrequencies]) -> str:
+    """Say of which other base the progressions are; empty if some result is no progression."""
     told: dict[str, None] = {}
     for each in read:
         if len(each.numbers) < FEWEST:
@@ -172,13 +176,16 @@ def _bases(read: Sequence[Turns]) -> str:
     return f"pair t turns at B^(-2t/d), and B is {' and '.join(list(told)[:2])}"
 
 
-def _same_base(omega: Floats, turns: Turns, base: float) -> bool:
+def _same_base(omega: Floats, turns: PairFrequencies, base: float) -> bool:
     return bool(np.all(np.abs(omega / _other_base(turns, base) - 1) < NEAR))
 
 
-def _base(turns: Turns, omega: Floats) -> float | None:
-    """The base of which frequencies are powers, as the slower ones that are clear have it."""
-    there = (omega > 0) & turns.clear(omega) & (turns.numbers > 0)
+def _base(turns: PairFrequencies, omega: Floats) -> float | None:
+    """Estimate the base of which frequencies are powers; None if it cannot be done.
+
+    It is taken from the last pair, and so from a slow one, whose frequency is above the noise.
+    """
+    there = (omega > 0) & turns.above_noise(omega) & (turns.numbers > 0)
     if not there.any():
         return None
     share = 2 * turns.numbers[there] / turns.dim
@@ -187,8 +194,11 @@ def _base(turns: Turns, omega: Floats) -> float | None:
     return base if np.isfinite(base) else None
 
 
-def _multiple(read: Sequence[Turns]) -> str:
-    """Every frequency of every call the same part of what it should be, or would be unscaled."""
+def _multiple(read: Sequence[PairFrequencies]) -> str:
+    """Say that every frequency of every call is the same part of what it should be.
+
+    Or the same part of what it would be without scaling. Empty if neither is so.
+    """
     for of, words in (("asked", "{:.6g} of what it should"), ("plain", "{:.6g}·" + PLAIN)):
         shares = _parts(read, of)
         if not shares:
@@ -199,8 +209,11 @@ def _multiple(read: Sequence[Turns]) -> str:
     return ""
 
 
-def _multiples(read: Sequence[Turns]) -> str:
-    """The frequencies of a call all the same part of what they should be."""
+def _multiples(read: Sequence[PairFrequencies]) -> str:
+    """Say that the frequencies of each call are all the same part of what they should be.
+
+    Empty if they are not, or if all are right.
+    """
     shares = _parts(read, "asked")
     if not shares or max(abs(each - 1) for each in shares) < 2 * NEAR:
         return ""
@@ -209,26 +222,32 @@ def _multiples(read: Sequence[Turns]) -> str:
     return f"the pairs of {what} turn all alike, at {low:.4g} to {high:.4g} of what they should"
 
 
-def _parts(read: Sequence[Turns], of: str) -> list[float]:
-    """The part of each call; empty if it is not the same for the pairs of each."""
+def _parts(read: Sequence[PairFrequencies], of: str) -> list[float]:
+    """Compute for each call which part of the wanted frequencies its own are.
+
+    The result is empty if that is not the same for all pairs of a call.
+    """
     parts = []
     for each in read:
         wanted: Floats = getattr(each, of)
-        there = each.clear(wanted) & (wanted != 0)
+        there = each.above_noise(wanted) & (wanted != 0)
         part = float(np.median(each.frequencies[there] / wanted[there])) if there.any() else np.nan
-        if not each.near(wanted * part) or each.blurred(np.array([part])):
+        if not each.near(wanted * part) or each.aliased(np.array([part])):
             return []
         parts.append(part)
     return parts
 
 
-def _shares(read: Sequence[Turns]) -> str:
-    """By how much the pairs of the largest result turn faster or slower than asked for."""
+def _shares(read: Sequence[PairFrequencies]) -> str:
+    """Say how much faster or slower than asked for the pairs of the largest result turn.
+
+    Empty if none does, or if whole turns may be lost.
+    """
     most = max(read, key=lambda each: len(each.numbers))
-    there = most.clear(most.asked) & (most.asked != 0)
+    there = most.above_noise(most.asked) & (most.asked != 0)
     share = most.frequencies[there] / most.asked[there]
     other = np.abs(share - 1) > (2 * NEAR if most.paired else EXACT)
-    if not other.any() or most.blurred(share):
+    if not other.any() or most.aliased(share):
         return ""
     low, high = (f"{part:.4g}" for part in (share[other].min(), share[other].max()))
     more = f" to {high}" * (low != high)

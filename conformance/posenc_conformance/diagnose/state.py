@@ -5,23 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.diagnosis import differs, left
+from posenc_conformance.diagnose.diagnosis import differs, residual_of
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.subject import Subject
 
 LATELY = 8
-"""So many earlier values of an argument are tried: the first one, and the last ones."""
+"""So many of the latest values of an argument are tried, besides the first one."""
 
 Answered = Sequence[tuple[Case, Floats]]
 
 
-def of_the_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
-    """The numbers that wrong results, two at least, have of the very first call.
+def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
+    """Name the numbers that wrong results, two at least, have of the very first call.
 
-    None if these do not explain all of them. No other call has them, and nobody's code.
+    Empty if these do not explain all of the results. A number with a fraction counts, because no
+    other call has it, and nobody's code. Whole numbers count only if the wrong results were asked
+    for with different ones.
     """
-    first = subject.memory.get(("opening", wrong[0][0].dtype)) if wrong[1:] else None
+    first = subject.history.openings.get(wrong[0][0].dtype) if wrong[1:] else None
     if first is None:
         return ()
     for names in _sets(wrong[0][0]):
@@ -35,8 +37,8 @@ def of_the_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
     return ()
 
 
-def of_an_earlier(subject: Subject, case: Case, output: Floats) -> str:
-    """What a wrong result has of an earlier call, in words; empty if nothing explains it."""
+def describe_earlier(subject: Subject, case: Case, output: Floats) -> str:
+    """Say in words what a wrong result has of an earlier call; empty if nothing explains it."""
     for names in _sets(case):
         for values in _earlier(subject, case, names):
             if _explains(case, output, values):
@@ -45,26 +47,29 @@ def of_an_earlier(subject: Subject, case: Case, output: Floats) -> str:
     return ""
 
 
-def of_the_first_here(subject: Subject, case: Case, output: Floats) -> str:
-    """What one wrong result has of the very first call, in words; empty if nothing.
+def describe_first_of_one(subject: Subject, case: Case, output: Floats) -> str:
+    """Say in words what one wrong result has of the very first call; empty if nothing.
 
     Whole numbers alone do not count: other calls have them as well.
     """
-    first: Case | None = subject.memory.get(("opening", case.dtype))
+    first = subject.history.openings.get(case.dtype)
     if first is None:
         return ""
     odd = {name for name, each in first.arguments.items() if _is_number(each) and each % 1}
     found = (
-        of_the_first_in(subject, case, output, names)
+        describe_first(subject, case, output, names)
         for names in _sets(case)
         if odd.intersection(names)
     )
     return next(filter(None, found), "")
 
 
-def of_the_first_in(subject: Subject, case: Case, output: Floats, names: tuple[str, ...]) -> str:
-    """What a result has of the very first call, in words; empty if they do not explain it."""
-    first: Case = subject.memory["opening", case.dtype]
+def describe_first(subject: Subject, case: Case, output: Floats, names: tuple[str, ...]) -> str:
+    """Say in words that a result has these arguments of the very first call.
+
+    Empty if they do not explain it.
+    """
+    first = subject.history.openings[case.dtype]
     values = _taken(first, case, names)
     if not _explains(case, output, values):
         return ""
@@ -73,7 +78,7 @@ def of_the_first_in(subject: Subject, case: Case, output: Floats, names: tuple[s
 
 
 def _words(case: Case, values: Mapping[str, Any], whose: str) -> str:
-    """Arguments that explain a result, whose they are, and the numbers that were asked for."""
+    """Name arguments that explain a result, whose they are, and the numbers that were asked for."""
     numbers = [name for name, value in values.items() if not isinstance(value, np.ndarray)]
     shown = [f"{name} {values[name]:g}" if name in numbers else name for name in values]
     asked = [f"{case.arguments[name]:g}" for name in numbers]
@@ -82,7 +87,7 @@ def _words(case: Case, values: Mapping[str, Any], whose: str) -> str:
 
 
 def _sets(case: Case) -> Iterator[tuple[str, ...]]:
-    """Arguments that may be kept: one alone, then all numbers, then all but the first array."""
+    """Yield arguments that may be kept: each alone, all numbers, all but the first array."""
     numbers = tuple(name for name, value in case.arguments.items() if _is_number(value))
     arrays = tuple(n for n, each in case.arguments.items() if isinstance(each, np.ndarray))
     yield from ((name,) for name in (*numbers, *arrays))
@@ -92,14 +97,14 @@ def _sets(case: Case) -> Iterator[tuple[str, ...]]:
         yield (*numbers, *arrays[1:])
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _earlier(subject: Subject, case: Case, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """Other values of these arguments in earlier calls."""
+    """Yield other values of these arguments in earlier calls."""
     found: list[dict[str, Any]] = []
-    for other in subject.asked:
+    for other in subject.history.calls:
         taken = _taken(other, case, names)
         if taken and not any(_same(taken, each) for each in found):
             found.append(taken)
@@ -107,7 +112,10 @@ def _earlier(subject: Subject, case: Case, names: tuple[str, ...]) -> Iterator[d
 
 
 def _taken(other: Case, case: Case, names: tuple[str, ...]) -> dict[str, Any]:
-    """What a call has otherwise than a case; empty if it lacks something, or of another shape."""
+    """Return the named arguments of another call that differ from those of a case.
+
+    Empty if none differs, or if one has another shape.
+    """
     given: Mapping[str, Any] = other.arguments
     taken = {name: given[name] for name in names if given.get(name) is not None}
     if any(np.shape(value) != np.shape(case.arguments[name]) for name, value in taken.items()):
@@ -120,13 +128,16 @@ def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _explains(case: Case, output: Floats, values: Mapping[str, Any]) -> bool:
-    """Whether a result is that of the case with these values."""
+    """Return whether a result is that of the case with these values.
+
+    It must differ from the truth of the case.
+    """
     if not values:
         return False
-    other = case.changed(**values)
+    other = case.with_arguments(**values)
     try:
         truth = other.truth
     except (TypeError, ValueError, IndexError):
         return False
     same = truth.shape == case.shape
-    return bool(same and differs(case, truth) and left(case, output, truth) <= 1)
+    return bool(same and differs(case, truth) and residual_of(case, output, truth) <= 1)

@@ -1,7 +1,7 @@
 """What the schemes of biases share: invariants, and models of mistakes.
 
-A scheme says what a key far away costs; that queries are the last of the keys, that a bias is added
-head by head, and that its gradient is linear, is the same for all.
+A scheme says what a key far away costs. The rest is the same for all: queries are the last of the
+keys, a bias is added head by head, and its gradient is linear.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,58 +10,62 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.families.lengths import Integers, distances, lags, lengths, queries
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import Arguments, InvariantCheck, Trial
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.trial import DrawArguments, InvariantCheck, Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
-Sweep = Callable[[Mapping[str, Any], int], dict[str, Any]]
+Sweep = Callable[[Arguments, int], ArgumentDict]
 Rows = Callable[[Case], Integers]
 """The row of a table for each query and key: [q_len, k_len]."""
 
 
 @dataclass(frozen=True)
 class DistanceBias:
-    """A bias that each head forms of the distance alone, with numbers of its own.
+    """A bias that each head computes from the distance alone, with numbers of its own.
 
-    All tables of the kit that such a scheme needs follow from its formula.
+    All that the kit needs to know of such a scheme follows from its formula.
     """
 
     at: Callable[[Case, Floats], Floats]
     """The bias at distances of shape [q_len, k_len]: [heads, q_len, k_len]."""
     numbers: Mapping[str, float]
-    """Arrays of one number for each head, and the middle of the values that are drawn."""
+    """Names of arrays with one number for each head, and the middle of the values drawn."""
     lost: Callable[[Case, Floats], Floats] | None = None
-    """What the formula loses inside, relative to its result and in units of u: for ``angle``."""
+    """Rounding errors inside the formula, relative to its result, in units of u: for ``angle``."""
 
     def of_heads(self, heads: int) -> dict[str, Floats]:
-        """Different numbers for each head."""
+        """Make arrays with a different number for each head."""
         return {
             name: middle + fine((heads,), 31 * start) / 2
             for start, (name, middle) in enumerate(self.numbers.items())
         }
 
-    def arguments(self, trial: Trial) -> dict[str, Any]:
-        """A few heads, queries and keys."""
+    def arguments(self, trial: Trial) -> ArgumentDict:
+        """Draw a few heads, queries and keys."""
         chosen = lengths(trial)
         return self.of_heads(trial.choose("heads", (2, 1, 3, 8))) | chosen
 
-    def sweep(self, parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-        """One query at the end of many keys."""
+    def sweep(self, parameters: Arguments, largest: int) -> ArgumentDict:
+        """Place one query at the end of many keys."""
         rest = {name: value for name, value in parameters.items() if name != "heads"}
         numbers = self.of_heads(parameters.get("heads", 2))
         return {**numbers, "q_len": 1, "k_len": min(largest, 1023) + 1, **rest}
 
-    def sizes(self, case: Case) -> Iterator[dict[str, Any]]:
-        """Many heads, and many queries."""
+    def sizes(self, case: Case) -> Iterator[ArgumentDict]:
+        """Yield few and many heads, then many queries."""
         for heads in (1, 3, 8, 20, 33):
             yield {**self.of_heads(heads), "q_len": 1, "k_len": 3}
         yield {**self.of_heads(1), "q_len": 300, "k_len": 300}
 
     def error_terms(self, case: Case) -> ErrorTerms:
-        """The scale is the magnitude of the bias."""
+        """Give the scale, which is the magnitude of the bias, and the loss in the formula.
+
+        The loss stands for the angle. It is 0 where the bias is 0.
+        """
         distance = distances(case)
         scale = np.abs(self.at(case, distance))
         lost = np.zeros(()) if self.lost is None else self.lost(case, distance)
@@ -69,7 +73,7 @@ class DistanceBias:
 
     @property
     def invariants(self) -> dict[str, InvariantCheck]:
-        """What every such bias obeys."""
+        """Checks of what every such bias obeys."""
         return {
             "toeplitz": toeplitz(self.arguments),
             "last-queries": last_queries(self.arguments),
@@ -78,7 +82,7 @@ class DistanceBias:
 
     @property
     def deviations(self) -> dict[str, DeviationModel]:
-        """Mistakes that every such bias knows."""
+        """Models of mistakes that are possible in every such bias."""
         return {
             "sign-flipped": negated("matches the bias with the sign flipped"),
             "queries-from-zero": queries_from_zero(self._from_queries),
@@ -92,21 +96,25 @@ class DistanceBias:
         return self.at(case, distances(case, queries(case) + shift))
 
 
-def with_gradient(arguments: dict[str, Any], heads: int, start: int = 0) -> dict[str, Any]:
-    """The arguments with a gradient in place of the lengths of a bias."""
+def with_gradient(arguments: ArgumentDict, heads: int, start: int = 0) -> ArgumentDict:
+    """Replace the lengths among the arguments of a bias by a gradient: [heads, q_len, k_len]."""
     q_len, k_len = arguments.pop("q_len"), arguments.pop("k_len")
     return {"gradient": fine((heads, q_len, k_len), start), **arguments}
 
 
 def seen_gradient(case: Case) -> Floats:
-    """The gradient, 0 where a causal mask hides the bias."""
+    """Return the gradient, with 0 where a causal mask hides the bias."""
     return np.where(lags(case) < 0, 0.0, case.arguments["gradient"])
 
 
 def table_sweep(name: str, rows: int, **more: Any) -> Sweep:
-    """Two queries at the end of many keys, for a dozen heads and a table of so many rows."""
+    """Make a sweep with two queries at the end of many keys.
 
-    def make(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
+    The table has a dozen heads and ``rows`` rows, unless the parameters ask for other numbers.
+    ``name`` is the parameter that counts the rows.
+    """
+
+    def make(parameters: Arguments, largest: int) -> ArgumentDict:
         k_len = min(largest, 4096) + 1
         table = fine((parameters.get(name, rows), parameters.get("heads", 12)))
         rest = {key: value for key, value in parameters.items() if key not in (name, "heads")}
@@ -115,24 +123,26 @@ def table_sweep(name: str, rows: int, **more: Any) -> Sweep:
     return make
 
 
-def toeplitz(arguments: Arguments) -> InvariantCheck:
-    """The bias depends on the distance between key and query only."""
+def toeplitz(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that the bias depends on the distance between key and query only."""
 
     def check(trial: Trial) -> None:
         y = trial.answer(**arguments(trial))
-        trial.zero(y[:, 1:, 1:] - y[:, :-1, :-1], "the bias is not constant along the diagonals")
+        trial.assert_zero(
+            y[:, 1:, 1:] - y[:, :-1, :-1], "the bias is not constant along the diagonals"
+        )
 
     return check
 
 
-def last_queries(arguments: Arguments) -> InvariantCheck:
-    """Fewer queries are the last rows of as many queries as keys."""
+def last_queries(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that fewer queries give the last rows of as many queries as keys."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
         q_len, k_len = chosen["q_len"], chosen["k_len"]
         few, every = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
-        trial.zero(
+        trial.assert_zero(
             few - every[:, k_len - q_len :],
             "with fewer queries than keys the queries are not the last ones",
         )
@@ -140,37 +150,43 @@ def last_queries(arguments: Arguments) -> InvariantCheck:
     return check
 
 
-def heads_apart(arguments: Arguments, *names: str, axis: int = 0) -> InvariantCheck:
-    """Heads in reverse order, in these arguments, have their biases in reverse order."""
+def heads_apart(arguments: DrawArguments, *names: str, axis: int = 0) -> InvariantCheck:
+    """Make a check that heads in reverse order have their biases in reverse order.
+
+    The heads are reversed in these arguments.
+    """
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
         turned = {name: np.flip(chosen[name], axis).copy() for name in names}
         y, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
-        trial.zero(
+        trial.assert_zero(
             y - other[::-1], "heads in reverse order do not have their biases in reverse order"
         )
 
     return check
 
 
-def constant_table(arguments: Arguments) -> InvariantCheck:
-    """A table of one value gives a bias of that value everywhere: no scale is applied."""
+def constant_table(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that a table of one value gives a bias of that value everywhere.
+
+    No scale is applied.
+    """
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
         y = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
-        trial.zero(y - Exact(0.75), "a constant table does not give a constant bias")
+        trial.assert_zero(y - Exact(0.75), "a constant table does not give a constant bias")
 
     return check
 
 
-def vjp_total(arguments: Arguments) -> InvariantCheck:
-    """The gradient of a table adds up to that of the bias: nothing is lost."""
+def vjp_total(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that the gradient of a table adds up to that of the bias: nothing is lost."""
 
     def check(trial: Trial) -> None:
         y = trial.answer(**arguments(trial))
-        trial.zero(
+        trial.assert_zero(
             y.sum(axis=0) - y.given("gradient").sum(axis=(1, 2)),
             "the gradient does not add up to what came in",
         )
@@ -179,66 +195,72 @@ def vjp_total(arguments: Arguments) -> InvariantCheck:
 
 
 def negated(explanation: str) -> DeviationModel:
-    """The opposite sign everywhere."""
+    """Make a model that predicts the opposite sign everywhere."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(explanation, -case.truth)
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(explanation, -case.truth)
 
     return models
 
 
 def queries_from_zero(biases: Callable[[Case, Integers], Iterator[Floats]]) -> DeviationModel:
-    """Query i taken to stand at position i, although keys come before it.
+    """Make a model that places query i at position i, although keys come before it.
 
     ``biases`` takes the positions of the queries, as a column.
     """
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         late = case.parameter("k_len") - case.parameter("q_len")
         one = case.parameter("q_len") == 1
         words = "a single query that stands" if one else "queries that start"
         if late:
             for output in biases(case, queries(case) - late):
-                yield Model(f"matches {words} at position 0", output)
+                yield Prediction(f"matches {words} at position 0", output)
 
     return models
 
 
 def distance_shifted(bias: Callable[[Case, int], Floats]) -> DeviationModel:
-    """A distance of one for the query itself, or none for the key before it.
+    """Make a model that predicts distances off by one.
 
-    ``bias`` takes what is added to all distances.
+    The query itself has a distance of 1, or the key before it a distance of 0. ``bias`` takes what
+    is added to all distances.
     """
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for shift in (1, -1):
-            yield Model(f"matches distances shifted by {shift:+d}", bias(case, shift))
+            yield Prediction(f"matches distances shifted by {shift:+d}", bias(case, shift))
 
     return models
 
 
 def averaged(*numbers: Callable[[Case], Any], what: str) -> DeviationModel:
-    """Means of gradients where their sums belong; the numbers are those of the terms."""
+    """Make a model that predicts means of gradients where their sums belong.
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    ``numbers`` count the terms of the sums.
+    """
+
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for number in numbers:
-            yield Model(f"matches the mean over {what}", case.truth / np.maximum(number(case), 1))
+            yield Prediction(
+                f"matches the mean over {what}", case.truth / np.maximum(number(case), 1)
+            )
 
     return models
 
 
 def pairs(case: Case) -> int:
-    """Number of queries times number of keys."""
+    """Count the pairs of a query and a key: the number of queries times the number of keys."""
     return int(case.parameter("q_len") * case.parameter("k_len"))
 
 
 def looked_up(case: Case, rows: Integers) -> Floats:
-    """The bias that a table has in these rows."""
+    """Look up the bias that a table has in these rows: [heads, q_len, k_len]."""
     return np.moveaxis(case.arguments["table"][rows], -1, 0)
 
 
 def gathered(case: Case, rows: Integers, gradient: Floats | None = None) -> Floats:
-    """Sums of a gradient, the case's own or another, over the pairs of each row: [rows, heads]."""
+    """Sum a gradient, the case's own or another, over the pairs of each row: [rows, heads]."""
     sums = np.zeros(case.shape)
     each = case.arguments["gradient"] if gradient is None else gradient
     np.add.at(sums, rows, np.moveaxis(each, 0, -1))
@@ -246,12 +268,16 @@ def gathered(case: Case, rows: Integers, gradient: Floats | None = None) -> Floa
 
 
 def pairs_of_rows(rows: Rows) -> Callable[[Case], Floats]:
-    """How many queries and keys each row serves: [rows, heads]."""
+    """Make a function that counts the pairs of query and key for each row: [rows, heads]."""
     return lambda case: gathered(case, rows(case), np.ones(case.arguments["gradient"].shape))
 
 
 def table_vjp_terms(rows: Rows) -> Callable[[Case], ErrorTerms]:
-    """The scale is the sum of the magnitudes added up; their number stands in place of angles."""
+    """Make a function that gives the error terms of the gradient of a table.
+
+    The scale is the sum of the magnitudes that are added up. Their number stands in place of
+    angles.
+    """
 
     def terms(case: Case) -> ErrorTerms:
         size = np.abs(case.arguments["gradient"])
@@ -261,12 +287,12 @@ def table_vjp_terms(rows: Rows) -> Callable[[Case], ErrorTerms]:
 
 
 def overwritten(rows: Rows, what: str) -> DeviationModel:
-    """The last pair's gradient alone."""
+    """Make a model in which each row keeps the gradient of its last pair alone."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         output, row = np.zeros(case.shape), rows(case)
         for query, key in np.ndindex(row.shape):
             output[row[query, key]] = case.arguments["gradient"][:, query, key]
-        yield Model(f"matches gradients of a {what} written over each other", output)
+        yield Prediction(f"matches gradients of a {what} written over each other", output)
 
     return models

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, attempt, bases
+from posenc_conformance.diagnose.mistakes import bases, predict_case
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.trial import Trial
 
 CIRCLE = "sine and cosine of a pair do not lie on the unit circle"
@@ -22,60 +23,67 @@ class Waves:
     sin: Answer
     cos: Answer
     factor: float = 1.0
-    """What both are multiplied by."""
+    """The number that both are multiplied by."""
 
     def __getitem__(self, index: Any) -> "Waves":
         return Waves(self.sin[index], self.cos[index], self.factor)
 
 
 def on_circles(trial: Trial, waves: Waves, what: str = CIRCLE) -> None:
-    """Demand that each pair lies on its circle."""
+    """Check that each pair lies on its circle."""
     sin, cos = waves.sin, waves.cos
-    trial.zero(sin * sin + cos * cos - waves.factor**2, what)
+    trial.assert_zero(sin * sin + cos * cos - waves.factor**2, what)
 
 
 def at_twice_the_angle(trial: Trial, once: Waves, twice: Waves, what: str) -> None:
-    """Demand sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a."""
+    """Check that sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a."""
     sin, cos = once.sin, once.cos
-    trial.zero(2 * sin * cos - twice.sin * once.factor, what)
-    trial.zero(cos * cos - sin * sin - twice.cos * once.factor, what)
+    trial.assert_zero(2 * sin * cos - twice.sin * once.factor, what)
+    trial.assert_zero(cos * cos - sin * sin - twice.cos * once.factor, what)
 
 
 def dot_products(rows: Answer) -> Answer:
-    """Dot product of every two rows."""
+    """Compute the dot product of every two rows."""
     return (rows[:, None] * rows[None]).sum(axis=-1)
 
 
 def along_diagonals(dots: Answer) -> Answer:
-    """By how much dot products of neighbouring rows change: nothing, if distance alone counts."""
+    """Compute by how much dot products change when both rows move on by one.
+
+    The change is 0 if distance alone counts.
+    """
     return dots[1:, 1:] - dots[:-1, :-1]
 
 
 def all_different(trial: Trial, answer: Answer, what: str) -> None:
-    """Demand that rows differ, wherever the truth differs by more than errors."""
+    """Check that rows differ, wherever the truth differs by more than the error bounds."""
     rows, truth, bound = answer.values, answer.case.truth, answer.bound
     equal = np.all(rows[:, None] == rows[None], axis=-1) & ~np.eye(len(rows), dtype=bool)
     gap = np.max(np.abs(truth[:, None] - truth[None]) - bound[:, None] - bound[None], axis=-1)
-    trial.never(answer, equal & (gap > 0), what)
+    trial.assert_none(answer, equal & (gap > 0), what)
 
 
 def channels_alike(trial: Trial, answer: Answer) -> None:
-    """Demand one number in all channels of a row."""
+    """Check that all channels of a row hold the same number."""
     wrong = answer.values != answer.values[:, :1]
-    trial.never(answer, wrong, "the channels of a row differ")
+    trial.assert_none(answer, wrong, "the channels of a row differ")
 
 
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base."""
+def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the result with another base, of those in common use."""
     yield from bases(case, None)
 
 
-def one_row_for_all(case: Case, got: Floats) -> Iterator[Model]:
-    """One row at every position: that of their number, or of the last or first one."""
+def one_row_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the same row at every position.
+
+    It is the row that the number of positions names, or the row of the last position, of the one
+    after it, or of the first.
+    """
     positions = case.arguments["positions"]
     if len(positions) < 2:
         return
     last = int(positions[-1])
     for row in dict.fromkeys((len(positions), last + 1, last, int(positions[0]))):
-        alike = case.changed(positions=np.full_like(positions, row))
-        yield from attempt(alike, f"matches the row of position {row} at every position")
+        alike = case.with_arguments(positions=np.full_like(positions, row))
+        yield from predict_case(alike, f"matches the row of position {row} at every position")

@@ -16,7 +16,10 @@ _erf = np.frompyfunc(erf, 1, 1)
 
 
 def convolved(x: Floats, w: Floats, groups: int, before: int | None = None) -> Floats:
-    """Sums over taps, row i starting at frame ``i - before``; half of the kernel if not said."""
+    """Convolve frames: sum over taps, row i starting at frame ``i - before``.
+
+    ``before`` is half of the kernel, rounded down, if it is not given.
+    """
     *leading, n, dim = x.shape
     kernel = w.shape[-1]
     start = kernel // 2 if before is None else before
@@ -29,34 +32,34 @@ def convolved(x: Floats, w: Floats, groups: int, before: int | None = None) -> F
 
 
 def convolved_back(slope: Floats, weight: Floats, groups: int) -> Floats:
-    """Derivatives by what a convolution reads, from those by what it returns."""
+    """Compute derivatives by the input of a convolution from those by its output."""
     width, kernel = weight.shape[1:]
     turned = weight.reshape(groups, width, width, kernel).swapaxes(1, 2)[..., ::-1]
     return convolved(slope, turned.reshape(weight.shape), groups, kernel - 1 - kernel // 2)
 
 
 def gelu(z: Floats) -> Floats:
-    """By the error function."""
+    """Compute GELU by the error function."""
     curve: Floats = _erf(z / np.sqrt(2)).astype(np.float64)
     return np.asarray(z * (1 + curve) / 2)
 
 
 def gelu_slope(z: Floats) -> Floats:
-    """The derivative of GELU."""
+    """Compute the derivative of GELU."""
     density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
     return np.asarray((1 + _erf(z / np.sqrt(2)).astype(np.float64)) / 2 + z * density)
 
 
 def tanh_formula(z: Floats) -> Floats:
-    """What stands for GELU where it shall be fast."""
+    """Compute the tanh formula, which stands for GELU where it has to be fast."""
     return np.asarray(z * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3))) / 2)
 
 
 def centred(z: Floats, over: tuple[int, ...]) -> Floats:
-    """Less its mean over some axes."""
+    """Subtract the mean over some axes."""
     return np.asarray(z - z.mean(axis=over, keepdims=True))
 
 
 def layer_norm(z: Floats, epsilon: float = EPSILON) -> Floats:
-    """Over the channels of a frame."""
+    """Normalise each frame over its channels, to mean 0 and variance 1."""
     return np.asarray(centred(z, (-1,)) / np.sqrt(z.var(axis=-1, keepdims=True) + epsilon))

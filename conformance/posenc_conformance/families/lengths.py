@@ -1,6 +1,6 @@
 """Numbers of queries and keys: the queries are the last of the keys."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,19 +9,20 @@ import numpy.typing as npt
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, Flags, Floats
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 MANY = 2**13
-"""Numbers of a saved array that are looked at."""
+"""About how many elements of a saved array are looked at."""
 NEAR = 1e-9
-"""More than float64 can err in a quotient of logarithms, and less than it differs from a whole
-number where it is none."""
+"""More than float64 can err in a quotient of logarithms, and less than such a quotient differs from
+a whole number, unless it is one."""
 Integers = npt.NDArray[np.int64]
 
 
 def lengths(
     trial: Trial, k_lens: Sequence[int] = (6, 2, 9, 33, 4), **others: Sequence[Any]
-) -> dict[str, Any]:
-    """A few queries and keys, as many queries as keys or fewer, and sizes of other names."""
+) -> ArgumentDict:
+    """Draw a few keys, as many queries or fewer, and sizes of other names."""
     k_len = trial.choose("k_len", k_lens)
     q_len = k_len - trial.pick.integer(0, min(3, k_len - 1))
     chosen = {name: trial.choose(name, values) for name, values in others.items()}
@@ -29,32 +30,39 @@ def lengths(
 
 
 def queries(case: Case) -> Integers:
-    """Positions of the queries, as a column."""
+    """Return the positions of the queries, as a column."""
     q_len, k_len = int(case.parameter("q_len")), int(case.parameter("k_len"))
     return np.arange(k_len - q_len, k_len)[:, None]
 
 
 def lags(case: Case, query: Any = None) -> Integers:
-    """Query minus key, the queries in their own places or in others: [q_len, k_len]."""
+    """Compute query minus key: [q_len, k_len].
+
+    The queries stand in their own places, unless other positions are given.
+    """
     keys = np.arange(int(case.parameter("k_len")))
     return np.asarray((queries(case) if query is None else query) - keys)
 
 
 def distances(case: Case, query: Any = None) -> Floats:
-    """Query minus key, 0 where the key comes after the query: [q_len, k_len]."""
+    """Compute query minus key, 0 where the key comes after the query: [q_len, k_len]."""
     return np.asarray(np.maximum(lags(case, query), 0), dtype=np.float64)
 
 
 def one_step(case: Case, where: Flags) -> ErrorTerms:
-    """Terms whose bound is 1 at some of the whole numbers of a result, and 0 at the others."""
+    """Give terms whose bound is 1 at some of the whole numbers of a result, and 0 at the others.
+
+    ``where`` says at which ones it is 1.
+    """
     unit = case.scheme.accuracy.angle * UNIT_ROUNDOFF["float32"]
     return ErrorTerms(np.where(where, 2.0, 0.0), np.full((), 0.5 / unit))
 
 
 def saved_lags(array: Array) -> tuple[Integers, Array] | None:
-    """For ``posenc identify``: query minus key of an integer for each of them, and the integers.
+    """Find query minus key in an array that has an integer for each query and key.
 
-    Of many queries, some; None if the array is of another form.
+    It is for ``posenc identify``. Returns the lags and the integers; of many queries, only some.
+    Returns None if the array is of another form.
     """
     if array.ndim != 2 or array.dtype.kind not in "iu" or not 1 < array.shape[1] >= len(array):
         return None
@@ -64,5 +72,5 @@ def saved_lags(array: Array) -> tuple[Integers, Array] | None:
     return (k_len - q_len + rows)[:, None] - np.arange(k_len), array[rows]
 
 
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """None: the call has no positions to sweep."""
+def no_sweep(parameters: Arguments, largest: int) -> None:
+    """Return None: the call has no positions to sweep."""

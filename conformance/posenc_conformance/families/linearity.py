@@ -3,11 +3,14 @@
 import numpy as np
 
 from posenc_conformance.judge.arrays import lattice
-from posenc_conformance.judge.trial import Arguments, InvariantCheck, Trial
+from posenc_conformance.judge.trial import DrawArguments, InvariantCheck, Trial
 
 
-def linear_in(name: str, arguments: Arguments) -> InvariantCheck:
-    """f(a / 2 - b / 4) = f(a) / 2 - f(b) / 4, a and b being values of an argument."""
+def linear_in(name: str, arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that f(a / 2 - b / 4) = f(a) / 2 - f(b) / 4.
+
+    a and b are values of the argument ``name``.
+    """
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -16,6 +19,8 @@ def linear_in(name: str, arguments: Arguments) -> InvariantCheck:
         both, first, second = (
             trial.answer(**(chosen | {name: each})) for each in (one / 2 - other / 4, one, other)
         )
-        trial.zero(both - (first / 2 - second / 4), f"the result is not linear in the {name}")
+        trial.assert_zero(
+            both - (first / 2 - second / 4), f"the result is not linear in the {name}"
+        )
 
     return check

@@ -6,107 +6,112 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model, attempt
+from posenc_conformance.diagnose.mistakes import predict_case
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.trial import Arguments, InvariantCheck, Trial
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.trial import DrawArguments, InvariantCheck, Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 Bools = npt.NDArray[np.bool_]
-Saved = Iterator[tuple[dict[str, Any], Array]]
+Saved = Iterator[tuple[ArgumentDict, Array]]
 MANY = 2**20
-"""Elements of a saved mask that are looked at."""
+"""About how many elements of a saved mask are looked at."""
 LONG = 300
-"""More keys than 8 bits count, and than a block of threads has."""
+"""More keys than 8 bits can count, and more than a block has threads."""
 FAR = 2048
 """Keys of the longest call, few enough for code that builds the square mask of all keys."""
 
 
-def lengths(trial: Trial) -> dict[str, Any]:
-    """A few queries and keys: as many of both, or fewer queries."""
+def lengths(trial: Trial) -> ArgumentDict:
+    """Draw a few keys, and as many queries or fewer."""
     k_len = trial.choose("k_len", (7, 2, 12, 33, 5))
     q_len = trial.choose("q_len", (k_len - trial.pick.integer(0, k_len - 1),))
     return {"q_len": q_len, "k_len": k_len}
 
 
-def square(chosen: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with as many queries as keys."""
+def square(chosen: ArgumentDict) -> ArgumentDict:
+    """Return the arguments with as many queries as keys."""
     return {**chosen, "q_len": chosen["k_len"]}
 
 
-def lengths_sizes() -> Iterator[dict[str, Any]]:
-    """Single queries, odd and even lengths, lengths beyond 256, few queries and many."""
+def lengths_sizes() -> Iterator[ArgumentDict]:
+    """Yield single queries, odd and even lengths, lengths beyond 256, few queries and many."""
     for q_len, k_len in ((1, 5), (2, 9), (16, 16), (17, 33), (3, LONG), (LONG, LONG)):
         yield {"q_len": q_len, "k_len": k_len}
 
 
 def last_two(largest: int) -> dict[str, int]:
-    """Two queries at the end of many keys, on both sides of a power of two."""
+    """Place two queries at the end of many keys, on both sides of a power of two."""
     k_len = min(largest, FAR) + 1
     return {"q_len": min(2, k_len), "k_len": k_len}
 
 
 def places(case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Positions of the queries, as a column, and of the keys."""
+    """Return the positions of the queries, as a column, and of the keys."""
     q_len, k_len = int(case.arguments["q_len"]), int(case.arguments["k_len"])
     return np.arange(k_len - q_len, k_len)[:, None], np.arange(k_len)
 
 
 def right(case: Case) -> Bools:
-    """The true mask, whole even where a golden prints only some of it."""
-    return np.asarray(case.changed().truth, dtype=np.bool_)
+    """Compute the true mask, whole even where a golden prints only some of it."""
+    return np.asarray(case.with_arguments().truth, dtype=np.bool_)
 
 
-def predicted(explanation: str, mask: Any) -> Model:
-    """What a mistake would have returned, as numbers."""
-    return Model(explanation, np.asarray(mask, dtype=np.float64))
+def predicted(explanation: str, mask: Any) -> Prediction:
+    """Predict this mask, which a mistake would have returned, as numbers."""
+    return Prediction(explanation, np.asarray(mask, dtype=np.float64))
 
 
 def after_hops(first: Floats, second: Floats) -> Bools:
-    """Which keys are reached by one step through each of two masks."""
+    """Find which keys are reached by one step through each of two masks."""
     return np.asarray(first @ second > 0)
 
 
-def sees_itself(arguments: Arguments) -> InvariantCheck:
-    """The key at the query's own position is attended to, so that no row is empty."""
+def sees_itself(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that a query attends to its own position, so that no row is empty."""
 
     def check(trial: Trial) -> None:
         answer = trial.answer(**arguments(trial))
         query, key = places(answer.case)
         hidden = (key == query) & (answer.values == 0)
-        trial.never(answer, hidden, "a query does not attend to its own position")
+        trial.assert_none(answer, hidden, "a query does not attend to its own position")
 
     return check
 
 
-def looks_back_only(arguments: Arguments) -> InvariantCheck:
-    """No key after the query is attended to."""
+def looks_back_only(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that no key after the query is attended to."""
 
     def check(trial: Trial) -> None:
         answer = trial.answer(**arguments(trial))
         query, key = places(answer.case)
         seen = (key > query) & (answer.values != 0)
-        trial.never(answer, seen, "a query attends to a later key")
+        trial.assert_none(answer, seen, "a query attends to a later key")
 
     return check
 
 
-def toeplitz(arguments: Arguments) -> InvariantCheck:
-    """Whether a key is attended to depends on its distance alone."""
+def toeplitz(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that the distance of a key alone decides whether it is attended to."""
 
     def check(trial: Trial) -> None:
         y = trial.answer(**arguments(trial))
-        trial.zero(y[1:, 1:] - y[:-1, :-1], "the mask differs along a diagonal")
+        trial.assert_zero(y[1:, 1:] - y[:-1, :-1], "the mask differs along a diagonal")
 
     return check
 
 
-def shifted_by(name: str, arguments: Arguments) -> InvariantCheck:
-    """Moving query and key on by a whole block changes nothing."""
+def shifted_by(name: str, arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that moving query and key on by a whole block changes nothing.
+
+    ``name`` is the argument that gives the length of a block.
+    """
 
     def check(trial: Trial) -> None:
         y = trial.answer(**arguments(trial))
         block = int(y.case.arguments[name])
-        trial.zero(
+        trial.assert_zero(
             y[block:, block:] - y[:-block, :-block],
             "the mask changes when query and key move on by a block",
         )
@@ -114,14 +119,14 @@ def shifted_by(name: str, arguments: Arguments) -> InvariantCheck:
     return check
 
 
-def last_queries(arguments: Arguments) -> InvariantCheck:
-    """Fewer queries are the last rows of as many queries as keys."""
+def last_queries(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that fewer queries give the last rows of as many queries as keys."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
         all_queries = square(chosen)
         few, every = trial.answer(**chosen), trial.answer(**all_queries)
-        trial.zero(
+        trial.assert_zero(
             few - every[chosen["k_len"] - chosen["q_len"] :],
             "with fewer queries than keys they are not the last ones",
         )
@@ -130,24 +135,29 @@ def last_queries(arguments: Arguments) -> InvariantCheck:
 
 
 def keys_per_row(
-    arguments: Arguments, count: Callable[[Case, npt.NDArray[np.int64]], Any]
+    arguments: DrawArguments, count: Callable[[Case, npt.NDArray[np.int64]], Any]
 ) -> InvariantCheck:
-    """How many keys a query attends to, as counted from its position."""
+    """Make a check that a query attends to the right number of keys.
+
+    ``count`` takes the case and the positions of the queries, and gives that number for each.
+    """
 
     def check(trial: Trial) -> None:
         answer = trial.answer(**arguments(trial))
         query, _ = places(answer.case)
         expected = count(answer.case, query[:, 0])
         wrong = answer.values.sum(axis=1) != expected
-        trial.never(answer, wrong, "a query attends to too many keys, or too few")
+        trial.assert_none(answer, wrong, "a query attends to too many keys, or too few")
 
     return check
 
 
 def saved(name: str = "", less: Sequence[int] = (0,)) -> Callable[[Array], Saved]:
-    """For ``posenc identify``: a mask's lengths, and a size read off its widest row.
+    """Make a function that reads lengths and a size off a saved mask, for ``posenc identify``.
 
-    The size is the number of keys in that row less each of some numbers, and half of that too.
+    The size is called ``name``; without a name, only lengths are read. The size is the number of
+    keys in the widest row of the mask, or of the inverted mask, minus each number of ``less``. Half
+    of that is tried too.
     """
 
     def found(array: Array) -> Saved:
@@ -169,31 +179,36 @@ def saved(name: str = "", less: Sequence[int] = (0,)) -> Callable[[Array], Saved
     return found
 
 
-def inverted(case: Case, got: Floats) -> Iterator[Model]:
-    """True where attention is forbidden, as some interfaces have it."""
+def inverted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict True where attention is forbidden, as some interfaces have it."""
     yield predicted("matches the mask inverted: True where attention is forbidden", ~right(case))
 
 
-def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
-    """Query i taken to stand at position i, although there are more keys than queries."""
+def queries_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict query i at position i, although there are more keys than queries."""
     q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
     if q_len < k_len:
-        for model in attempt(case.changed(q_len=k_len), "matches queries that start at position 0"):
+        for model in predict_case(
+            case.with_arguments(q_len=k_len), "matches queries that start at position 0"
+        ):
             yield predicted(model.explanation, model.output[:q_len])
 
 
-def future_visible(case: Case, got: Floats) -> Iterator[Model]:
-    """Keys after the query attended to: all of them, or the mirror image of those before it."""
+def future_visible(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict attention to keys after the query.
+
+    These are all such keys, or the mirror image of the keys before the query.
+    """
     query, key = places(case)
     k_len = case.arguments["k_len"]
-    whole = case.changed(q_len=k_len).truth
+    whole = case.with_arguments(q_len=k_len).truth
     mirrored = (whole | whole.T)[query[:, 0]]
     yield predicted("matches the mask with the same keys after the query as before it", mirrored)
     yield predicted("matches the mask with every key after the query", right(case) | (key > query))
 
 
-def itself_hidden(case: Case, got: Floats) -> Iterator[Model]:
-    """A query that does not attend to its own position."""
+def itself_hidden(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a query that does not attend to its own position."""
     query, key = places(case)
     yield predicted(
         "matches the mask without the query's own position", right(case) & (key != query)
@@ -201,13 +216,14 @@ def itself_hidden(case: Case, got: Floats) -> Iterator[Model]:
 
 
 def off_by_one(name: str, words: str) -> DeviationModel:
-    """A size one too large or too small."""
+    """Make a model that predicts a size one too large or too small."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         asked = case.arguments[name]
         for size in (asked + 1, asked - 1):
-            yield from attempt(
-                case.changed(**{name: size}), f"matches {words} {size}; {asked} was asked for"
+            yield from predict_case(
+                case.with_arguments(**{name: size}),
+                f"matches {words} {size}; {asked} was asked for",
             )
 
     return models

@@ -1,29 +1,32 @@
 """What schemes share that give rotary embedding other distances than those of the positions.
 
-A scheme says which distance a query has from a key. How logits follow from it, how far they may be
-off, and what goes wrong with queries, pairs and factors is the same for all.
+A scheme says which distance a query has from a key. The rest is the same for all: how logits follow
+from the distance, how far they may be off, and what goes wrong with queries, pairs and factors.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model, other_base
+from posenc_conformance.diagnose.mistakes import other_base
 from posenc_conformance.families.lengths import Integers, lags, lengths, queries
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
 from posenc_conformance.families.scores import alike, dots, last_queries, root, sizes
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.trial import InvariantCheck, Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 Distance = Callable[[Case, Integers, Integers], Floats]
-"""Distances of a case, from the positions of its queries, a column, and those of its keys."""
+"""Computes distances of a case from the positions of its queries, a column, and of its keys."""
 
 
 Groups = Callable[[Case], Integers]
-"""The group of each query with each key, whose logits are equal if the tokens are; -1 for none."""
+"""Finds the group of each query with each key, -1 for none. In one group, equal tokens have equal
+logits."""
 
 
 @dataclass(frozen=True)
@@ -31,21 +34,21 @@ class Remapped:
     """A call whose pairs turn by distances of its own."""
 
     distance: Distance
-    drawn: Callable[[Trial], dict[str, Any]]
+    drawn: Callable[[Trial], ArgumentDict]
     """Draws the numbers that the map has."""
-    plain: Callable[[Case], dict[str, Any]]
-    """The same arguments, so that nothing is far and distances are those of the positions."""
-    usual: Mapping[str, Any]
-    """The numbers of sweeps and sizes."""
+    plain: Callable[[Case], ArgumentDict]
+    """Changes the arguments so that nothing is far and distances are those of the positions."""
+    usual: Arguments
+    """The numbers of the map in sweeps and sizes."""
 
     def distances(self, case: Case, query: Integers | None = None) -> Floats:
-        """As they should be, or with queries at other positions: [q_len, k_len]."""
+        """Compute the true distances, or those of queries at other positions: [q_len, k_len]."""
         return self.distance(case, queries(case) if query is None else query, keys(case))
 
     def arrays(
         self, heads: int, q_len: int, k_len: int, head_dim: int, **others: Any
-    ) -> dict[str, Any]:
-        """Arrays of these sizes."""
+    ) -> ArgumentDict:
+        """Make arguments with arrays of these sizes."""
         return {
             "q": fine((heads, q_len, head_dim)),
             "k": fine((heads, k_len, head_dim), 5),
@@ -54,8 +57,8 @@ class Remapped:
             **others,
         }
 
-    def arguments(self, trial: Trial) -> dict[str, Any]:
-        """A few heads, and keys near and far."""
+    def arguments(self, trial: Trial) -> ArgumentDict:
+        """Draw a few heads, and keys near and far."""
         return self.arrays(
             heads=trial.choose("heads", (2, 1, 3)),
             head_dim=trial.choose("head_dim", (8, 2, 4, 12)),
@@ -65,8 +68,8 @@ class Remapped:
         )
 
     @property
-    def sizes(self) -> Callable[[Case], Iterator[dict[str, Any]]]:
-        """Odd and even numbers of heads; few tokens and more than a window."""
+    def sizes(self) -> Callable[[Case], Iterator[ArgumentDict]]:
+        """Odd and even numbers of heads, few tokens, and more tokens than a window."""
         return sizes(
             self.arrays,
             (1, 2, 2, 4),
@@ -81,7 +84,7 @@ class Remapped:
 
     @property
     def invariants(self) -> dict[str, InvariantCheck]:
-        """What every such call obeys."""
+        """Checks of what every such call obeys."""
         return {
             "own-position": self._own_position,
             "near-as-ever": self._near_as_ever,
@@ -89,28 +92,31 @@ class Remapped:
         }
 
     def _own_position(self, trial: Trial) -> None:
-        """A query and the key at its own position have the plain dot product, scaled."""
+        """Check that a query has the plain dot product, scaled, with the key at its position."""
         y = trial.answer(**self.arguments(trial))
         rows, own = np.arange(len(queries(y.case))), queries(y.case)[:, 0]
         plain = dots(y, "q", "k") / root(y.case)
-        trial.zero(
+        trial.assert_zero(
             (y - plain)[:, rows, own],
             "at equal positions the logit is not the plain dot product, scaled",
         )
 
     def _near_as_ever(self, trial: Trial) -> None:
-        """Where the distance is that of the positions, so is the logit."""
+        """Check that logits are the usual ones where distances are those of the positions."""
         y = trial.answer(**self.arguments(trial))
         plain = trial.answer(**self.plain(y.case))
         as_ever = np.broadcast_to(self.distances(y.case) == lags(y.case), y.case.shape)
-        trial.zero(
+        trial.assert_zero(
             (y - plain).where(as_ever), "near keys have other logits than where nothing is far"
         )
 
     def alike(
         self, rows: str, group: Groups, what: str, step: Callable[[Case], int] = lambda case: 1
     ) -> InvariantCheck:
-        """Alike queries or keys, a step apart in one group, have the same logits."""
+        """Make a check that alike queries or keys of one group have the same logits.
+
+        They are a step apart; ``rows`` says whether they are queries (``q``) or keys (``k``).
+        """
 
         def check(trial: Trial) -> None:
             chosen = self.arguments(trial)
@@ -120,13 +126,13 @@ class Remapped:
             here, there = ((every, at) if rows == "k" else (at, every) for at in (later, before))
             same = (groups[here] == groups[there]) & (groups[here] >= 0)
             differ = y[(every, *here)] - y[(every, *there)]
-            trial.zero(differ.where(np.broadcast_to(same, differ.values.shape)), what)
+            trial.assert_zero(differ.where(np.broadcast_to(same, differ.values.shape)), what)
 
         return check
 
     @property
     def deviations(self) -> dict[str, DeviationModel]:
-        """Mistakes that every such call knows."""
+        """Models of mistakes that are possible in every such call."""
         return {
             "plain-rope": self.instead(
                 "matches distances of the positions everywhere, as if nothing were far",
@@ -143,30 +149,30 @@ class Remapped:
         }
 
     def instead(self, words: str, distance: Distance) -> DeviationModel:
-        """Logits at other distances."""
+        """Make a model that predicts logits at other distances."""
 
-        def models(case: Case, got: Floats) -> Iterator[Model]:
+        def models(case: Case, got: Floats) -> Iterator[Prediction]:
             found = distance(case, queries(case), keys(case))
-            yield Model(words, logits(case, found))
+            yield Prediction(words, logits(case, found))
 
         return models
 
-    def _queries_first(self, case: Case, got: Floats) -> Iterator[Model]:
+    def _queries_first(self, case: Case, got: Floats) -> Iterator[Prediction]:
         late = case.parameter("k_len") - case.parameter("q_len")
         if late:
             found = self.distances(case, queries(case) - late)
             one = case.parameter("q_len") == 1
             words = "a single query at position 0" if one else "queries at the first positions"
-            yield Model(f"matches {words}", logits(case, found))
+            yield Prediction(f"matches {words}", logits(case, found))
 
 
 def keys(case: Case) -> Integers:
-    """Positions of the keys, as a row."""
+    """Return the positions of the keys, as a row."""
     return np.arange(int(case.parameter("k_len")))
 
 
 def logits(case: Case, distance: Floats) -> Floats:
-    """Those at these distances; 0 at keys after the query."""
+    """Compute the logits at these distances, 0 at keys after the query."""
     first, second = channels(int(case.parameter("head_dim")), str(case.conventions["layout"]))
     q, k = (
         each[..., first] + 1j * each[..., second]
@@ -179,10 +185,10 @@ def logits(case: Case, distance: Floats) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of the products of the lengths of pairs, scaled.
+    """Give the scale, which is the scaled sum of products of the lengths of pairs, and the angle.
 
-    Queries and keys may be turned apart, each by a position up to its own; and sums of head_dim
-    products in float32 stand beside the angles.
+    The scale is 0 at keys after the query. Queries and keys may be turned apart, each by a position
+    up to its own. Sums of head_dim products in float32 stand beside the angles.
     """
     first, second = channels(int(case.parameter("head_dim")), str(case.conventions["layout"]))
     q, k = (
@@ -199,14 +205,14 @@ def error_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(np.where(lags(case) >= 0, length / root(case), 0.0), angle + beside)
 
 
-def other_scale(case: Case, got: Floats) -> Iterator[Model]:
-    """All logits times a number, estimated."""
+def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict all logits times one number, which is estimated."""
     truth = np.where(case.shown, case.truth, 0.0)
     seen = np.where(case.shown, got, 0.0)
     size = float((truth * truth).sum())
     times = float((seen * truth).sum()) / size if size > 0 and np.isfinite(seen).all() else 0.0
     if times > 0:
-        yield Model(
+        yield Prediction(
             f"matches all logits times {times:.6g}; they are divided by sqrt(head_dim) once",
             times * truth,
         )

@@ -1,4 +1,4 @@
-"""conformer."""
+"""The adapter of conformer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ConformerAdapter:
 
     @claims("query-minus-key", dtype=ALL_FLOATS)
     def shaw_scores(self, q: Array, k: Array, table: Array) -> Tensor:
-        """What the softmax of ``Attention`` is given."""
+        """Return what the softmax of ``Attention`` is given."""
         torch, keys, rows = self.torch, to_torch(k), to_torch(table)
         queries = at_the_end(to_torch(q), keys.shape[1])
         heads, k_len, head_dim = k.shape
@@ -46,5 +46,5 @@ class ConformerAdapter:
 
 
 def _side_by_side(heads: Tensor) -> Tensor:
-    """Channels of all heads, one row each: [heads * head_dim, n]."""
+    """Put the channels of all heads side by side, one row each: [heads * head_dim, n]."""
     return heads.transpose(1, 2).flatten(0, 1)

@@ -1,4 +1,4 @@
-"""Hugging Face diffusers."""
+"""Adapters of Hugging Face diffusers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Method = Callable[..., Any]
 
 
 def on_squares(*sizes: int) -> Callable[[Method], Method]:
-    """A claim for square grids of these sizes: a single base size stands for both axes."""
+    """Claim square grids of these sizes: a single base size stands for both axes."""
 
     def declare(method: Method) -> Method:
         for size in sizes:
@@ -87,7 +87,7 @@ class DiffusersAdapter:
         max_period: float,
         scale: float,
     ) -> Tensor:
-        """``get_timestep_embedding``."""
+        """Call ``get_timestep_embedding``."""
         return self.code.get_timestep_embedding(
             to_torch(positions),
             dim,
@@ -102,7 +102,7 @@ class DiffusersAdapter:
     def sinusoidal(
         self, positions: npt.NDArray[Any], dim: int, *, base: float, layout: str, denominator: str
     ) -> Tensor:
-        """``get_timestep_embedding``."""
+        """Call ``get_timestep_embedding`` with positions."""
         return self.code.get_timestep_embedding(
             to_torch(positions),
             dim,
@@ -113,7 +113,7 @@ class DiffusersAdapter:
 
     @on_squares(1, 2, 3, 14, 32, 64)
     def sincos_2d(self, height: int, width: int, dim: int, *, dtype: str) -> Tensor:
-        """``get_2d_sincos_pos_embed``, float64 inside."""
+        """Call ``get_2d_sincos_pos_embed``, which computes in float64 inside."""
         table = self.code.get_2d_sincos_pos_embed(dim, (height, width), base_size=height)
         return table.to(getattr(self.torch, dtype))
 
@@ -127,22 +127,22 @@ class DiffusersAdapter:
         base: float,
         layout: str,
         rotary_dim: int | None = None,
-    ) -> Any:
-        """``apply_rotary_emb``, or Stable Audio's of some channels."""
+    ) -> object:
+        """Rotate x by ``apply_rotary_emb``, or by Stable Audio's function of some channels."""
         return self._turned(x, positions, layout, rotary_dim, theta=base)
 
     rope_vjp = backward(rope)
 
     @claims("half-doubled", "interleaved-doubled", dtype=FLOATS)
-    def rope_apply(self, x: Array, cos: Array, sin: Array, *, layout: str) -> Any:
-        """``apply_rotary_emb``, which computes in float32."""
+    def rope_apply(self, x: Array, cos: Array, sin: Array, *, layout: str) -> object:
+        """Call ``apply_rotary_emb``, which computes in float32."""
         tables, last = (to_torch(cos), to_torch(sin)), -2 if layout == "half" else -1
         turn = self.code.apply_rotary_emb
         return by_heads(lambda heads: turn(heads, tables, use_real_unbind_dim=last), to_torch(x))
 
     @claims("pairs-interleaved", dtype=FLOATS)
-    def rope_apply_pairs(self, x: Array, cis: Array) -> Any:
-        """The same with complex numbers, as in Lumina."""
+    def rope_apply_pairs(self, x: Array, cis: Array) -> object:
+        """Call ``apply_rotary_emb`` with complex numbers, as in Lumina."""
         numbers = self.torch.view_as_complex(to_torch(cis).float().contiguous())[None]
         turn = self.code.apply_rotary_emb
         return by_heads(lambda heads: turn(heads, numbers, False), to_torch(x), form="bnhd")
@@ -150,8 +150,8 @@ class DiffusersAdapter:
     @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
     def position_interpolation(
         self, x: Array, positions: Positions, *, base: float, factor: float, layout: str
-    ) -> Any:
-        """The ``linear_factor``."""
+    ) -> object:
+        """Rotate x as ``rope`` does, with a ``linear_factor``."""
         return self._turned(x, positions, layout, None, theta=base, linear_factor=factor)
 
     position_interpolation_vjp = backward(position_interpolation)
@@ -177,15 +177,15 @@ class DiffusersAdapter:
         return by_heads(lambda heads: turn(heads, waves), to_torch(x))
 
     @claims("unscaled", dtype=FLOATS, base=10000.0)
-    def embedding_sum(self, x: Array, positions: Positions) -> Any:
-        """``SinusoidalPositionalEmbedding`` of a sequence with these rows."""
+    def embedding_sum(self, x: Array, positions: Positions) -> object:
+        """Apply ``SinusoidalPositionalEmbedding`` to a sequence with these rows."""
         values = to_torch(x)
         add = self._animate(x.shape[-1], values.dtype)
         return in_sequence(lambda each: by_heads(add, each, form="hnd"), values, positions)
 
     @claims("paper", "code", coords=1)
     def gaussian_fourier(self, x: Array, b: Array, *, waves: str) -> Tensor:
-        """``GaussianFourierProjection`` of numbers, b in the place of its weights."""
+        """Apply ``GaussianFourierProjection`` to numbers, with b in the place of its weights."""
         values, weights = to_torch(x), to_torch(b)
         module = self.code.GaussianFourierProjection(
             len(weights), log=False, flip_sin_to_cos=waves == "cos-sin"
@@ -195,13 +195,16 @@ class DiffusersAdapter:
 
     @claims("wan")
     def axial_rope_widths(self, head_dim: int) -> list[int]:
-        """``WanRotaryPosEmbed``."""
+        """Return the widths that ``WanRotaryPosEmbed`` keeps."""
         made = self._wan(head_dim, (1, 2, 2), 1)
         return [made.t_dim, made.h_dim, made.w_dim]
 
     @claims("flux-2")
     def axial_rope_position_ids(self, images: npt.NDArray[np.int64], *, tokens: int) -> Tensor:
-        """``Flux2Pipeline``: the text, the image that is made, and those that it refers to."""
+        """Return the ids of ``Flux2Pipeline``.
+
+        They are those of the text, of the image that is made, and of the images that it refers to.
+        """
         if (images[:, 0] != 1).any():
             raise ValueError("the pipeline takes latents of images, which have no frames")
         latents = [self.torch.zeros(1, 1, int(h), int(w)) for _, h, w in images]
@@ -226,8 +229,11 @@ class DiffusersFluxAdapter:
         self._module = transformer_flux.FluxPosEmbed
 
     @claims("interleaved", dtype=FLOATS, max_position=EXACT)
-    def rope(self, x: Array, positions: Positions, *, base: float) -> Any:
-        """``FluxPosEmbed`` of ids on a single axis, heads after positions as FLUX has them."""
+    def rope(self, x: Array, positions: Positions, *, base: float) -> object:
+        """Rotate x by ``FluxPosEmbed`` of ids on a single axis.
+
+        Heads come after positions, as FLUX has them.
+        """
         waves = self._module(base, [x.shape[-1]])(to_torch(positions)[:, None])
         return by_heads(
             lambda heads: self._apply(heads, waves, sequence_dim=1), to_torch(x), form="bnhd"
@@ -236,8 +242,8 @@ class DiffusersFluxAdapter:
     @claims("interleaved", dtype=FLOATS, domain="negative", max_position=EXACT)
     def axial_rope(
         self, x: Array, positions: Positions, widths: npt.NDArray[np.int64], *, base: float
-    ) -> Any:
-        """``FluxPosEmbed`` of ids on several axes."""
+    ) -> object:
+        """Rotate x by ``FluxPosEmbed`` of ids on several axes."""
         waves = self._module(base, widths.tolist())(to_torch(positions.T.copy()))
         return by_heads(
             lambda heads: self._apply(heads, waves, sequence_dim=1), to_torch(x), form="bnhd"

@@ -1,4 +1,4 @@
-"""Equinox."""
+"""The adapter of Equinox."""
 
 from __future__ import annotations
 
@@ -47,40 +47,40 @@ class EquinoxAdapter:
         )
 
     @claims("half", dtype=FLOATS)
-    def rope(self, x: Array, positions: Positions, *, base: float) -> Any:
-        """The module on sequences that hold the rows of x."""
+    def rope(self, x: Array, positions: Positions, *, base: float) -> object:
+        """Apply the module to sequences that hold the rows of x."""
         return _in_sequences(self._turn(x.shape[-1], base), x, positions)
 
     @claims("half", dtype=FLOATS)
-    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> Any:
-        """What ``jax.vjp`` makes of the module."""
+    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> object:
+        """Compute what ``jax.vjp`` makes of the module."""
         return _in_sequences(self._turn_back(x.shape[-1], base), x, positions)
 
     def _make_turn(self, head_dim: int, base: float) -> Any:
         first = self.equinox.nn.RotaryPositionalEmbedding(head_dim)
         module = self.equinox.nn.RotaryPositionalEmbedding(head_dim, theta=base)
 
-        def turn(rows: JaxArray) -> Any:
+        def turn(rows: JaxArray) -> object:
             first(rows)
             return module(rows)
 
         return self.jax.vmap(turn)
 
     @claims(dtype=FLOATS)
-    def learned(self, positions: Positions, table: Array) -> Any:
-        """``nn.Embedding`` of the table, at each position."""
+    def learned(self, positions: Positions, table: Array) -> object:
+        """Apply ``nn.Embedding`` of the table to each position."""
         return self._look_up(table, positions)
 
     @claims("full", "causal", dtype=FLOATS)
-    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Any:
-        """``nn.MultiheadAttention``; a causal mask is for the caller to make."""
+    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> object:
+        """Call ``nn.MultiheadAttention``; a causal mask is for the caller to make."""
         attend = self._attend(q.shape[-1], v.shape[-1], str(q.dtype), mask)
         return by_heads(lambda *heads: np.asarray(attend(*heads)), q, k, v, form="hnd")
 
     def _make_attend(self, head_dim: int, value_dim: int, dtype: str, mask: str) -> Any:
         module = self._one_head(head_dim, value_dim, dtype)
 
-        def attend(q: JaxArray, k: JaxArray, v: JaxArray) -> Any:
+        def attend(q: JaxArray, k: JaxArray, v: JaxArray) -> object:
             q_len, k_len = len(q), len(k)
             seen = np.tri(q_len, k_len, k_len - q_len, dtype=bool) if mask == "causal" else None
             return module(q, k, v, mask=seen)
@@ -108,9 +108,9 @@ class EquinoxAdapter:
 
 
 def _in_sequences(turn: Callable[[Array], JaxArray], x: Array, positions: Positions) -> Any:
-    """Rows at any positions, in sequences of few lengths, for which the code is compiled."""
+    """Turn rows at any positions, in sequences of few lengths, for which the code is compiled."""
 
-    def turn_heads(sequence: Array) -> Any:
+    def turn_heads(sequence: Array) -> object:
         return by_heads(lambda heads: np.asarray(turn(heads)), sequence, form="hnd")
 
     return in_sequence(turn_heads, x, positions, span(positions, power_of_two=True))

@@ -1,4 +1,4 @@
-"""KerasHub."""
+"""Adapters of KerasHub."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class KerasHubAdapter(KerasHub):
     """
 
     @claims("half", dtype=FLOATS, max_position=EXACT)
-    def rope(self, x: Array, positions: Positions, *, base: float) -> Any:
-        """The layer without a scaling."""
+    def rope(self, x: Array, positions: Positions, *, base: float) -> object:
+        """Apply the layer without a scaling."""
         return self._turned(x, positions, max_wavelength=base)
 
     rope_vjp = backward(rope)
@@ -85,8 +85,8 @@ class KerasHubAdapter(KerasHub):
     @claims("half", dtype=FLOATS, max_position=EXACT)
     def position_interpolation(
         self, x: Array, positions: Positions, *, base: float, factor: float
-    ) -> Any:
-        """The rope_type linear."""
+    ) -> object:
+        """Apply the layer of the rope_type linear."""
         return self._turned(x, positions, max_wavelength=base, scaling_factor=factor)
 
     position_interpolation_vjp = backward(position_interpolation)
@@ -103,8 +103,8 @@ class KerasHubAdapter(KerasHub):
         original_max_position_embeddings: int,
         beta_fast: float = 32.0,
         beta_slow: float = 1.0,
-    ) -> Any:
-        """The rope_type yarn."""
+    ) -> object:
+        """Apply the layer of the rope_type yarn."""
         return self._turned(
             x,
             positions,
@@ -130,8 +130,8 @@ class KerasHubAdapter(KerasHub):
         low_freq_factor: float,
         high_freq_factor: float,
         original_max_position_embeddings: int,
-    ) -> Any:
-        """The layer of Llama's attention."""
+    ) -> object:
+        """Apply the layer of Llama's attention."""
         return self._turned(
             x,
             positions,
@@ -146,13 +146,13 @@ class KerasHubAdapter(KerasHub):
     llama3_vjp = backward(llama3)
 
     @claims("paper", dtype=FLOATS, odd_dim="uneven", max_position=EXACT)
-    def sinusoidal(self, positions: Positions, dim: int, *, base: float, dtype: str) -> Any:
-        """The layer, of which only the shape of its input counts."""
+    def sinusoidal(self, positions: Positions, dim: int, *, base: float, dtype: str) -> object:
+        """Apply the layer, for which only the shape of its input counts."""
         return self._sine(dim, base, dtype)(positions)
 
     @claims(dtype=FLOATS)
-    def learned(self, positions: Positions, table: Array) -> Any:
-        """The layer with the table as its weights."""
+    def learned(self, positions: Positions, table: Array) -> object:
+        """Apply the layer with the table as its weights."""
         rows, dim = table.shape
         layer = self.layers.PositionEmbedding(rows, dtype=str(table.dtype))
         shape = (1, len(positions), dim)
@@ -161,26 +161,26 @@ class KerasHubAdapter(KerasHub):
         return layer(np.zeros(shape, np.float32), positions=positions)[0]
 
     @claims("adm", dtype=FLOATS, scale=1.0, max_position=EXACT)
-    def timestep(self, positions: Positions, dim: int, *, max_period: float, dtype: str) -> Any:
-        """What the layer gives to its perceptron."""
+    def timestep(self, positions: Positions, dim: int, *, max_period: float, dtype: str) -> object:
+        """Return what the layer gives to its perceptron."""
         return self._timestep(dim, max_period, dtype)(positions)
 
     @claims("last-key", dtype=FLOATS)
-    def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Any:
-        """The layer, on scores of zero."""
+    def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> object:
+        """Apply the layer to scores of zero."""
         scores = np.zeros((1, heads, q_len, k_len), np.float32)
         return self._alibi(dtype=dtype)(scores)[0]
 
     @claims("xlnet", dtype=FLOATS)
-    def relative_shift(self, x: Array) -> Any:
-        """``_rel_shift`` of the relative attention."""
+    def relative_shift(self, x: Array) -> object:
+        """Call ``_rel_shift`` of the relative attention."""
         q_len, columns = x.shape[-2:]
         shift = _code("xlnet.relative_attention")._rel_shift
         return by_heads(lambda heads: np.asarray(shift(heads, klen=columns - q_len)), x)
 
     @claims("end")
-    def causal_mask(self, q_len: int, k_len: int) -> Any:
-        """The mask of the last queries, the other keys being cached."""
+    def causal_mask(self, q_len: int, k_len: int) -> object:
+        """Return the mask of the last queries, the other keys being cached."""
         code = import_module("keras_hub.src.layers.modeling.transformer_layer_utils")
         return code.compute_causal_mask(1, k_len, q_len, cache_index=k_len - q_len)[0]
 
@@ -198,8 +198,8 @@ class KerasHubDynamicAdapter(KerasHub):
         factor: float,
         original_max_position_embeddings: int,
         length: int,
-    ) -> Any:
-        """The layer with all that it can be told."""
+    ) -> object:
+        """Apply the layer with all that it can be told."""
         return self._turned(
             x,
             positions,

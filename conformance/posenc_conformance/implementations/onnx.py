@@ -1,4 +1,4 @@
-"""ONNX: the operator RotaryEmbedding."""
+"""The adapter of ONNX: the operator RotaryEmbedding."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class OnnxAdapter:
         base: float,
         layout: str,
         rotary_dim: int | None = None,
-    ) -> Any:
-        """A model of this one operator, on x of shape [1, heads, n, head_dim]."""
+    ) -> object:
+        """Run a model of this one operator, on x of shape [1, heads, n, head_dim]."""
 
-        def turned(heads: Array) -> Any:
+        def turned(heads: Array) -> object:
             return self._run(heads, positions[None], base, layout, rotary_dim)
 
         return by_heads(turned, x)
 
     @claims("batched-half", "batched-interleaved", dtype=FLOATS, max_position=2**31)
-    def rope_batched(self, x: Array, positions: Array, *, base: float, layout: str) -> Any:
-        """The same with ``position_ids`` of each sequence."""
+    def rope_batched(self, x: Array, positions: Array, *, base: float, layout: str) -> object:
+        """Run a model of this one operator with ``position_ids`` of each sequence."""
         return self._run(x, positions, base, layout)
 
     def _run(

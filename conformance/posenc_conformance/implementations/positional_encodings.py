@@ -1,8 +1,8 @@
-"""positional-encodings."""
+"""The adapter of positional-encodings."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from posenc_conformance import claims, to_torch
 from posenc_conformance.adapters import (
@@ -40,7 +40,10 @@ class PositionalEncodingsAdapter:
 
     @claims("paper", dtype=FLOATS, base=10000.0, odd_dim="cut", max_position=LONGEST)
     def sinusoidal(self, positions: Positions, dim: int, *, dtype: str) -> Tensor:
-        """Rows of the encoding of a sequence that reaches the largest position."""
+        """Return rows of the encoding of a sequence.
+
+        The sequence reaches the largest position.
+        """
         kind = getattr(self.torch, dtype)
         table = self._encoding(dim, kind)
         return rows_of(
@@ -48,8 +51,8 @@ class PositionalEncodingsAdapter:
         )
 
     @claims("unscaled", dtype=FLOATS, base=10000.0, max_position=LONGEST)
-    def embedding_sum(self, x: Array, positions: Positions) -> Any:
-        """``Summer`` of a sequence with these rows."""
+    def embedding_sum(self, x: Array, positions: Positions) -> object:
+        """Apply ``Summer`` to a sequence with these rows."""
         values = to_torch(x)
         add = self._sum(x.shape[-1], values.dtype)
         return in_sequence(lambda each: by_heads(add, each, form="hnd"), values, positions)

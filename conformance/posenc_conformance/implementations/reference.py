@@ -8,19 +8,18 @@ from typing import Any
 from posenc_conformance import claims
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import DTYPES
-from posenc_conformance.judge.knowledge import reference_of
+from posenc_conformance.registry import load_readable, load_scheme, reference_of
 from posenc_conformance.scheme_file.model import Call, Scheme
-from posenc_conformance.scheme_file.read import load_scheme, readable
 
 
 class FromReference:
-    """What every adapter of the reference is, whatever schemes it has."""
+    """The base of every adapter of the reference, whatever schemes it has."""
 
     requires = ("numpy",)
 
 
 def reference_for(schemes: Sequence[Scheme]) -> type[FromReference]:
-    """An adapter of every call of some schemes that has a reference."""
+    """Make an adapter of every call of some schemes that has a reference."""
     methods = {
         call.name: _claiming_everything(scheme, call, function)
         for scheme in schemes
@@ -31,12 +30,15 @@ def reference_for(schemes: Sequence[Scheme]) -> type[FromReference]:
 
 
 def reference_in(files: Sequence[str]) -> type:
-    """An adapter of the calls in some scheme files, for a process that is told of them by name."""
+    """Make an adapter of the calls in some scheme files.
+
+    It is for a process that is told of the files by name.
+    """
     return reference_for([load_scheme(Path(file)) for file in files])
 
 
 def _function(scheme: Scheme, call: Call) -> Callable[..., Any] | None:
-    """The reference's; None for a scheme that is not finished."""
+    """Find the reference's function; None for a scheme that is not finished."""
     try:
         return reference_of(scheme, call)
     except UserError:
@@ -49,14 +51,14 @@ def _claiming_everything(
     options: dict[str, Any] = {name: list(scheme.conventions[name].values) for name in call.options}
 
     @claims(*call.combinations, dtype=list(DTYPES), max_position=2**53, **options)
-    def method(self: object, *arguments: Any, **keywords: Any) -> Any:
+    def method(self: object, *arguments: Any, **keywords: Any) -> object:
         return reference(*arguments, **keywords)
 
     return method
 
 
 def __getattr__(name: str) -> type[FromReference]:
-    """``Reference``, the adapter of all schemes that can be read, once it is asked for."""
+    """Make ``Reference``, the adapter of all schemes that can be read, once it is asked for."""
     if name != "Reference":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _of_all()
@@ -64,4 +66,4 @@ def __getattr__(name: str) -> type[FromReference]:
 
 @cache
 def _of_all() -> type[FromReference]:
-    return reference_for(readable())
+    return reference_for(load_readable())

@@ -1,4 +1,4 @@
-"""rotary-embedding-torch."""
+"""Adapters of rotary-embedding-torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 HEAD_DIMS = (8, 4, 6, 10, 16, 20, 32, 34, 64, 80, 96, 100, 128, 130, 192, 256, 512)
-"""The module divides by dim - 2, whatever it is asked for: there is none of two channels."""
+"""Widths without 2: the module divides by dim - 2, whatever it is asked for."""
 
 
 class RotaryEmbeddingTorch:
@@ -56,33 +56,33 @@ class RotaryEmbeddingTorchAdapter(RotaryEmbeddingTorch):
     @claims("interleaved", rotation="partial", head_dim=256, rotary_dim=64)
     def rope(
         self, x: Array, positions: Positions, *, base: float, rotary_dim: int | None = None
-    ) -> Any:
-        """``RotaryEmbedding`` of some or all channels."""
+    ) -> object:
+        """Rotate some or all channels by ``RotaryEmbedding``."""
         return self._turned(x, positions, dim=rotary_dim or x.shape[-1], theta=base)
 
     @claims("interleaved", head_dim=HEAD_DIMS, max_position=EXACT)
     @backward
-    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> Any:
-        """What autograd makes of it."""
+    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> object:
+        """Compute what autograd makes of ``rope``."""
         return self.rope(x, positions, base=base)
 
     @claims("interleaved", head_dim=HEAD_DIMS, max_position=EXACT)
     def position_interpolation(
         self, x: Array, positions: Positions, *, base: float, factor: float
-    ) -> Any:
-        """The ``interpolate_factor``."""
+    ) -> object:
+        """Rotate x with an ``interpolate_factor``."""
         return self._turned(x, positions, dim=x.shape[-1], theta=base, interpolate_factor=factor)
 
     position_interpolation_vjp = backward(position_interpolation)
 
     @claims()
     def ntk_aware_frequencies(self, rotary_dim: int, *, base: float, factor: float) -> Tensor:
-        """The frequencies of a module with ``theta_rescale_factor``."""
+        """Return the frequencies of a module with a ``theta_rescale_factor``."""
         return self._new(dim=rotary_dim, theta=base, theta_rescale_factor=factor).freqs
 
     @claims("interleaved", max_position=EXACT)
-    def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> Any:
-        """The ``theta_rescale_factor``."""
+    def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> object:
+        """Rotate x with a ``theta_rescale_factor``."""
         return self._turned(x, positions, dim=x.shape[-1], theta=base, theta_rescale_factor=factor)
 
     ntk_aware_vjp = backward(ntk_aware)
@@ -90,10 +90,10 @@ class RotaryEmbeddingTorchAdapter(RotaryEmbeddingTorch):
     @claims("lucidrains", head_dim=HEAD_DIMS, max_position=4095)
     def xpos(
         self, x: Array, positions: Positions, *, base: float, scale_base: float, downscale: int
-    ) -> Any:
-        """The first or second result of ``rotate_queries_and_keys``."""
+    ) -> object:
+        """Return the first or second result of ``rotate_queries_and_keys``."""
 
-        def turn(rows: Tensor) -> Any:
+        def turn(rows: Tensor) -> object:
             module = new_xpos(x.shape[-1], base, scale_base)
             return module.rotate_queries_and_keys(rows, rows)[downscale]
 
@@ -103,8 +103,8 @@ class RotaryEmbeddingTorchAdapter(RotaryEmbeddingTorch):
     @backward
     def xpos_vjp(
         self, x: Array, positions: Positions, *, base: float, scale_base: float, downscale: int
-    ) -> Any:
-        """What autograd makes of it."""
+    ) -> object:
+        """Compute what autograd makes of ``xpos``."""
         return self.xpos(x, positions, base=base, scale_base=scale_base, downscale=downscale)
 
 
@@ -126,8 +126,8 @@ class RotaryEmbeddingTorchXposAdapter:
     @claims("lucidrains", head_dim=HEAD_DIMS, max_position=4095)
     def xpos(
         self, x: Array, positions: Positions, *, base: float, scale_base: float, downscale: int
-    ) -> Any:
-        """The first or second result of ``rotate_queries_and_keys``."""
+    ) -> object:
+        """Return the first or second result of ``rotate_queries_and_keys``."""
         turn = self._module(x.shape[-1], base, scale_base).rotate_queries_and_keys
         return in_sequence(lambda rows: turn(rows, rows)[downscale], to_torch(x), positions)
 
@@ -147,13 +147,13 @@ class RotaryEmbeddingTorchHalfAdapter(RotaryEmbeddingTorch):
     """
 
     @claims("interleaved", dtype=("bfloat16", "float16"), head_dim=HEAD_DIMS, max_position=65_504)
-    def rope(self, x: Array, positions: Positions, *, base: float) -> Any:
-        """``RotaryEmbedding`` of all channels."""
+    def rope(self, x: Array, positions: Positions, *, base: float) -> object:
+        """Rotate all channels by ``RotaryEmbedding``."""
         return self._turned(x, positions, dim=x.shape[-1], theta=base)
 
 
 def new_xpos(head_dim: int, base: float, scale_base: float) -> Any:
-    """A new module for xPos."""
+    """Make a new module for xPos."""
     from rotary_embedding_torch import RotaryEmbedding
 
     return RotaryEmbedding(dim=head_dim, theta=base, use_xpos=True, xpos_scale_base=scale_base)

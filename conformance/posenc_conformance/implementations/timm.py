@@ -1,4 +1,4 @@
-"""timm."""
+"""The adapter of timm."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class TimmAdapter:
     @claims("class-token", dtype=ALL_FLOATS)
     def conv_peg(
         self, x: Array, weight: Array, bias: Array, height: int, width: int, *, class_token: str
-    ) -> Any:
-        """``PosConv`` or ``ConvPosEnc``."""
+    ) -> object:
+        """Apply ``PosConv`` or ``ConvPosEnc``."""
         kernels = to_torch(weight)
         dim, size, _ = kernels.shape
         if class_token == "first":
@@ -71,7 +71,7 @@ class TimmAdapter:
 
     @claims("rope-vit", "eva", dtype=FLOATS, max_position=127)
     def rope_2d(self, x: Array, positions: Positions, *, base: float, order: str) -> Tensor:
-        """``RotaryEmbeddingCat``, then ``apply_rot_embed_cat``."""
+        """Apply ``RotaryEmbeddingCat``, then ``apply_rot_embed_cat``."""
         module = self.layers.RotaryEmbeddingCat(
             x.shape[-1],
             temperature=base,
@@ -83,7 +83,7 @@ class TimmAdapter:
 
     @claims(dtype=FLOATS, max_position=127)
     def rope_2d_mixed(self, x: Array, positions: Positions, frequencies: Array) -> Tensor:
-        """``RotaryEmbeddingMixed`` of a single layer, its frequencies in float32."""
+        """Apply ``RotaryEmbeddingMixed`` of a single layer, its frequencies in float32."""
         heads, _n, head_dim = x.shape[-3:]
         module = self.layers.RotaryEmbeddingMixed(heads * head_dim, depth=1, num_heads=heads)
         module.freqs.data = to_torch(frequencies)[:, None].float()
@@ -104,7 +104,7 @@ class TimmAdapter:
         coordinates: str,
         **rest: Any,
     ) -> Tensor:
-        """``RelPosMlp``."""
+        """Return the bias of ``RelPosMlp``."""
         first, bias, second = map(to_torch, (w1, b1, w2))
         module = self.layers.RelPosMlp(
             (height, width),
@@ -131,7 +131,7 @@ class TimmAdapter:
         coordinates: str,
         dtype: str,
     ) -> Tensor:
-        """``gen_relative_log_coords``."""
+        """Call ``gen_relative_log_coords``."""
         table = self.layers.gen_relative_log_coords(
             (height, width),
             (pretrained_height, pretrained_width),
@@ -142,12 +142,12 @@ class TimmAdapter:
 
     @claims("timm", dtype=FLOATS)
     def learned_grid(self, table: Array, height: int, width: int) -> Tensor:
-        """``resample_abs_pos_embed``."""
+        """Call ``resample_abs_pos_embed``."""
         return self.layers.resample_abs_pos_embed(to_torch(table)[None], [height, width])[0]
 
     @claims("row-first", dtype=FLOATS)
     def sincos_2d(self, height: int, width: int, dim: int, *, base: float, dtype: str) -> Tensor:
-        """``build_sincos2d_pos_embed``."""
+        """Call ``build_sincos2d_pos_embed``."""
         return self.layers.build_sincos2d_pos_embed(
             [height, width],
             dim,
@@ -158,6 +158,6 @@ class TimmAdapter:
 
 
 def _grid(positions: Positions) -> tuple[list[int], Tensor]:
-    """A grid that holds all positions, and which of its rows they are."""
+    """Return the size of a grid that holds all positions, and which of its rows they are."""
     height, width = (max(1, span(axis)) for axis in positions)
     return [height, width], to_torch(positions[0] * width + positions[1])

@@ -1,4 +1,4 @@
-"""PyTorch itself."""
+"""The adapter of PyTorch itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TorchAdapter:
 
     @claims("full", "causal", dtype=ALL_FLOATS)
     def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Tensor:
-        """``scaled_dot_product_attention``."""
+        """Call ``scaled_dot_product_attention``."""
         seen = None
         if mask == "causal":
             seen = self.masks.causal_lower_right(q.shape[-2], k.shape[-2])
@@ -43,7 +43,10 @@ class TorchAdapter:
     def attention_with_bias(
         self, q: Array, k: Array, v: Array, bias: Array, *, mask: str, scaling: str
     ) -> Tensor:
-        """The same with the bias in the mask, and minus infinity where it is causal."""
+        """Call ``scaled_dot_product_attention`` with the bias in its mask.
+
+        Keys that a causal mask hides get minus infinity.
+        """
         added = to_torch(bias)
         if mask == "causal":
             seen = self.causal_mask(q.shape[-2], k.shape[-2], alignment="end")
@@ -53,6 +56,6 @@ class TorchAdapter:
 
     @claims("end", "start")
     def causal_mask(self, q_len: int, k_len: int, *, alignment: str) -> Tensor:
-        """``causal_lower_right`` and ``causal_upper_left``, made dense."""
+        """Call ``causal_lower_right`` or ``causal_upper_left``, and make the mask dense."""
         make = {"end": self.masks.causal_lower_right, "start": self.masks.causal_upper_left}
         return make[alignment](q_len, k_len)._materialize()

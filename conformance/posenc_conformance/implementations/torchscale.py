@@ -1,8 +1,8 @@
-"""torchscale."""
+"""The adapter of torchscale."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from posenc_conformance import claims, to_torch
 from posenc_conformance.adapters import (
@@ -37,12 +37,12 @@ class TorchscaleAdapter:
         self._xpos = once(lambda dim, base, dtype: XPOS(dim, base).to(dtype))
 
     @claims("torchscale", dtype=FLOATS, base=10000.0, max_position=4095)
-    def xpos(self, x: Array, positions: Positions, *, scale_base: float, downscale: int) -> Any:
-        """``XPOS`` on x of shape [heads, length, head_dim]."""
+    def xpos(self, x: Array, positions: Positions, *, scale_base: float, downscale: int) -> object:
+        """Apply ``XPOS`` to x of shape [heads, length, head_dim]."""
         values = to_torch(x)
         module = self._xpos(x.shape[-1], scale_base, values.dtype)
 
-        def turn(sequence: Tensor) -> Any:
+        def turn(sequence: Tensor) -> object:
             return by_heads(lambda x: module(x, downscale=bool(downscale)), sequence, form="hnd")
 
         return in_sequence(turn, values, positions)
@@ -58,7 +58,7 @@ class TorchscaleAdapter:
         num_buckets: int,
         max_distance: int,
     ) -> Tensor:
-        """``RelativePositionBias._relative_position_bucket``."""
+        """Call ``RelativePositionBias._relative_position_bucket``."""
         return self._bias._relative_position_bucket(
             to_torch(relative_position), direction == "bidirectional", num_buckets, max_distance
         )
@@ -67,7 +67,7 @@ class TorchscaleAdapter:
     def t5_bias(
         self, table: Array, q_len: int, k_len: int, *, direction: str, max_distance: int
     ) -> Tensor:
-        """``RelativePositionBias`` after a step for each key before the queries."""
+        """Call ``RelativePositionBias`` after a step for each key before the queries."""
         weights = to_torch(table)
         rows, heads = weights.shape
         module = self._bias(direction == "bidirectional", rows, max_distance, heads)

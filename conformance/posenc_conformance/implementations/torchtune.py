@@ -1,4 +1,4 @@
-"""torchtune."""
+"""Adapters of torchtune."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class TorchtuneAdapter:
         self._llama3 = once(Llama3ScaledRoPE, size=8)
 
     @claims("interleaved", "half", dtype=FLOATS)
-    def rope(self, x: Array, positions: Positions, *, base: float, layout: str) -> Any:
-        """The module's ``forward`` with ``input_pos``."""
+    def rope(self, x: Array, positions: Positions, *, base: float, layout: str) -> object:
+        """Call the module's ``forward`` with ``input_pos``."""
         module = self._modules[layout](dim=x.shape[-1], max_seq_len=CONTEXT, base=base)
         return turned(module, x, positions)
 
@@ -57,7 +57,7 @@ class TorchtuneAdapter:
 
     @claims("batched-interleaved", "batched-half", dtype=FLOATS)
     def rope_batched(self, x: Array, positions: Array, *, base: float, layout: str) -> Tensor:
-        """The same with an ``input_pos`` for each sequence."""
+        """Call the module's ``forward`` with an ``input_pos`` for each sequence."""
         module = self._modules[layout](dim=x.shape[-1], max_seq_len=CONTEXT, base=base)
         turned: Tensor = module(to_torch(x).transpose(1, 2), input_pos=to_torch(positions))
         return turned.transpose(1, 2)
@@ -73,8 +73,8 @@ class TorchtuneAdapter:
         low_freq_factor: float,
         high_freq_factor: float,
         original_max_position_embeddings: int,
-    ) -> Any:
-        """``Llama3ScaledRoPE``."""
+    ) -> object:
+        """Rotate x by ``Llama3ScaledRoPE``."""
         module = self._llama3(
             dim=x.shape[-1],
             max_seq_len=CONTEXT,
@@ -90,14 +90,14 @@ class TorchtuneAdapter:
 
     @claims("end")
     def causal_mask(self, q_len: int, k_len: int) -> Tensor:
-        """``create_block_causal_mask``, the rows of the last queries."""
+        """Call ``create_block_causal_mask``, and take the rows of the last queries."""
         return self._mask([self.torch.tensor([k_len])])[0, k_len - q_len :]
 
     @claims("to-half", "to-interleaved", dtype=FLOATS)
     def permute_qk(
         self, q_weight: Array, k_weight: Array, heads: int, key_heads: int, *, direction: str
-    ) -> Any:
-        """``tune_to_hf`` or ``hf_to_tune`` of a state with both projections."""
+    ) -> object:
+        """Call ``tune_to_hf`` or ``hf_to_tune`` on a state with both projections."""
         forth = direction == "interleaved-to-half"
         names = [
             f"layers.0.attn.{each}_proj.weight"
@@ -128,13 +128,13 @@ class TorchtunePhi3Adapter:
         self._module = once(Phi3RotaryPositionalEmbeddings, size=8)
 
     @claims("half", dtype=FLOATS)
-    def rope(self, x: Array, positions: Positions, *, base: float) -> Any:
-        """The module's ``forward`` with ``input_pos``."""
+    def rope(self, x: Array, positions: Positions, *, base: float) -> object:
+        """Call the module's ``forward`` with ``input_pos``."""
         return turned(self._module(x.shape[-1], CONTEXT, base), x, positions)
 
 
 def turned(module: Any, x: Array, positions: Positions) -> Any:
-    """What a rotary module makes of x, heads after positions."""
+    """Return what a rotary module makes of x, heads after positions."""
     ids = to_torch(positions)[None]
     return by_heads(lambda heads: module(heads, input_pos=ids), to_torch(x), form="bnhd")
 
@@ -180,8 +180,8 @@ class TorchtuneModelsAdapter:
     @claims(models=list(BUILDERS), dtype=FLOATS)
     def rotary(
         self, x: Array, positions: Positions, *, config: Mapping[str, Any], layer: int
-    ) -> Any:
-        """The module's ``forward`` with ``input_pos``."""
+    ) -> object:
+        """Call the module's ``forward`` with ``input_pos``."""
         module = self._module(config["_name_or_path"])
         if module.half:
             return turned(module, x, positions)
@@ -190,7 +190,10 @@ class TorchtuneModelsAdapter:
         return out.unflatten(-1, (-1, 2)).transpose(-1, -2).flatten(-2)
 
     def _make(self, name: str) -> Any:
-        """A module with a table of its own: the model is built without memory for its weights."""
+        """Make a module with a table of its own.
+
+        The model is built without memory for its weights.
+        """
         package, _, builder = BUILDERS[name].partition(".")
         code = import_module(f"torchtune.models.{package}")
         with self.torch.device("meta"):

@@ -1,4 +1,4 @@
-"""x-transformers."""
+"""The adapter of x-transformers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 HEAD_DIMS = (8, 4, 6, 10, 16, 20, 32, 34, 64, 80, 96, 100, 128, 130, 192, 256, 512)
-"""``RotaryEmbedding`` divides by dim - 2, whatever it is asked for: there is none of two."""
+"""Widths without 2: ``RotaryEmbedding`` divides by dim - 2, whatever it is asked for."""
 
 
 class XTransformersAdapter:
@@ -50,34 +50,34 @@ class XTransformersAdapter:
     @claims("interleaved", dtype=FLOATS, rotation="partial", head_dim=256, rotary_dim=64)
     def rope(
         self, x: Array, positions: Positions, *, base: float, rotary_dim: int | None = None
-    ) -> Any:
-        """``RotaryEmbedding``, then ``apply_rotary_pos_emb``."""
+    ) -> object:
+        """Apply ``RotaryEmbedding``, then ``apply_rotary_pos_emb``."""
         return self._turned(x, positions, dim=rotary_dim or x.shape[-1], base=base)
 
     @claims("interleaved", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
     @backward
-    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> Any:
-        """What autograd makes of it."""
+    def rope_vjp(self, x: Array, positions: Positions, *, base: float) -> object:
+        """Compute what autograd makes of ``rope``."""
         return self.rope(x, positions, base=base)
 
     @claims("interleaved", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
     def position_interpolation(
         self, x: Array, positions: Positions, *, base: float, factor: float
-    ) -> Any:
-        """The ``interpolation_factor``."""
+    ) -> object:
+        """Rotate x with an ``interpolation_factor``."""
         return self._turned(x, positions, dim=x.shape[-1], base=base, interpolation_factor=factor)
 
     position_interpolation_vjp = backward(position_interpolation)
 
     @claims()
     def ntk_aware_frequencies(self, rotary_dim: int, *, base: float, factor: float) -> Tensor:
-        """The frequencies of a module with ``base_rescale_factor``."""
+        """Return the frequencies of a module with a ``base_rescale_factor``."""
         new = self.code.RotaryEmbedding
         return new(dim=rotary_dim, base=base, base_rescale_factor=factor).inv_freq
 
     @claims("interleaved", dtype=FLOATS, max_position=EXACT)
-    def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> Any:
-        """The ``base_rescale_factor``."""
+    def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> object:
+        """Rotate x with a ``base_rescale_factor``."""
         return self._turned(x, positions, dim=x.shape[-1], base=base, base_rescale_factor=factor)
 
     ntk_aware_vjp = backward(ntk_aware)
@@ -85,8 +85,8 @@ class XTransformersAdapter:
     @claims("lucidrains", dtype=FLOATS, head_dim=HEAD_DIMS, max_position=EXACT)
     def xpos(
         self, x: Array, positions: Positions, *, base: float, scale_base: float, downscale: int
-    ) -> Any:
-        """The scale, and its inverse for keys."""
+    ) -> object:
+        """Rotate x with the scale, or with its inverse for keys."""
         return self._turned(
             x,
             positions,
@@ -110,19 +110,19 @@ class XTransformersAdapter:
 
     @claims("x-transformers", dtype="float32", odd_dim="refuse", max_position=EXACT)
     def sinusoidal(self, positions: Positions, dim: int, *, base: float) -> Tensor:
-        """``ScaledSinusoidalEmbedding`` as it is initialised."""
+        """Apply ``ScaledSinusoidalEmbedding`` as it is initialised."""
         module = self.code.ScaledSinusoidalEmbedding(dim, base)
         where = to_torch(positions)
         return module(where[None], pos=where)
 
     @claims("interpolated", dtype="float32")
     def alibi_slopes(self, heads: int) -> Tensor:
-        """The slopes of a new ``AlibiPositionalBias``."""
+        """Return the slopes of a new ``AlibiPositionalBias``."""
         return self.code.AlibiPositionalBias(heads).slopes.flatten()
 
     @claims("symmetric", dtype="float32")
     def alibi_bias(self, heads: int, q_len: int, k_len: int) -> Tensor:
-        """``AlibiPositionalBias``, which keeps the largest bias that it made."""
+        """Call ``AlibiPositionalBias``, which keeps the largest bias that it made."""
         return self._alibi(heads)(q_len, k_len)
 
     @claims("bidirectional", "causal")
@@ -134,7 +134,7 @@ class XTransformersAdapter:
         num_buckets: int,
         max_distance: int,
     ) -> Tensor:
-        """``RelativePositionBias._relative_position_bucket``."""
+        """Call ``RelativePositionBias._relative_position_bucket``."""
         return self.code.RelativePositionBias._relative_position_bucket(
             to_torch(relative_position), direction == "causal", num_buckets, max_distance
         )
@@ -143,7 +143,7 @@ class XTransformersAdapter:
     def t5_bias(
         self, table: Array, q_len: int, k_len: int, *, direction: str, max_distance: int
     ) -> Tensor:
-        """``RelativePositionBias`` with a scale of 1."""
+        """Call ``RelativePositionBias`` with a scale of 1."""
         weights = to_torch(table)
         rows, heads = weights.shape
         module = self.code.RelativePositionBias(1, direction == "causal", rows, max_distance, heads)
@@ -151,15 +151,18 @@ class XTransformersAdapter:
         return module(q_len, k_len)
 
     @claims("half", dtype=FLOATS, max_position=EXACT)
-    def pope_query(self, x: Array, positions: Positions, *, base: float) -> Any:
-        """``PolarEmbedding``, then ``apply_polar_pos_emb`` as queries are given to it."""
+    def pope_query(self, x: Array, positions: Positions, *, base: float) -> object:
+        """Apply ``PolarEmbedding``, then ``apply_polar_pos_emb`` as queries are given to it."""
         angles, _ = self._polar(x.shape[-1], 1, base=base)(to_torch(positions))
         turn = self.code.apply_polar_pos_emb
         return by_heads(lambda heads: turn(heads, angles), to_torch(x))
 
     @claims("half", dtype=FLOATS, max_position=EXACT)
-    def pope_key(self, x: Array, positions: Positions, bias: Array, *, base: float) -> Any:
-        """The same as keys are given to it, with the module's bias set."""
+    def pope_key(self, x: Array, positions: Positions, bias: Array, *, base: float) -> object:
+        """Apply ``PolarEmbedding``, then ``apply_polar_pos_emb`` as keys are given to it.
+
+        The module's bias is set.
+        """
         module = self._polar(x.shape[-1], 1, base=base)
         module.learned_bias.data = to_torch(bias).float()[None, None]
         angles, phases = module(to_torch(positions))
@@ -180,7 +183,7 @@ class XTransformersAdapter:
         *,
         distance: str,
     ) -> Tensor:
-        """``DynamicPositionBias``, its layers given these weights."""
+        """Call ``DynamicPositionBias``, its layers given these weights."""
         heads, hidden = w_out.shape
         module = self.code.DynamicPositionBias(
             hidden, heads=heads, depth=len(w_mid) + 1, log_distance=distance == "log"
@@ -192,22 +195,22 @@ class XTransformersAdapter:
         return module(q_len, k_len)
 
     @claims("full", "causal", dtype=FLOATS)
-    def attention_weights(self, q: Array, k: Array, *, mask: str) -> Any:
-        """The weights of ``Attend``."""
+    def attention_weights(self, q: Array, k: Array, *, mask: str) -> object:
+        """Return the weights of ``Attend``."""
         attend = self._attend(causal=mask == "causal")
         return by_heads(lambda q, k: attend(q, k, k)[1].post_softmax_attn, to_torch(q), to_torch(k))
 
     @claims("full", "causal", dtype=FLOATS)
-    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Any:
-        """``Attend``."""
+    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> object:
+        """Call ``Attend``."""
         attend = self._attend(causal=mask == "causal")
         return by_heads(lambda *each: attend(*each)[0], *map(to_torch, (q, k, v)))
 
     @claims("causal", "unscaled", dtype=FLOATS)
     def attention_with_bias(
         self, q: Array, k: Array, v: Array, bias: Array, *, mask: str, scaling: str
-    ) -> Any:
-        """``Attend`` with an ``attn_bias``."""
+    ) -> object:
+        """Call ``Attend`` with an ``attn_bias``."""
         attend = self._attend(causal=mask == "causal", scale=1.0 if scaling == "unscaled" else None)
         every = self.torch.broadcast_to(to_torch(bias), (*q.shape[:-1], k.shape[-2]))
         return by_heads(
@@ -218,7 +221,10 @@ class XTransformersAdapter:
 
     @claims("causal", dtype=FLOATS)
     def data_dependent_alibi_bias(self, gates: Array, q_len: int) -> Tensor:
-        """``DataDependentAlibi`` of hidden states that its projection hands on as gates."""
+        """Apply ``DataDependentAlibi`` to hidden states.
+
+        Its projection hands them on as gates.
+        """
         heads, k_len = gates.shape
         hidden = to_torch(gates).T[None]
         module = self.code.DataDependentAlibi(dim=heads, heads=heads).to(hidden.dtype)
@@ -229,7 +235,7 @@ class XTransformersAdapter:
 
     @claims("listing", dtype=FLOATS)
     def cope_scores(self, q: Array, k: Array, table: Array) -> Tensor:
-        """The logits of ``Attend`` with a ``CoPE``."""
+        """Return the logits of ``Attend`` with a ``CoPE``."""
         rows = to_torch(table)
         cope = self.code.CoPE(dim=rows.shape[1], heads=len(q), max_pos=len(rows))
         cope.pos_emb.data = rows

@@ -26,14 +26,16 @@ UNIT_ROUNDOFF = {
     "integer": 0.0,
     "boolean": 0.0,
 }
-"""Largest relative error of rounding to a dtype; ``integer`` stands for any integer dtype."""
+"""Largest relative error of rounding to a dtype: 2^-p where it has p significant bits. ``integer``
+stands for any integer dtype; integers and booleans are not rounded."""
 UNDERFLOW = {"float16": 2.0**-25}
-"""Largest error of rounding where numbers are too small for a relative one. The other floating
-dtypes reach down to 1e-38, below anything that is judged."""
+"""Largest error of rounding numbers that are too small for a relative one: half of 2^-24, the
+smallest number of float16. The other floating dtypes reach down to 1e-38, below anything that is
+judged."""
 
 
 def to_torch(array: Any) -> Any:
-    """A torch tensor with a copy of the array; bfloat16 of ``ml_dtypes`` is understood.
+    """Make a torch tensor with a copy of an array, also of one in bfloat16 of ``ml_dtypes``.
 
     A tensor is returned as it is, so that it may be one that is differentiated.
     """
@@ -48,7 +50,7 @@ def to_torch(array: Any) -> Any:
 
 
 def to_numpy(value: Any) -> Array:
-    """A NumPy array of whatever an implementation returned.
+    """Make a NumPy array of whatever an implementation returned.
 
     Raises TypeError if it is neither a tensor of torch nor anything that NumPy or DLPack converts.
     """
@@ -68,17 +70,19 @@ def to_numpy(value: Any) -> Array:
 
 _PERIOD = ((37 * np.arange(63) + 11) % 63 - 31) / 32
 _PERIODS = np.tile(_PERIOD, 2**10)
-"""Enough for most arrays, so that they are a slice."""
+"""The values of :func:`lattice`, repeated so often that most arrays are a slice of them."""
 _FINE = _PERIODS * (np.sqrt(3) - 1)
+"""The same times sqrt(3) - 1, for :func:`fine`: no dtype narrower than float64 holds these
+values."""
 for _each in (_PERIODS, _FINE):
     _each.flags.writeable = False
 
 
 def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
-    """Input values that any language can rebuild, exact in every dtype of the kit.
+    """Return input values that any language can rebuild, exact in every dtype of the kit.
 
-    Element i in row-major order is ``((37 * (start + i) + 11) mod 63 - 31) / 32``. They may share
-    their memory with others, and are not to be written to.
+    Element i in row-major order is ``((37 * (start + i) + 11) mod 63 - 31) / 32``. The result may
+    share its memory with others, and is not to be written to.
     """
     return _repeated(_PERIODS, shape, start)
 
@@ -86,7 +90,7 @@ def lattice(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
 def _repeated(
     periods: npt.NDArray[np.float64], shape: tuple[int, ...], start: int
 ) -> npt.NDArray[np.float64]:
-    """Its values from the start-th on, over and over; where possible in its own memory."""
+    """Fill a shape with repeated values from the start-th on; in their own memory if possible."""
     first, count = start % len(_PERIOD), prod(shape)
     # A slice with a negative end would be an array of another shape; NumPy refuses the shape below.
     if 0 <= count <= len(periods) - first:
@@ -94,22 +98,26 @@ def _repeated(
     return np.resize(periods[first : first + len(_PERIOD)], shape)
 
 
-def narrowed(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.float64]:
-    """The values as a dtype holds them."""
+def round_to(values: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.float64]:
+    """Round float64 values to a dtype, and return them in float64."""
     if dtype == "float64":
         return values
     return np.asarray(values.astype(DTYPES[dtype]).astype(np.float64))
 
 
 def fine(shape: tuple[int, ...], start: int = 0) -> npt.NDArray[np.float64]:
-    """The same of full precision, which no narrower dtype holds; for the drawn checks."""
+    """Return values of full precision, which no narrower dtype holds; for the drawn checks.
+
+    They are those of :func:`lattice` times sqrt(3) - 1, and likewise not to be written to.
+    """
     return _repeated(_FINE, shape, start)
 
 
 def around(array: Array) -> bytes:
-    """What lies between the elements of a view, and around them, in the array that it looks into.
+    """Return the bytes between and around the elements of a view, in the array that it looks into.
 
-    Nothing for an array that is no view.
+    The elements of the view count as 0. The result is empty for an array that is no view, or a view
+    of one that is not in row-major order.
     """
     whole = array
     while isinstance(whole.base, np.ndarray):
@@ -124,5 +132,5 @@ def around(array: Array) -> bytes:
 
 
 def dtype_name(array: Array) -> str:
-    """Name of the dtype as the spec writes it."""
+    """Return the name of an array's dtype as the spec writes it."""
     return "bfloat16" if array.dtype == ml_dtypes.bfloat16 else array.dtype.name

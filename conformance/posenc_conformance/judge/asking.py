@@ -1,63 +1,65 @@
 """Putting a question to an implementation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
-from posenc_conformance.errors import told
+from posenc_conformance.errors import describe_exception
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.subject import Held, Misbehaviour, Subject
+from posenc_conformance.judge.held import Held
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Declined
+from posenc_conformance.scheme_file.model import Arguments
 
 
-def asked(subject: Subject, case: Case, inputs: Mapping[str, Any] | None = None) -> Array:
-    """The implementation's result; for inputs of an unusual form whatever array it returns.
+def ask(subject: Subject, case: Case, inputs: Arguments | None = None) -> Array:
+    """Ask for the result of a case; for inputs of an unusual form, return whatever array comes.
 
-    Raises Misbehaviour that tells the call as well, and Declined if the implementation says that
-    it does not do this, by NotImplementedError.
+    Raises Misbehaviour, whose text tells the call as well, and Declined if the implementation says
+    that it does not do this, by NotImplementedError.
     """
-    with _told(case):
+    with _with_call_context(case):
         return subject.run(case) if inputs is None else subject.invoke(case, inputs)
 
 
-def held(subject: Subject, case: Case, inputs: Mapping[str, Any]) -> Held:
-    """The implementation's result in the memory where it has it.
+def hold(subject: Subject, case: Case, inputs: Arguments) -> Held:
+    """Ask for the result of a case in the memory where the implementation has it.
 
-    Raises Misbehaviour that tells the call as well.
+    Raises Misbehaviour, whose text tells the call as well, and Declined as :func:`ask` does.
     """
-    with _told(case):
+    with _with_call_context(case):
         return subject.held(case, inputs)
 
 
-def changes(subject: Subject, case: Case) -> list[str]:
-    """What a call changes that belongs to the whole process in which the implementation lives.
+def find_changes(subject: Subject, case: Case) -> list[str]:
+    """Name what a call changes that belongs to the whole process in which the implementation lives.
 
-    Raises Misbehaviour that tells the call as well.
+    Raises Misbehaviour, whose text tells the call as well, and Declined as :func:`ask` does.
     """
-    with _told(case):
+    with _with_call_context(case):
         return subject.changes(case)
 
 
 @contextmanager
-def _told(case: Case) -> Iterator[None]:
+def _with_call_context(case: Case) -> Iterator[None]:
     try:
         yield
     except Misbehaviour as problem:
         if isinstance(problem.__cause__, NotImplementedError):
-            raise Declined(f"declined with {told(problem.__cause__)}") from problem
+            raise Declined(f"declined with {describe_exception(problem.__cause__)}") from problem
         raise type(problem)(f"{problem}\n{call_line(case)}") from problem.__cause__
 
 
 def call_line(case: Case) -> str:
-    """What was called, as a line of an explanation."""
+    """Say what was called, as a line of an explanation."""
     return f"call       {call_text(case)}"
 
 
 def call_text(case: Case) -> str:
-    """The call, short enough to read."""
+    """Write the call in a form that is short enough to read."""
     shown = [f"{name}={_short(value)}" for name, value in case.arguments.items()]
     shown += [f"{name}={value!r}" for name, value in case.conventions.items()]
     return f"{case.call.name}({', '.join(shown)}) in {case.dtype}"

@@ -1,7 +1,7 @@
 """Arithmetic on answers that carries the bound of its own error.
 
-What is computed from answers may be wrong by what the answers may be wrong by, and by the rounding
-of the kit's own float64 arithmetic. Every operation here adds both, so no term can be forgotten.
+What is computed from answers inherits their errors, and the kit's own float64 arithmetic rounds it
+as well. Every operation here adds both to the bound, so no term can be forgotten.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ ARITHMETIC = 2.0**-50
 """Relative error granted to a float that the kit has computed: four units in the last place."""
 
 ROUNDING = UNIT_ROUNDOFF["float64"]
-"""Relative error of one float64 operation."""
+"""Largest relative error of one float64 operation: half a unit in the last place."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -47,7 +47,7 @@ class Answer:
     """Largest error of each value in an honest implementation; infinite where any is possible."""
 
     __array_ufunc__ = None
-    """So that an array on the left leaves the operation to the answer on its right."""
+    """None, so that an array on the left leaves the operation to the answer on its right."""
 
     def __getitem__(self, index: Any) -> "Answer":
         return self._with(self.values[index], self.bound[index])
@@ -80,7 +80,7 @@ class Answer:
     __rmul__ = __mul__
 
     def __matmul__(self, other: "Answer") -> "Answer":
-        """Matrix product; the bounds of both must be finite."""
+        """Multiply two matrices; the bounds of both must be finite."""
         sizes = _size(self.values), _size(other.values)
         carried = sizes[0] @ other.bound + self.bound @ sizes[1] + self.bound @ other.bound
         rounding = self.values.shape[-1] * ROUNDING * (sizes[0] @ sizes[1])
@@ -94,15 +94,15 @@ class Answer:
         return self._with(quotient, carried + rounding)
 
     def given(self, name: str) -> "Answer":
-        """An argument of the call, exactly, to be computed with."""
+        """Make an answer with bound 0 of an argument of the call, to be computed with."""
         return self.known(self.case.arguments[name])
 
     def known(self, values: Any) -> "Answer":
-        """Numbers that are exactly what is meant, to be computed with."""
+        """Make an answer with bound 0 of numbers that are exactly what is meant."""
         return self._with(values, 0.0)
 
     def sum(self, axis: int | tuple[int, ...], *, keepdims: bool = False) -> "Answer":
-        """Sum along axes, in whatever order NumPy adds."""
+        """Add up along axes; the bound holds in whatever order NumPy adds."""
         total, carried, sizes, terms = (
             each.sum(axis=axis, keepdims=keepdims)
             for each in (self.values, self.bound, _size(self.values), np.ones(self.values.shape))
@@ -110,24 +110,24 @@ class Answer:
         return self._with(total, carried + np.maximum(terms - 1, 0) * ROUNDING * sizes)
 
     def where(self, mask: Mask) -> "Answer":
-        """The same with 0, exactly, where the mask is false."""
+        """Put an exact 0 wherever the mask is false."""
         shown = np.where(mask, self.values, 0.0), np.where(mask, self.bound, 0.0)
         return self._with(*shown)
 
     def positive(self) -> "Answer":
-        """The positive part: what is left of it when it should not be above 0."""
+        """Take the positive part: what is left of a value that should not be above 0."""
         return self._with(np.maximum(self.values, 0.0), self.bound)
 
     def moved(self, source: int | Sequence[int], to: int | Sequence[int]) -> "Answer":
-        """The same with axes moved, as ``numpy.moveaxis`` does."""
+        """Move axes, as ``numpy.moveaxis`` does."""
         return self._with(*(np.moveaxis(each, source, to) for each in (self.values, self.bound)))
 
     def swapped(self, first: int, second: int) -> "Answer":
-        """The same with two axes exchanged."""
+        """Exchange two axes."""
         return self._with(*(np.swapaxes(each, first, second) for each in (self.values, self.bound)))
 
     def allowing(self, more: Any) -> "Answer":
-        """The same with more error allowed, which does not come from arithmetic on answers."""
+        """Allow more error, which does not come from arithmetic on answers."""
         return self._with(self.values, self.bound + more)
 
     def _with(self, values: Any, bound: Any) -> "Answer":
@@ -137,7 +137,7 @@ class Answer:
 
 
 def _operand(other: Any) -> tuple[Any, Any]:
-    """Values of the other operand, and the bound of their error."""
+    """Return the values of the other operand, and the bound of their error."""
     if isinstance(other, Answer):
         return other.values, other.bound
     if isinstance(other, Exact):
@@ -147,24 +147,24 @@ def _operand(other: Any) -> tuple[Any, Any]:
 
 
 def _size(values: Any) -> Any:
-    """Magnitudes; 0 for NaN, so that it never widens a bound."""
+    """Return magnitudes, but 0 for NaN and infinity, so that these never widen a bound."""
     return np.where(np.isfinite(values), np.abs(values), 0.0)
 
 
 def _lost(total: Any, first: Any, second: Any) -> Any:
-    """Bound on the rounding error of a sum: 0 where each term can be got back from it."""
+    """Bound the rounding error of a sum: 0 where each term can be got back from it."""
     with np.errstate(invalid="ignore"):
         exact = (total - first == second) & (total - second == first)
     return np.where(exact, 0.0, ROUNDING * _size(total))
 
 
 def _times(size: Any, bound: Any) -> Any:
-    """Product with a bound that may be infinite; 0 times infinity is 0."""
+    """Multiply by a bound that may be infinite; 0 times infinity is 0."""
     size, bound = np.broadcast_arrays(size, bound)
     return np.multiply(size, bound, out=np.zeros(size.shape), where=(size != 0) & (bound != 0))
 
 
 def _is_powers_of_two(values: Any) -> bool:
-    """Whether multiplying by any of these numbers, or 0, is exact."""
+    """Return whether multiplying by each of these numbers is exact: powers of two, and 0."""
     mantissa, _ = np.frexp(np.asarray(values, dtype=np.float64))
     return bool(np.isin(np.abs(mantissa), (0.0, 0.5)).all())

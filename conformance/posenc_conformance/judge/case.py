@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import (
     DTYPES,
     UNDERFLOW,
@@ -15,24 +16,24 @@ from posenc_conformance.judge.arrays import (
     Flags,
     Floats,
     lattice,
-    narrowed,
+    round_to,
 )
 from posenc_conformance.judge.kinds import KINDS
-from posenc_conformance.judge.knowledge import KIT, knowledge_of, missing, reference_of
-from posenc_conformance.judge.truths import TRUTHS, told
+from posenc_conformance.judge.knowledge import CallKnowledge, KnownScheme
+from posenc_conformance.judge.truths import TRUTHS, cache_key
 from posenc_conformance.scheme_file.model import (
+    Arguments,
     Call,
     Golden,
     Point,
     Published,
     RawArguments,
-    Scheme,
 )
 
 
 @dataclass(frozen=True)
 class ErrorTerms:
-    """Of each element: the local scale s, and ``|theta| * (1 + |ln w|)`` of its angle.
+    """The local scale s of each element, and ``|theta| * (1 + |ln w|)`` of its angle.
 
     Both broadcast to the result.
     """
@@ -42,7 +43,7 @@ class ErrorTerms:
 
 
 def exact_terms(case: "Case") -> ErrorTerms:
-    """Nothing is rounded, so nothing is granted."""
+    """Give scale 0 and angle 0: nothing is rounded, so nothing is granted."""
     return ErrorTerms(np.zeros(()), np.zeros(()))
 
 
@@ -50,37 +51,43 @@ def exact_terms(case: "Case") -> ErrorTerms:
 class Case:
     """Arguments, conventions and dtype of one call.
 
-    ``arguments`` hold the inputs exactly, arrays of floats as float64, of values that the dtype
-    holds.
+    ``arguments`` hold the inputs exactly. Arrays of floats are float64 arrays of values that the
+    case's dtype holds.
     """
 
-    scheme: Scheme
+    scheme: KnownScheme
     call: Call
     conventions: Point
-    arguments: Mapping[str, Any]
+    arguments: Arguments
     dtype: str
     printed: Array | None = None
-    """The truth as a golden prints it, nan where it says nothing."""
-    like: "Case | None" = None
+    """The truth as a golden prints it, nan where it says nothing; None if the reference computes
+    it."""
+    truth_shared_with: "Case | None" = None
     """A case of equal arguments, whose truth is computed once for both."""
     grain: float = 0.0
-    """What printing may have added to the error of each value that is compared with the truth."""
+    """The error that printing may have added to each value that is compared with the truth."""
+
+    @property
+    def knowledge(self) -> CallKnowledge:
+        """What the kit knows of the call."""
+        return self.scheme.knowledge[self.call.name]
 
     @cached_property
     def truth(self) -> Array:
         """The exact result in float64; not finite where a mask or a golden hides it."""
         if self.printed is not None:
             return self.printed
-        if self.like is not None:
-            return self.like.truth
-        reference = reference_of(self.scheme, self.call)
+        if self.truth_shared_with is not None:
+            return self.truth_shared_with.truth
+        reference = self.scheme.reference(self.call)
         keywords: dict[str, Any] = dict(self.conventions_passed)
         if self.call.dtype == "keyword":
             keywords["dtype"] = np.float64
         given = dict(self.arguments)
         if changed := self.changed_argument:
             given[changed] = given[changed].copy()
-        key = (reference, self._told, tuple(keywords.items()))
+        key = (reference, self._arguments_key, tuple(keywords.items()))
         (truth,) = TRUTHS.of(key, lambda: (reference(**given, **keywords),))
         return truth
 
@@ -89,17 +96,17 @@ class Case:
         """Scale and angle of each element, for the error model."""
 
         def found() -> tuple[Array, Array]:
-            terms: ErrorTerms = knowledge_of(self.scheme).ERROR_TERMS[self.call.name](self)
+            terms = self.knowledge.error_terms(self)
             return terms.scale, terms.angle
 
         chosen = tuple(self.conventions.items())
-        key = (self.scheme, self.call.name, chosen, self._told, self.dtype)
+        key = (self.scheme, self.call.name, chosen, self._arguments_key, self.dtype)
         # A scale that is made of the truth is as full of gaps as what a golden prints.
-        return ErrorTerms(*TRUTHS.of((*key, told({"printed": self.printed})), found))
+        return ErrorTerms(*TRUTHS.of((*key, cache_key({"printed": self.printed})), found))
 
     @cached_property
-    def _told(self) -> Hashable:
-        return told(self.arguments)
+    def _arguments_key(self) -> Hashable:
+        return cache_key(self.arguments)
 
     @cached_property
     def bound(self) -> Floats:
@@ -107,10 +114,12 @@ class Case:
         return self.bounds()
 
     def bounds(self, *, angles: bool = True) -> Floats:
-        """``s * (A * v + B * u * |theta| * (1 + |ln w|))``, or without what angles lose.
+        """Compute each element's bound: ``s * (A * v + B * u * |theta| * (1 + |ln w|))``.
 
-        v is the unit roundoff of the result's dtype, u that of the angles, float32 unless the
-        result is float64. Printing adds the case's grain, underflow its own.
+        Without ``angles``, what angles lose is left out, so B counts as 0. v is the unit roundoff
+        of the result's dtype, u that of the angles, float32 unless the result is float64. Printing
+        adds the case's grain, underflow its own; and the truth itself is rounded to float64, which
+        counts where the result has no coarser dtype.
         """
         accuracy, terms = self.scheme.accuracy, self.terms
         v = UNIT_ROUNDOFF[self.dtype]
@@ -118,20 +127,31 @@ class Case:
         allowed = terms.scale * accuracy.rounding * v + self.grain
         if self.dtype in UNDERFLOW:
             allowed = allowed + (terms.scale > 0) * accuracy.rounding * UNDERFLOW[self.dtype]
+        if self.dtype == "float64":
+            allowed = allowed + (terms.scale > 0) * self._rounding_of_truth
         if angles:
             allowed = allowed + terms.scale * accuracy.angle * u * terms.angle
         return allowed if allowed.shape == self.shape else np.broadcast_to(allowed, self.shape)
 
+    @property
+    def _rounding_of_truth(self) -> Floats:
+        """Half a unit in the last place of each element of the truth, as far as it is finite."""
+        size = np.abs(np.asarray(self.truth, dtype=np.float64))
+        return np.spacing(np.where(np.isfinite(size), size, 0.0)) / 2
+
     @cached_property
     def judged(self) -> Flags:
-        """Elements that a wrong result could fail: they are shown, and the bound is below s."""
+        """Which elements can tell right from wrong: they are shown, and the bound is below s.
+
+        An element with a bound of 0 must be exact, and is judged as well.
+        """
         return np.asarray(self.shown & ((self.bound < self.terms.scale) | (self.bound == 0)))
 
     @cached_property
     def shown(self) -> Array:
         """Which elements count: not those that a mask or a golden hides. Broadcasts to the result.
 
-        Where nothing can be hidden, the truth need not be computed to know.
+        Where nothing can be hidden, this is known without computing the truth.
         """
         if self.printed is None and not KINDS[self.call.kind].hides:
             return np.asarray(True)
@@ -156,10 +176,13 @@ class Case:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape that the result must have."""
-        own = getattr(knowledge_of(self.scheme), "SHAPES", {})
-        shape = own.get(self.call.name) or KINDS[self.call.kind].shape
+        shape = self.knowledge.shape or KINDS[self.call.kind].shape
         if shape is None:
-            raise missing(self.scheme, KIT, f"the kit has no SHAPES[{self.call.name!r}]")
+            raise UserError(
+                f"{self.scheme.path}: the kit does not know the shape of {self.call.name}()",
+                f"calls of the kind {self.call.kind!r} say it themselves: give its CallKnowledge "
+                "a shape",
+            )
         return tuple(shape(self))
 
     @property
@@ -170,8 +193,7 @@ class Case:
     @property
     def largest_position(self) -> int:
         """Largest magnitude of a position or distance in the arguments."""
-        places = getattr(knowledge_of(self.scheme), "PLACES", {}).get(self.call.name)
-        if places is not None:
+        if places := self.knowledge.places:
             return int(np.max(places(self), initial=0))
         if "k_len" in self.call.parameters:
             return max(int(self.parameter("k_len")) - 1, 0)
@@ -181,37 +203,43 @@ class Case:
         return 0
 
     def parameter(self, name: str) -> Any:
-        """Value of a parameter, given or the length of an array's axis; None if it is not used."""
+        """Return the value of a parameter: the given one, or the length of an array's axis.
+
+        It is None if the parameter is not used.
+        """
         parameter = self.call.parameters[name]
         if parameter.of is not None:
             return self.arguments[parameter.of].shape[parameter.axis]
         return self.arguments.get(name)
 
     def sharing_truth_of(self, other: "Case") -> "Case":
-        """The same case, with the truth of another if that asks for equal values in any dtype."""
+        """Return this case with the truth of another if that has equal arguments, else unchanged.
+
+        The dtypes of the two may differ.
+        """
         same = self is not other and self.arguments.keys() == other.arguments.keys()
         if same and all(
             np.array_equal(value, other.arguments[name]) for name, value in self.arguments.items()
         ):
-            return replace(self, like=other)
+            return replace(self, truth_shared_with=other)
         return self
 
-    def changed(self, **arguments: Any) -> "Case":
-        """The same case with other arguments."""
-        changed = rounded(self.call, {**self.arguments, **arguments}, self.dtype)
-        return self.anew(arguments=changed)
+    def with_arguments(self, **arguments: Any) -> "Case":
+        """Return the same case with other arguments, rounded to its dtype."""
+        rounded = round_arguments(self.call, {**self.arguments, **arguments}, self.dtype)
+        return self.with_fields(arguments=rounded)
 
-    def under(self, **conventions: str | int) -> "Case":
-        """The same case under other conventions."""
-        return self.anew(conventions={**self.conventions, **conventions})
+    def with_conventions(self, **conventions: str | int) -> "Case":
+        """Return the same case under other conventions."""
+        return self.with_fields(conventions={**self.conventions, **conventions})
 
-    def anew(self, **fields: Any) -> "Case":
-        """The same case with other fields, and so with a truth of its own."""
-        return replace(self, **fields, printed=None, like=None)
+    def with_fields(self, **fields: Any) -> "Case":
+        """Return the same case with other fields, and so with a truth of its own."""
+        return replace(self, **fields, printed=None, truth_shared_with=None)
 
 
-def described(scheme: Scheme, item: Golden | Published, dtype: str) -> Case:
-    """The call that a golden or a published value of the spec describes."""
+def case_described_by(scheme: KnownScheme, item: Golden | Published, dtype: str) -> Case:
+    """Make the case that a golden or a published value of the spec describes."""
     call = scheme.calls[item.call]
     conventions = dict(call.combinations[item.combination].conventions)
     if isinstance(item, Golden):
@@ -219,21 +247,21 @@ def described(scheme: Scheme, item: Golden | Published, dtype: str) -> Case:
     return Case(scheme, call, conventions, materialise(item.arguments), dtype)
 
 
-def rounded(call: Call, arguments: Mapping[str, Any], dtype: str) -> dict[str, Any]:
-    """The arguments, with the arrays that have the dtype of the result rounded to it."""
+def round_arguments(call: Call, arguments: Arguments, dtype: str) -> dict[str, Any]:
+    """Round those arrays among the arguments that have the dtype of the result to it."""
     return {
-        name: narrowed(value, dtype) if has_dtype_of_result(call, value) else value
+        name: round_to(value, dtype) if has_dtype_of_result(call, value) else value
         for name, value in arguments.items()
     }
 
 
 def has_dtype_of_result(call: Call, value: Any) -> bool:
-    """Whether an argument is one of the floating arrays whose dtype the result has."""
+    """Return whether an argument is one of the floating arrays whose dtype the result has."""
     return call.dtype == "inputs" and isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
 def materialise(raw: RawArguments) -> dict[str, Any]:
-    """Arguments of a scheme file as arrays and numbers."""
+    """Turn the arguments of a scheme file into arrays and numbers."""
     return {name: _value(value) for name, value in raw.items()}
 
 

@@ -29,14 +29,14 @@ class Comparison:
 
 
 def agrees(case: Case, output: Array) -> bool:
-    """Whether a result of the right shape is right, and nothing else about it: see compare."""
+    """Return only whether a result of the right shape is right; :func:`compare` says more."""
     with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
         error = np.abs(output.astype(np.float64, copy=False) - case.truth)
     return bool(((error <= case.bound) | ~case.judged).all())
 
 
 def compare(case: Case, output: Array) -> Comparison:
-    """Judge a result of the right shape, element by element, where it is informative."""
+    """Judge a result of the right shape, element by element, where a comparison says something."""
     got = output.astype(np.float64, copy=False)
     ratio = error_ratio(_errors(case, got), case.bound)
     if ratio.size == 0:
@@ -58,7 +58,7 @@ def _count(judged: Flags, shape: tuple[int, ...]) -> int:
 
 
 def exact_angles(case: Case, output: Array) -> bool:
-    """Whether every error of a right result is within what rounding the result alone explains."""
+    """Return whether rounding the result alone explains every error of a right result."""
     error = _errors(case, output.astype(np.float64, copy=False))
     ratio = error_ratio(error, case.bounds(angles=False))
     return bool(ratio.max(initial=0) <= 1)
@@ -73,7 +73,7 @@ def _errors(case: Case, got: Floats) -> Floats:
 
 
 def error_ratio(error: Floats, bound: Floats) -> Floats:
-    """Error in units of its bound; where nothing is allowed, any error is infinitely large.
+    """Divide each error by its bound; where nothing is allowed, any error is infinitely large.
 
     So is an error that is NaN.
     """

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 Shape = Sequence[int]
 
 
-class Asked(Protocol):
+class ShapeSource(Protocol):
     """The part of a case on which the shape of its result depends."""
 
     @property
@@ -19,7 +19,7 @@ class Asked(Protocol):
         """The inputs, by name."""
 
     def parameter(self, name: str) -> Any:
-        """A number, given or the length of an array's axis."""
+        """Return a number: a given one, or the length of an array's axis."""
 
 
 @dataclass(frozen=True)
@@ -32,42 +32,41 @@ class Kind:
     """What it gives back, for people."""
     axes: tuple[str, ...]
     """What the last axes of the result are called."""
-    shape: Callable[[Asked], Shape] | None
-    """Shape of the result, unless the scheme's module says otherwise in ``SHAPES``; None if it must
-    say."""
+    shape: Callable[[ShapeSource], Shape] | None
+    """Shape of the result, unless ``CallKnowledge.shape`` says otherwise; None if that must say."""
     hides: bool = False
     """Whether a mask may hide elements, which are infinite then and do not count."""
     changes: str = ""
     """The argument that the call writes into: what it holds then is the result."""
 
 
-def _like_x(case: Asked) -> Shape:
+def _like_x(case: ShapeSource) -> Shape:
     shape: Shape = case.arguments["x"].shape
     return shape
 
 
-def _encoding(case: Asked) -> Shape:
-    """A row for each position; as many channels as asked for, or as a table of rows has."""
+def _encoding(case: ShapeSource) -> Shape:
+    """Return [positions, channels]: as many channels as asked for, or as a table of rows has."""
     given = case.arguments
     return len(given["positions"]), given["dim"] if "dim" in given else given["table"].shape[-1]
 
 
-def _cells(case: Asked) -> Shape:
+def _cells(case: ShapeSource) -> Shape:
     given = case.arguments
     return given["height"] * given["width"], given["dim"]
 
 
-def _scores(case: Asked) -> Shape:
-    """Every query with every key; the other axes are those of q."""
+def _scores(case: ShapeSource) -> Shape:
+    """Return the shape of every query with every key; the other axes are those of q."""
     q, k = case.arguments["q"], case.arguments["k"]
     return *q.shape[:-1], k.shape[-2]
 
 
-def _attended(case: Asked) -> Shape:
+def _attended(case: ShapeSource) -> Shape:
     return *case.arguments["q"].shape[:-1], case.arguments["v"].shape[-1]
 
 
-def _distances(case: Asked) -> Shape:
+def _distances(case: ShapeSource) -> Shape:
     shape: Shape = case.arguments["relative_position"].shape
     return shape
 

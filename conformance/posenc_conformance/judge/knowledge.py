@@ -1,121 +1,94 @@
-"""What code knows of a scheme: its modules in the kit, in the reference and in the oracle.
+"""What the kit knows of a scheme and of each of its calls, beside what the scheme file says.
 
-Those of the schemes that come with the kit are found in three packages by the scheme's name. Those
-of a scheme file elsewhere stand beside it, as ``NAME_kit.py``, ``NAME_reference.py`` and
-``NAME_oracle.py``.
+Every module in ``schemes`` has ``KNOWLEDGE``, a :class:`CallKnowledge` for each call of its scheme.
 """
 
-import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib import import_module
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from posenc_conformance.errors import UserError, told
-from posenc_conformance.files import imported
-from posenc_conformance.scheme_file.model import Call, Scheme
-from posenc_conformance.scheme_file.read import folder
+from posenc_conformance.judge.arrays import Array
+from posenc_conformance.scheme_file.model import ArgumentDict, Call, Scheme
 
-
-@dataclass(frozen=True)
-class Part:
-    """One of the modules that belong to a scheme."""
-
-    name: str
-    package: str
-    home: str
-    """Its folder in the repository."""
+if TYPE_CHECKING:  # a case has a scheme, and a scheme knows what to do with a case
+    from posenc_conformance.judge.case import Case, ErrorTerms
+    from posenc_conformance.judge.deviation import DeviationModel
+    from posenc_conformance.judge.frequencies import ReadFrequencies
+    from posenc_conformance.judge.trial import InvariantCheck, Trial
 
 
-KIT = Part("kit", "posenc_conformance.schemes", "conformance/posenc_conformance/schemes")
-REFERENCE = Part("reference", "posenc.schemes", "reference/posenc/schemes")
-ORACLE = Part("oracle", "posenc_conformance.oracle", "conformance/posenc_conformance/oracle")
-TABLES = ("ERROR_TERMS", "ARGUMENTS", "SWEEPS", "SIZES", "INVARIANTS", "DEVIATIONS")
-"""What a module of the kit has for each call: see the package ``schemes``."""
+Identify = Callable[[Array], Iterator[tuple[ArgumentDict, Array]]]
+"""Takes an array and yields arguments of calls, each with a part of the array."""
 
 
-def knowledge_of(scheme: Scheme) -> Any:
-    """The module of the kit about a scheme.
+@dataclass(frozen=True, kw_only=True)
+class CallKnowledge:
+    """What the kit knows of a call, beside what the scheme file says of it.
 
-    Raises UserError if there is none, or it cannot be imported.
+    The first six are needed, the others only where a call is not as its kind usually is.
     """
-    return module_of(scheme, KIT)
+
+    error_terms: "Callable[[Case], ErrorTerms]"
+    """Give scale and angle of each element, for the error model."""
+    arguments: "Callable[[Trial], ArgumentDict]"
+    """Choose arguments of a small, valid call."""
+    sweep: Callable[[Mapping[str, Any], int], ArgumentDict | None]
+    """Take parameters and the largest position; give arguments that reach there from 0, or None."""
+    sizes: "Callable[[Case], Iterator[ArgumentDict]]"
+    """Yield changes that take a case through the sizes at which implementations branch."""
+    invariants: "Mapping[str, InvariantCheck]"
+    """A check for each invariant of the spec."""
+    deviations: "Mapping[str, DeviationModel]"
+    """A model for each deviation of the spec, the most special one first."""
+    shape: "Callable[[Case], Sequence[int]] | None" = None
+    """Give the shape of the result."""
+    places: "Callable[[Case], Array] | None" = None
+    """Give the positions or distances that a case reaches, if its arguments do not say so."""
+    frequencies: "ReadFrequencies | None" = None
+    """Read from a result how its pairs turn."""
+    identify: Identify | None = None
+    """Yield arguments of calls that would give an array of this shape, each with the part of the
+    array that the call gives, for ``posenc identify``."""
+    batched: tuple[str, ...] | None = None
+    """Names of the arrays that take any leading axes, all the same ones."""
+    tied: tuple[tuple[str, int | None], ...] = ()
+    """Arrays with an axis, counted from the last, whose length follows from values of other
+    arguments, or must stay small; None if that is true of the argument itself."""
+    many: "Callable[[Case], Iterator[ArgumentDict]] | None" = None
+    """Yield changes after which the result has more numbers than a grid has blocks, where lengths
+    alone do not tell how to come by them."""
+    largest_values: Mapping[str, float] = field(default_factory=dict)
+    """How large the values of an array may be, by its name, where plain code would overflow
+    beyond."""
 
 
-@lru_cache(maxsize=512)
-def module_of(scheme: Scheme, part: Part) -> ModuleType:
-    """A module of a scheme: the file beside the scheme's own, or that of the installed package.
-
-    Raises UserError if there is none, or it cannot be imported.
-    """
-    beside = own_file(scheme, part)
-    if beside.is_file():
-        return _from_file(beside)
-    name = f"{part.package}.{scheme.module_name}"
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-    raise missing(scheme, part, f"the {part.name} has no module for the scheme {scheme.id!r}")
+Reference = Callable[..., Any]
+"""A function of the reference, which computes the truth of a call."""
 
 
-def own_file(scheme: Scheme, part: Part) -> Path:
-    """Where a module of somebody's own scheme stands."""
-    return scheme.path.with_name(f"{scheme.module_name}_{part.name}.py")
+Knowledge = Mapping[str, CallKnowledge]
+"""What the kit knows of each call of a scheme, by the call's name."""
 
 
-def missing(scheme: Scheme, part: Part, what: str) -> UserError:
-    """The error for something that a scheme needs, with the file in which to write it."""
-    shipped = scheme.path.parent == folder()
-    file = f"{part.home}/{scheme.module_name}.py" if shipped else str(own_file(scheme, part))
-    return UserError(
-        f"{scheme.path}: {what}", f"write it in {file}: see 'Add a scheme' in CONTRIBUTING.md"
-    )
+@dataclass(frozen=True, eq=False)
+class KnownScheme(Scheme):
+    """A scheme with what the kit knows of it, which is looked up when it is first asked for."""
 
+    find_knowledge: Callable[[Scheme], Knowledge] = field(repr=False)
+    find_reference: Callable[[Scheme, Call], Reference] = field(repr=False)
 
-def reference_of(scheme: Scheme, call: Call) -> Callable[..., Any]:
-    """The reference's function for a call.
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """What the kit knows of each call.
 
-    Raises UserError if there is none.
-    """
-    module = module_of(scheme, REFERENCE)
-    function: Callable[..., Any] | None = getattr(module, call.name, None)
-    if function is None:
-        raise missing(scheme, REFERENCE, f"the reference has no {call.name}()")
-    return function
+        Raises UserError if the scheme has no module in the kit, or it cannot be imported.
+        """
+        return self.find_knowledge(self)
 
+    def reference(self, call: Call) -> Reference:
+        """Return the function that computes the truth of a call.
 
-def demand_whole(scheme: Scheme) -> None:
-    """Raise UserError for the first thing that a half-made scheme lacks."""
-    known = knowledge_of(scheme)
-    for golden in scheme.goldens:
-        if not golden.sha256:
-            raise UserError(
-                f"{scheme.path}: golden {golden.id!r} is not certified: no hash stands with it",
-                f"let the oracle confirm it: posenc goldens --write {scheme.path}",
-            )
-    for name, call in scheme.calls.items():
-        reference_of(scheme, call)
-        for table in TABLES:
-            if name not in getattr(known, table, {}):
-                raise missing(scheme, KIT, f"the kit has no {table}[{name!r}]")
-        ids = {"INVARIANTS": [each.id for each in scheme.invariants if each.call == name]}
-        ids["DEVIATIONS"] = [each.id for each in scheme.deviations if name in each.calls]
-        for table, wanted in ids.items():
-            for id in wanted:
-                if id not in getattr(known, table)[name]:
-                    raise missing(scheme, KIT, f"the kit has no {table}[{name!r}][{id!r}]")
-
-
-def _from_file(path: Path) -> ModuleType:
-    try:
-        return imported(path, f"posenc_own_{path.stem}")
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [each for each in frames if each.filename == str(path)]
-        line = error.lineno if isinstance(error, SyntaxError) else own[-1].lineno if own else 1
-        raise UserError(f"{path}:{line}: {told(error)}", "see that line") from error
+        Raises UserError if there is none.
+        """
+        return self.find_reference(self, call)

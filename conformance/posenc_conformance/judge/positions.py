@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 
-def reaching(largest: int) -> npt.NDArray[np.int64]:
-    """Positions around every power of two, and one odd place between, up to the largest."""
+def positions_up_to(largest: int) -> npt.NDArray[np.int64]:
+    """Choose positions around every power of two, and one odd place between, up to the largest."""
     found = {0, largest}
     power = 1
     while power <= largest:
@@ -15,8 +15,11 @@ def reaching(largest: int) -> npt.NDArray[np.int64]:
     return np.array(sorted(p for p in found if p <= largest), dtype=np.int64)
 
 
-def spread(count: int) -> npt.NDArray[np.int64]:
-    """Rows of a table to look at: all of a short one, else the first 24 and 24 up to the last."""
+def rows_to_show(count: int) -> npt.NDArray[np.int64]:
+    """Choose the rows of a table to look at: all of a short one.
+
+    Of a longer one these are the first 24, and 24 spread evenly up to the last.
+    """
     few = 24
     if count <= 2 * few:
         return np.arange(count)

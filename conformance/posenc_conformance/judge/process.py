@@ -37,15 +37,16 @@ STATE: Mapping[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
 
 
 USUAL = {name: read() for name, (read, _) in STATE.items()}
-"""As it is before any implementation was called: what one changes for good, the next cannot."""
+"""This state before any implementation was called. Every watch starts from it: a change that one
+implementation has left for good would hide the same change by the next."""
 
 
 @contextmanager
-def staying() -> Iterator[None]:
-    """While it lasts, nothing ends this process by ``os._exit``: that raises SystemExit instead.
+def preventing_exit() -> Iterator[None]:
+    """Keep ``os._exit`` from ending this process while it lasts: raise SystemExit instead.
 
-    A child that was forked may. Another thread, which no exception would stop, ends the process
-    with a status that is not taken for success.
+    A child that was forked may exit. Another thread, which no exception would stop, ends the
+    process with a status that is not taken for success.
     """
     usual = vars(os)["_exit"]
     process, thread = os.getpid(), threading.get_ident()
@@ -65,8 +66,8 @@ def staying() -> Iterator[None]:
         vars(os)["_exit"] = usual
 
 
-def changes_by(action: Callable[[], object]) -> list[str]:
-    """Names of what an action changes, which is done a few times and then undone.
+def find_changes_by(action: Callable[[], object]) -> list[str]:
+    """Name what an action changes in the process; do it a few times, and put everything back.
 
     What it changes the first time alone is no concern of its callers: something is imported then.
     """
@@ -79,7 +80,7 @@ def changes_by(action: Callable[[], object]) -> list[str]:
 
 @contextmanager
 def _watched() -> Iterator[list[str]]:
-    """Names of what a block changes; when it ends, everything is as before."""
+    """Yield a list that gets the names of what a block changes; put everything back at its end."""
     changed: list[str] = []
     present = {name: read() for name, (read, _) in STATE.items()}
     for name, (_, put_back) in STATE.items():
@@ -93,7 +94,7 @@ def _watched() -> Iterator[list[str]]:
 
 
 def _torch_changes(action: Callable[[], object]) -> list[str]:
-    """What an action does to PyTorch for good, where that is imported; it is done once or twice.
+    """Name what an action does to PyTorch for good, where that is imported; do it once or twice.
 
     Drawing random numbers is in order: every module does so that is made. Seeding them is not.
     """

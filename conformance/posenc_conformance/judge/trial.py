@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.judge.asking import asked
+from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import (
@@ -20,7 +20,9 @@ from posenc_conformance.judge.error_model import (
     compare,
     error_ratio,
 )
-from posenc_conformance.judge.subject import Scope, Subject
+from posenc_conformance.judge.scope import Scope
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 T = TypeVar("T")
 
@@ -29,36 +31,36 @@ class Pick(Protocol):
     """Where sizes and parameters come from: drawn by Hypothesis, or simply the first."""
 
     def one_of(self, values: Sequence[T]) -> T:
-        """One of the values; the first is the simplest."""
+        """Pick one of the values; the first is the simplest."""
 
     def integer(self, low: int, high: int) -> int:
-        """A whole number from low to high; low is the simplest."""
+        """Pick a whole number from low to high; low is the simplest."""
 
 
 class First:
-    """Always the simplest."""
+    """Picks that are always the simplest."""
 
     def one_of(self, values: Sequence[T]) -> T:
-        """The first value."""
+        """Return the first value."""
         return values[0]
 
     def integer(self, low: int, high: int) -> int:
-        """The lowest number."""
+        """Return the lowest number."""
         return low
 
 
 class Seeded:
-    """Drawn from a seed, every choice alike."""
+    """Picks drawn from a seed, every choice as likely as another."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
 
     def one_of(self, values: Sequence[T]) -> T:
-        """Any of the values."""
+        """Draw any of the values."""
         return self._random.choice(values)
 
     def integer(self, low: int, high: int) -> int:
-        """Any number from low to high."""
+        """Draw any number from low to high."""
         return self._random.randint(low, high)
 
 
@@ -85,20 +87,23 @@ class Trial:
     worst: float = 0.0
 
     def choose(self, name: str, values: Sequence[T]) -> T:
-        """A value of a parameter: one of these, or one of those that the claim allows."""
+        """Pick a value of a parameter, one of those that the claim allows.
+
+        It is one of ``values`` if the claim says nothing of the parameter.
+        """
         allowed: Sequence[T] = self.scope.parameters.get(name, tuple(values))
         return self.pick.one_of(allowed)
 
     def position(self, spread: int, high: int = 4095) -> int:
-        """A first position, with room for ``spread`` more below what is claimed."""
+        """Pick a first position, with room for ``spread`` more below what is claimed."""
         return self.pick.integer(0, max(0, min(high, self.scope.max_position - spread)))
 
     def can(self, name: str) -> tuple[Any, ...]:
-        """Claimed values of an optional convention."""
+        """Return the claimed values of an optional convention."""
         return self.scope.options.get(name, ())
 
     def case(self, **arguments: Any) -> Case:
-        """A case with these arguments."""
+        """Make a case with these arguments, among which optional conventions may be."""
         options = dict(self.options)
         options |= {
             name: arguments.pop(name) for name in self.subject.call.options if name in arguments
@@ -106,34 +111,39 @@ class Trial:
         return self.subject.case(arguments, self.dtype, options)
 
     def answer(self, **arguments: Any) -> Answer:
-        """The implementation's answer to these arguments.
+        """Ask the implementation for its answer to these arguments.
 
         Raises NotClaimed if no claim covers them: then the invariant is tried with others.
         """
         case = self.case(**arguments)
-        self.subject.demand_claimed(case)
-        output = asked(self.subject, case).astype(np.float64)
+        self.subject.require_claimed(case)
+        output = ask(self.subject, case).astype(np.float64)
         # Where the bound says nothing, any value is possible within the model.
         bound = np.where(case.judged, case.bound, np.inf)
         return Answer(case, output, np.where(case.shown, output, 0.0), bound)
 
     def compare(self, answer: Answer) -> Comparison:
-        """An answer against the truth."""
+        """Compare an answer with the truth."""
         return compare(answer.case, answer.values)
 
-    def zero(self, residual: Answer, what: str) -> None:
-        """Demand that what was computed from answers vanishes, within its bound.
+    def assert_zero(self, residual: Answer, what: str) -> None:
+        """Check that what was computed from answers vanishes, within its bound.
 
         Raises Failure with the worst element.
         """
-        self.within(residual, residual.values, residual.bound, what)
+        self.assert_within(residual, residual.values, residual.bound, what)
 
-    def never(self, answer: Answer, wrong: Any, what: str) -> None:
-        """Demand that something is true nowhere."""
-        self.within(answer, np.asarray(wrong, dtype=np.float64), np.zeros(np.shape(wrong)), what)
+    def assert_none(self, answer: Answer, wrong: Any, what: str) -> None:
+        """Check that something is true nowhere; ``wrong`` says of each element whether it is.
 
-    def within(self, answer: Answer, residual: Floats, bound: Floats, what: str) -> None:
-        """Demand that a quantity vanishes within a bound that does not follow from arithmetic.
+        Raises Failure with the first element of which it is true.
+        """
+        self.assert_within(
+            answer, np.asarray(wrong, dtype=np.float64), np.zeros(np.shape(wrong)), what
+        )
+
+    def assert_within(self, answer: Answer, residual: Floats, bound: Floats, what: str) -> None:
+        """Check that a quantity vanishes within a bound that does not follow from arithmetic.
 
         Raises Failure with the worst element.
         """
@@ -157,5 +167,5 @@ class Trial:
 
 
 InvariantCheck = Callable[[Trial], None]
-Arguments = Callable[[Trial], dict[str, Any]]
+DrawArguments = Callable[[Trial], ArgumentDict]
 """Draws the arguments of a call."""

@@ -20,7 +20,7 @@ class Outcome:
     curve: tuple[tuple[int, float, float], ...] = ()
     """Of a sweep: positions, and the largest error and bound there in units of the scale."""
     left_out: str = ""
-    """What was not asked of it, and why; empty if nothing."""
+    """What the implementation was not asked, and why; empty if nothing was left out."""
     explanations: tuple[tuple[str, str], ...] = ()
     """Known deviations that explain a failure, the most special first: id, and words."""
     recovered: str = ""

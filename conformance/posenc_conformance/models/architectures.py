@@ -19,15 +19,16 @@ class Rotary:
 
     layout: str = HALF
     base: Number | None = 10000
-    """If the configuration names none; None if it must."""
+    """Base if the configuration names none; None if it must name one."""
     local_base: Number | None = None
-    """Of sliding layers, where they have one of their own."""
+    """Base of sliding layers, where they have one of their own."""
     partial: Number = 1
     """Share of a head that is rotated, if the configuration does not say."""
     head_dim: int | None = None
-    """If the configuration does not say and it is not ``hidden_size / num_attention_heads``."""
+    """Channels of a head, if the configuration does not say and it is not
+    ``hidden_size / num_attention_heads``."""
     pattern: int | None = None
-    """Every how many layers one is not sliding; None if all layers are alike."""
+    """One layer in this many is not sliding; None if all layers are alike."""
     offset: int = 1
     """1 if the last layer of a pattern is not sliding, 0 if the first is."""
     unrotated: str | None = None
@@ -107,7 +108,7 @@ LEARNED: Mapping[str, str] = {
     "roberta": "after-padding",
     "xlm-roberta": "after-padding",
 }
-"""Types with a table of positions, and where its first row stands: combinations of ``learned``."""
+"""Types with a table of positions: the combination of ``learned`` that says where it begins."""
 
 GRIDS: Mapping[str, tuple[str, int]] = {
     "deit": ("deit", 2),

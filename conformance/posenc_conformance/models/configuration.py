@@ -12,7 +12,7 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
 
 OTHERS = ("bloom", "deberta", "deberta-v2", "mpt", "t5", "whisper")
-"""Types of models that are told apart by code of their own."""
+"""Types of models whose positions are derived by code of their own."""
 
 TEXT = ("text_config", "thinker_config", "llm_config")
 """Where the configuration of a model of several kinds of input keeps that of its text."""
@@ -26,7 +26,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "rope_theta": ("rotary_emb_base",),
     "sliding_window_pattern": ("_sliding_window_pattern",),
 }
-"""Names that fields have in configurations, by the one that is used here."""
+"""Other names that fields have in configurations, by the name that is used here."""
 
 DEFINED = frozenset(
     [
@@ -106,12 +106,17 @@ BESIDE_ALPHA = frozenset(["alpha", "factor", "beta_fast", "beta_slow", "mscale",
 EVERYWHERE = frozenset(("type", "rope_type", "rope_theta", "partial_rotary_factor"))
 
 NOW = {"su": "longrope", "mrope": "default"}
-"""Types under their older names."""
+"""What types are called now, by their older names."""
 
 KINDS = {"full_attention": "full", "sliding_attention": "sliding", "chunked_attention": "chunked"}
 KINDS["linear_attention"] = "linear"
 
-HINT = "mend it, or leave out what does not belong there"
+HINT = "correct it, or remove what does not belong there"
+
+Fields = Mapping[str, Any]
+"""Fields of a configuration, or of a part of it, by their names."""
+FieldDict = dict[str, Any]
+"""Fields that somebody has just put together."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ class Configuration:
     """The fields that decide positions, under one name each."""
 
     type: str
-    fields: Mapping[str, Any]
+    fields: Fields
     where: str
     stored: str | None = None
     """Layout of the file that it was read from, if that is not the usual one."""
@@ -130,31 +135,37 @@ class Configuration:
         return self.stored or ROTARY[self.type].layout
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A field, or the default if it is missing or null."""
+        """Return a field, or the default if it is missing or null."""
         value = self.fields.get(name)
         return default if value is None else value
 
     def need(self, name: str) -> Any:
-        """A field without which nothing can be said."""
+        """Return a field without which nothing can be said.
+
+        Raises UserError if it is missing or null.
+        """
         value = self.fields.get(name)
         if value is None:
-            raise self.wrong(name, "it is missing", "without it positions are not decided")
+            raise self.wrong(name, "it is missing", "positions cannot be derived without it")
         return value
 
     def whole(self, name: str) -> int:
-        """A field that must be an integer above 0."""
+        """Return a field that must be an integer above 0.
+
+        Raises UserError if it is not.
+        """
         value = self.need(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise self.wrong(name, f"it is {value!r}", "it must be an integer above 0")
         return value
 
     def wrong(self, name: str, what: str, hint: str = HINT) -> UserError:
-        """The error for a field."""
+        """Make the error for a field."""
         return UserError(f"{self.where}: {name}: {what}", hint)
 
 
-def read(path: Path) -> Configuration:
-    """The configuration in a file, config.json or GGUF."""
+def read_configuration(path: Path) -> Configuration:
+    """Read the configuration in a file, config.json or GGUF."""
     if path.suffix == ".gguf":
         from posenc_conformance.models.gguf import fields_of
 
@@ -163,8 +174,8 @@ def read(path: Path) -> Configuration:
     return configuration(as_released(path), str(path))
 
 
-def as_released(path: Path) -> dict[str, Any]:
-    """What a config.json holds.
+def as_released(path: Path) -> FieldDict:
+    """Read what a config.json holds.
 
     Raises UserError if it cannot be read.
     """
@@ -179,8 +190,8 @@ def as_released(path: Path) -> dict[str, Any]:
     return raw
 
 
-def configuration(raw: Mapping[str, Any], where: str) -> Configuration:
-    """A configuration as released, checked field by field.
+def configuration(raw: Fields, where: str) -> Configuration:
+    """Check a configuration as released, field by field, and return it.
 
     Raises UserError naming a field that nobody defined, or that another one contradicts.
     """
@@ -228,8 +239,11 @@ def _demand_layout(config: Configuration) -> None:
         raise config.wrong("use_mrope", f"it is true, but {config.type} has no sections")
 
 
-def _named(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The fields under one name each."""
+def _named(raw: Fields, where: str) -> FieldDict:
+    """Return the fields under one name each.
+
+    Raises UserError for two names of one field that have different values.
+    """
     fields = {name: plain(value) for name, value in raw.items()}
     for name, others in NAMES.items():
         for other in others:
@@ -246,7 +260,7 @@ def _named(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value whose whole numbers are integers, however they are written."""
+    """Return a value whose whole numbers are integers, however they are written."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
@@ -257,7 +271,10 @@ def plain(value: Any) -> Any:
 
 
 def kinds(config: Configuration) -> list[str]:
-    """Of each layer: full, sliding, chunked or linear."""
+    """Return the kind of each layer: full, sliding, chunked or linear.
+
+    Raises UserError for kinds that are unknown, or that other fields contradict.
+    """
     count = config.whole("num_hidden_layers")
     implied = _implied(config, count)
     given = config.get("layer_types")
@@ -282,7 +299,10 @@ def kinds(config: Configuration) -> list[str]:
 
 
 def _implied(config: Configuration, count: int) -> list[str] | None:
-    """Kinds of layers, from what else the configuration and its type say."""
+    """Derive the kinds of layers from what else the configuration and its type say.
+
+    Returns None if they say nothing.
+    """
     if config.type == "llama4_text":
         chunked = config.get("attention_chunk_size") is not None
         return ["chunked" if turned and chunked else "full" for turned in rotated(config, count)]
@@ -315,7 +335,7 @@ def _of_qwen(config: Configuration, count: int) -> list[str] | None:
 
 
 def window(config: Configuration, kind: str) -> int | None:
-    """Positions that a query of such a layer sees; None for all."""
+    """Return how many positions a query sees in a layer of this kind; None for all."""
     return {
         "sliding": _window(config),
         "chunked": config.get("attention_chunk_size"),
@@ -333,7 +353,10 @@ def _window(config: Configuration) -> int | None:
 
 
 def rotated(config: Configuration, count: int) -> list[bool]:
-    """Of each layer of a model that leaves some unrotated: whether it is rotated."""
+    """Return whether each layer is rotated, for a model that leaves some layers unrotated.
+
+    Raises UserError for fields that contradict each other or the number of layers.
+    """
     every = config.get("no_rope_layer_interval", 4)
     implied = [bool((number + 1) % every) for number in range(count)]
     given = config.get("no_rope_layers") or None
@@ -343,7 +366,7 @@ def rotated(config: Configuration, count: int) -> list[bool]:
         raise config.wrong(
             "no_rope_layers",
             f"it has {len(given)} entries of {sorted(set(given))} for {count} layers",
-            "it says 1 of each layer that is rotated, and 0 of each that is not",
+            "write 1 for each layer that is rotated, and 0 for each that is not",
         )
     stated = [bool(each) for each in given]
     if config.get("no_rope_layer_interval") and stated != implied:
@@ -354,7 +377,7 @@ def rotated(config: Configuration, count: int) -> list[bool]:
 
 
 def head_dim(config: Configuration) -> int:
-    """Channels of a head that stand where rotation looks at them."""
+    """Return the number of channels of a head that rotation looks at, rotated or not."""
     if config.get("qk_rope_head_dim") is not None:
         return config.whole("qk_rope_head_dim")
     if config.get("head_dim") is not None:
@@ -366,7 +389,10 @@ def head_dim(config: Configuration) -> int:
 
 
 def divided(config: Configuration) -> int:
-    """The channels of a head, computed from those of all heads."""
+    """Compute the channels of a head from those of all heads.
+
+    Raises UserError if they cannot be divided evenly.
+    """
     hidden, heads = config.whole("hidden_size"), config.whole("num_attention_heads")
     if hidden % heads:
         raise config.wrong(
@@ -375,8 +401,8 @@ def divided(config: Configuration) -> int:
     return hidden // heads
 
 
-def block(config: Configuration, kind: str) -> dict[str, Any]:
-    """What holds of the rotation of one kind of layers: type, base, share and the rest.
+def block(config: Configuration, kind: str) -> FieldDict:
+    """Return what holds of the rotation of one kind of layers: type, base, share and the rest.
 
     ``rope_theta`` and ``rope_type`` are always there; other fields are as given.
     """
@@ -391,7 +417,7 @@ def block(config: Configuration, kind: str) -> dict[str, Any]:
         name = next(name for name, each in KINDS.items() if each == kind)
         if new.get(name) is None:
             raise config.wrong(
-                "rope_parameters", f"it has nothing for {name}, which some layers are"
+                "rope_parameters", f"it has nothing for {name}, the type of some layers"
             )
         found, field = dict(new[name]), f"rope_parameters.{name}"
     elif new is not None:
@@ -405,10 +431,11 @@ def block(config: Configuration, kind: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _with_outer(
-    config: Configuration, kind: str, found: dict[str, Any], field: str
-) -> dict[str, Any]:
-    """A block, with what stands outside of it."""
+def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) -> FieldDict:
+    """Add to a block what stands outside of it.
+
+    Raises UserError if the two contradict each other.
+    """
     style = ROTARY[config.type]
     local = kind == "sliding" and style.local_base is not None
     names = {
@@ -439,7 +466,7 @@ def _base_name(config: Configuration, local: bool) -> str:
     return "rope_local_base_freq" if local else "rope_theta"
 
 
-def _type(config: Configuration, found: dict[str, Any], field: str) -> str:
+def _type(config: Configuration, found: FieldDict, field: str) -> str:
     old, new = (_now(found.pop(name, None)) for name in ("type", "rope_type"))
     if old is not None and new is not None and old != new:
         raise config.wrong(field, f"type is {old!r} and rope_type is {new!r}", "keep one")
@@ -457,11 +484,11 @@ def _type(config: Configuration, found: dict[str, Any], field: str) -> str:
 
 
 def _now(type: Any) -> Any:
-    """A type under the name that it has now."""
+    """Return a type under the name that it has now."""
     return NOW.get(type, type) if isinstance(type, str) else type
 
 
-def _demand_defined(config: Configuration, found: Mapping[str, Any], field: str) -> None:
+def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
     type = found["rope_type"]
     allowed = IN_A_BLOCK[type]
     if found.get("alpha") is not None:
@@ -481,8 +508,8 @@ def _demand_defined(config: Configuration, found: Mapping[str, Any], field: str)
         raise config.wrong(f"{field}.rope_theta", f"it is {base!r}", "it must be above 1")
 
 
-def _demand_alpha(config: Configuration, found: Mapping[str, Any], field: str) -> None:
-    """Raise UserError unless alpha stands where it is known what it means."""
+def _demand_alpha(config: Configuration, found: Fields, field: str) -> None:
+    """Raise UserError unless alpha stands where its meaning is known."""
     where = f"{field}.alpha"
     if not ROTARY[config.type].alpha:
         raise config.wrong(where, f"of {config.type} nobody has defined it, only of HunYuan")

@@ -11,23 +11,23 @@ from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.meaning import Group, case_of
 
 POSITIONS = (128, 4096, 32768, 131072)
-"""Where costs are shown."""
+"""Positions at which costs are shown."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one mistake in one group at one position."""
+    """What one mistake costs in one group at one position."""
 
     error: float
-    """Largest error of a channel, of a query or key with a single channel of 1; of a bias, the
+    """Largest error of any channel, for a query or key with a single channel of 1; for a bias, the
     largest error of any head."""
     loss: float | None
-    """Share of its score that a query loses with a key that matches it exactly and stands as far
-    behind as it sees, at most at 0; negative if it gains; None for biases."""
+    """Share of its score that a query loses with a key that matches it exactly. The key stands as
+    far behind as the query sees, at most at 0. Negative if the query gains; None for biases."""
 
 
 def cost(group: Group, mistaken: Group, position: int) -> Cost:
-    """What a mistake costs a query at a position, with a key as far behind as it can see."""
+    """Compute what a mistake costs a query at a position, its key as far behind as it can see."""
     if group.scheme == "alibi":
         difference = _bias(mistaken, position) - _bias(group, position)
         return Cost(float(np.abs(difference).max()), None)
@@ -42,13 +42,13 @@ def cost(group: Group, mistaken: Group, position: int) -> Cost:
 
 
 def _scores(group: Group, position: int, size: int) -> Floats:
-    """The matrix between a query at a position and the furthest key that it sees."""
+    """Return the matrix between a query at a position and the furthest key that it sees."""
     far = position if group.reach is None else min(position, group.reach)
     return np.asarray(_map(group, far, size) @ _map(group, 0, size).T)
 
 
 def multiplier(group: Group, position: int) -> float:
-    """By what a query at a position is multiplied, and its logits."""
+    """Compute by what a query at a position, and with it its logits, is multiplied."""
     found, warm = group.score_factor or 1.0, group.temperature
     if warm is not None:
         steps = math.floor((position + warm.first) / warm.interval)
@@ -57,13 +57,13 @@ def multiplier(group: Group, position: int) -> float:
 
 
 def _map(group: Group, position: int, size: int) -> Floats:
-    """The matrix that a query at a position is multiplied by."""
+    """Return the matrix that a query at a position is multiplied by."""
     return np.eye(size) if not group.turns else _turned(_key(group), position)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """A group as a key of the cache: groups hold mappings and lists."""
+    """A group as a cache key: a group itself holds mappings and lists."""
 
     text: str
     group: Group
@@ -91,6 +91,6 @@ def _turned(asked: _Asked, position: int) -> Floats:
 
 
 def _bias(group: Group, distance: int) -> Floats:
-    """Of each head: how much less a key so far behind the query gets than the query's own."""
+    """Compute for each head the bias of a key this far behind the query, minus that of its own."""
     rows = case_of(group, {"q_len": 1, "k_len": distance + 1}).truth[:, 0, :]
     return np.asarray(rows[:, 0] - rows[:, -1], dtype=np.float64)

@@ -1,12 +1,13 @@
 """What a configuration means, derived from it."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
 from posenc_conformance.models.configuration import (
     Configuration,
+    FieldDict,
+    Fields,
     block,
     head_dim,
     kinds,
@@ -15,13 +16,14 @@ from posenc_conformance.models.configuration import (
     window,
 )
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number, Temperature
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 MLA = ("deepseek_v2", "deepseek_v3", "kimi_k2")
 """Types whose logits are multiplied by what YaRN makes of mscale_all_dim."""
 
 
 def meaning(config: Configuration) -> Meaning:
-    """Groups of layers, context lengths and layout.
+    """Derive groups of layers, context lengths and layout from a configuration.
 
     Raises UserError naming a field that is missing, contradicts another one or is not understood.
     """
@@ -35,7 +37,7 @@ def meaning(config: Configuration) -> Meaning:
 
 
 def _biased(config: Configuration) -> bool:
-    """Whether a model of a type that rotates was released with a bias instead."""
+    """Return whether a model of a type that rotates was released with a bias instead."""
     return config.type == "falcon" and bool(config.get("alibi"))
 
 
@@ -67,7 +69,7 @@ def _alike(keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], tuple[int
 
 
 def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
-    """Of each layer: whether its queries and keys are rotated."""
+    """Say of each layer whether its queries and keys are rotated."""
     unrotated = ROTARY[config.type].unrotated
     if config.type in ("llama4_text", "smollm3"):
         return rotated(config, len(names))
@@ -110,8 +112,12 @@ def _size(config: Configuration, kind: str) -> int:
     return head_dim(config)
 
 
-def rotary_dim(config: Configuration, kind: str, settings: Mapping[str, Any]) -> int:
-    """Channels of a head that are rotated."""
+def rotary_dim(config: Configuration, kind: str, settings: Fields) -> int:
+    """Return how many channels of a head are rotated.
+
+    Raises UserError for fields that contradict each other, and for a number that is odd, 0 or
+    larger than a head.
+    """
     style, size = ROTARY[config.type], _size(config, kind)
     share = settings.get("partial_rotary_factor")
     given = config.get("rotary_dim")
@@ -131,14 +137,14 @@ def rotary_dim(config: Configuration, kind: str, settings: Mapping[str, Any]) ->
     return width
 
 
-Rotation = tuple[str, str, str, dict[str, str | int], dict[str, Any]]
+Rotation = tuple[str, str, str, dict[str, str | int], FieldDict]
 
 
-def _rotation(config: Configuration, kind: str, settings: Mapping[str, Any]) -> Rotation:
-    """Scheme, call, combination, options and parameters of a kind of layers."""
+def _rotation(config: Configuration, kind: str, settings: Fields) -> Rotation:
+    """Return scheme, call, combination, options and parameters of a kind of layers."""
     type, style = settings["rope_type"], ROTARY[config.type]
     size, base = _size(config, kind), settings["rope_theta"]
-    parameters: dict[str, Any] = {"head_dim": size, "base": base}
+    parameters: ArgumentDict = {"head_dim": size, "base": base}
     if type == "proportional":
         return _proportional(config, settings, parameters)
     width = rotary_dim(config, kind, settings)
@@ -180,7 +186,7 @@ def _rotation(config: Configuration, kind: str, settings: Mapping[str, Any]) -> 
     return scheme, scheme.replace("-", "_"), config.layout, {}, parameters
 
 
-def _number(config: Configuration, settings: Mapping[str, Any], name: str) -> Number:
+def _number(config: Configuration, settings: Fields, name: str) -> Number:
     value = settings.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         what = "it is missing" if value is None else f"it is {value!r}"
@@ -190,8 +196,12 @@ def _number(config: Configuration, settings: Mapping[str, Any], name: str) -> Nu
     return value
 
 
-def _original(config: Configuration, settings: Mapping[str, Any]) -> int:
-    """The original context; what the model is released for if nothing is said, as everywhere."""
+def _original(config: Configuration, settings: Fields) -> int:
+    """Return the original context.
+
+    If nothing is said, it is the context that the model is released for, as everywhere. Raises
+    UserError if it is longer than that.
+    """
     inner = settings.get("original_max_position_embeddings")
     found = inner if inner is not None else config.need("max_position_embeddings")
     whole = config.get("max_position_embeddings")
@@ -203,9 +213,7 @@ def _original(config: Configuration, settings: Mapping[str, Any]) -> int:
     return int(found)
 
 
-def _proportional(
-    config: Configuration, settings: Mapping[str, Any], parameters: dict[str, Any]
-) -> Rotation:
+def _proportional(config: Configuration, settings: Fields, parameters: ArgumentDict) -> Rotation:
     if settings.get("factor", 1) != 1:
         raise config.wrong(
             "rope_parameters.factor", "no model is known that has it with rope_type 'proportional'"
@@ -216,14 +224,14 @@ def _proportional(
 
 def _sections(
     config: Configuration,
-    settings: Mapping[str, Any],
+    settings: Fields,
     width: int,
     partial: dict[str, str | int],
-    parameters: dict[str, Any],
+    parameters: ArgumentDict,
 ) -> Rotation:
     sections = list(settings["mrope_section"])
     if settings["rope_type"] != "default":
-        raise config.wrong("mrope_section", f"not with rope_type {settings['rope_type']!r}")
+        raise config.wrong("mrope_section", f"it excludes rope_type {settings['rope_type']!r}")
     if len(sections) != 3 or sum(sections) != width // 2:
         raise config.wrong(
             "mrope_section", f"{sections} are {sum(sections)} pairs, but {width // 2} are rotated"
@@ -236,9 +244,9 @@ def _sections(
 
 def _yarn(
     config: Configuration,
-    settings: Mapping[str, Any],
+    settings: Fields,
     partial: dict[str, str | int],
-    parameters: dict[str, Any],
+    parameters: ArgumentDict,
 ) -> Rotation:
     rounded = settings.get("truncate", True)
     if rounded:
@@ -270,13 +278,13 @@ def _yarn(
 
 def _longrope(
     config: Configuration,
-    settings: Mapping[str, Any],
+    settings: Fields,
     width: int,
     partial: dict[str, str | int],
-    parameters: dict[str, Any],
+    parameters: ArgumentDict,
 ) -> Rotation:
     if config.layout != "half":
-        raise config.wrong("rope_scaling.rope_type", "LongRoPE is known of models with halves only")
+        raise config.wrong("rope_scaling.rope_type", "LongRoPE is known for the layout half only")
     original = _original(config, settings)
     factor = settings.get("factor")
     whole = config.whole("max_position_embeddings")
@@ -298,9 +306,7 @@ def _longrope(
     return "longrope", "longrope", "phi-3", options, parameters
 
 
-def _temperature(
-    config: Configuration, turns: bool, settings: Mapping[str, Any]
-) -> Temperature | None:
+def _temperature(config: Configuration, turns: bool, settings: Fields) -> Temperature | None:
     if config.type == "llama4_text" and not turns and config.get("attn_temperature_tuning", True):
         scale, interval = config.get("attn_scale", 0.1), config.get("floor_scale", 8192)
         return Temperature(scale, interval, 1)
@@ -309,7 +315,7 @@ def _temperature(
     return None
 
 
-def _score_factor(config: Configuration, settings: Mapping[str, Any]) -> float | None:
+def _score_factor(config: Configuration, settings: Fields) -> float | None:
     weight = settings.get("mscale_all_dim")
     if config.type not in MLA or settings["rope_type"] != "yarn" or not weight:
         return None
@@ -334,7 +340,7 @@ def _table(config: Configuration) -> Meaning:
     if style != "absolute":
         raise config.wrong("position_embedding_type", f"{style!r} is not known here")
     combination, rows = LEARNED[config.type], config.whole("max_position_embeddings")
-    parameters: dict[str, Any] = {"rows": rows, "dim": config.whole("hidden_size")}
+    parameters: ArgumentDict = {"rows": rows, "dim": config.whole("hidden_size")}
     length = rows
     if combination == "after-padding":
         parameters["padding_idx"] = config.need("pad_token_id")
@@ -345,7 +351,7 @@ def _table(config: Configuration) -> Meaning:
     return Meaning((_with(group, parameters),), Context(length, length), None)
 
 
-def _with(group: Group, parameters: Mapping[str, Any]) -> Group:
+def _with(group: Group, parameters: Arguments) -> Group:
     return Group(**{**vars(group), "parameters": dict(parameters)})
 
 
@@ -454,4 +460,4 @@ OWN = {
     "t5": _t5,
     "whisper": _whisper,
 }
-"""Types that are told apart by code of their own."""
+"""Types whose positions are derived by code of their own."""

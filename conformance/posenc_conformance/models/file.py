@@ -10,6 +10,8 @@ from typing import Any
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import (
     Configuration,
+    FieldDict,
+    Fields,
     as_released,
     configuration,
     plain,
@@ -25,7 +27,7 @@ from posenc_conformance.models.meaning import (
     unwritten,
 )
 from posenc_conformance.scheme_file.model import Golden
-from posenc_conformance.scheme_file.read import begins_with, folder, located, valid
+from posenc_conformance.scheme_file.read import begins_with, located_error, spec_folder, validate
 
 SCHEMA = "model.schema.json"
 
@@ -39,12 +41,12 @@ class Source:
     where: str
     url: str
     fields: tuple[str, ...]
-    differs: Mapping[str, Any]
+    differs: Fields
     note: str
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownDeviation:
     """A mistake that somebody has made with a model."""
 
     id: str
@@ -62,26 +64,26 @@ class Model:
     repository: str
     summary: str
     sources: tuple[Source, ...]
-    config: Mapping[str, Any]
+    config: Fields
     meaning: Meaning
     layout_note: str
-    mistakes: tuple[Known, ...]
+    mistakes: tuple[KnownDeviation, ...]
     goldens: tuple[tuple[Group, Golden], ...]
     provenance: Mapping[str, str]
 
     @property
     def configuration(self) -> Configuration:
-        """Its configuration, read as any other one."""
+        """The model's configuration, read as any other one."""
         return configuration(self.config, self.path.name)
 
 
 def paths() -> list[Path]:
-    """The model files of the installed spec, sorted by name."""
-    return sorted((folder() / "models").glob("*.yaml"))
+    """List the model files of the installed spec, sorted by name."""
+    return sorted((spec_folder() / "models").glob("*.yaml"))
 
 
 def model_named(name: str) -> Model:
-    """The model of an id, or of what it is called on Hugging Face.
+    """Find the model of an id, or of what it is called on Hugging Face.
 
     Raises UserError if there is none.
     """
@@ -100,7 +102,7 @@ def model_named(name: str) -> Model:
 
 
 def load_all() -> list[Model]:
-    """Every model of the installed spec."""
+    """Load every model of the installed spec."""
     return [load_model(path) for path in paths()]
 
 
@@ -108,12 +110,12 @@ MARK = "posenc-model:"
 
 
 def is_model_file(path: Path) -> bool:
-    """Whether a YAML file says of itself that it is a model."""
+    """Return whether a YAML file says of itself that it is a model."""
     return begins_with(path, MARK)
 
 
 def model_file(name: str) -> Path:
-    """The file of what --posenc-model names.
+    """Find the file of what --posenc-model names.
 
     Raises UserError if there is none.
     """
@@ -128,14 +130,14 @@ def model_file(name: str) -> Path:
     try:
         return model_named(name).path.resolve()
     except UserError as error:
-        hint = f"{error.hint}; for one of your own give the path of its config.json"
+        hint = f"{error.hint}; for a model of your own, give the path of its config.json"
         raise UserError(f"--posenc-model={name}: {error.cause}", hint) from None
 
 
 def with_configuration(path: Path) -> Model:
-    """Somebody's own model, of which there is no more than a config.json.
+    """Make somebody's own model, of which there is no more than a config.json.
 
-    Raises UserError for one that contradicts itself, or that is not understood.
+    Raises UserError for a config.json that contradicts itself, or that is not understood.
     """
     raw = as_released(path)
     config = configuration(raw, str(path))
@@ -145,7 +147,7 @@ def with_configuration(path: Path) -> Model:
 
 @lru_cache(maxsize=256)
 def load_model(path: Path) -> Model:
-    """One model file.
+    """Load one model file.
 
     Raises UserError naming file, line and field if it is not what the schema asks for.
     """
@@ -153,14 +155,14 @@ def load_model(path: Path) -> Model:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read: {error}", "give a model file") from None
-    raw = valid(path, text, SCHEMA)
+    raw = validate(path, text, SCHEMA)
     model = _model(path, raw)
     for place, problem in _inconsistencies(model, raw):
-        raise located(path, text, place, problem, SCHEMA)
+        raise located_error(path, text, place, problem, SCHEMA)
     return model
 
 
-def _model(path: Path, raw: Mapping[str, Any]) -> Model:
+def _model(path: Path, raw: Fields) -> Model:
     groups = tuple(_group(group, raw["config"], path) for group in raw["groups"])
     named = {group.id: group for group in groups}
     context = raw["context"]
@@ -179,7 +181,8 @@ def _model(path: Path, raw: Mapping[str, Any]) -> Model:
         ),
         layout_note=raw.get("layout_note", ""),
         mistakes=tuple(
-            Known(item["id"], item["description"], tuple(item["links"])) for item in raw["mistakes"]
+            KnownDeviation(item["id"], item["description"], tuple(item["links"]))
+            for item in raw["mistakes"]
         ),
         goldens=tuple(
             (named[item["group"]], _golden(item, named[item["group"]]))
@@ -190,7 +193,7 @@ def _model(path: Path, raw: Mapping[str, Any]) -> Model:
     )
 
 
-def _source(key: str, raw: Mapping[str, Any]) -> Source:
+def _source(key: str, raw: Fields) -> Source:
     return Source(
         key=key,
         title=raw["title"],
@@ -202,7 +205,7 @@ def _source(key: str, raw: Mapping[str, Any]) -> Source:
     )
 
 
-def _group(raw: Mapping[str, Any], config: Mapping[str, Any], path: Path) -> Group:
+def _group(raw: Fields, config: Fields, path: Path) -> Group:
     warm = raw.get("temperature")
     return Group(
         id=raw["id"],
@@ -221,8 +224,11 @@ def _group(raw: Mapping[str, Any], config: Mapping[str, Any], path: Path) -> Gro
     )
 
 
-def _value(value: Any, config: Mapping[str, Any], path: Path) -> Any:
-    """A parameter as given, or what the configuration has where it points."""
+def _value(value: Any, config: Fields, path: Path) -> Any:
+    """Return a parameter as given, or what the configuration has where it points.
+
+    Raises UserError if it points to no field.
+    """
     if not isinstance(value, Mapping):
         return value
     name = str(value.get("config"))
@@ -232,8 +238,8 @@ def _value(value: Any, config: Mapping[str, Any], path: Path) -> Any:
     return [float(each) for each in leaves[name]]
 
 
-def _golden(raw: Mapping[str, Any], group: Group) -> Golden:
-    """A golden of a model, as one of its group's scheme."""
+def _golden(raw: Fields, group: Group) -> Golden:
+    """Make a golden of a model into one of its group's scheme."""
     return Golden(
         id=raw["id"],
         call=group.call or "",
@@ -248,9 +254,9 @@ def _golden(raw: Mapping[str, Any], group: Group) -> Golden:
     )
 
 
-def flat(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """The fields of a configuration, those of a block as ``block.field``."""
-    found: dict[str, Any] = {}
+def flat(config: Fields, before: str = "") -> FieldDict:
+    """Flatten the fields of a configuration; those of a block become ``block.field``."""
+    found: FieldDict = {}
     for name, value in config.items():
         if isinstance(value, Mapping):
             found |= flat(value, f"{before}{name}.")
@@ -262,8 +268,8 @@ def flat(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 Problem = tuple[Sequence[str | int], str]
 
 
-def _inconsistencies(model: Model, raw: Mapping[str, Any]) -> list[Problem]:
-    """What the schema cannot see."""
+def _inconsistencies(model: Model, raw: Fields) -> list[Problem]:
+    """Find what is wrong with a model file that the schema cannot see."""
     found: list[Problem] = []
     if model.id != model.path.stem:
         found.append((["id"], f"the file is called {model.path.name}"))

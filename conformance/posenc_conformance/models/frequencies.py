@@ -10,16 +10,19 @@ from posenc_conformance.models.meaning import Group, case_of
 
 
 def frequencies(group: Group) -> Floats:
-    """Radians per position of each rotated pair, read off the rotation at position 1.
+    """Compute the radians per position of each rotated pair, read off the rotation at position 1.
 
-    Of a group with two lists of factors, those for short texts.
+    For a group with two lists of factors, these are the ones for short texts.
     """
     turned, (first, second) = _at(group, 1)
     return np.asarray(np.arctan2(turned[second], turned[first]), dtype=np.float64)
 
 
 def turning(group: Group) -> Iterator[tuple[str, Floats, float]]:
-    """Frequencies, and by what pairs grow longer: once, or for short texts and for long ones."""
+    """Yield frequencies, and by what pairs grow longer, with words for where they hold.
+
+    That is once, or once for short texts and once for long ones.
+    """
     turned, (first, second) = _at(group, 1)
     longer = float(np.hypot(turned[first[0]], turned[second[0]]))
     found = np.asarray(np.arctan2(turned[second], turned[first]), dtype=np.float64)
@@ -33,7 +36,7 @@ def turning(group: Group) -> Iterator[tuple[str, Floats, float]]:
 
 
 def _at(group: Group, position: int) -> tuple[Floats, tuple[list[int], list[int]]]:
-    """A head whose pairs are all (1, 0), turned to a position, and where its pairs are."""
+    """Turn a head whose pairs are all (1, 0) to a position; return it and where its pairs are."""
     size, width = int(group.parameters["head_dim"]), rotated(group)
     first, second = channels(group, width)
     x = np.zeros((1, size))
@@ -43,7 +46,7 @@ def _at(group: Group, position: int) -> tuple[Floats, tuple[list[int], list[int]
 
 
 def rotated(group: Group) -> int:
-    """Channels of a head that are rotated, or may be: of p-RoPE all of them."""
+    """Count the channels of a head that are rotated, or may be: of p-RoPE all of them."""
     given = group.parameters
     if "sections" in given:
         return 2 * int(sum(given["sections"]))
@@ -51,7 +54,7 @@ def rotated(group: Group) -> int:
 
 
 def channels(group: Group, width: int) -> tuple[list[int], list[int]]:
-    """The first and the second channel of each pair."""
+    """Return the first and the second channel of each pair."""
     if group.conventions["layout"] == "half":
         return [*range(width // 2)], [*range(width // 2, width)]
     return [*range(0, width, 2)], [*range(1, width, 2)]

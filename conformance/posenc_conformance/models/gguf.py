@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from posenc_conformance.errors import UserError
+from posenc_conformance.models.configuration import FieldDict, Fields
 
 NUMBERS = {
     0: "<B",
@@ -66,14 +67,14 @@ SCALING: Mapping[str, str] = {
     "rope.scaling.yarn_beta_slow": "beta_slow",
 }
 IGNORED = ("attention.head_count_kv", "attention.value_length", "rope.scaling.finetuned")
-"""About positions by name only, or about what is not looked at here."""
+"""Keys that are about positions by name only, or about what is not looked at here."""
 
 TABLES = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
 """Tensors that divide frequencies: the metadata alone would mislead."""
 
 
-def fields_of(path: Path) -> tuple[dict[str, Any], str]:
-    """The fields of config.json that a GGUF file's metadata hold, and its layout.
+def fields_of(path: Path) -> tuple[FieldDict, str]:
+    """Read the fields of config.json that a GGUF file's metadata hold, and its layout.
 
     Raises UserError if the file cannot be read or its metadata do not decide.
     """
@@ -91,8 +92,8 @@ def fields_of(path: Path) -> tuple[dict[str, Any], str]:
     return named(metadata, str(path))
 
 
-def named(metadata: Mapping[str, Any], where: str) -> tuple[dict[str, Any], str]:
-    """Metadata under the names of config.json, and the layout.
+def named(metadata: Fields, where: str) -> tuple[FieldDict, str]:
+    """Return metadata under the names of config.json, and the layout.
 
     Raises UserError for an architecture, or a key about rotation, that is not known.
     """
@@ -103,8 +104,8 @@ def named(metadata: Mapping[str, Any], where: str) -> tuple[dict[str, Any], str]
             f"known are {', '.join(TYPES)}",
         )
     type, layout = TYPES[architecture]
-    fields: dict[str, Any] = {"model_type": type}
-    scaling: dict[str, Any] = {}
+    fields: FieldDict = {"model_type": type}
+    scaling: FieldDict = {}
     for key, value in metadata.items():
         own, _, name = key.partition(".")
         if own != architecture:
@@ -123,7 +124,7 @@ def named(metadata: Mapping[str, Any], where: str) -> tuple[dict[str, Any], str]
     return fields | ({"rope_scaling": scaling} if scaling else {}), layout
 
 
-def _read(stream: BinaryIO) -> tuple[dict[str, Any], list[str]]:
+def _read(stream: BinaryIO) -> tuple[FieldDict, list[str]]:
     if stream.read(4) != b"GGUF":
         raise ValueError("it does not begin with GGUF")
     version = _number(stream, "<I")
@@ -149,7 +150,7 @@ def _number(stream: BinaryIO, form: str) -> Any:
 def _string(stream: BinaryIO) -> str:
     length = _number(stream, "<Q")
     if length > LONGEST:
-        raise ValueError(f"a text of {length:,} bytes")
+        raise ValueError(f"a text of {length:,} bytes is too long")
     return stream.read(length).decode("utf-8", errors="replace")
 
 
@@ -161,6 +162,6 @@ def _value(stream: BinaryIO, type: int) -> Any:
     if type == ARRAY:
         inner, length = _number(stream, "<I"), _number(stream, "<Q")
         if length > LONGEST:
-            raise ValueError(f"a list of {length:,} values")
+            raise ValueError(f"a list of {length:,} values is too long")
         return [_value(stream, inner) for _ in range(length)]
-    raise ValueError(f"a value of type {type}")
+    raise ValueError(f"a value has the unknown type {type}")

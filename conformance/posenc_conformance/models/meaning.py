@@ -1,20 +1,21 @@
 """What a configuration means, group of layers by group of layers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.case import Case, materialise
-from posenc_conformance.scheme_file.model import Call, Combination, Point, Scheme
-from posenc_conformance.scheme_file.read import folder, load_scheme
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import load_scheme
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments, Call, Combination, Point
+from posenc_conformance.scheme_file.read import spec_folder
 
 Number = int | float
 
 
 @dataclass(frozen=True)
 class Temperature:
-    """By what queries are multiplied: ``1 + scale * ln(1 + floor((p + first) / interval))``."""
+    """The factor of queries: ``1 + scale * ln(1 + floor((p + first) / interval))``."""
 
     scale: Number
     interval: int
@@ -32,16 +33,16 @@ class Group:
     scheme: str
     attention: str = "full"
     window: int | None = None
-    """Positions that a query sees of a sliding or chunked layer; of a two-sided one, on each side
+    """Positions that a query sees in a sliding or chunked layer; in a two-sided one, on each side
     of its own."""
     call: str | None = None
-    """What is computed, in the names of the scheme's file; None where nothing is."""
+    """The call that is made, by its name in the scheme's file; None where nothing is computed."""
     combination: str | None = None
     options: Point = field(default_factory=dict)
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Arguments = field(default_factory=dict)
     temperature: Temperature | None = None
     score_factor: float | None = None
-    """By what the logits are multiplied beside 1/√d."""
+    """What the logits are multiplied by beside 1/√d."""
 
     @property
     def turns(self) -> bool:
@@ -66,9 +67,9 @@ class Context:
     """Lengths of texts, as far as a configuration says them."""
 
     original: int | None
-    """That the model was trained on before its positions were stretched."""
+    """Length that the model was trained on before its positions were stretched."""
     extended: int | None
-    """That it is released for."""
+    """Length that the model is released for."""
 
 
 @dataclass(frozen=True)
@@ -81,32 +82,38 @@ class Meaning:
     """How the checkpoint stores the channels of queries and keys; None if nothing is rotated."""
 
 
-def scheme_of(group: Group) -> Scheme:
-    """The scheme file of a group."""
-    return load_scheme(folder() / f"{group.scheme}.yaml")
+def scheme_of(group: Group) -> KnownScheme:
+    """Load the scheme of a group."""
+    return load_scheme(spec_folder() / f"{group.scheme}.yaml")
 
 
 def combination_of(group: Group) -> Combination:
-    """The combination of conventions that a group's call is made under."""
+    """Return the combination of conventions that a group's call is made under."""
     return call_of(group).combinations[group.combination or ""]
 
 
-def case_of(group: Group, arguments: Mapping[str, Any]) -> Case:
-    """A group's call with some inputs, in float64: its ``truth`` is what the model computes."""
+def case_of(group: Group, arguments: Arguments) -> Case:
+    """Make a case of a group's call with some inputs, in float64.
+
+    Its ``truth`` is what the model computes.
+    """
     call = call_of(group)
     given = materialise({**passed(group), **arguments})
     return Case(scheme_of(group), call, group.conventions, given, dtype="float64")
 
 
 def call_of(group: Group) -> Call:
-    """What a group computes, in the scheme's file."""
+    """Return the call that a group makes, from the scheme's file.
+
+    Raises UserError for a group that computes nothing.
+    """
     if group.call is None:
         raise UserError(f"group {group.id!r} computes nothing", "ask a group that has a call")
     return scheme_of(group).calls[group.call]
 
 
-def passed(group: Group) -> dict[str, Any]:
-    """The parameters of a group that its call takes: not the lengths of its arrays' axes."""
+def passed(group: Group) -> ArgumentDict:
+    """Return the parameters of a group that its call takes: not the lengths of its arrays' axes."""
     if group.call is None:
         return {}
     call = scheme_of(group).calls.get(group.call)
@@ -118,7 +125,7 @@ def passed(group: Group) -> dict[str, Any]:
 
 
 def written(layers: Sequence[int]) -> str:
-    """Layers as people write them: ``0-4, 6-10, 12``."""
+    """Write layers as people do: ``0-4, 6-10, 12``."""
     runs: list[list[int]] = []
     for number in layers:
         if runs and number == runs[-1][-1] + 1:
@@ -129,7 +136,7 @@ def written(layers: Sequence[int]) -> str:
 
 
 def unwritten(text: str) -> tuple[int, ...]:
-    """The layers that such a text names."""
+    """Read the layers that a text such as ``0-4, 6-10, 12`` names."""
     found: list[int] = []
     for part in filter(None, text.split(", ")):
         first, _, last = part.partition("-")

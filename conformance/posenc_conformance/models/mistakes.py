@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from posenc_conformance.models.configuration import Configuration, divided
+from posenc_conformance.models.configuration import Configuration, FieldDict, Fields, divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 Made = Callable[[Group, Meaning, Configuration], Group | None]
@@ -24,7 +24,10 @@ class Mistake:
     more: More = lambda *_: iter(())
 
     def ways(self, group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
-        """The group as the mistake makes it, the likeliest way first; nothing if it cannot."""
+        """Yield the group as the mistake makes it, the likeliest way first.
+
+        Yields nothing if the mistake cannot be made.
+        """
         first = self.made(group, meaning, config)
         if first is not None:
             yield first
@@ -40,7 +43,7 @@ FACTORS = (8, 32, 4, 2, 16, 40, 64, 1)
 
 
 def plain(group: Group, **changes: Any) -> Group:
-    """The group turned by RoPE itself, at its own base and width."""
+    """Return the group turned by RoPE itself, at its own base and width."""
     given = {
         name: group.parameters[name]
         for name in ("head_dim", "base", "rotary_dim")
@@ -60,12 +63,12 @@ def plain(group: Group, **changes: Any) -> Group:
 
 
 def layout(group: Group) -> str:
-    """Which channels of a group make up pairs."""
+    """Return the layout of a group: which channels make up pairs."""
     return str(group.conventions["layout"])
 
 
 def longer(group: Group) -> float:
-    """By what a group makes pairs longer."""
+    """Compute by what factor a group makes pairs longer."""
     given = group.parameters
     if "attention_factor" in given:
         return float(given["attention_factor"])
@@ -102,7 +105,7 @@ def _factor_twice(group: Group, meaning: Meaning, config: Configuration) -> Grou
 
 
 def _mscale_ignored(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """0.1 ln s + 1 although mscale is given, as in YaRN's paper."""
+    """Predict the factor 0.1 ln s + 1 although mscale is given, as in YaRN's paper."""
     if group.options.get("attention") != "mscale":
         return None
     return _made_longer(group, 1 + math.log(group.parameters["factor"]) / 10)
@@ -114,7 +117,10 @@ def _through_logarithm(group: Group, meaning: Meaning, config: Configuration) ->
 
 
 def _of_yarn(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
-    """The logarithm of the factor of positions, where another formula or number is meant."""
+    """Predict the logarithm of the factor of positions, where something else is meant.
+
+    What is meant is another formula or number.
+    """
     grown = 1 + math.log(group.parameters["factor"]) / 10
     if grown != longer(group):
         yield _made_longer(group, grown)
@@ -125,7 +131,10 @@ def _another_factor(group: Group, meaning: Meaning, config: Configuration) -> Gr
 
 
 def _other_factors(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
-    """Pairs stay as long as they should be: that they do not is another mistake."""
+    """Predict the group with other factors than its own.
+
+    Pairs stay as long as they should be: that they do not is another mistake.
+    """
     if group.scheme not in SCALED or group.scheme == "longrope":
         return
     given = group.parameters
@@ -155,7 +164,7 @@ def _short_always(group: Group, meaning: Meaning, config: Configuration) -> Grou
 
 
 def _other_length(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """The extended context where the original one is meant."""
+    """Predict the extended context where the original one is meant."""
     extended = meaning.context.extended
     if LENGTH not in group.parameters or extended in (None, group.parameters[LENGTH]):
         return None
@@ -167,7 +176,7 @@ def _rounded_ramp(group: Group, meaning: Meaning, config: Configuration) -> Grou
 
 
 def _whole_head(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """All channels rotated, although a share is."""
+    """Predict all channels rotated, although only a share is."""
     if group.scheme == "p-rope":
         return plain(group)
     if "rotary_dim" not in group.parameters or group.scheme != "rope":
@@ -176,7 +185,10 @@ def _whole_head(group: Group, meaning: Meaning, config: Configuration) -> Group 
 
 
 def _share_of_the_channels(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Some channels rotated at frequencies of their own, although pairs of the whole head are."""
+    """Predict some channels rotated at frequencies of their own.
+
+    What is meant is pairs of the whole head.
+    """
     if group.scheme != "p-rope":
         return None
     size = int(group.parameters["head_dim"] * group.parameters["proportion"])
@@ -190,7 +202,7 @@ def _usual_base(group: Group, meaning: Meaning, config: Configuration) -> Group 
 
 
 def _swapped_layout(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Channels paired as in the other layout."""
+    """Predict channels paired as in the other layout."""
     other = {"half": "interleaved", "interleaved": "half"}
     if group.scheme in SWAPPED:
         return replace(group, combination=other[layout(group)])
@@ -201,7 +213,7 @@ def _swapped_layout(group: Group, meaning: Meaning, config: Configuration) -> Gr
 
 
 def _computed_head(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Frequencies of heads of hidden_size / num_attention_heads channels."""
+    """Predict frequencies of heads of hidden_size / num_attention_heads channels."""
     if not group.turns or config.get("qk_rope_head_dim") is not None:
         return None
     if config.get("hidden_size") is None or config.get("num_attention_heads") is None:
@@ -215,7 +227,7 @@ def _computed_head(group: Group, meaning: Meaning, config: Configuration) -> Gro
 
 
 def _as(*kinds: str) -> Made:
-    """Layers treated as those of another group are."""
+    """Make a model of the mistake that treats layers like those of another group."""
 
     def made(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
         if group.attention in kinds or not group.turns:
@@ -233,7 +245,7 @@ def _as(*kinds: str) -> Made:
 
 
 def _turned_as(group: Group, other: Group) -> Group:
-    """The group, seeing what it sees, turned as another one."""
+    """Return the group, seeing what it sees, turned as another one."""
     return replace(
         group,
         scheme=other.scheme,
@@ -245,7 +257,7 @@ def _turned_as(group: Group, other: Group) -> Group:
 
 
 def _rotated(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Layers without positions rotated like the others."""
+    """Predict layers without positions rotated like the others."""
     if group.call is not None or group.attention == "linear":
         return None
     others = [each for each in meaning.groups if each.turns]
@@ -300,13 +312,16 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("layout-swapped", "pairs of the other layout", _swapped_layout),
     Mistake("slopes-uniform", "slopes 2^(-8(h+1)/heads) for any number of heads", _uniform_slopes),
 )
-"""Those that are costed, in the order in which they are shown."""
+"""The mistakes that are costed, in the order in which they are shown."""
 
 
 def applicable(
     meaning: Meaning, config: Configuration
 ) -> Iterator[tuple[Mistake, Mapping[str, tuple[Group, Group]]]]:
-    """Mistakes that can be made with a model, with each group concerned and what becomes of it."""
+    """Yield the mistakes that can be made with a model.
+
+    Each comes with the groups concerned, by id: the group, and what becomes of it.
+    """
     for mistake in MISTAKES:
         concerned = {}
         for group in meaning.groups:
@@ -330,11 +345,11 @@ MISREAD = (
     Misread("type-read", given="rope_type", read="type"),
     Misread("rope-type-read", given="type", read="rope_type"),
 )
-"""What they compute is what ``scaling-ignored`` does; only other questions tell them apart."""
+"""They compute what ``scaling-ignored`` does; only other questions tell them apart."""
 
 
-def respelled(config: Mapping[str, Any], misread: Misread) -> dict[str, Any]:
-    """The configuration as it would have to be for who makes the mistake to read it."""
+def respelled(config: Fields, misread: Misread) -> FieldDict:
+    """Return the configuration with its key renamed, so that whoever misreads it reads it right."""
     changed = {
         name: respelled(value, misread) if isinstance(value, Mapping) else value
         for name, value in config.items()

@@ -11,5 +11,9 @@ from typing import Any
 DIGITS = 50
 
 Element = Callable[[tuple[int, ...]], Any]
-"""Gives an mpf, or None."""
-Values = Callable[[Mapping[str, Any], Mapping[str, Any]], Element]
+"""A function from the index of an element to its value: an mpf, or None where a mask hides it."""
+Arguments = Mapping[str, Any]
+"""Arguments of a call, by their names."""
+Conventions = Mapping[str, Any]
+"""The value of each convention, by its name."""
+Values = Callable[[Arguments, Conventions], Element]

@@ -1,15 +1,12 @@
 """Linear biases by their definition (Press et al. 2022, section 3) and their authors' code."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def slope(head: int, heads: int, rule: str) -> mpmath.mpf:
-    """Slope of one head, counted from 0, as the recursion of ``get_slopes`` gives it."""
+    """Return the slope of one head, counted from 0, by the recursion of ``get_slopes``."""
     power = mpmath.floor(mpmath.log(heads, 2) + mpmath.mpf(10) ** -20)
     below = int(mpmath.power(2, power))
     if rule == "uniform" or below == heads:
@@ -19,13 +16,13 @@ def slope(head: int, heads: int, rule: str) -> mpmath.mpf:
     return slope(2 * (head - below), 2 * below, rule)
 
 
-def alibi_slopes(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head,)."""
+def alibi_slopes(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the slope at (head,)."""
     return lambda index: slope(index[0], int(arguments["heads"]), conventions["head_rule"])
 
 
-def alibi_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def alibi_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     heads, q_len, k_len = (int(arguments[name]) for name in ("heads", "q_len", "k_len"))
 
     def value(index: tuple[int, ...]) -> mpmath.mpf | None:
@@ -37,7 +34,7 @@ def alibi_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> 
 
 
 def distance(row: int, key: int, q_len: int, k_len: int, form: str) -> int | None:
-    """What the slope is multiplied with; None where a mask hides the key."""
+    """Return what the slope is multiplied by, or None where a mask hides the key."""
     query = k_len - q_len + row
     steps = {
         "causal": key - query,
@@ -49,8 +46,11 @@ def distance(row: int, key: int, q_len: int, k_len: int, form: str) -> int | Non
     return None if form == "causal" and steps > 0 else steps
 
 
-def alibi_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head,): the derivative of slope times distance, pair by pair."""
+def alibi_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the gradient of the slopes at (head,).
+
+    It is the derivative of slope times distance, added up pair by pair of query and key.
+    """
     gradient = arguments["gradient"]
     _, q_len, k_len = gradient.shape
 

@@ -1,17 +1,14 @@
 """Attention by its definition (Vaswani et al. 2017, equation 1), one weight at a time."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def logits_of_row(
-    arguments: Mapping[str, Any], conventions: Mapping[str, Any], row: tuple[int, ...]
+    arguments: Arguments, conventions: Conventions, row: tuple[int, ...]
 ) -> list[mpmath.mpf]:
-    """Of the keys that one query may see."""
+    """Return the logits of the keys that one query may see."""
     q, k = arguments["q"], arguments["k"]
     *leading, i = row
     query, keys = q[row], k[tuple(leading)]
@@ -33,14 +30,17 @@ def logits_of_row(
 
 
 def weight(logits: list[mpmath.mpf], j: int) -> mpmath.mpf:
-    """One over the sum of the exponentials of what each key has more than this one."""
+    """Return the attention weight of key j, which is 0 if the query may not see it.
+
+    It is one over the sum of the exponentials of each logit minus that of key j.
+    """
     if j >= len(logits):
         return mpmath.mpf(0)
     return 1 / mpmath.fsum(mpmath.exp(other - logits[j]) for other in logits)
 
 
-def attention_weights(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, query, key)."""
+def attention_weights(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the weight at (…, query, key)."""
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         *row, j = index
@@ -49,8 +49,8 @@ def attention_weights(arguments: Mapping[str, Any], conventions: Mapping[str, An
     return value
 
 
-def attention(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, query, channel)."""
+def attention(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the output at (…, query, channel)."""
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         *row, channel = index

@@ -1,15 +1,15 @@
 """Axial rotary embedding by its definition, channel by channel; its ids token by token."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def place_of(channel: int, widths: list[int], layout: str) -> tuple[int, int, int, bool]:
-    """Axis of a channel, its pair on that axis, the pair's other channel, whether it is second."""
+    """Find the axis of a channel, its pair on that axis, its partner, and whether it is second.
+
+    The partner is the other channel of the pair.
+    """
     if layout == "half-per-axis":
         axis = 0
         while channel >= sum(widths[: axis + 1]):
@@ -32,8 +32,8 @@ def place_of(channel: int, widths: list[int], layout: str) -> tuple[int, int, in
     return axis, pair, partner, second
 
 
-def axial_rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def axial_rope(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the rotated x at (..., row, channel)."""
     x, positions = arguments["x"], arguments["positions"]
     widths = [int(width) for width in arguments["widths"]]
     base = mpmath.mpf(float(arguments.get("base", 10000)))
@@ -48,8 +48,8 @@ def axial_rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> 
     return value
 
 
-def axial_rope_tiled(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def axial_rope_tiled(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives x, turned by tiled waves, at (..., row, channel)."""
     x, positions = arguments["x"], arguments["positions"]
     width = x.shape[-1] // 3 // 2 * 2
 
@@ -68,8 +68,8 @@ def axial_rope_tiled(arguments: Mapping[str, Any], conventions: Mapping[str, Any
     return value
 
 
-def axial_rope_widths(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (axis,)."""
+def axial_rope_widths(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the number of channels at (axis,)."""
     channels = int(arguments["head_dim"])
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
@@ -81,10 +81,8 @@ def axial_rope_widths(arguments: Mapping[str, Any], conventions: Mapping[str, An
     return value
 
 
-def axial_rope_position_ids(
-    arguments: Mapping[str, Any], conventions: Mapping[str, Any]
-) -> Element:
-    """Element (axis, token)."""
+def axial_rope_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the position at (axis, token)."""
     grid, tokens = conventions["grid"], int(arguments.get("tokens", 0))
     images = [[int(size) for size in image] for image in arguments["images"]]
 

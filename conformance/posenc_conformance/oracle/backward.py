@@ -1,23 +1,25 @@
 """Backward passes of linear calls by the definition: the transposed Jacobian, column by column."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
-Values = Callable[[Mapping[str, Any], Mapping[str, Any]], Element]
+Values = Callable[[Arguments, Arguments], Element]
 
 
 def transposed(forward: Values) -> Values:
-    """Element (..., row, channel): the sum over channels c of gradient c times dy_c/dx.
+    """Make the backward pass of a linear call from its forward pass.
+
+    Element (..., row, channel) is the sum over channels c of gradient c times dy_c/dx.
 
     The forward pass is linear and works row by row, so a column of its Jacobian is what it makes of
     a unit vector.
     """
 
-    def elements(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    def elements(arguments: Arguments, conventions: Conventions) -> Element:
         gradient = arguments["x"]
 
         def value(index: tuple[int, ...]) -> Any:

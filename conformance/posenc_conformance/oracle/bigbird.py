@@ -1,15 +1,12 @@
 """BigBird's pattern by its definition: global blocks, then a window of three blocks."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def bigbird_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (query, key)."""
+def bigbird_mask(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives 1 at (query, key) where the key is allowed, else 0."""
     q_len, k_len, size = (int(arguments[name]) for name in ("q_len", "k_len", "block_size"))
     starts = range(0, k_len, size)
     ends = {*range(size), *range(starts[-1], k_len)} if k_len else set()
@@ -23,8 +20,11 @@ def bigbird_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -
     return value
 
 
-def bigbird_linked_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (query, key): allowed without links, or linked."""
+def bigbird_linked_mask(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives 1 at (query, key) where the key is allowed, else 0.
+
+    A key is allowed if it is so without links, or if its block is linked.
+    """
     plain = bigbird_mask(arguments, conventions)
     q_len, k_len, size = (int(arguments[name]) for name in ("q_len", "k_len", "block_size"))
     links = [{int(each) for each in row} for row in arguments["links"]]

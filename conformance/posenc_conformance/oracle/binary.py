@@ -1,15 +1,12 @@
 """Binary digits as a number is written."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def binary(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row, channel)."""
+def binary(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the binary digit at (row, channel)."""
     dim = int(arguments["dim"])
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

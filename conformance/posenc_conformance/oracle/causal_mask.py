@@ -1,15 +1,12 @@
 """Causal masks by their definition: how far a key lies behind its query."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def causal_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (query, key)."""
+def causal_mask(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives 1 at (query, key) where the key is allowed, else 0."""
     q_len, k_len = int(arguments["q_len"]), int(arguments["k_len"])
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

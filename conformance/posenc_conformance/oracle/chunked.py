@@ -1,15 +1,12 @@
 """Chunked attention by its definition: the first key of a query's chunk up to the query."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def chunked_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (query, key)."""
+def chunked_mask(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives 1 at (query, key) where the key is allowed, else 0."""
     late, size = int(arguments["k_len"]) - int(arguments["q_len"]), int(arguments["chunk_size"])
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

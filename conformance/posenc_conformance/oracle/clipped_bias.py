@@ -1,20 +1,20 @@
 """Biases by clipped distance, from the definition."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def row(rows: int, offset: int) -> int:
-    """Row of a table whose middle one is for offset 0 and whose ends serve all that is farther."""
+    """Return the row of a table for an offset.
+
+    The middle row is for offset 0. The first and the last row serve all offsets that are farther.
+    """
     return sorted((0, (rows - 1) // 2 + offset, rows - 1))[1]
 
 
-def clipped_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def clipped_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     table = arguments["table"]
     late = int(arguments["k_len"]) - int(arguments["q_len"])
 
@@ -25,8 +25,11 @@ def clipped_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -
     return value
 
 
-def clipped_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row, head): the sum over the pairs that look this entry up."""
+def clipped_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the gradient of the table at (row, head).
+
+    It is the sum over the pairs of query and key that look this entry up.
+    """
     gradient, rows = arguments["gradient"], int(arguments["rows"])
     _, queries, keys = gradient.shape
 

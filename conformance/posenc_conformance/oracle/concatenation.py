@@ -1,15 +1,12 @@
 """Embedding and sinusoid side by side, by definition."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def concatenation(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def concatenation(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the embedding or the sinusoid at (..., row, channel)."""
     x, wide = arguments["x"], int(arguments["encoding_dim"])
     base = mpmath.mpf(float(arguments.get("base", 10000)))
     dim = x.shape[-1]

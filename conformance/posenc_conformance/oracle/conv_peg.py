@@ -1,15 +1,15 @@
 """A depthwise convolution over a picture of patches, added to it (Chu et al. 2021, section 3)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def conv_peg(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, row, channel): every patch of the picture, asked how far it is away."""
+def conv_peg(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the encoded picture at (…, row, channel).
+
+    It asks every patch of the picture how far away it is.
+    """
     x, weight, bias = (arguments[name] for name in ("x", "weight", "bias"))
     height, width = int(arguments["height"]), int(arguments["width"])
     reach = weight.shape[-1] // 2

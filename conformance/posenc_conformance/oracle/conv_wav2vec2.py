@@ -1,16 +1,14 @@
 """The positional convolution of wav2vec 2.0, tap by tap, as its released code defines it."""
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def conv_wav2vec2(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, frame, channel)."""
+def conv_wav2vec2(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the encoded frames at (…, frame, channel)."""
     x, weight_v, weight_g, bias = (
         arguments[name] for name in ("x", "weight_v", "weight_g", "bias")
     )
@@ -18,7 +16,7 @@ def conv_wav2vec2(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) 
 
     @cache
     def norm(tap: int) -> mpmath.mpf:
-        """Over all weights of a tap, as weight_norm with dim=2 takes it."""
+        """Return the norm over all weights of a tap, as weight_norm with dim=2 takes it."""
         return mpmath.norm(
             [float(weight_v[o, i, tap]) for o in range(outputs) for i in range(width)]
         )
@@ -44,8 +42,11 @@ def conv_wav2vec2(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) 
     return value
 
 
-def conv_hubert(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, frame, channel): the norm of evaluation, the padding, the convolution."""
+def conv_hubert(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the encoded frames at (…, frame, channel).
+
+    It applies the norm of evaluation, the padding and the convolution, in this order.
+    """
     x, weight = arguments["x"], arguments["weight"]
     _outputs, width, kernel = weight.shape
 
@@ -73,14 +74,17 @@ def conv_hubert(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) ->
     return value
 
 
-def conv_data2vec(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, frame, channel), each layer asking the one below for the frames it reads."""
+def conv_data2vec(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the encoded frames at (…, frame, channel).
+
+    Each layer asks the one below for the frames that it reads.
+    """
     x, weight, bias = arguments["x"], arguments["weight"], arguments["bias"]
     layers, dim, width, kernel = weight.shape
 
     @cache
     def frame_of(layer: int, place: tuple[int, ...]) -> list[mpmath.mpf]:
-        """All channels of a frame that a layer returns; layer 0 returns the input."""
+        """Return all channels of a frame that a layer returns; layer 0 returns the input."""
         if layer == 0:
             return [mpmath.mpf(float(each)) for each in x[place]]
         *leading, frame = place

@@ -1,15 +1,17 @@
 """Contextual positions, from the listing of Golovneva et al. 2024 and their released code."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def cope_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key); gates are of the keys, or of vectors of their own."""
+def cope_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key).
+
+    The gates come from the keys, or from vectors of their own.
+    """
     q, k, table = (arguments[name] for name in ("q", "k", "table"))
     opening = arguments.get("gate_keys", k)
     late = k.shape[1] - q.shape[1]

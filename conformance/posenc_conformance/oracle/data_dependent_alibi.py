@@ -1,17 +1,15 @@
 """Data-dependent ALiBi by its definition: the logarithm of the product of the gates passed."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def data_dependent_alibi_bias(
-    arguments: Mapping[str, Any], conventions: Mapping[str, Any]
-) -> Element:
-    """Element (head, query, key); None where the key comes after the query."""
+def data_dependent_alibi_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key).
+
+    It gives None where the key comes after the query.
+    """
     gates = arguments["gates"]
     ahead = gates.shape[1] - int(arguments["q_len"])
 

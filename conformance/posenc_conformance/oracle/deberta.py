@@ -1,15 +1,17 @@
 """DeBERTa's scores by their definition (He et al. 2021, equations 3 and 4) and released code."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def bucket(distance: int, far: str, buckets: int, max_relative_positions: int) -> int:
-    """Bucket of one distance; where the logarithm is whole, its ceiling is that number."""
+    """Return the bucket of one distance.
+
+    Where the logarithm is whole, its ceiling is that number.
+    """
     sign = -1 if distance < 0 else 1
     n = abs(distance)
     if far == "clamped":
@@ -26,15 +28,15 @@ def bucket(distance: int, far: str, buckets: int, max_relative_positions: int) -
     return sign * (mid + (nearest if at_edge else int(mpmath.ceil(steps))))
 
 
-def deberta_bucket(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element of any index."""
+def deberta_bucket(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bucket at any index."""
     relative = arguments["relative_position"]
     sizes = int(arguments["num_buckets"]), int(arguments["max_relative_positions"])
     return lambda index: mpmath.mpf(bucket(int(relative[index]), conventions["far"], *sizes))
 
 
 def row(distance: int, span: int) -> int:
-    """Row of the tables, by cases as in equation 3."""
+    """Return the row of the tables for a distance, by cases as in equation 3."""
     if distance <= -span:
         return 0
     if distance >= span:
@@ -43,14 +45,14 @@ def row(distance: int, span: int) -> int:
 
 
 def dot(a: Any, b: Any) -> mpmath.mpf:
-    """Dot product of two vectors."""
+    """Return the dot product of two vectors."""
     return mpmath.fdot(
         (mpmath.mpf(float(x)), mpmath.mpf(float(y))) for x, y in zip(a, b, strict=True)
     )
 
 
-def logit(arguments: Mapping[str, Any], index: tuple[int, ...], c2p: int, p2c: int) -> mpmath.mpf:
-    """The three terms of equation 4, with these rows of the tables."""
+def logit(arguments: Arguments, index: tuple[int, ...], c2p: int, p2c: int) -> mpmath.mpf:
+    """Add up the three terms of equation 4 with the given rows of the tables, and scale the sum."""
     head, i, j = index
     query, key = arguments["q"][head, i], arguments["k"][head, j]
     total = dot(query, key)
@@ -59,8 +61,8 @@ def logit(arguments: Mapping[str, Any], index: tuple[int, ...], c2p: int, p2c: i
     return total / mpmath.sqrt(3 * len(query))
 
 
-def deberta_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def deberta_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     span = arguments["q_r"].shape[1] // 2
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
@@ -72,8 +74,8 @@ def deberta_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any])
     return value
 
 
-def deberta_v2_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def deberta_v2_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     span, limit = arguments["q_r"].shape[1] // 2, int(arguments["max_relative_positions"])
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

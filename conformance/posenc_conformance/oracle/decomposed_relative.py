@@ -1,16 +1,15 @@
 """Decomposed relative positions by their definition, with fractions for places in a table."""
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def entry(table: Any, rows: int, row: int, channel: int) -> mpmath.mpf:
-    """One entry of the table resized to so many rows."""
+    """Return one entry of the table resized to ``rows`` rows."""
     count = len(table)
     place = Fraction(2 * row + 1, 2) * Fraction(count, rows) - Fraction(1, 2)
     place = min(max(place, Fraction(0)), Fraction(count - 1))
@@ -24,20 +23,21 @@ def entry(table: Any, rows: int, row: int, channel: int) -> mpmath.mpf:
     return first * (1 - weight) + second * weight
 
 
-def resized_relative_table(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row, channel)."""
+def resized_relative_table(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the resized table at (row, channel)."""
     table, rows = arguments["table"], int(arguments["rows"])
     return lambda index: entry(table, rows, *index)
 
 
-def decomposed_relative_bias(
-    arguments: Mapping[str, Any], conventions: Mapping[str, Any]
-) -> Element:
-    """Element (head, query, key)."""
+def decomposed_relative_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     q = arguments["q"]
 
     def read(table: Any, i: int, queries: int, j: int, keys: int, channel: int) -> mpmath.mpf:
-        """Patches of the side with fewer are as wide as several of the other."""
+        """Return the entry of a resized table for patch i of the queries and patch j of the keys.
+
+        A patch of the side that has fewer is as wide as several patches of the other side.
+        """
         finest = max(queries, keys)
         offset = i * (finest // queries) - j * (finest // keys)
         most_negative = -(keys - 1) * (finest // keys)

@@ -1,15 +1,12 @@
 """Dilated windows as released: the key of each of a query's 2w + 1 diagonals."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def dilated_window(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (query, key)."""
+def dilated_window(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives 1 at (query, key) where the key is allowed, else 0."""
     late = int(arguments["k_len"]) - int(arguments["q_len"])
     window, dilation = int(arguments["window"]), int(arguments["dilation"])
     if conventions["reach"] == "half-each-side":

@@ -1,14 +1,11 @@
 """Dual chunk attention by its definition: three kinds of queries, and keys counted by chunks."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.remapped import logits
 
 
-def dual_chunk_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def dual_chunk_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     size = int(arguments["chunk_size"])
     length = size - int(arguments["local_size"])
     successive = [min(length + place, size) for place in range(length)]

@@ -1,16 +1,15 @@
 """The network of a dynamic position bias, unit by unit."""
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def dynamic_position_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def dynamic_position_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     late = int(arguments["k_len"]) - int(arguments["q_len"])
 
     def exact(number: Any) -> mpmath.mpf:

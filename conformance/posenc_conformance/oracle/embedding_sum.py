@@ -1,15 +1,12 @@
 """Sum of embedding and sinusoid by definition (Vaswani et al. 2017, sections 3.4 and 3.5)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def embedding_sum(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def embedding_sum(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the sum at (..., row, channel)."""
     x = arguments["x"]
     d, base = x.shape[-1], mpmath.mpf(float(arguments.get("base", 10000)))
     factor = mpmath.sqrt(d) if conventions["embedding_scale"] == "d^1/2" else mpmath.mpf(1)

@@ -1,15 +1,14 @@
 """FIRE by its equation (Li et al. 2024, section 3)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def fire_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def fire_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     late = int(arguments["k_len"]) - int(arguments["q_len"])
     c = mpmath.mpf(float(arguments.get("c", 0.1)))
     threshold = mpmath.mpf(float(arguments.get("threshold", 512)))
@@ -35,11 +34,13 @@ def fire_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> E
     return value
 
 
-def fire_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, unit), the last unit being the bias.
+def fire_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the gradient of the second layer at (head, unit).
 
-    The bias is linear in the second layer, so the derivative by one of its numbers is the bias that
-    this number alone gives if it is 1.
+    The last unit stands for the bias of the layer.
+
+    The attention bias is linear in the second layer, so its derivative by one number of the layer
+    is the attention bias that this number alone gives if it is 1.
     """
     gradient, hidden = arguments["gradient"], len(arguments["w1"])
     _, queries, keys = gradient.shape

@@ -1,15 +1,12 @@
 """The fixed pattern by the paper's sets (Child et al. 2019, section 4.3)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def keys(query: int, block_size: int, summary: int, part: str) -> set[int]:
-    """Keys of the query at a position."""
+    """Return the keys of the query at a position."""
     block = set(range(query - query % block_size, query + 1))
     ends = range(block_size - summary, block_size)
     columns = {start + end for start in range(0, query + 1, block_size) for end in ends}
@@ -17,8 +14,8 @@ def keys(query: int, block_size: int, summary: int, part: str) -> set[int]:
     return {"union": block | columns, "block": block, "columns": columns}[part]
 
 
-def fixed_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (query, key)."""
+def fixed_mask(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives 1 at (query, key) where the key is allowed, else 0."""
     late = int(arguments["k_len"]) - int(arguments["q_len"])
     block_size, summary = int(arguments["block_size"]), int(arguments["summary"])
 
@@ -30,8 +27,11 @@ def fixed_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> 
     return value
 
 
-def fixed_head_masks(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key): the first set of columns ends a block, the next before it."""
+def fixed_head_masks(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives 1 at (head, query, key) where the key is allowed, else 0.
+
+    The first set of columns ends a block, and the next one lies before it.
+    """
     late = int(arguments["k_len"]) - int(arguments["q_len"])
     length, summary = int(arguments["block_size"]), int(arguments["summary"])
 

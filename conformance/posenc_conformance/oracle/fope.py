@@ -1,15 +1,14 @@
 """FoPE by its definition: sums of waves, and pairs of channels times them."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def fope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, row, channel)."""
+def fope(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the encoded x at (…, row, channel)."""
     x, positions = arguments["x"], arguments["positions"]
     sines, cosines = arguments["sin_coef"], arguments["cos_coef"]
     half = x.shape[-1] // 2

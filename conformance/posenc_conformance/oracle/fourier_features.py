@@ -1,15 +1,12 @@
 """Fourier features by their definitions (Mildenhall et al. 2020; Tancik et al. 2020)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def nerf(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, feature)."""
+def nerf(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the feature at (…, feature)."""
     x, count = arguments["x"], int(arguments["num_frequencies"])
     coords = x.shape[-1]
     factor = {"pi": mpmath.pi, "two-pi": 2 * mpmath.pi, "1": mpmath.mpf(1)}[conventions["factor"]]
@@ -38,8 +35,8 @@ def nerf(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Elemen
     return value
 
 
-def gaussian_fourier(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, feature)."""
+def gaussian_fourier(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the feature at (…, feature)."""
     x, b = arguments["x"], arguments["b"]
     waves = [mpmath.cospi, mpmath.sinpi]
     if conventions["waves"] == "sin-cos":

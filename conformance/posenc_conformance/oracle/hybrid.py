@@ -1,16 +1,14 @@
 """Sinusoids on the embeddings and biases on the logits, from the definition."""
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def hybrid_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def hybrid_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     x, w_q, w_k, table = (arguments[name] for name in ("x", "w_q", "w_k", "table"))
     base, dim, head_dim = mpmath.mpf(arguments["base"]), x.shape[1], w_q.shape[2]
     reach = (len(table) - 1) // 2

@@ -1,15 +1,12 @@
 """The position itself, by its definition."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def integer(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row, channel)."""
+def integer(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the position at (row, channel)."""
     return lambda index: mpmath.mpf(int(arguments["positions"][index[0]]))
 
 

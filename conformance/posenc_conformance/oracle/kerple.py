@@ -1,22 +1,21 @@
 """KERPLE's two kernels (Chi et al. 2022), written as in the paper."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def kernel(form: str, distance: int, r1: Any, r2: Any) -> Any:
-    """The bias at a distance that is not negative."""
+    """Return the bias at a distance that is not negative."""
     if form == "log":
         return -r1 * mpmath.log1p(r2 * distance)
     return -r1 * mpmath.power(distance, r2)
 
 
-def kerple_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def kerple_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     late = int(arguments["k_len"]) - int(arguments["q_len"])
 
     def value(index: tuple[int, ...]) -> mpmath.mpf | None:
@@ -30,8 +29,11 @@ def kerple_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) ->
     return value
 
 
-def kerple_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (which, head): the kernel differentiated numerically, by r1 or by r2."""
+def kerple_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the gradient at (which, head).
+
+    It differentiates the kernel numerically, by r1 or by r2.
+    """
     gradient = arguments["gradient"]
     _, queries, keys = gradient.shape
 

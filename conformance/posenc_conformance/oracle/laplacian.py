@@ -1,15 +1,12 @@
 """Dot products of nodes by eigenvectors of the Laplacian, which mpmath finds."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def laplacian(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (node, node)."""
+def laplacian(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the dot product of two encodings at (node, node)."""
     adjacency, kept = arguments["adjacency"], int(arguments["count"])
     nodes = range(len(adjacency))
     dropped = conventions["loops"] == "dropped"
@@ -27,7 +24,7 @@ def laplacian(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> E
             if weights[row][column]:
                 root = mpmath.sqrt(degrees[row] * degrees[column])
                 matrix[row, column] -= weights[row][column] / root
-    _, vectors = mpmath.eigsy(matrix)  # by size
+    _, vectors = mpmath.eigsy(matrix)  # eigenvalues ascend
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         one, other = index

@@ -1,16 +1,15 @@
 """Boxes of words on a page, by the definitions of LayoutLM and its successors."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.t5_bias import bucket
 
 
-def layout_embedding(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (word, channel)."""
+def layout_embedding(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the embedding at (word, channel)."""
     boxes = arguments["bbox"]
 
     def rows(word: int) -> list[Any]:
@@ -31,8 +30,8 @@ def layout_embedding(arguments: Mapping[str, Any], conventions: Mapping[str, Any
     return value
 
 
-def layout_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def layout_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     boxes, distance = arguments["bbox"], int(arguments["max_distance"])
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

@@ -1,18 +1,17 @@
 """Learned tables by their definition; cubics as Hermite splines, which Keys' kernel amounts to."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 Along = Callable[[int], mpmath.mpf]
 """A value at each old cell of an axis."""
 
 
-def learned(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row, channel)."""
+def learned(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the row of a position at (row, channel)."""
     table, positions = arguments["table"], arguments["positions"]
     match conventions["offset"]:
         case "none":
@@ -25,7 +24,10 @@ def learned(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Ele
 
 
 def spline(value: Along, grid: int, place: mpmath.mpf, tension: mpmath.mpf) -> mpmath.mpf:
-    """Cubic between two cells whose slopes are ``tension`` times the neighbours' difference."""
+    """Interpolate with a cubic between two cells.
+
+    The slope at a cell is ``tension`` times the difference of its neighbours.
+    """
 
     def at(cell: int) -> mpmath.mpf:
         return value(min(max(cell, 0), grid - 1))
@@ -43,7 +45,7 @@ def spline(value: Along, grid: int, place: mpmath.mpf, tension: mpmath.mpf) -> m
 
 
 def filtered(value: Along, grid: int, place: mpmath.mpf, stretch: mpmath.mpf) -> mpmath.mpf:
-    """Mean of the cells inside, weighted by the Catmull-Rom kernel stretched."""
+    """Return the mean of the cells inside the grid, weighted by a stretched Catmull-Rom kernel."""
     top = bottom = mpmath.mpf(0)
     for cell in range(grid):
         x = abs(place - cell) / stretch
@@ -57,7 +59,7 @@ def filtered(value: Along, grid: int, place: mpmath.mpf, stretch: mpmath.mpf) ->
 
 
 def sample(value: Along, grid: int, size: int, cell: int, resampling: str) -> mpmath.mpf:
-    """A new cell of one axis."""
+    """Return the value of a new cell of one axis."""
     if resampling == "linear-corners":
         place = mpmath.mpf(cell * (grid - 1)) / (size - 1 or 1)
         left = min(int(mpmath.floor(place)), max(grid - 2, 0))
@@ -71,8 +73,8 @@ def sample(value: Along, grid: int, size: int, cell: int, resampling: str) -> mp
     return spline(value, grid, place, mpmath.mpf(3) / 4)
 
 
-def learned_grid(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row, channel)."""
+def learned_grid(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the resampled table at (row, channel)."""
     table, first = arguments["table"], int(conventions["class_tokens"])
     height, width = int(arguments["height"]), int(arguments["width"])
     grid = int(mpmath.nint(mpmath.sqrt(len(table) - first)))

@@ -1,16 +1,16 @@
 """Llama 3's scaling as its authors word it: by wavelengths."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
+from posenc_conformance.oracle import Arguments
 from posenc_conformance.oracle.backward import transposed
 from posenc_conformance.oracle.scaling import frequencies, number, rotation, unscaled
 
 
-def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
-    """Of a pair."""
+def frequency(arguments: Arguments, size: int, pair: int) -> Any:
+    """Return the frequency of a pair, in radians per position."""
     omega, trained = (
         unscaled(arguments, size, pair),
         int(arguments["original_max_position_embeddings"]),

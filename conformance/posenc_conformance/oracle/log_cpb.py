@@ -1,17 +1,16 @@
 """Log-spaced continuous position bias by its equations and released code (Liu et al. 2022)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 AXES = ("height", "width")
 
 
-def coordinate(offset: int, axis: str, arguments: Mapping[str, Any], kind: str) -> mpmath.mpf:
-    """What an offset of so many patches is along an axis."""
+def coordinate(offset: int, axis: str, arguments: Arguments, kind: str) -> mpmath.mpf:
+    """Return the coordinate along an axis of an offset in patches."""
     sign = mpmath.sign(offset)
     if kind == "plain":
         return sign * mpmath.log(1 + abs(offset))
@@ -21,8 +20,8 @@ def coordinate(offset: int, axis: str, arguments: Mapping[str, Any], kind: str) 
     return sign * mpmath.log(1 + mpmath.mpf(8 * abs(offset)) / (size - 1), 8)
 
 
-def log_cpb_coordinates(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (offset, axis)."""
+def log_cpb_coordinates(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the coordinate at (offset, axis)."""
     height, width = (int(arguments[axis]) for axis in AXES)
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
@@ -33,8 +32,8 @@ def log_cpb_coordinates(arguments: Mapping[str, Any], conventions: Mapping[str, 
     return value
 
 
-def log_cpb(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def log_cpb(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     width = int(arguments["width"])
     w1, b1, w2 = (arguments[name] for name in ("w1", "b1", "w2"))
 

@@ -1,27 +1,26 @@
 """LongRoPE by its definition (Ding et al. 2024, eq. 3) and Phi-3's two lists."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.backward import transposed
 
 
 def frequency(base: float, factors: Any, pair: int) -> mpmath.mpf:
-    """Radians per position of pair t."""
+    """Return the frequency of a pair, in radians per position."""
     power = mpmath.power(mpmath.mpf(float(base)), mpmath.mpf(pair) / len(factors))
     return 1 / (mpmath.mpf(float(factors[pair])) * power)
 
 
-def longrope_frequencies(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (pair,)."""
+def longrope_frequencies(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the frequency at (pair,)."""
     return lambda index: frequency(arguments["base"], arguments["factors"], index[0])
 
 
-def longer(arguments: Mapping[str, Any], policy: str) -> mpmath.mpf:
-    """By what pairs are made longer."""
+def longer(arguments: Arguments, policy: str) -> mpmath.mpf:
+    """Return the factor by which pairs are made longer."""
     if arguments.get("attention_factor") is not None:
         return mpmath.mpf(float(arguments["attention_factor"]))
     scale = mpmath.mpf(float(arguments["factor"]))
@@ -33,8 +32,8 @@ def longer(arguments: Mapping[str, Any], policy: str) -> mpmath.mpf:
     return mpmath.sqrt(mpmath.log(scale * trained) / mpmath.log(trained))
 
 
-def longrope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def longrope(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the rotated x at (..., row, channel)."""
     x, positions = arguments["x"], [int(position) for position in arguments["positions"]]
     short, long = arguments["short_factors"], arguments["long_factors"]
     fits = all(p < arguments["original_max_position_embeddings"] for p in positions)

@@ -1,16 +1,13 @@
 """Multimodal rotary embedding by its definition, and its position ids token by token."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.backward import transposed
 
 
 def axis_of(pair: int, sections: list[int], allocation: str) -> int:
-    """Which position a pair looks at: 0 time, 1 height, 2 width."""
+    """Return which position turns a pair: 0 for time, 1 for height, 2 for width."""
     if allocation == "interleaved":
         turn, axis = divmod(pair, 3)
         return axis if turn < sections[axis] else 0
@@ -19,8 +16,8 @@ def axis_of(pair: int, sections: list[int], allocation: str) -> int:
     return 0 if pair < sections[0] else 1 if pair < sections[0] + sections[1] else 2
 
 
-def m_rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def m_rope(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the rotated x at (..., row, channel)."""
     x, positions = arguments["x"], arguments["positions"]
     sections = [int(size) for size in arguments["sections"]]
     pairs = sum(sections)
@@ -46,8 +43,8 @@ def m_rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Elem
     return value
 
 
-def m_rope_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (axis, token)."""
+def m_rope_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the position at (axis, token)."""
     merge = int(arguments.get("merge_size", 1))
     pace = mpmath.mpf(float(arguments.get("tokens_per_second") or 1))
     pace *= mpmath.mpf(float(arguments.get("second_per_grid") or 1))

@@ -1,16 +1,15 @@
 """Multi-head latent attention by its definition: every query and every key turned by itself."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.yarn import frequency, number
 
 
-def mla_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def mla_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     q, k_nope, k_rope = (arguments[name] for name in ("q", "k_nope", "k_rope"))
     nope, rope = k_nope.shape[-1], k_rope.shape[-1]
     ahead = k_nope.shape[1] - q.shape[1]

@@ -1,17 +1,16 @@
 """A causal head without positional encoding, row by row as a decoder would compute it."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 Vector = list[mpmath.mpf]
 
 
 def times_matrix(row: Any, matrix: Any) -> Vector:
-    """Row vector times matrix."""
+    """Multiply a row vector by a matrix."""
     width = matrix.shape[1]
     return [
         mpmath.fsum(mpmath.mpf(float(row[c])) * float(matrix[c][d]) for c in range(len(row)))
@@ -19,8 +18,11 @@ def times_matrix(row: Any, matrix: Any) -> Vector:
     ]
 
 
-def nope_layer(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, row, channel): a running sum over the rows met so far."""
+def nope_layer(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the output at (…, row, channel).
+
+    It keeps a running sum over the rows met so far.
+    """
     x = arguments["x"]
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

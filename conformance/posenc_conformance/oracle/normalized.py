@@ -1,15 +1,12 @@
 """The position as a part of the length, by its definition."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def normalized(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row, channel)."""
+def normalized(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the normalised position at (row, channel)."""
     last = int(arguments["length"]) - 1
     return lambda index: mpmath.mpf(index[0]) / last
 

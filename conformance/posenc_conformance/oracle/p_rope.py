@@ -1,17 +1,20 @@
 """p-RoPE by its definition (Barbero et al. 2024): the slowest frequencies are 0."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import mpmath
 
+from posenc_conformance.oracle import Arguments
 from posenc_conformance.oracle.backward import transposed
 from posenc_conformance.oracle.scaling import frequencies, number, rotation, unscaled
 
 
-def frequency(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
-    """Of a pair, which turns if as many pairs as it takes to reach it fit into the share."""
+def frequency(arguments: Arguments, size: int, pair: int) -> Any:
+    """Return the frequency of a pair, in radians per position.
+
+    A pair turns if the pairs up to and including it fit into the share; else its frequency is 0.
+    """
     share = Decimal(str(float(arguments["proportion"]))) * size / 2
     if pair + 1 > share:
         return mpmath.mpf(0)

@@ -1,16 +1,17 @@
 """Perceiver's Fourier features by their definition (Jaegle et al. 2021, section 3.2)."""
 
-from collections.abc import Mapping
 from itertools import product
-from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def perceiver_fourier(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, feature), from a list that says of each feature what it is."""
+def perceiver_fourier(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the feature at (…, feature).
+
+    It reads what each feature is from a list.
+    """
     x, count = arguments["x"], int(arguments["num_bands"])
     axes, bands = range(x.shape[-1]), range(count)
     kinds = ["sine", "cosine"] if conventions["waves"] == "both" else ["sine"]
@@ -39,8 +40,11 @@ def perceiver_fourier(arguments: Mapping[str, Any], conventions: Mapping[str, An
     return value
 
 
-def perceiver_positions(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (place, axis), from a list of all places."""
+def perceiver_positions(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the position at (place, axis).
+
+    It reads the place from a list of all places.
+    """
     sizes = [int(size) for size in arguments["index_dims"]]
     places = list(product(*map(range, sizes)))
 

@@ -1,15 +1,14 @@
 """Rows of projections in another layout, by the pairs that they belong to."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def source_row(row: int, rotated: int, direction: str) -> int:
-    """Which row of a head is found at a place of the result."""
+    """Return which row of a head is found at a place of the result."""
     if row >= rotated:
         return row
     pairs = rotated // 2
@@ -20,8 +19,8 @@ def source_row(row: int, rotated: int, direction: str) -> int:
     return pair + member * pairs
 
 
-def element(q: Any, k: Any, arguments: Mapping[str, Any], direction: str) -> Element:
-    """Element (row), or (row, column)."""
+def element(q: Any, k: Any, arguments: Arguments, direction: str) -> Element:
+    """Return the function that gives the permuted number at (row), or at (row, column)."""
     size = len(q) // int(arguments["heads"])
     rotated = int(arguments.get("rotary_dim") or size)
 
@@ -35,14 +34,14 @@ def element(q: Any, k: Any, arguments: Mapping[str, Any], direction: str) -> Ele
     return value
 
 
-def permute_qk(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row, column)."""
+def permute_qk(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the permuted weight at (row, column)."""
     q, k = arguments["q_weight"], arguments["k_weight"]
     return element(q, k, arguments, conventions["direction"])
 
 
-def permute_qk_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row)."""
+def permute_qk_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the permuted bias at (row)."""
     q, k = arguments["q_bias"], arguments["k_bias"]
     return element(q, k, arguments, conventions["direction"])
 

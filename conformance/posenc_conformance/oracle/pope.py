@@ -1,15 +1,15 @@
 """PoPE by its definition, as released: complex numbers of given length and angle."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def pope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, row, channel) of queries, or of keys where there are phases."""
+def pope(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the encoded x at (…, row, channel).
+
+    x holds queries, or keys where there are phases.
+    """
     x, positions = arguments["x"], arguments["positions"]
     head_dim = x.shape[-1]
     base = mpmath.mpf(float(arguments.get("base", 10000)))

@@ -1,21 +1,20 @@
 """Position ids by counting the tokens before each token."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def before(mask: Any, index: tuple[int, ...]) -> int | None:
-    """How many tokens stand before one; None for padding."""
+    """Count the real tokens that stand before a token; return None for padding."""
     row, place = index
     return sum(int(mask[row][i]) for i in range(place)) if mask[row][place] else None
 
 
-def padded_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (sequence, token)."""
+def padded_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the position at (sequence, token)."""
     padding = 1 if conventions["padded"] == "one" else 0
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
@@ -25,8 +24,8 @@ def padded_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, 
     return value
 
 
-def fairseq_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (sequence, token)."""
+def fairseq_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the row of the table at (sequence, token)."""
     padding = int(arguments["padding_index"])
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
@@ -36,8 +35,8 @@ def fairseq_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str,
     return value
 
 
-def token_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (sequence, token)."""
+def token_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the row of the table at (sequence, token)."""
     padding, past = int(arguments["padding_index"]), int(arguments["past_length"])
     tokens = [[int(token) != padding for token in row] for row in arguments["input_ids"]]
 
@@ -48,14 +47,14 @@ def token_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, A
     return value
 
 
-def packed_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (token,)."""
+def packed_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the position at (token,)."""
     numbers = [place for length in arguments["lengths"] for place in range(int(length))]
     return lambda index: mpmath.mpf(numbers[index[0]])
 
 
-def cached_position_ids(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (token,)."""
+def cached_position_ids(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the position at (token,)."""
     return lambda index: mpmath.mpf(int(arguments["past_length"])) + index[0]
 
 

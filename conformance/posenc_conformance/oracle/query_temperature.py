@@ -1,21 +1,20 @@
 """Query temperature by its definition, with Python's own integers."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def number_of(index: tuple[int, ...], positions: Any, conventions: Mapping[str, Any]) -> int:
-    """Number of the query of an element (..., row, channel)."""
+def number_of(index: tuple[int, ...], positions: Any, conventions: Conventions) -> int:
+    """Return the number of the query to which an element (..., row, channel) belongs."""
     place = int(positions[index[-2]])
     return place + 1 if conventions["count"] == "from-1" else place
 
 
-def query_temperature(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def query_temperature(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the scaled query at (..., row, channel)."""
     beta = mpmath.mpf(float(arguments.get("beta", 0.1)))
     length = int(arguments.get("length", 8192))
 
@@ -27,8 +26,8 @@ def query_temperature(arguments: Mapping[str, Any], conventions: Mapping[str, An
     return value
 
 
-def query_log_scale(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def query_log_scale(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the scaled query at (..., row, channel)."""
     length = int(arguments.get("length", 2048))
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

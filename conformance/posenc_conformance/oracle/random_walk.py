@@ -1,15 +1,12 @@
 """Random walks by their definition: all walks, one step after the other, from each node."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def random_walk(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (node, step)."""
+def random_walk(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the probability of being back at (node, step)."""
     adjacency = arguments["adjacency"]
     nodes = range(len(adjacency))
     weights = [[mpmath.mpf(float(adjacency[row][column])) for column in nodes] for row in nodes]

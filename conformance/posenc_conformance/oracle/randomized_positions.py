@@ -1,27 +1,24 @@
 """Randomized positions by their definition: numbers that are counted, not sorted."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.alibi import slope
 
 
 def smallest(numbers: list[int], rank: int) -> int:
-    """The number than which so many are smaller."""
+    """Find the number that is larger than exactly ``rank`` of the numbers."""
     return next(one for one in numbers if sum(other < one for other in numbers) == rank)
 
 
-def randomized_positions(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (token,)."""
+def randomized_positions(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the position at (token,)."""
     drawn = [int(each) for each in arguments["order"]][: int(arguments["n"])]
     return lambda index: mpmath.mpf(smallest(drawn, index[0]))
 
 
-def randomized_alibi_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def randomized_alibi_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     heads, q_len, k_len = (int(arguments[name]) for name in ("heads", "q_len", "k_len"))
     before, after = (
         [int(each) for each in arguments[name]][: k_len - 1] for name in ("before", "after")

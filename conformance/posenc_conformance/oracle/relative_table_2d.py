@@ -1,16 +1,17 @@
 """Tables of offsets in two dimensions by their definition: offsets are listed and looked up."""
 
-from collections.abc import Mapping
 from itertools import product
-from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def row_of(query: int, key: int, height: int, width: int, class_token: str) -> int:
-    """Number of an offset in the list of all, from up and left to down and right."""
+    """Return the number of an offset in the list of all, from up and left to down and right.
+
+    Three numbers behind the list are for the class token.
+    """
     offsets = list(product(range(1 - height, height), range(1 - width, width)))
     if class_token == "first":
         if query == 0 or key == 0:
@@ -19,8 +20,8 @@ def row_of(query: int, key: int, height: int, width: int, class_token: str) -> i
     return offsets.index((query // width - key // width, query % width - key % width))
 
 
-def relative_table_2d(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def relative_table_2d(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     sizes = int(arguments["height"]), int(arguments["width"])
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
@@ -31,8 +32,8 @@ def relative_table_2d(arguments: Mapping[str, Any], conventions: Mapping[str, An
     return value
 
 
-def relative_table_2d_rows(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (query, key)."""
+def relative_table_2d_rows(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the row of the table at (query, key)."""
     sizes = int(arguments["height"]), int(arguments["width"])
     return lambda index: mpmath.mpf(row_of(index[0], index[1], *sizes, conventions["class_token"]))
 

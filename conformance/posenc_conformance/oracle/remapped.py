@@ -1,18 +1,21 @@
 """Logits of queries and keys that are each turned to a place of their own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 Places = Callable[[int, int], tuple[Any, Any]]
-"""Where the query and the key at two positions are turned to."""
+"""The places to which the query and the key at two positions are turned."""
 
 
-def logits(arguments: Mapping[str, Any], conventions: Mapping[str, Any], places: Places) -> Element:
-    """Element (head, query, key); None where the key comes after the query."""
+def logits(arguments: Arguments, conventions: Conventions, places: Places) -> Element:
+    """Return the function that gives the logit at (head, query, key).
+
+    It gives None where the key comes after the query.
+    """
     q, k = arguments["q"], arguments["k"]
     width, ahead = q.shape[-1], k.shape[1] - q.shape[1]
     base = mpmath.mpf(float(arguments.get("base", 10000)))

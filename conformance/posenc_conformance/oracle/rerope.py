@@ -1,16 +1,15 @@
 """ReRoPE by its definition: queries and keys near and far turned each in its own way."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.remapped import logits
 
 
-def rerope_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def rerope_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     window = int(arguments["window"])
 
     def places(query: int, key: int) -> tuple[int, int]:
@@ -19,8 +18,8 @@ def rerope_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) 
     return logits(arguments, conventions, places)
 
 
-def leaky_rerope_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def leaky_rerope_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     window, factor = int(arguments["window"]), mpmath.mpf(float(arguments["factor"]))
 
     def places(query: int, key: int) -> tuple[Any, Any]:

@@ -1,16 +1,13 @@
 """Rotary embedding by its definition (Su et al. 2021, eqs. 14 to 16): complex multiplication."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.backward import transposed
 
 
-def rope(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def rope(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the rotated x at (..., row, channel)."""
     x = arguments["x"]
     width = int(arguments.get("rotary_dim") or x.shape[-1])
     base = mpmath.mpf(float(arguments.get("base", 10000)))

@@ -1,23 +1,23 @@
 """Rotary embedding of rows and columns by its definition: pairs as complex numbers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.backward import transposed
 
 Angle = Callable[[tuple[int, ...], int], mpmath.mpf]
-"""Of a row of x, by its index, and a pair."""
+"""The angle, in radians, for the index of a row of x and the number of a pair."""
 
 
 def turned(x: Any, layout: str, angle: Angle) -> Element:
-    """Element (..., row, channel)."""
+    """Return the function that gives the rotated x at (..., row, channel)."""
     width = x.shape[-1]
 
     def pair_of(channel: int) -> tuple[int, int, int]:
-        """Pair of a channel, and the pair's two channels."""
+        """Return the pair of a channel, and the two channels of that pair."""
         for pair in range(width // 2):
             members = {
                 "interleaved": (2 * pair, 2 * pair + 1),
@@ -40,8 +40,8 @@ def turned(x: Any, layout: str, angle: Angle) -> Element:
     return value
 
 
-def rope_2d(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def rope_2d(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the rotated x at (..., row, channel)."""
     x, (rows, columns) = arguments["x"], arguments["positions"]
     width = x.shape[-1]
     base = mpmath.mpf(float(arguments.get("base", 10000)))
@@ -60,8 +60,8 @@ def rope_2d(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Ele
     return turned(x, conventions["layout"], angle)
 
 
-def rope_2d_mixed(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., head, row, channel)."""
+def rope_2d_mixed(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the rotated x at (..., head, row, channel)."""
     rows, columns = arguments["positions"]
     axes = (rows, columns) if conventions["order"] == "row-first" else (columns, rows)
     weights = arguments["frequencies"]
@@ -76,8 +76,8 @@ def rope_2d_mixed(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) 
     return turned(arguments["x"], conventions["layout"], angle)
 
 
-def rope_2d_image(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., patch, channel)."""
+def rope_2d_image(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the rotated x at (..., patch, channel)."""
     x, height, width = arguments["x"], int(arguments["height"]), int(arguments["width"])
     base = mpmath.mpf(float(arguments.get("base", 100)))
     quarter = x.shape[-1] // 4

@@ -1,23 +1,23 @@
 """Rotation by given tables: each pair is a complex number, times the one that is given for it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 Turn = Callable[[int, int], tuple[Any, Any]]
 """Cosine and sine for a row of x and a pair."""
 
 
 def number(value: Any) -> mpmath.mpf:
-    """A float as it is."""
+    """Return a float as an mpf, exactly."""
     return mpmath.mpf(float(value))
 
 
 def turned(x: Any, turn: Turn, pairs: int, layout: str) -> Element:
-    """Element (..., row, channel)."""
+    """Return the function that gives the rotated x at (..., row, channel)."""
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
         row, channel = index[-2:]
@@ -37,8 +37,8 @@ def turned(x: Any, turn: Turn, pairs: int, layout: str) -> Element:
     return value
 
 
-def rope_apply(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Two tables."""
+def rope_apply(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives x, turned by two tables, at (..., row, channel)."""
     cos, sin, layout = arguments["cos"], arguments["sin"], conventions["layout"]
     doubled = conventions["table"] == "doubled"
     step = 2 if doubled and layout == "interleaved" else 1
@@ -51,8 +51,8 @@ def rope_apply(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> 
     )
 
 
-def rope_apply_pairs(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """One table of complex numbers."""
+def rope_apply_pairs(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives x, turned by one complex table, at (..., row, channel)."""
     cis = arguments["cis"]
     return turned(
         arguments["x"],
@@ -62,8 +62,8 @@ def rope_apply_pairs(arguments: Mapping[str, Any], conventions: Mapping[str, Any
     )
 
 
-def rope_apply_cache(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """A cache, looked up by row."""
+def rope_apply_cache(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives x, turned by rows of a cache, at (..., row, channel)."""
     cache, rows = arguments["cache"], arguments["rows"]
     pairs = cache.shape[1] // 2
 

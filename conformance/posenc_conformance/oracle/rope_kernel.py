@@ -1,23 +1,23 @@
 """Rotary embedding of several things at once: each row is one of plain rotary embedding."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 Found = tuple[Any, int, int | None]
-"""A row before it is turned, the channel that is asked for, and the position; None if it passes."""
+"""A row before it is turned, the wanted channel, and the position: None if nothing is turned."""
 Find = Callable[[tuple[int, ...]], Found]
 
 
 def by_rows(
-    finds: Callable[[Mapping[str, Any]], Find],
-) -> Callable[[Mapping[str, Any], Mapping[str, Any]], Element]:
-    """A call, of what finds the row of an element and its position."""
+    finds: Callable[[Arguments], Find],
+) -> Callable[[Arguments, Arguments], Element]:
+    """Make a call from a function that finds the row of an element and its position."""
 
-    def values(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    def values(arguments: Arguments, conventions: Conventions) -> Element:
         find, base = finds(arguments), mpmath.mpf(float(arguments.get("base", 10000)))
 
         def value(index: tuple[int, ...]) -> mpmath.mpf:
@@ -41,8 +41,11 @@ def by_rows(
     return values
 
 
-def of_batched(arguments: Mapping[str, Any]) -> Find:
-    """Elements (sequence, head, row, channel), positions of each row."""
+def of_batched(arguments: Arguments) -> Find:
+    """Make the finder for elements (sequence, head, row, channel).
+
+    Every row of a sequence is given its position.
+    """
 
     def find(index: tuple[int, ...]) -> Found:
         sequence, head, row, channel = index
@@ -52,8 +55,11 @@ def of_batched(arguments: Mapping[str, Any]) -> Find:
     return find
 
 
-def of_offsets(arguments: Mapping[str, Any]) -> Find:
-    """Elements (sequence, head, row, channel), positions of first rows."""
+def of_offsets(arguments: Arguments) -> Find:
+    """Make the finder for elements (sequence, head, row, channel).
+
+    The first row of a sequence is given its position.
+    """
 
     def find(index: tuple[int, ...]) -> Found:
         sequence, head, row, channel = index
@@ -63,8 +69,8 @@ def of_offsets(arguments: Mapping[str, Any]) -> Find:
     return find
 
 
-def of_packed(arguments: Mapping[str, Any]) -> Find:
-    """Elements (head, row, channel)."""
+def of_packed(arguments: Arguments) -> Find:
+    """Make the finder for elements (head, row, channel) of packed sequences."""
     edges = [int(edge) for edge in arguments["cu_seqlens"]]
 
     def find(index: tuple[int, ...]) -> Found:
@@ -76,8 +82,8 @@ def of_packed(arguments: Mapping[str, Any]) -> Find:
     return find
 
 
-def of_query_key(arguments: Mapping[str, Any]) -> Find:
-    """Elements (head of the query or the key, row, channel)."""
+def of_query_key(arguments: Arguments) -> Find:
+    """Make the finder for elements (head, row, channel), heads of queries before heads of keys."""
     q, k = arguments["q"], arguments["k"]
 
     def find(index: tuple[int, ...]) -> Found:
@@ -88,8 +94,8 @@ def of_query_key(arguments: Mapping[str, Any]) -> Find:
     return find
 
 
-def of_x(arguments: Mapping[str, Any]) -> Find:
-    """Elements (..., row, channel)."""
+def of_x(arguments: Arguments) -> Find:
+    """Make the finder for elements (..., row, channel)."""
 
     def find(index: tuple[int, ...]) -> Found:
         *row, channel = index
@@ -98,8 +104,8 @@ def of_x(arguments: Mapping[str, Any]) -> Find:
     return find
 
 
-def of_qkv(arguments: Mapping[str, Any]) -> Find:
-    """Elements (row, channel of any head)."""
+def of_qkv(arguments: Arguments) -> Find:
+    """Make the finder for elements (row, channel of any head)."""
     heads, key_heads = arguments["heads"], arguments["key_heads"]
     width = arguments["qkv"].shape[1] // (heads + 2 * key_heads)
 

@@ -1,16 +1,14 @@
 """Sandwich by its definition: the dot product of two sinusoids."""
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def sandwich_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def sandwich_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     heads, q_len, k_len, dim = (int(arguments[n]) for n in ("heads", "q_len", "k_len", "dim"))
     first = {"from-1": 1, "from-0": 0}[conventions["exponents"]]
     steps = range(first, first + dim // 2)

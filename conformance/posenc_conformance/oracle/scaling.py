@@ -1,39 +1,39 @@
 """Rotary embedding with any frequencies, by complex multiplication."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
-Frequency = Callable[[Mapping[str, Any], int, int], Any]
+Frequency = Callable[[Arguments, int, int], Any]
 """Radians per position, from the arguments, the number of channels and the pair."""
 
 
-def number(arguments: Mapping[str, Any], name: str) -> Any:
-    """An argument as an mpf."""
+def number(arguments: Arguments, name: str) -> Any:
+    """Return an argument as an mpf."""
     return mpmath.mpf(float(arguments[name]))
 
 
-def unscaled(arguments: Mapping[str, Any], size: int, pair: int) -> Any:
-    """That of rotary embedding."""
+def unscaled(arguments: Arguments, size: int, pair: int) -> Any:
+    """Return the frequency that a pair has in rotary embedding, in radians per position."""
     return mpmath.exp(-mpmath.log(number(arguments, "base")) * 2 * pair / size)
 
 
 def frequencies(frequency: Frequency) -> Callable[..., Element]:
-    """Element (pair)."""
+    """Make the call whose result gives the frequency at (pair)."""
 
-    def elements(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    def elements(arguments: Arguments, conventions: Conventions) -> Element:
         return lambda index: frequency(arguments, int(arguments["rotary_dim"]), index[0])
 
     return elements
 
 
 def rotation(frequency: Frequency) -> Callable[..., Element]:
-    """Element (..., row, channel)."""
+    """Make the call whose result gives the rotated x at (..., row, channel)."""
 
-    def elements(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
+    def elements(arguments: Arguments, conventions: Conventions) -> Element:
         x = arguments["x"]
         size = int(x.shape[-1])
 

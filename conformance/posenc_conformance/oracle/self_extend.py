@@ -3,15 +3,12 @@
 Under blocks, positions are those of a cache that closes a block of keys as soon as it is full.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.remapped import logits
 
 
-def self_extend_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def self_extend_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     group, window = int(arguments["group_size"]), int(arguments["window"])
 
     def sliding(query: int, key: int) -> tuple[int, int]:

@@ -1,21 +1,26 @@
 """Relative position representations, from equations 3 to 5 of Shaw et al. 2018."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def vector(table: Any, steps_ahead: int) -> list[mpmath.mpf]:
-    """The vector of an edge to a key so many steps ahead, w_max(-k, min(k, steps)) of the paper."""
+    """Return the vector of an edge to a key that lies ``steps_ahead`` steps ahead.
+
+    It is w_max(-k, min(k, steps)) of the paper.
+    """
     reach = (len(table) - 1) // 2
     return [mpmath.mpf(float(x)) for x in table[max(-reach, min(reach, steps_ahead)) + reach]]
 
 
-def shaw_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key): the query times the sum of the key and the edge's vector."""
+def shaw_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key).
+
+    It is the query times the sum of the key and the vector of the edge, over sqrt(head_dim).
+    """
     q, k, table = (arguments[name] for name in ("q", "k", "table"))
     head_dim, late = q.shape[2], k.shape[1] - q.shape[1]
     sign = 1 if conventions["offset"] == "key-minus-query" else -1
@@ -32,8 +37,11 @@ def shaw_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) ->
     return value
 
 
-def shaw_values(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, channel): values and edges' vectors, weighted."""
+def shaw_values(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the output at (head, query, channel).
+
+    It is the weighted sum of the values and the vectors of the edges.
+    """
     weights, v, table = (arguments[name] for name in ("weights", "v", "table"))
     late = weights.shape[2] - weights.shape[1]
 

@@ -1,15 +1,12 @@
 """Sinusoidal encoding of grid cells, from the formula of each released table."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def sincos_2d(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (cell, channel)."""
+def sincos_2d(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the encoding at (cell, channel)."""
     height, width, d = (int(arguments[name]) for name in ("height", "width", "dim"))
     base = mpmath.mpf(float(arguments.get("base", 10000)))
     steps = mpmath.mpf(d) / 4 - (1 if conventions["denominator"] == "d/4-1" else 0)

@@ -1,15 +1,12 @@
 """Sinusoidal encoding by its definition (Vaswani et al. 2017, section 3.5)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def sinusoidal(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row, channel)."""
+def sinusoidal(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the encoding at (row, channel)."""
     d, base = int(arguments["dim"]), mpmath.mpf(float(arguments.get("base", 10000)))
     rule = conventions.get("odd_dim") if d % 2 else None
     columns = {None: d, "zero": d - 1, "cut": d + 1, "uneven": d}[rule]

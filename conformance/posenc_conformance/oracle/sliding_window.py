@@ -1,15 +1,12 @@
 """Sliding windows by their definition: the set of keys that each query has."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def keys(position: int, window: int, reach: str) -> range:
-    """Positions of the keys of one query, those outside of the text included."""
+    """Return the positions of the keys of one query, including those outside of the text."""
     if reach == "window-keys":
         return range(position + 1 - window, position + 1)
     if reach == "window-before":
@@ -18,8 +15,8 @@ def keys(position: int, window: int, reach: str) -> range:
     return range(position - each, position + each + 1)
 
 
-def sliding_window(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (query, key)."""
+def sliding_window(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives 1 at (query, key) where the key is allowed, else 0."""
     q_len, k_len, window = (int(arguments[name]) for name in ("q_len", "k_len", "window"))
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

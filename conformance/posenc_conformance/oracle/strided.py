@@ -1,15 +1,12 @@
 """The strided pattern by the paper's sets (Child et al. 2019, section 4.3)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def keys(query: int, stride: int, part: str) -> set[int]:
-    """Keys of the query at a position."""
+    """Return the keys of the query at a position."""
     inclusive = set(range(max(0, query - stride), query + 1))
     local = set(range(max(0, query - stride + 1), query + 1))
     column = set(range(query, -1, -stride))
@@ -21,8 +18,8 @@ def keys(query: int, stride: int, part: str) -> set[int]:
     }[part]
 
 
-def strided_mask(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (query, key)."""
+def strided_mask(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives 1 at (query, key) where the key is allowed, else 0."""
     late, stride = int(arguments["k_len"]) - int(arguments["q_len"]), int(arguments["stride"])
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:

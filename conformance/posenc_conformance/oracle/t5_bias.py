@@ -1,15 +1,15 @@
 """T5's buckets by the formula of its released code, with logarithms at 50 digits."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
 def bucket(memory_minus_context: int, direction: str, buckets: int, distance: int) -> int:
-    """Bucket of one distance; at an edge the logarithm's floor is settled in whole numbers."""
+    """Return the bucket of one distance.
+
+    At the edge of a bucket the logarithm is whole, and its floor is that whole number.
+    """
     offset = 0
     past = -memory_minus_context
     if direction == "bidirectional":
@@ -29,8 +29,8 @@ def bucket(memory_minus_context: int, direction: str, buckets: int, distance: in
     return offset + min(exact + whole, buckets - 1)
 
 
-def t5_bucket(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element of any index."""
+def t5_bucket(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bucket at any index."""
     relative = arguments["relative_position"]
     buckets, distance = int(arguments["num_buckets"]), int(arguments["max_distance"])
     return lambda index: mpmath.mpf(
@@ -38,8 +38,8 @@ def t5_bucket(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> E
     )
 
 
-def t5_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def t5_bias(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the bias at (head, query, key)."""
     table, distance = arguments["table"], int(arguments["max_distance"])
     late = int(arguments["k_len"]) - int(arguments["q_len"])
 
@@ -51,8 +51,11 @@ def t5_bias(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Ele
     return value
 
 
-def t5_bias_vjp(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (bucket, head): the sum over the pairs that look this entry up."""
+def t5_bias_vjp(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the gradient of the table at (bucket, head).
+
+    It is the sum over the pairs of query and key that look this entry up.
+    """
     gradient = arguments["gradient"]
     _, queries, keys = gradient.shape
     rule = conventions["direction"], int(arguments["num_buckets"]), int(arguments["max_distance"])

@@ -1,15 +1,12 @@
 """Time2Vec by its equation (Kazemi et al. 2019, equation 1)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def time2vec(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, channel)."""
+def time2vec(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the embedding at (…, channel)."""
     x, w, b = (arguments[name] for name in "xwb")
     straight = {"first": 0, "last": len(b) - 1}[conventions["linear"]]
     wave = {"sin": mpmath.sin, "cos": mpmath.cos}[conventions["wave"]]

@@ -1,15 +1,12 @@
 """Timestep embeddings, from the exponential form in the released code."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 
-def timestep(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (row, channel)."""
+def timestep(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the embedding at (row, channel)."""
     half = int(arguments["dim"]) // 2
     spacing = mpmath.log(mpmath.mpf(float(arguments.get("max_period", 10000))))
     spacing /= half - conventions["frequency_shift"]

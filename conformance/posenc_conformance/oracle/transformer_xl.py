@@ -1,18 +1,18 @@
 """Transformer-XL's four terms by their definition, one by one (Dai et al. 2019, section 3.3)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 
 START = {"past": 1, "full": 1, "padded": 0}
-"""By how much the distance of the first column falls short of the number of keys."""
+"""How far the distance of the first column falls short of the number of keys."""
 
 
-def relative_shift(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (…, query, key): that of the column whose distance is the one between them."""
+def relative_shift(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the moved score at (…, query, key).
+
+    It is the score in the column that is for the distance between the query and the key.
+    """
     x, held = arguments["x"], conventions["distances"]
     q_len, columns = x.shape[-2:]
     distances_ahead = 0 if held == "past" else q_len - 1
@@ -30,7 +30,7 @@ def relative_shift(arguments: Mapping[str, Any], conventions: Mapping[str, Any])
 
 
 def wave(distance: int, channel: int, dim: int, layout: str) -> mpmath.mpf:
-    """Channel of the sinusoid of a distance."""
+    """Return one channel of the sinusoid of a distance."""
     half = dim // 2
     t, is_cosine = (
         (channel % half, channel >= half)
@@ -41,8 +41,8 @@ def wave(distance: int, channel: int, dim: int, layout: str) -> mpmath.mpf:
     return mpmath.cos(angle) if is_cosine else mpmath.sin(angle)
 
 
-def transformer_xl_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def transformer_xl_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     q, k, w_kr, u, v = (arguments[name] for name in ("q", "k", "w_kr", "u", "v"))
     late, (dim, head_dim) = k.shape[1] - q.shape[1], w_kr.shape[1:]
     clamp_len = arguments.get("clamp_len")

@@ -1,23 +1,22 @@
 """TUPE's scores by their definition (Ke et al. 2021, equations 9 to 11) and released code."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.t5_bias import bucket
 
 
 def dot(a: Any, b: Any) -> mpmath.mpf:
-    """Dot product of two vectors."""
+    """Return the dot product of two vectors."""
     return mpmath.fdot(
         (mpmath.mpf(float(x)), mpmath.mpf(float(y))) for x, y in zip(a, b, strict=True)
     )
 
 
-def position(arguments: Mapping[str, Any], head: int, i: int, j: int) -> mpmath.mpf:
-    """Product of the positions of two tokens, [CLS] untied."""
+def position(arguments: Arguments, head: int, i: int, j: int) -> mpmath.mpf:
+    """Return the product of the positions of two tokens, with [CLS] untied."""
     p_q, p_k = arguments["p_q"][head], arguments["p_k"][head]
     if i == 0:
         return dot(p_q[0], p_k[0])
@@ -26,8 +25,8 @@ def position(arguments: Mapping[str, Any], head: int, i: int, j: int) -> mpmath.
     return dot(p_q[i + 1], p_k[j + 1])
 
 
-def tupe_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def tupe_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     q, k, p_q, p_k = (arguments[name] for name in ("q", "k", "p_q", "p_k"))
 
     def value(index: tuple[int, ...]) -> mpmath.mpf:
@@ -41,8 +40,8 @@ def tupe_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) ->
     return value
 
 
-def tupe_relative_scores(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (head, query, key)."""
+def tupe_relative_scores(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the logit at (head, query, key)."""
     q, k, table = (arguments[name] for name in ("q", "k", "table"))
     limit = int(arguments["max_distance"])
     apart = conventions["reset"] == "apart"

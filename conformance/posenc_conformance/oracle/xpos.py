@@ -1,16 +1,13 @@
 """xPos by its definition (Sun et al. 2022): one complex power per pair."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.backward import transposed
 
 
-def xpos(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def xpos(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the rotated and scaled x at (..., row, channel)."""
     x, positions = arguments["x"], [int(position) for position in arguments["positions"]]
     half = x.shape[-1] // 2
     length = max(positions, default=-1) + 1

@@ -3,23 +3,22 @@
 Whole bounds of the ramp are found by counting pairs, not by solving for them.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import mpmath
 
-from posenc_conformance.oracle import Element
+from posenc_conformance.oracle import Arguments, Conventions, Element
 from posenc_conformance.oracle.backward import transposed
 
 
 def number(value: Any) -> mpmath.mpf:
-    """A number exactly as it was given."""
+    """Return a number as an mpf, exactly as it was given."""
     return mpmath.mpf(float(value))
 
 
-def share_kept(arguments: Mapping[str, Any], ramp: str, size: int, pair: int) -> mpmath.mpf:
-    """The part of pair t's frequency that is not divided by the factor."""
+def share_kept(arguments: Arguments, ramp: str, size: int, pair: int) -> mpmath.mpf:
+    """Return the part of pair t's frequency that is not divided by the factor."""
     fast, slow = number(arguments.get("beta_fast", 32)), number(arguments.get("beta_slow", 1))
     base, length = number(arguments["base"]), arguments["original_max_position_embeddings"]
     if ramp == "rotations":
@@ -37,7 +36,7 @@ def share_kept(arguments: Mapping[str, Any], ramp: str, size: int, pair: int) ->
 
 
 def turned(base: mpmath.mpf, length: int, size: int, t: int) -> mpmath.mpf:
-    """How often pair t turns within the original context."""
+    """Return how often pair t turns within the original context."""
     return length / (2 * mpmath.pi * mpmath.power(base, mpmath.mpf(2) * t / size))
 
 
@@ -45,22 +44,25 @@ def turned(base: mpmath.mpf, length: int, size: int, t: int) -> mpmath.mpf:
 def counted_bounds(
     base: mpmath.mpf, length: int, fast: mpmath.mpf, slow: mpmath.mpf, size: int, precision: int
 ) -> tuple[int, int]:
-    """The last pair that turns fast and the first that turns slowly, in this precision."""
+    """Count the last pair that turns fast and the first that turns slowly.
+
+    The precision is the one in which mpmath works; as an argument it is a part of the cache key.
+    """
     turns = [turned(base, length, size, t) for t in range(size)]
     low = max((t for t in range(size) if turns[t] >= fast), default=0)
     high = min((t for t in range(size) if turns[t] <= slow), default=size - 1)
     return low, high
 
 
-def frequency(arguments: Mapping[str, Any], ramp: str, size: int, pair: int) -> mpmath.mpf:
-    """Radians per position of pair t."""
+def frequency(arguments: Arguments, ramp: str, size: int, pair: int) -> mpmath.mpf:
+    """Return the frequency of pair t, in radians per position."""
     plain = mpmath.power(number(arguments["base"]), -mpmath.mpf(2 * pair) / size)
     kept = share_kept(arguments, ramp, size, pair)
     return (1 - kept) * plain / number(arguments["factor"]) + kept * plain
 
 
-def longer(arguments: Mapping[str, Any], temperature: str) -> mpmath.mpf:
-    """By what pairs are made longer."""
+def longer(arguments: Arguments, temperature: str) -> mpmath.mpf:
+    """Return the factor by which pairs are made longer."""
     if arguments.get("attention_factor") is not None:
         return number(arguments["attention_factor"])
     if temperature == "none":
@@ -75,14 +77,14 @@ def longer(arguments: Mapping[str, Any], temperature: str) -> mpmath.mpf:
     )
 
 
-def yarn_frequencies(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (pair,)."""
+def yarn_frequencies(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the frequency at (pair,)."""
     size = int(arguments["rotary_dim"])
     return lambda index: frequency(arguments, conventions["ramp"], size, index[0])
 
 
-def yarn(arguments: Mapping[str, Any], conventions: Mapping[str, Any]) -> Element:
-    """Element (..., row, channel)."""
+def yarn(arguments: Arguments, conventions: Conventions) -> Element:
+    """Return the function that gives the rotated x at (..., row, channel)."""
     x = arguments["x"]
     width = int(arguments.get("rotary_dim") or x.shape[-1])
     channels = (

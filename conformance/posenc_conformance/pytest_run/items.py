@@ -14,7 +14,7 @@ import pytest
 from posenc_conformance.checks import LEVELS, Check
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.checks.model import LEVEL
-from posenc_conformance.errors import UserError, told
+from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.judge.verdict import Verdict, Wrong
 from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report.result import Place, Result
@@ -26,7 +26,7 @@ class SpecFolder(pytest.Directory):
     """A folder of the spec. Pytest asks for one file of it after the other; it is listed once."""
 
     def collect(self) -> list[pytest.Item | pytest.Collector]:
-        """The files that are judged, and the folders in which they are."""
+        """Return the files that are judged, and the folders in which they are."""
         return self._nodes
 
     @cached_property
@@ -52,7 +52,10 @@ class SpecFile(pytest.File):
         self.plan = plan
 
     def collect(self) -> Iterator["Level | Unfinished"]:
-        """The levels that have checks, in order."""
+        """Yield the levels that have checks, in order.
+
+        For a scheme that cannot be checked, yields one item that fails instead.
+        """
         try:
             scheme = self.plan.scheme(self.path)
         except UserError as error:  # not raised: an error in collecting stops the whole run
@@ -65,7 +68,10 @@ class SpecFile(pytest.File):
                 yield Level.from_parent(self, name=level, plan=self.plan, checks=checks)
 
     def teardown(self) -> None:
-        """Once its checks are through, what they found out is not needed any more."""
+        """Drop what the checks of this file found out.
+
+        They are through, so that it is not needed any more.
+        """
         self.plan.forget(self.path)
 
 
@@ -77,7 +83,7 @@ class ModelFile(pytest.File):
         self.plan = plan
 
     def collect(self) -> Iterator["Level"]:
-        """The one level, if anything of the model is claimed."""
+        """Yield the one level, if anything of the model is claimed."""
         checks = self.plan.checks_of_model(self.plan.models[self.path.resolve()])
         if checks:
             yield Level.from_parent(self, name=LEVEL, plan=self.plan, checks=checks)
@@ -92,15 +98,15 @@ class Unfinished(pytest.Item):
         self.add_marker(self.path.stem.replace("-", "_"))
 
     def runtest(self) -> None:
-        """Say what is missing."""
+        """Raise the error that says what is missing."""
         raise self.problem
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What is missing, and the next step."""
+        """Return what is missing, and the next step."""
         return str(excinfo.value)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Heading of the failure."""
+        """Return the heading of the failure."""
         return self.path, None, f"{self.path.name} is not finished"
 
 
@@ -114,7 +120,7 @@ class Level(pytest.Collector):
         self.add_marker(self.name)
 
     def collect(self) -> Iterator["CheckItem"]:
-        """One item per check."""
+        """Yield one item per check."""
         for check in self.checks:
             # As text, so that pytest reads the variant in brackets as it will read it again.
             nodeid = f"{self.nodeid}::{check.id}"
@@ -134,7 +140,10 @@ class CheckItem(pytest.Item):
             self.add_marker(check.subject.scheme.module_name)
 
     def runtest(self) -> None:
-        """Run the check; what comes of it is kept whatever happens."""
+        """Run the check, and keep what comes of it whatever happens.
+
+        Nothing is kept if the run itself is interrupted.
+        """
         options = self.plan.request.options
         try:
             with redirect_stdout(_Kept(sys.stdout)), redirect_stderr(_Kept(sys.stderr)):
@@ -142,7 +151,9 @@ class CheckItem(pytest.Item):
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:  # a time-out of another plugin, or a fault of the kit
-            self._note(Execution(Verdict.FAILED, text=f"the check broke off: {told(error)}"))
+            self._note(
+                Execution(Verdict.FAILED, text=f"the check broke off: {describe_exception(error)}")
+            )
             raise
         self._note(found)
         if found.verdict is Verdict.FAILED:
@@ -151,17 +162,20 @@ class CheckItem(pytest.Item):
             pytest.skip(found.text)
 
     def _note(self, found: Execution) -> None:
-        """Keep for the scorecard and the report, in a form that goes from process to process."""
+        """Keep what was found for the scorecard and the report.
+
+        Its form is one that goes from process to process.
+        """
         result = Result.of(self.nodeid, Place.of(self.check), found)
         # A plugin that runs a test again keeps its properties.
         self.user_properties = [each for each in self.user_properties if each[0] != PROPERTY]
         self.user_properties.append((PROPERTY, result.sent))
 
     def _initrequest(self) -> None:
-        """Nothing: pytest-retry calls it on every item, as if each were a test function."""
+        """Do nothing: pytest-retry calls this on every item, as if each were a test function."""
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The explanation alone, unless the fault is the kit's own."""
+        """Return the explanation alone, unless the fault is the kit's own."""
         if isinstance(excinfo.value, Wrong):
             if self.nodeid in self.plan.known:  # it passes, or did not run
                 return excinfo.value.text
@@ -174,7 +188,10 @@ class CheckItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Heading of a failure. Not the id alone, in which pytest would replace dots by colons."""
+        """Return the heading of a failure.
+
+        It is not the id alone, in which pytest would replace dots by colons.
+        """
         return self.path, None, f"{self.nodeid} of {self.check.subject.name}()"
 
 

@@ -11,13 +11,13 @@ from posenc_conformance.adapters.find import Implementation
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import Execution
-from posenc_conformance.checks.model import LEVEL, demand_engine, engines, ids_of, subjects_of
+from posenc_conformance.checks.model import LEVEL, engines, ids_of, require_engine, subjects_of
 from posenc_conformance.checks.model import checks as checks_of_model
-from posenc_conformance.checks.smoke import demand_sense
+from posenc_conformance.checks.smoke import require_computable
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementations.reference import FromReference, reference_for
 from posenc_conformance.judge.kinds import ENGINE
-from posenc_conformance.judge.knowledge import demand_whole
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import (
     Model,
@@ -27,11 +27,11 @@ from posenc_conformance.models.file import (
     with_configuration,
 )
 from posenc_conformance.models.file import paths as model_paths
+from posenc_conformance.registry import load_scheme, require_complete
 from posenc_conformance.remote.command import amount_of, seconds_of
-from posenc_conformance.remote.load import How, Place, load
+from posenc_conformance.remote.load import How, Isolation, load
 from posenc_conformance.report import document, known
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import in_folders, is_scheme_file, load_scheme, paths
+from posenc_conformance.scheme_file.read import is_scheme_file, scheme_files_in, scheme_paths
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,16 @@ class Request:
     report_file: Path | None
     known_file: Path | None
     memory_of_a_call: int
-    """Bytes."""
+    """Bytes that the inputs and the result of a call may take."""
     worker: bool
     """Whether this is a process of pytest-xdist, which does not report."""
 
     @classmethod
     def of(cls, config: pytest.Config) -> "Request":
-        """Raises UserError for what cannot be done."""
+        """Read from pytest's options what the command line asks for.
+
+        Raises UserError for what cannot be done.
+        """
         examples = config.getoption("posenc_examples")
         if examples < 1:
             raise UserError(f"--posenc-examples={examples} draws nothing", "give at least 1")
@@ -76,8 +79,8 @@ class Plan:
     def __init__(
         self,
         implementation: Implementation,
-        schemes: Sequence[Scheme],
-        chosen: Sequence[Scheme],
+        schemes: Sequence[KnownScheme],
+        chosen: Sequence[KnownScheme],
         unreadable: Mapping[Path, UserError],
         request: Request,
         models: Mapping[Path, Model],
@@ -101,7 +104,7 @@ class Plan:
         self._problems: dict[Path, UserError | None] = {}
         for subject in self.subjects:
             if self.problem(subject.scheme) is None:
-                demand_sense(subject)
+                require_computable(subject)
         self._checks: dict[tuple[Path, str], list[Check]] = {}
         self._of_models: dict[str, list[Check]] = {}
         file = request.known_file
@@ -109,12 +112,12 @@ class Plan:
 
     @classmethod
     def of(cls, config: pytest.Config) -> "Plan":
-        """What the command line asks for.
+        """Make the plan of what the command line asks for.
 
         Raises UserError if that cannot be done.
         """
         given = config.args_source is pytest.Config.ArgsSource.ARGS
-        known = [*paths(), *in_folders(config.getoption("posenc_schemes"))]
+        known = [*scheme_paths(), *scheme_files_in(config.getoption("posenc_schemes"))]
         asked = [model_file(name) for name in config.getoption("posenc_model")]
         if given:
             places = [*known, *asked, *model_paths()]
@@ -132,7 +135,7 @@ class Plan:
                 "run your own tests without --impl",
             )
         unreadable: dict[Path, UserError] = {}
-        schemes: dict[str, Scheme] = {}
+        schemes: dict[str, KnownScheme] = {}
         for path in dict.fromkeys([*known, *named]):
             try:
                 scheme = load_scheme(path)
@@ -156,7 +159,7 @@ class Plan:
             implementation = replace(implementation, adapter=adapter)
         models: dict[Path, Model] = {}
         if named_models:
-            demand_engine(implementation.adapter)
+            require_engine(implementation.adapter)
         if engines(implementation.adapter):
             models = {path: _model(path) for path in (*model_paths(), *named_models)}
             if not given and not asked:
@@ -173,8 +176,8 @@ class Plan:
             [models[path] for path in dict.fromkeys(named_models)],
         )
 
-    def scheme(self, path: Path) -> Scheme:
-        """The scheme of a collected file.
+    def scheme(self, path: Path) -> KnownScheme:
+        """Return the scheme of a collected file.
 
         Raises UserError if it cannot be read, or is half-made.
         """
@@ -185,18 +188,21 @@ class Plan:
             raise problem
         return scheme
 
-    def problem(self, scheme: Scheme) -> UserError | None:
-        """What a half-made scheme lacks, so that nothing of it can be checked."""
+    def problem(self, scheme: KnownScheme) -> UserError | None:
+        """Return what a half-made scheme lacks, so that nothing of it can be checked.
+
+        Returns None for a complete scheme.
+        """
         if scheme.path not in self._problems:
             try:
-                demand_whole(scheme)
+                require_complete(scheme)
                 self._problems[scheme.path] = None
             except UserError as error:
                 self._problems[scheme.path] = error
         return self._problems[scheme.path]
 
-    def checks(self, scheme: Scheme, level: str) -> list[Check]:
-        """The checks of a level that the implementation's claims call for."""
+    def checks(self, scheme: KnownScheme, level: str) -> list[Check]:
+        """Return the checks of a level that the implementation's claims call for."""
         if self.problem(scheme) is not None:
             return []
         place = (scheme.path, level)
@@ -205,20 +211,20 @@ class Plan:
         return self._checks[place]
 
     def forget(self, path: Path) -> None:
-        """Drop what was found out about the implementations of a scheme; it takes room."""
+        """Drop what was found out about the implementations of a scheme, because it takes room."""
         own = path.resolve()
         for subject in self.subjects:
             if subject.scheme.path == own:
-                subject.forget()
+                subject.history.forget()
 
     def checks_of_model(self, model: Model) -> list[Check]:
-        """The checks of a model that the implementation's claims call for."""
+        """Return the checks of a model that the implementation's claims call for."""
         if model.id not in self._of_models:
             self._of_models[model.id] = [*checks_of_model(model, self.engines.get(model.id, []))]
         return self._of_models[model.id]
 
     def _ids_of_file(self, name: str) -> list[str]:
-        """Ids of the claimed checks of a file, whether it is chosen or not."""
+        """Return the ids of the claimed checks of a file, whether it is chosen or not."""
         models = [each for each in self.models.values() if each.path.name == name]
         schemes = [each for each in self.schemes if each.path.name == name]
         return [*_by_id(schemes, self.checks), *self._by_id_of_models(models)]
@@ -235,8 +241,12 @@ class Plan:
         """The checks that the claims call for in the schemes and models chosen, by id."""
         return _by_id(self.chosen, self.checks) | self._by_id_of_models(self.chosen_models)
 
-    def everything(self, schemes: Sequence[Scheme]) -> list[str]:
-        """Ids of all checks of schemes, of which the reference claims all there is, and models."""
+    def everything(self, schemes: Sequence[KnownScheme]) -> list[str]:
+        """Return the ids of all checks of the schemes and of the chosen models.
+
+        All checks of a scheme are those that the reference's claims call for: it claims all there
+        is.
+        """
         if isinstance(self.implementation.adapter, FromReference):
             return [*_by_id(schemes, self.checks), *self._by_id_of_models(self.chosen_models)]
         dtypes = {
@@ -256,7 +266,7 @@ class Plan:
         return [*ids, *models]
 
     def judged(self, id: str, found: Execution) -> Execution:
-        """What a check says in the light of the file of known failures and of --posenc-robust."""
+        """Judge what a check found in the light of the known failures and of --posenc-robust."""
         entry = self.known.get(id)
         if entry is None:
             if found.verdict is Verdict.SILENT and self.request.robust:
@@ -273,9 +283,9 @@ class Plan:
 
 
 def _how(config: pytest.Config) -> How:
-    """Where the implementation runs, and within which limits.
+    """Read from pytest's options where the implementation runs, and within which limits.
 
-    Raises UserError.
+    Raises UserError for options that contradict each other, and for limits that cannot be.
     """
     seconds, memory, python = (
         config.getoption(f"posenc_{name}") for name in ("timeout", "memory", "python")
@@ -284,13 +294,13 @@ def _how(config: pytest.Config) -> How:
     apart = apart or bool(python) or memory is not None or seconds is not None
     if here and apart:
         raise UserError(
-            "--posenc-here runs the adapter in pytest's own process, which has no limits and its "
-            "own interpreter",
-            "leave it out, or else --posenc-apart, --posenc-timeout, --posenc-memory and "
+            "--posenc-here runs the adapter in pytest's own process, where limits and another "
+            "interpreter are impossible",
+            "drop --posenc-here, or else --posenc-apart, --posenc-timeout, --posenc-memory and "
             "--posenc-python",
         )
     return How(
-        Place.HERE if here else Place.APART if apart else Place.USUAL,
+        Isolation.HERE if here else Isolation.APART if apart else Isolation.USUAL,
         None if seconds is None else seconds_of(seconds, "--posenc-timeout"),
         None if memory is None else amount_of(memory, "--posenc-memory"),
         python,
@@ -298,9 +308,9 @@ def _how(config: pytest.Config) -> How:
 
 
 def _by_id(
-    schemes: Sequence[Scheme], checks: Callable[[Scheme, str], list[Check]]
+    schemes: Sequence[KnownScheme], checks: Callable[[KnownScheme, str], list[Check]]
 ) -> dict[str, Check]:
-    """The checks of some schemes, in the order in which they run."""
+    """Return the checks of some schemes by id, in the order in which they run."""
     return {
         f"{scheme.path.name}::{level}::{check.id}": check
         for scheme in schemes
@@ -309,9 +319,9 @@ def _by_id(
     }
 
 
-def _demand_calls_of_their_own(schemes: Sequence[Scheme]) -> None:
+def _demand_calls_of_their_own(schemes: Sequence[KnownScheme]) -> None:
     """Raise UserError for a call that two schemes have: an adapter could not tell them apart."""
-    home: dict[str, Scheme] = {}
+    home: dict[str, KnownScheme] = {}
     for scheme in schemes:
         for name in scheme.calls:
             other = home.setdefault(name, scheme)
@@ -322,9 +332,10 @@ def _demand_calls_of_their_own(schemes: Sequence[Scheme]) -> None:
 
 
 def _where_known(argument: str, known: Sequence[Path]) -> str:
-    """An id such as rope.yaml::golden in any folder means the scheme of this name.
+    """Replace an id such as rope.yaml::golden, in any folder, by that of the scheme of this name.
 
-    Unless the folder has a scheme file of this name; any other file of this name is not meant.
+    It stays as it is if the folder has a scheme or model file of this name, or no such scheme is
+    known. Any other file of this name is not meant.
     """
     name, colons, rest = argument.partition("::")
     # Pytest shows an id as seen from the folder one is in, such as ../../rope.yaml::golden.

@@ -13,15 +13,16 @@ from typing import Any
 import pytest
 
 from posenc_conformance.checks.execution import Execution
-from posenc_conformance.errors import told
+from posenc_conformance.errors import describe_exception
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import Model
 from posenc_conformance.pytest_run.items import PROPERTY, CheckItem, ModelFile, SpecFile, SpecFolder
 from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report import announcement, causes, document, scorecard
+from posenc_conformance.report.layout import Report
 from posenc_conformance.report.result import Place, Result
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import folder, is_scheme_file
+from posenc_conformance.scheme_file.read import is_scheme_file, spec_folder
 
 STATUS = {
     "blocked": ("B", "BLOCKED"),
@@ -40,7 +41,7 @@ class Run:
         self.results: dict[str, Result] = {}
         self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
         self._collecting = False
-        self._folders = (folder(), folder() / "models")
+        self._folders = (spec_folder(), spec_folder() / "models")
         self._scheme_files: dict[Path, bool] = {}
         self._report_problem = ""
         self._interrupted = ""
@@ -48,10 +49,10 @@ class Run:
         self._watch = announcement.Watch()
 
     @cached_property
-    def report(self) -> dict[str, Any]:
-        """Everything that came out, as the published schema has it."""
+    def report(self) -> Report:
+        """Everything that came out, in the form of the published schema."""
         schemes = self._selected()
-        chosen: list[Scheme | Model] = [*schemes, *self.plan.chosen_models]
+        chosen: list[KnownScheme | Model] = [*schemes, *self.plan.chosen_models]
         files = {each.path.name for each in chosen}
         return document.build(
             self.plan.implementation,
@@ -64,8 +65,11 @@ class Run:
             interrupted=self._interrupted,
         )
 
-    def _selected(self) -> Sequence[Scheme]:
-        """The schemes of the report: those chosen, or of them what ``-m`` and ``-k`` have left."""
+    def _selected(self) -> Sequence[KnownScheme]:
+        """Return the schemes of the report.
+
+        They are those chosen, or what ``-m`` and ``-k`` have left of them.
+        """
         option = self.config.option
         if not (option.markexpr or option.keyword):
             return self.plan.chosen
@@ -96,7 +100,7 @@ class Run:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, object, object]:
-        """What is collected stays until the end: keep the garbage collector from visiting it."""
+        """Keep the garbage collector from visiting what is collected, which stays until the end."""
         self._collecting = True
         gc.disable()
         try:
@@ -106,7 +110,7 @@ class Run:
             gc.enable()
 
     def pytest_report_header(self) -> list[str]:
-        """What is judged, and where."""
+        """Say what is judged, and where."""
         implementation = self.plan.implementation
         limits = [f"posenc: {implementation.limits}"] if implementation.limits else []
         return [f"posenc: judging {document.title(implementation)}", *limits]
@@ -119,14 +123,14 @@ class Run:
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Remember that the run was not through."""
-        self._interrupted = told(excinfo.value)
+        self._interrupted = describe_exception(excinfo.value)
 
     def pytest_unconfigure(self) -> None:
         """End the process in which the implementation lives."""
         self.plan.implementation.end()
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
-        """How much there is to do."""
+        """Say how much there is to do."""
         checks = [each.check for each in items if isinstance(each, CheckItem)]
         self._watch.start(len(checks))
         return announcement.lines(checks)
@@ -141,8 +145,8 @@ class Run:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a check found; one that broke off without a word has failed."""
-        found: Any = dict(report.user_properties).get(PROPERTY)
-        if isinstance(found, dict) and report.when == "call":
+        found = causes.found_by(report, PROPERTY)
+        if found is not None and report.when == "call":
             self.results[report.nodeid] = Result.received(found)
             self.seconds[found["scheme"], found["call"]] += report.duration
         elif report.failed and report.nodeid in self.plan.claimed:
@@ -153,7 +157,7 @@ class Run:
     def pytest_report_teststatus(
         self, report: pytest.TestReport | pytest.CollectReport
     ) -> tuple[str, str, Any] | None:
-        """Verdicts that pytest has no word for."""
+        """Return words and letters for verdicts that pytest has no word for."""
         if not isinstance(report, pytest.TestReport):  # of a file that cannot be collected
             return None
         found = dict(report.user_properties).get(PROPERTY)
@@ -163,7 +167,7 @@ class Run:
         return None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the report; a run that judged nothing is not green."""
+        """Write the report, and see to it that a run which judged nothing is not green."""
         self._leave_out_hypothesis()
         if self.plan.request.worker or not self._collecting or session.config.option.collectonly:
             return
@@ -179,9 +183,9 @@ class Run:
                 session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
     def _blocked_unseen(self) -> bool:
-        """Whether checks were blocked by a smoke check that was not among those selected.
+        """Return whether checks were blocked by a smoke check that was not among those selected.
 
-        One that is known to fail blocks the rest without a word.
+        A smoke check that is known to fail blocks the rest without a word.
         """
         if any("::smoke::" in id for id in self.plan.known):
             return False
@@ -194,16 +198,17 @@ class Run:
         )
 
     def _leave_out_hypothesis(self) -> None:
-        """Its summary would import all of it, which takes longer than a small run, to say nothing.
+        """Leave out Hypothesis's summary, which has nothing to say.
 
-        Unless it is there, because a test has used it, or may be in another process.
+        It would import all of Hypothesis, which takes longer than a small run. The summary stays if
+        Hypothesis is there, because a test has used it, or may be in another process.
         """
         plugins = self.config.pluginmanager
         if "hypothesis" not in sys.modules and not plugins.hasplugin("dsession"):
             plugins.unregister(name="hypothesispytest")
 
     def _show_causes_once(self) -> None:
-        """Until the scorecard, pytest is given the first failure of each cause alone."""
+        """Give pytest only the first failure of each cause, until the scorecard is shown."""
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and terminal.verbosity <= 0 and "failed" in terminal.stats:
             self._failed = terminal.stats["failed"]
@@ -237,7 +242,7 @@ class Run:
 
     def _nothing_judged(self) -> str:
         if self.plan.claimed:
-            why = f"the selection left none of its {len(self.plan.claimed)} checks"
+            why = f"the selection excludes all of its {len(self.plan.claimed)} checks"
         elif self.plan.chosen and all(self.plan.problem(scheme) for scheme in self.plan.chosen):
             why = "what was chosen is not finished"
         else:

@@ -7,25 +7,21 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.adapters.claims import ATTRIBUTE, Claim
-from posenc_conformance.errors import PLACE, shown
+from posenc_conformance.errors import PLACE, printable
 from posenc_conformance.judge.arrays import Array
-from posenc_conformance.judge.subject import (
-    Breakdown,
-    Escape,
-    Held,
-    Misbehaviour,
-    Refusal,
-)
+from posenc_conformance.judge.held import Held
+from posenc_conformance.judge.misbehaviour import Breakdown, Escape, Misbehaviour, Refusal
 from posenc_conformance.remote.peer import Peer
-from posenc_conformance.remote.process import Lost
-from posenc_conformance.remote.wire import Malformed, Message, Said, value
+from posenc_conformance.remote.process import ProcessDied
+from posenc_conformance.remote.wire import Malformed, Message, Received, value
+from posenc_conformance.scheme_file.model import Arguments
 
 RESULT = "the result"
-"""Its name among arrays, of which the others are inputs: by number, or by keyword."""
+"""Name of the result among the arrays; the others are inputs, named by number or keyword."""
 
 
 class Adapter:
-    """Methods by name."""
+    """An adapter made of methods by name."""
 
     def __init__(self, methods: Mapping[str, "Method"]) -> None:
         self.__dict__.update(methods)
@@ -40,13 +36,13 @@ class Method:
         setattr(self, ATTRIBUTE, tuple(claims))
         setattr(self, PLACE, place)
 
-    def _asked(self, request: Message) -> Said:
+    def _asked(self, request: Message) -> Received:
         try:
             return self._peer.ask(request)
-        except Lost as reason:
+        except ProcessDied as reason:
             raise self._broke(reason) from None
 
-    def _broke(self, reason: Lost) -> Breakdown:
+    def _broke(self, reason: ProcessDied) -> Breakdown:
         return Breakdown(f"{self._name}() {reason}")
 
 
@@ -61,8 +57,12 @@ class Program(Method):
         super().__init__(peer, name, claims, place)
         self._arguments = arguments
 
-    def __call__(self, *positional: Any, **keywords: Any) -> Any:
-        """The result, which is an array in most cases."""
+    def __call__(self, *positional: object, **keywords: object) -> Any:
+        """Call the program and return the result, which is an array in most cases.
+
+        Raises Refusal if the program answers with an error, and Breakdown if it is lost or its
+        result is malformed.
+        """
         given = dict(zip(self._arguments, positional, strict=True)) | keywords
         arguments = {name: _in_json(each) for name, each in given.items()}
         request = {"request": "call", "call": self._name, "arguments": arguments}
@@ -70,7 +70,7 @@ class Program(Method):
         answer = said.message
         if "error" in answer:
             error = answer["error"]
-            text = shown(f"{self._name}() failed with {error['type']}: {error['message']}")
+            text = printable(f"{self._name}() failed with {error['type']}: {error['message']}")
             declines = error["type"] == NotImplementedError.__name__
             raise Refusal(text) from (NotImplementedError(error["message"]) if declines else None)
         try:
@@ -94,36 +94,39 @@ class Worker(Method):
         if signature is not None:
             self.__signature__ = signature
 
-    def __call__(self, *positional: Any, **keywords: Any) -> Any:
-        """The result as an array, if there is one.
+    def __call__(self, *positional: object, **keywords: object) -> Any:
+        """Make the call and return its result as an array, if there is one.
 
         What the call changes of its inputs is changed here too.
         """
         return self._result(positional, keywords)[0]
 
-    def held(self, *positional: Any, **keywords: Any) -> Held:
-        """The result, which the process keeps where it is."""
+    def held(self, *positional: object, **keywords: object) -> Held:
+        """Make the call and return its result, which the process keeps where it is."""
         array, answer = self._result(positional, keywords, keep=True)
         if array is None:
             raise Misbehaviour(f"{self._name}() returned None: is a return missing?")
         return _Kept(array, self, self._peer.starts, answer["id"], (positional, keywords))
 
-    def changes(self, *positional: Any, **keywords: Any) -> list[str]:
-        """What a call changes in its process."""
+    def changes(self, *positional: object, **keywords: object) -> list[str]:
+        """Make the call and return what it changes in its process."""
         answer = self._result(positional, keywords, request="watch")[1]
         found: list[str] = answer["result"]
         return found
 
     def of_kept(self, starts: int, request: Message) -> Message:
-        """Ask about a result that the process keeps, unless it was lost and started again."""
+        """Ask about a result that the process keeps.
+
+        Raises Breakdown if the process was lost since then, and started again.
+        """
         if starts != self._peer.starts:
-            raise Breakdown(f"{self._name}() was lost together with an earlier result")
+            raise Breakdown(f"{self._name}(): its process ended, and an earlier result is lost")
         return self._asked(request).message
 
     def _result(
         self,
-        positional: Sequence[Any],
-        keywords: Mapping[str, Any],
+        positional: Sequence[object],
+        keywords: Arguments,
         request: str = "call",
         keep: bool = False,
     ) -> tuple[Array | None, Message]:
@@ -144,19 +147,22 @@ class When:
         setattr(self, PLACE, said["place"])
         self.__signature__ = signature_of(said["parameters"])
 
-    def __call__(self, **named: Any) -> bool:
-        """Whether it holds."""
+    def __call__(self, **named: object) -> bool:
+        """Return whether the condition holds.
+
+        Raises RuntimeError if the function raises, or its process is lost.
+        """
         try:
             answer = self._peer.ask({**self._request, **parted(named)}).message
-        except Lost as reason:
-            raise RuntimeError(f"in its process, which {reason}") from None
+        except ProcessDied as reason:
+            raise RuntimeError(f"its process {reason}") from None
         if "error" in answer:
             raise RuntimeError(answer["error"]["message"])
         return bool(answer["result"])
 
 
 def signature_of(said: Sequence[tuple[str, str, bool]] | None) -> Signature | None:
-    """The signature of a function in another process; None if it keeps that to itself."""
+    """Make the signature of a function in another process; None if it keeps that to itself."""
     if said is None:
         return None
     names = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY")
@@ -178,7 +184,7 @@ class _Kept(Held):
         method: Worker,
         starts: int,
         number: int,
-        inputs: tuple[Sequence[Any], Mapping[str, Any]],
+        inputs: tuple[Sequence[object], Arguments],
     ) -> None:
         super().__init__(result)
         self._method, self._starts, self._number, self._inputs = method, starts, number, inputs
@@ -196,12 +202,12 @@ class _Kept(Held):
 
 
 def _in_json(given: Any) -> Any:
-    """An argument, or an array without axes in place of a number that JSON does not have."""
+    """Return an argument, or an array without axes in place of a number that JSON does not have."""
     return np.asarray(given) if isinstance(given, float) and not np.isfinite(given) else given
 
 
-def parted(named: Mapping[str, Any]) -> Message:
-    """Arguments as a message has them: arrays, and the rest."""
+def parted(named: Arguments) -> Message:
+    """Part arguments as a message has them: into arrays, and the rest."""
     arrays = {name: each for name, each in named.items() if isinstance(each, np.ndarray)}
     return {"arrays": arrays, "rest": {n: each for n, each in named.items() if n not in arrays}}
 
@@ -214,10 +220,11 @@ def _problem(name: str, error: Message) -> Misbehaviour:
     return problem
 
 
-def _change(
-    changed: Mapping[str, Array], positional: Sequence[Any], keywords: Mapping[str, Any]
-) -> None:
-    """Do to the inputs here what was done to them there."""
+def _change(changed: Mapping[str, Array], positional: Sequence[Any], keywords: Arguments) -> None:
+    """Change the inputs here as the call has changed its copies of them in its process.
+
+    Raises Misbehaviour for another shape, and for an input that is read-only.
+    """
     for name, values in changed.items():
         if name == RESULT:
             continue

@@ -16,7 +16,7 @@ MARK = "posenc-program"
 FIELDS = {
     MARK: "1, the version of this format",
     "command": "the program and its arguments: a text, or a list of texts",
-    "folder": "where it is started, as seen from the manifest; the manifest's own if left out",
+    "folder": "where to start it, relative to the manifest; the manifest's own folder if left out",
     "environment": "a table of texts: variables that are added to the environment",
     "limits": "a table: seconds of a call, starting (seconds), memory (such as '4GB')",
 }
@@ -36,9 +36,9 @@ class Manifest:
 
 
 def manifest_of(name: str) -> Manifest | None:
-    """The program behind a name; None if it names no program.
+    """Find the program behind a name; return None if it names no program.
 
-    Raises UserError for a manifest that is not right.
+    Raises UserError for a manifest that is not right, and for a command whose quotes do not close.
     """
     if name in registered() or (name.endswith(".py") and Path(name).is_file()):
         return None
@@ -55,20 +55,21 @@ def manifest_of(name: str) -> Manifest | None:
 
 
 def amount_of(text: str, what: str) -> int:
-    """Bytes of a text such as 500MB or 4 GB; 0 is no limit.
+    """Convert a text such as 500MB or 4 GB to bytes; 0 is no limit.
 
-    Raises UserError that begins with what is told.
+    Raises UserError, whose message begins with ``what``, for any other text.
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGT]?)B?", text.strip())
     if found is None:
-        raise UserError(f"{what}: {text!r} is no amount of memory", "say 500MB, 4GB, or 0 for any")
+        raise UserError(f"{what}: {text!r} is not a memory size", "such as 4GB, or 0 for no limit")
     return int(float(found[1]) * 1000.0 ** " kMGT".index(found[2] or " "))
 
 
 def seconds_of(value: Any, what: str) -> float:
-    """A time that is more than nothing.
+    """Return a time in seconds, which must be more than nothing.
 
-    Raises UserError that begins with what is told.
+    Raises UserError, whose message begins with ``what``, for a value that is no number, not above 0
+    or above 10**6.
     """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value <= 10**6:
@@ -118,7 +119,7 @@ def _read(path: Path) -> Manifest:
 
 
 def _words(command: Any) -> list[str]:
-    """Program and arguments; nothing if they are neither a text nor a list of texts."""
+    """Return program and arguments; nothing if they are neither a text nor a list of texts."""
     if isinstance(command, str):
         try:
             return shlex.split(command)

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
@@ -14,28 +14,28 @@ from typing import Any
 import fastjsonschema
 
 from posenc_conformance.adapters.claims import DEFAULT_MAX_POSITION, Claim, several
-from posenc_conformance.adapters.find import Implementation, load_adapter, registered
+from posenc_conformance.adapters.find import Implementation, is_reference, load_adapter, registered
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.kinds import ENGINE
-from posenc_conformance.judge.process import staying
+from posenc_conformance.judge.process import preventing_exit
 from posenc_conformance.remote import worker
 from posenc_conformance.remote.adapter import Adapter, Program, When, Worker, signature_of
 from posenc_conformance.remote.command import Manifest, manifest_of
 from posenc_conformance.remote.peer import STARTING, Command, Limits, Peer
-from posenc_conformance.remote.process import Lost, amount, spare
+from posenc_conformance.remote.process import ProcessDied, amount, spare
 from posenc_conformance.remote.wire import Frames, Lines, Message
 from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import folder
+from posenc_conformance.scheme_file.read import spec_folder
 
-REFERENCE = "posenc_conformance.implementations.reference:Reference"
 SECONDS = 60.0
 
 
-class Place(Enum):
+class Isolation(Enum):
     """Where an adapter in Python runs."""
 
     USUAL = auto()
-    """Registered libraries apart, what is being written here."""
+    """Registered libraries run in a process of their own; an adapter that is still being written
+    runs in the judge's."""
     HERE = auto()
     """In the judge's own process, where nothing limits it."""
     APART = auto()
@@ -45,16 +45,16 @@ class Place(Enum):
 class How:
     """Where an implementation runs, and what a call may take."""
 
-    place: Place = Place.USUAL
+    place: Isolation = Isolation.USUAL
     seconds: float | None = None
     memory: int | None = None
-    """Bytes; 0 for any."""
+    """Bytes; 0 if it is not limited."""
     python: str = ""
     """The interpreter of the worker, if it is not this one."""
 
 
 def load(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
-    """The implementation of a registered name, an adapter file, a module's attribute, a program.
+    """Load the implementation of a registered name, adapter file, module's attribute or program.
 
     Raises UserError if there is none, or it cannot be started.
     """
@@ -63,19 +63,18 @@ def load(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
         return _program(name, manifest, how, schemes)
     if _is_apart(name, how.place):
         return _worker(name, how, schemes)
-    with staying():
+    with preventing_exit():
         return load_adapter(name)
 
 
-def _is_apart(name: str, place: Place) -> bool:
-    if place is Place.USUAL:
-        point = registered().get(name)
-        return point is not None and point.value != REFERENCE and os.name == "posix"
-    return place is Place.APART
+def _is_apart(name: str, place: Isolation) -> bool:
+    if place is Isolation.USUAL:
+        return name in registered() and not is_reference(name) and os.name == "posix"
+    return place is Isolation.APART
 
 
 def _program(name: str, manifest: Manifest, how: How, schemes: Sequence[Scheme]) -> Implementation:
-    if how.place is Place.HERE or how.python:
+    if how.place is Isolation.HERE or how.python:
         option = "--posenc-python" if how.python else "--posenc-here"
         raise UserError(
             f"--impl={name} is a program, for which {option} means nothing",
@@ -91,7 +90,7 @@ def _program(name: str, manifest: Manifest, how: How, schemes: Sequence[Scheme])
     except fastjsonschema.JsonSchemaValueException as error:
         peer.end()
         raise UserError(
-            f"--impl={name} describes itself against the protocol: "
+            f"--impl={name} describes itself in a way that breaks the protocol: "
             f"{error.message.replace('data', 'the result of describe', 1)}",
             "spec/protocol.schema.json says what a description holds",
         ) from None
@@ -111,14 +110,13 @@ def _program(name: str, manifest: Manifest, how: How, schemes: Sequence[Scheme])
 def _worker(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
     _demand_poll("an adapter can run in a process of its own")
     point = registered().get(name)
-    reference = point is not None and point.value == REFERENCE
     limits = _limits(how)
     first = {
         "request": "describe",
         "impl": name,
         "registered": point.value if point else "",
         "path": [] if how.python else sys.path,
-        "schemes": [str(scheme.path) for scheme in schemes] if reference else [],
+        "schemes": [str(scheme.path) for scheme in schemes] if is_reference(name) else [],
     }
     python = _interpreter(how.python) if how.python else sys.executable
     peer = Peer(Command([python, "-P", str(worker.__file__)]), Frames, limits, first, _show)
@@ -138,16 +136,16 @@ def _worker(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
 
 
 def _described(name: str, peer: Peer) -> Message:
-    """What a new process says of itself.
+    """Return what a new process says of itself.
 
-    Raises UserError.
+    Raises UserError if it is lost before it answers, or answers with an error.
     """
     try:
         answer = peer.described()
-    except Lost as reason:
+    except ProcessDied as reason:
         raise UserError(
             f"--impl={name} cannot be judged: the process {reason}",
-            "it is asked first what it is and claims; nothing may end it before it has answered",
+            "the kit first asks for its name and claims, and it must stay alive until it answers",
         ) from None
     if "error" not in answer:
         result: Message = answer["result"]
@@ -157,13 +155,13 @@ def _described(name: str, peer: Peer) -> Message:
     if "hint" in error:
         raise UserError(error["message"], error["hint"])
     raise UserError(
-        f"--impl={name} does not describe itself: {error['type']}: {error['message']}",
-        "a program answers the request describe with its name and claims",
+        f"--impl={name} failed to describe itself: {error['type']}: {error['message']}",
+        "a program must answer the request 'describe' with its name and claims",
     )
 
 
 def _limits(how: How, manifest: Manifest | None = None) -> Limits:
-    """Limits of the command line, or else of the manifest, or else the usual ones."""
+    """Return the limits of the command line, or else of the manifest, or else the usual ones."""
     seconds, memory, starting = how.seconds, how.memory, None
     if manifest is not None:
         seconds = manifest.seconds if seconds is None else seconds
@@ -183,15 +181,15 @@ def _in_words(limits: Limits) -> str:
 def _demand_poll(what: str) -> None:
     if os.name != "posix":
         raise UserError(
-            f"{what} only where processes can be waited for as POSIX has it, not on {sys.platform}",
+            f"{what} only on POSIX systems such as Linux and macOS, not on {sys.platform}",
             "on Windows use WSL, or judge an adapter in Python with --posenc-here",
         )
 
 
 def _interpreter(path: str) -> str:
-    """The interpreter of a path, which may be a virtual environment.
+    """Find the interpreter of a path, which may be a virtual environment.
 
-    Raises UserError.
+    Raises UserError if there is none that can be executed.
     """
     given = Path(path).expanduser()
     found = given / "bin" / "python" if given.is_dir() else given
@@ -210,13 +208,16 @@ def _show(text: str) -> None:
 
 @lru_cache(maxsize=1)
 def _description() -> Any:
-    """Raises JsonSchemaValueException for what is no description."""
-    schema = json.loads((folder() / "protocol.schema.json").read_text(encoding="utf-8"))
+    """Compile the check of what a program says of itself.
+
+    It raises JsonSchemaValueException for what is no description.
+    """
+    schema = json.loads((spec_folder() / "protocol.schema.json").read_text(encoding="utf-8"))
     only = {"$ref": "#/definitions/description", "definitions": schema["definitions"]}
     return fastjsonschema.compile(only)
 
 
-def _program_claim(said: Mapping[str, Any]) -> Claim:
+def _program_claim(said: Message) -> Claim:
     return Claim(
         tuple(said.get("combinations", ())),
         several(said.get("dtype", "float32")),
@@ -227,7 +228,7 @@ def _program_claim(said: Mapping[str, Any]) -> Claim:
     )
 
 
-def _worker_claim(peer: Peer, call: str, number: int, said: Mapping[str, Any]) -> Claim:
+def _worker_claim(peer: Peer, call: str, number: int, said: Message) -> Claim:
     when = said["when"]
     if isinstance(when, dict) and "parameters" in when:
         when = When(peer, call, number, when)

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from posenc_conformance.remote.process import Lost, Process
-from posenc_conformance.remote.wire import Malformed, Message, Said, Transport, shortened
+from posenc_conformance.remote.process import Process, ProcessDied
+from posenc_conformance.remote.wire import Malformed, Message, Received, Transport, shortened
 
 STARTING = 5
-"""Starting may take so many times as long as a call."""
+"""Starting may take this many times as long as a call."""
 LAST_LINES = 12
-"""Of what was printed, shown with the reason why a process was lost."""
+"""Lines of what a process printed that are shown with the reason why it was lost."""
 
 
 @dataclass(frozen=True)
@@ -47,37 +47,37 @@ class Peer:
         # Every process begins with the first request; what it prints is given to listen.
         self.limits = limits
         self.starts = 0
-        """How often it was started."""
+        """How often the process was started."""
         self._command, self._transport, self._first = command, transport, first
         self._listen = listen
         self._process: Process | None = None
+        self._number = 0
         self._wire = transport()
-        self._number: int
 
     def described(self) -> Message:
-        """What a new process answers to the first request.
+        """Start a new process and return its answer to the first request.
 
-        Raises Lost.
+        Raises ProcessDied if there is none.
         """
         self.end()
         return self._started().message
 
-    def ask(self, request: Message) -> Said:
-        """The answer to a request, which has a result or an error.
+    def ask(self, request: Message) -> Received:
+        """Send a request and return the answer, which has a result or an error.
 
-        Raises Lost if there is none; the process is then ended, and the next request starts it
-        again.
+        Raises ProcessDied if there is none. The process is then ended, and the next request starts
+        it again.
         """
         if self._process is None:
             self._started()
         return self._asked(request, self.limits.seconds)
 
-    def refuse(self, why: Malformed, said: Said) -> Lost:
-        """End the process because of the value that it answered."""
-        return self._lost(Lost(_against(Malformed(why.why, said.text))))
+    def refuse(self, why: Malformed, said: Received) -> ProcessDied:
+        """End the process because of the value that it answered, and return the reason."""
+        return self._lost(ProcessDied(_against(Malformed(why.why, said.text))))
 
     def end(self) -> None:
-        """Say goodbye."""
+        """Say goodbye to the process and end it, if there is one."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -86,12 +86,12 @@ class Peer:
             goodbye = self._wire.encode({"id": self._number, "request": "goodbye"})
             process.exchange(goodbye, self._wire.take, 1.0, 0)
             process.leave()
-        except (Lost, Malformed):
+        except (ProcessDied, Malformed):
             pass
         finally:
             process.end()
 
-    def _started(self) -> Said:
+    def _started(self) -> Received:
         command = self._command
         self._process = Process(command.words, command.folder, command.environment)
         weakref.finalize(self, self._process.end)
@@ -100,7 +100,7 @@ class Peer:
         self.starts += 1
         return self._asked(self._first, self.limits.starting)
 
-    def _asked(self, request: Message, seconds: float) -> Said:
+    def _asked(self, request: Message, seconds: float) -> Received:
         process = self._process
         assert process is not None
         try:
@@ -111,8 +111,8 @@ class Peer:
             said = process.exchange(data, self._wire.take, seconds, self.limits.memory)
             _demand_answer(said, self._number)
         except Malformed as problem:
-            raise self._lost(Lost(_against(problem))) from None
-        except Lost as reason:
+            raise self._lost(ProcessDied(_against(problem))) from None
+        except ProcessDied as reason:
             raise self._lost(reason) from None
         except BaseException:  # the answer may still come, and would be taken for the next one
             self._process = None
@@ -122,8 +122,8 @@ class Peer:
             self._listen(heard)
         return said
 
-    def _lost(self, reason: Lost) -> Lost:
-        """The reason, with the last words of the process, which is ended."""
+    def _lost(self, reason: ProcessDied) -> ProcessDied:
+        """End the process and return the reason, with the last lines that it printed."""
         process, self._process = self._process, None
         if process is None:
             return reason
@@ -132,15 +132,15 @@ class Peer:
         if not lines:
             return reason
         shown = "\n".join(f"  {line}" for line in lines[-LAST_LINES:])
-        return Lost(f"{reason}; it had printed\n{shown}")
+        return ProcessDied(f"{reason}; it had printed\n{shown}")
 
 
 def _against(problem: Malformed) -> str:
     return f"broke the protocol: {problem.why}\nline       {problem.said or '(empty)'}"
 
 
-def _demand_answer(said: Said, number: int) -> None:
-    """Raise Malformed for what is no answer to this request."""
+def _demand_answer(said: Received, number: int) -> None:
+    """Raise Malformed unless a message is an answer to the request of this number."""
     message, text = said.message, said.text
     if message.get("id") != number or isinstance(message.get("id"), bool):
         raise Malformed(f"request {number} was asked, {message.get('id')!r} is answered", text)

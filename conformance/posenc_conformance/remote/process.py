@@ -16,15 +16,15 @@ T = TypeVar("T")
 
 PIECE = 2**20
 HEARD = 2**16
-"""Bytes that are kept of what is printed during a call, the last ones."""
+"""Bytes that are kept of what is printed during a call: the last ones."""
 TICK = 0.05
 """Seconds between two looks at how much memory is used."""
 GRACE = 2.0
 """Seconds in which a process may end by itself."""
 
 
-class Lost(Exception):
-    """The process gave no answer, and is no more; says why, beginning with a verb."""
+class ProcessDied(Exception):
+    """The process gave no answer and has ended. The text says why and begins with a verb."""
 
 
 class Process:
@@ -67,7 +67,7 @@ class Process:
         self._heard = bytearray()
 
     def heard(self) -> str:
-        """What was printed since it was last asked for."""
+        """Return what the process printed since this was last called."""
         with contextlib.suppress(OSError):
             while self._hear():
                 pass
@@ -78,10 +78,10 @@ class Process:
     def exchange(
         self, data: bytes, take: Callable[[bytearray], T | None], seconds: float, memory: int
     ) -> T:
-        """Write, and read until an answer can be taken from what has come in.
+        """Write data, and read until an answer can be taken from what has come in.
 
-        A memory of 0 is unlimited. Raises Lost if there will be no answer, or it takes longer or
-        more memory, and what take raises.
+        A memory of 0 is unlimited. Raises ProcessDied if there will be no answer, or it takes
+        longer or more memory than allowed, and whatever ``take`` raises.
         """
         now = time.monotonic()
         end, look = now + seconds, now + TICK
@@ -98,9 +98,9 @@ class Process:
                     look = now + TICK
                     if memory and (used := self.memory()) > memory:
                         allowed = f"{amount(memory)} are allowed, see --posenc-memory"
-                        raise Lost(f"took {amount(used)} of memory; {allowed}")
+                        raise ProcessDied(f"took {amount(used)} of memory; {allowed}")
                 if now > end:
-                    raise Lost(f"gave no answer within {seconds:g} s, see --posenc-timeout")
+                    raise ProcessDied(f"gave no answer within {seconds:g} s, see --posenc-timeout")
                 for descriptor, _ in self._poll.poll(1000 * (min(end, look) - now)):
                     if descriptor == self._out:
                         self._read()
@@ -115,17 +115,17 @@ class Process:
                 self._poll.unregister(self._in)
 
     def stray(self) -> bytes:
-        """What was said without having been asked for."""
-        with contextlib.suppress(BlockingIOError, Lost):
+        """Return what the process said without having been asked."""
+        with contextlib.suppress(BlockingIOError, ProcessDied):
             self._read()
         return bytes(self._said)
 
     def memory(self) -> int:
-        """Bytes of memory in use; 0 where that cannot be told."""
+        """Return the bytes of memory in use; 0 where that cannot be told."""
         return _resident(self._process.pid)
 
     def end(self) -> None:
-        """End it by force, with all that it has started."""
+        """End the process by force, with all that it has started."""
         if self._ended:  # its number may be that of another process by now
             return
         self._ended = True
@@ -134,7 +134,7 @@ class Process:
         self._close()
 
     def leave(self) -> None:
-        """Let it end by itself, for a short while."""
+        """Let the process end by itself for a short while, then end it by force."""
         with contextlib.suppress(subprocess.TimeoutExpired, OSError):
             self._streams[0].close()
             self._process.wait(GRACE)
@@ -148,7 +148,7 @@ class Process:
                 stream.close()
 
     def _write(self, data: memoryview) -> memoryview:
-        """Write as much as fits; what is left."""
+        """Write as much as fits, and return what is left."""
         try:
             return data[os.write(self._in, data[:PIECE]) :]
         except BlockingIOError:
@@ -169,24 +169,27 @@ class Process:
             del self._heard[:-HEARD]
         return bool(piece)
 
-    def _over(self) -> Lost:
-        """It has closed a stream, in most cases because it ended."""
+    def _over(self) -> ProcessDied:
+        """Say why the process has closed a stream: in most cases because it ended."""
         try:
             code = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
-            return Lost("closed its standard streams")
+            return ProcessDied("closed its standard streams")
         if code < 0:
-            return Lost(f"was ended by signal {-code} ({_signal(-code)})")
-        return Lost(f"ended its process with status {code}")
+            return ProcessDied(f"was ended by signal {-code} ({_signal(-code)})")
+        return ProcessDied(f"ended its process with status {code}")
 
 
 def amount(size: int) -> str:
-    """A number of bytes, for people."""
+    """Format a number of bytes for people."""
     return f"{size / 1e9:.3g} GB" if size >= 10**9 else f"{size / 1e6:.3g} MB"
 
 
 def spare() -> int:
-    """Nine tenths of the memory that the machine has left; 0 where that cannot be told."""
+    """Return nine tenths of the memory that the machine has left; 0 where that cannot be told.
+
+    In a container it is at most nine tenths of what the container has left.
+    """
     found = [_available(), _left_of_container()]
     return min((9 * each // 10 for each in found if each), default=0)
 

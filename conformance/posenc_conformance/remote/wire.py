@@ -35,16 +35,16 @@ DTYPES: dict[str, np.dtype[Any]] = {
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 LONGEST = 2**28
-"""Bytes of a line."""
+"""Bytes that a line may have."""
 SHOWN = 160
 """Characters of a line that are shown."""
 ALIGNED = 16
-"""Parts of a frame begin at multiples of so many bytes."""
+"""Parts of a frame begin at multiples of this many bytes."""
 HEAD = struct.Struct("<QQ")
 
 
 class Malformed(Exception):
-    """Something was said that breaks the protocol: why, and the line."""
+    """Something was said that breaks the protocol: says why, and shows the line."""
 
     def __init__(self, why: str, said: str = "") -> None:
         super().__init__(why)
@@ -53,7 +53,7 @@ class Malformed(Exception):
 
 
 @dataclass(frozen=True)
-class Said:
+class Received:
     """A message, and as much of its text as is shown if it is wrong."""
 
     message: Message
@@ -64,27 +64,31 @@ class Transport(Protocol):
     """How messages travel."""
 
     def encode(self, message: Message) -> bytes:
-        """What is written."""
+        """Return the bytes that are written for a message."""
 
-    def take(self, buffer: bytearray) -> Said | None:
-        """Take the first message out of what has come in; None if it is not all there.
+    def take(self, buffer: bytearray) -> Received | None:
+        """Take the first message out of what has come in; return None if it is not all there.
 
-        Raises Malformed.
+        Raises Malformed for what breaks the protocol.
         """
 
 
 class Lines:
-    """A message is a line of JSON."""
+    """Messages that are each a line of JSON."""
 
     def __init__(self) -> None:
         self._searched = 0
 
     def encode(self, message: Message) -> bytes:
-        """The line."""
+        """Return the line of a message."""
         return json.dumps(message, default=_in_base64, allow_nan=False).encode() + b"\n"
 
-    def take(self, buffer: bytearray) -> Said | None:
-        """The first line; its arrays are still in base64, see :func:`value`."""
+    def take(self, buffer: bytearray) -> Received | None:
+        """Take the first line; return None if it is not all there.
+
+        Its arrays are still in base64, see :func:`value`. Raises Malformed for what is no JSON
+        object, and for a line that is too long.
+        """
         end = buffer.find(b"\n", self._searched)
         if end < 0 and len(buffer) <= LONGEST:
             self._searched = len(buffer)
@@ -103,25 +107,28 @@ class Lines:
             raise Malformed(f"the line is not JSON ({error})", text) from None
         if not isinstance(message, dict):
             raise Malformed("the line is no JSON object", text)
-        return Said(message, text)
+        return Received(message, text)
 
 
 class Frames:
-    """A message is its length, JSON, and the bytes of its arrays.
+    """Messages that are each a frame: lengths, JSON, and the bytes of the arrays.
 
-    Those are all in ``arrays``, by name. They arrive laid out as they were sent.
+    The arrays of a message are all in ``arrays``, by name. They arrive laid out as they were sent.
     """
 
     def encode(self, message: Message) -> bytes:
-        """The frame."""
+        """Return the frame of a message."""
         arrays = message.get("arrays", {})
         head = {**message, "arrays": [_laid_out(name, each) for name, each in arrays.items()]}
         text = _filled(_ENCODER.encode(head).encode(), b" ")
         parts = [_filled(_bytes(each)) for each in arrays.values()]
         return b"".join([HEAD.pack(len(text), sum(map(len, parts))), text, *parts])
 
-    def take(self, buffer: bytearray) -> Said | None:
-        """The first frame, its arrays in memory of their own."""
+    def take(self, buffer: bytearray) -> Received | None:
+        """Take the first frame; return None if it is not all there.
+
+        Its arrays are in memory of their own.
+        """
         if len(buffer) < HEAD.size:
             return None
         length, more = HEAD.unpack_from(buffer)
@@ -136,13 +143,13 @@ class Frames:
             at += array.nbytes + -array.nbytes % ALIGNED
         message["arrays"] = arrays
         del buffer[:at]
-        return Said(message, "")
+        return Received(message, "")
 
 
 def value(node: Any) -> Any:
-    """The arrays and numbers of a result that came as JSON.
+    """Decode the arrays and numbers of a result that came as JSON.
 
-    Raises Malformed.
+    Raises Malformed for anything else.
     """
     if isinstance(node, list):
         return [value(each) for each in node]
@@ -172,7 +179,10 @@ def value(node: Any) -> Any:
 
 
 def shortened(said: bytes | str) -> str:
-    """The beginning of what was said, in printable characters."""
+    """Return what was said, in printable characters.
+
+    Of what is long this is the beginning, with the length of the whole.
+    """
     start = said[: 4 * SHOWN]
     text = start.decode("utf-8", "backslashreplace") if isinstance(start, bytes) else start
     text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
@@ -181,8 +191,8 @@ def shortened(said: bytes | str) -> str:
     return f"{text[:SHOWN]}… ({len(said):,} {'bytes' if isinstance(said, bytes) else 'characters'})"
 
 
-def known(array: Array) -> bool:
-    """Whether an array has a dtype that can be sent."""
+def is_serialisable(array: Array) -> bool:
+    """Return whether an array has a dtype that can be sent."""
     return array.dtype.newbyteorder("<") in NAMES
 
 
@@ -228,7 +238,7 @@ def _made(
     data: bytearray,
     start: int,
 ) -> Array:
-    """An array in memory of its own."""
+    """Make an array in memory of its own, from the bytes that begin at ``start``."""
     count = math.prod(shape)
     plain = (
         np.frombuffer(data, dtype, count, start).reshape(shape) if count else np.zeros(shape, dtype)

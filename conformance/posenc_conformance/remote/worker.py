@@ -31,18 +31,23 @@ SHOWN = (
 )
 """Rooms and modules of the kit that an adapter may import."""
 ROOMS = ("", "judge", "remote")
-"""Packages on the way to these."""
+"""Packages that hold something of ``SHOWN``; they may be imported too."""
 RESULT = "the result"
-"""Its name among the arrays of an answer, beside inputs that were changed."""
-LARGEST = 2**31
-"""Bytes of a result."""
+"""Name of the result among the arrays of an answer, beside inputs that were changed."""
+LARGEST_MESSAGE = 2**31
+"""Bytes that a result may have."""
 PR_SET_PDEATHSIG = 1
 HELD = 64
-"""Results that are kept at a time, the latest."""
+"""Results that are kept at a time: the latest ones."""
+
+Request = Mapping[str, Any]
+"""What the judge asks, as it came in."""
+Answer = dict[str, Any]
+"""What is sent back."""
 
 
 class Finder:
-    """Finds the kit, whatever the path is, and nothing of the reference."""
+    """An importer that finds the kit, whatever the path is, and nothing of the reference."""
 
     def __init__(self) -> None:
         self.hides = True
@@ -50,7 +55,10 @@ class Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The kit itself; None for what is found as usual."""
+        """Find the kit itself; return None for what is found as usual.
+
+        Raises ImportError for a module that is hidden.
+        """
         if self.hides and _is_hidden(name):
             words = f"{name} knows the answers, and is hidden from what is judged"
             raise ImportError(words, name=name)
@@ -68,20 +76,25 @@ def _is_hidden(name: str) -> bool:
     return not shown or module == "implementations.reference"
 
 
-class Adapter:
-    """An adapter, and the results of it that are kept."""
+class Answering:
+    """An adapter, and those of its results that are kept."""
 
     def __init__(self, made: object) -> None:
-        from posenc_conformance.errors import refuses, told, traced
+        from posenc_conformance.errors import describe_exception, is_refusal, own_traceback
         from posenc_conformance.judge.arrays import around, to_numpy
-        from posenc_conformance.remote.wire import known
+        from posenc_conformance.remote.wire import is_serialisable
 
-        self.made, self.refuses, self.told, self.traced = made, refuses, told, traced
-        self.to_numpy, self.known, self.around = to_numpy, known, around
+        self.made, self.refuses, self.told, self.traced = (
+            made,
+            is_refusal,
+            describe_exception,
+            own_traceback,
+        )
+        self.to_numpy, self.known, self.around = to_numpy, is_serialisable, around
         self.kept: dict[int, tuple[Any, Mapping[str, Any]]] = {}
 
-    def call(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Make a call."""
+    def call(self, request: Request) -> Answer:
+        """Make a call; answer with its result and the inputs that it changed, or with an error."""
         inputs = request["arrays"]
         before = {name: array.tobytes() for name, array in inputs.items()}
         between = {name: self.around(array) for name, array in inputs.items()}
@@ -109,7 +122,7 @@ class Adapter:
             return _error("form", f"{what}: {self.told(error)}")
         if not self.known(array):
             return _error("form", f"returned {array.dtype}, a dtype that the kit does not know")
-        if array.nbytes > LARGEST:
+        if array.nbytes > LARGEST_MESSAGE:
             return _error("form", f"returned shape {array.shape}, too large to be looked at")
         if request["keep"]:
             self.kept[request["id"]] = array, inputs
@@ -117,17 +130,17 @@ class Adapter:
                 del self.kept[next(iter(self.kept))]
         return {"result": True, "arrays": {RESULT: _plain(array), **_changed(inputs, before)}}
 
-    def watch(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def watch(self, request: Request) -> Answer:
         """Make a call and tell what it changes that belongs to the whole process."""
-        from posenc_conformance.judge.process import changes_by
+        from posenc_conformance.judge.process import find_changes_by
 
-        answers: list[dict[str, Any]] = []
-        found = changes_by(lambda: answers.append(self.call(request)))
+        answers: list[Answer] = []
+        found = find_changes_by(lambda: answers.append(self.call(request)))
         failed = [answer for answer in answers if "error" in answer]
         return failed[0] if failed else {**answers[0], "result": found}
 
-    def when(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Whether the condition of a claim holds."""
+    def when(self, request: Request) -> Answer:
+        """Say whether the condition of a claim holds."""
         from posenc_conformance.adapters.claims import claims_on
 
         function = claims_on(self.made)[request["call"]][request["claim"]].when
@@ -136,12 +149,12 @@ class Adapter:
         except BaseException as error:
             return _error("refusal", self.told(error))
 
-    def now(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """A result that is kept, as it is now."""
+    def now(self, request: Request) -> Answer:
+        """Return a result that is kept, as it is now."""
         return {"result": True, "arrays": {RESULT: _plain(self.kept[request["held"]][0])}}
 
-    def write(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Write into a result that is kept."""
+    def write(self, request: Request) -> Answer:
+        """Write into a result that is kept, and say whether that was possible."""
         array, inputs = self.kept[request["held"]]
         before = {name: each.tobytes() for name, each in inputs.items()}
         written = bool(array.flags.writeable)
@@ -150,10 +163,10 @@ class Adapter:
         return {"result": written, "arrays": _changed(inputs, before)}
 
 
-def described(adapter: object, versions: Mapping[str, str]) -> dict[str, Any]:
-    """What an adapter claims, and how its methods can be called."""
+def describe(adapter: object, versions: Mapping[str, str]) -> Answer:
+    """Describe what an adapter claims, and how its methods can be called."""
     from posenc_conformance.adapters.claims import claims_on, method_of
-    from posenc_conformance.errors import where
+    from posenc_conformance.errors import location_of
 
     calls = []
     for name, claims in claims_on(adapter).items():
@@ -162,15 +175,15 @@ def described(adapter: object, versions: Mapping[str, str]) -> dict[str, Any]:
             said = [{each: _said(part) for each, part in vars(claim).items()} for claim in claims]
             for entry, claim in zip(said, claims, strict=True):
                 if callable(claim.when):
-                    place, names = where(claim.when), _parameters(claim.when)
+                    place, names = location_of(claim.when), _parameters(claim.when)
                     entry["when"] = {"place": place, "parameters": names}
-            entry = {"call": name, "claims": said, "place": where(method)}
+            entry = {"call": name, "claims": said, "place": location_of(method)}
             calls.append({**entry, "parameters": _parameters(method)})
     return {"type": type(adapter).__name__, "versions": dict(versions), "calls": calls}
 
 
 def _said(value: Any) -> Any:
-    """Part of a claim as JSON; what JSON does not know by its looks."""
+    """Return part of a claim as JSON; what JSON does not know, by its looks."""
     if isinstance(value, Mapping):
         return {name: _said(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -187,10 +200,10 @@ def _parameters(method: Callable[..., Any]) -> list[tuple[str, str, bool]] | Non
     return [(each.name, each.kind.name, each.default is not each.empty) for each in parameters]
 
 
-def made(request: Mapping[str, Any]) -> tuple[object, Mapping[str, str]]:
-    """The adapter that is asked for, and versions of what it requires.
+def made(request: Request) -> tuple[object, Mapping[str, str]]:
+    """Make the adapter that is asked for; return it with versions of what it requires.
 
-    Raises UserError.
+    Raises UserError if it cannot be found, imported or made.
     """
     from posenc_conformance.adapters.find import load_adapter, versions
 
@@ -202,22 +215,22 @@ def made(request: Mapping[str, Any]) -> tuple[object, Mapping[str, str]]:
     return found.adapter, found.versions
 
 
-def _changed(inputs: Mapping[str, Any], before: Mapping[str, bytes]) -> dict[str, Any]:
+def _changed(inputs: Mapping[str, Any], before: Mapping[str, bytes]) -> Answer:
     return {name: each for name, each in inputs.items() if each.tobytes() != before[name]}
 
 
 def _plain(array: Any) -> Any:
-    """The same values in row-major order."""
+    """Return the values of an array in row-major order."""
     return array if array.flags.c_contiguous else array.copy(order="C")
 
 
-def _error(kind: str, message: str) -> dict[str, Any]:
+def _error(kind: str, message: str) -> Answer:
     return {"error": {"type": "", "kind": kind, "message": message}}
 
 
-def _answer(request: Mapping[str, Any], adapters: list[Adapter], finder: Finder) -> dict[str, Any]:
+def _answer(request: Request, adapters: list[Answering], finder: Finder) -> Answer:
     if request["request"] != "describe":
-        answer: dict[str, Any] = getattr(adapters[0], request["request"])(request)
+        answer: Answer = getattr(adapters[0], request["request"])(request)
         return answer
     from posenc_conformance.errors import UserError
 
@@ -227,10 +240,10 @@ def _answer(request: Mapping[str, Any], adapters: list[Adapter], finder: Finder)
         sys.path[:] = request["path"]
     try:
         adapter, versions = made(request)
-        description = described(adapter, versions)
+        description = describe(adapter, versions)
     except UserError as error:
         return {"error": {"type": "", "message": error.cause, "hint": error.hint}}
-    adapters.append(Adapter(adapter))
+    adapters.append(Answering(adapter))
     gc.freeze()  # what is loaded stays: keep the garbage collector from visiting it
     return {"result": description}
 
@@ -249,7 +262,7 @@ def _no_breakpoint(*arguments: Any, **keywords: Any) -> None:
 
 
 def main() -> None:
-    """Answer until the kit says goodbye or is no more."""
+    """Answer requests until the kit says goodbye or is no more."""
     incoming, outgoing = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -262,7 +275,7 @@ def main() -> None:
     sys.meta_path.insert(0, finder)
     from posenc_conformance.remote.wire import Frames
 
-    wire, buffer, adapters = Frames(), bytearray(), list[Adapter]()
+    wire, buffer, adapters = Frames(), bytearray(), list[Answering]()
     while True:
         said = wire.take(buffer)
         if said is None:

@@ -7,9 +7,9 @@ from time import monotonic
 from posenc_conformance.checks import Check
 
 SECONDS_A_CHECK = 0.002
-"""What the kit itself needs for one, with an implementation as fast as NumPy."""
+"""Seconds that the kit itself needs for a check, with an implementation as fast as NumPy."""
 Seconds = Mapping[tuple[str, str], float]
-"""What checks took, by scheme and call."""
+"""Seconds that checks took, by scheme and call."""
 DUE = (10.0, 60.0, 300.0, 900.0)
 """Seconds after which a slow run says what it waits for."""
 WORTH_TELLING = 10.0
@@ -17,7 +17,7 @@ WORTH_TELLING = 10.0
 
 
 def lines(checks: Sequence[Check]) -> list[str]:
-    """How many checks there are, roughly how long they take, and the largest call of one."""
+    """Say how many checks there are, about how long they take, and what their largest call is."""
     if not checks:
         return []
     schemes = len({check.subject.home for check in checks if not check.subject.engine})
@@ -37,7 +37,7 @@ def lines(checks: Sequence[Check]) -> list[str]:
 
 
 class Watch:
-    """Tells when a run has taken so long that one wants to know why."""
+    """A clock that tells when a run has taken so long that one wants to know why."""
 
     def __init__(self) -> None:
         self._began = monotonic()
@@ -45,12 +45,15 @@ class Watch:
         self._due = list(DUE)
 
     def start(self, total: int) -> None:
-        """Begin to count; so many checks are to come."""
+        """Begin to count the time; ``total`` checks are to come."""
         self._began = monotonic()
         self._total = total
 
     def due(self, done: int, seconds: Seconds) -> str:
-        """How far the run is and what took longest, if it is time to say so; else nothing."""
+        """Say how far the run is and what took longest, if it is time to say so.
+
+        Returns an empty text if it is not.
+        """
         passed = monotonic() - self._began
         if not self._due or passed < self._due[0] or not 0 < done < self._total:
             return ""
@@ -64,11 +67,11 @@ class Watch:
 
 
 def costs(seconds: Seconds) -> Iterator[str]:
-    """What took longest, if the whole took long."""
+    """Yield lines on what took longest, if the checks together took long."""
     total = sum(seconds.values())
     if total > WORTH_TELLING:
         yield f"time: {_time(total)} in checks; longest: {_longest(seconds)}"
-        yield "--durations=10 tells which checks"
+        yield "--durations=10 shows which checks took longest"
 
 
 def _longest(seconds: Seconds) -> str:

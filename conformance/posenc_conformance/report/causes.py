@@ -2,26 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import cast
 
 import pytest
 
 from posenc_conformance.report.document import explained
+from posenc_conformance.report.layout import CheckEntry
 
 Cause = tuple[str, ...]
 
 
 def first_of_each(failed: Sequence[pytest.TestReport], key: str) -> list[pytest.TestReport]:
-    """One report for each cause, which says how many more there are; others as they are.
+    """Return one report for each cause, which says how many more there are; others as they are.
 
-    Reports of the kit's checks carry what was found among their properties, under the key.
+    Reports of the kit's checks carry what was found among their properties, under ``key``.
     """
-    found: dict[str, Any] = {each.nodeid: dict(each.user_properties).get(key) for each in failed}
-    ranked = _ranked([each for each in found.values() if isinstance(each, dict)])
+    found = {each.nodeid: found_by(each, key) for each in failed}
+    ranked = _ranked([each for each in found.values() if each is not None])
     grouped: dict[Cause, list[pytest.TestReport]] = {}
     for report in failed:
         each = found[report.nodeid]
-        cause = _cause(each, ranked) if isinstance(each, dict) else (report.nodeid,)
+        cause = _cause(each, ranked) if each is not None else (report.nodeid,)
         grouped.setdefault(cause, []).append(report)
     shown = []
     for cause, reports in grouped.items():
@@ -30,20 +31,26 @@ def first_of_each(failed: Sequence[pytest.TestReport], key: str) -> list[pytest.
     return shown
 
 
-def _ranked(found: Sequence[Mapping[str, Any]]) -> dict[Cause, list[str]]:
-    """For each scheme and call the mistakes that explain its failures, as in the scorecard."""
+def found_by(report: pytest.TestReport, key: str) -> CheckEntry | None:
+    """Return what a check of the kit found, or None for a test that is not the kit's."""
+    found = dict(report.user_properties).get(key)
+    return cast(CheckEntry, found) if isinstance(found, dict) else None
+
+
+def _ranked(found: Sequence[CheckEntry]) -> dict[Cause, list[str]]:
+    """Rank the mistakes that explain failures, for each scheme and call, as the scorecard does."""
     explanations: dict[Cause, list[Sequence[Sequence[str]]]] = {}
     for each in found:
         explanations.setdefault((each["scheme"], each["call"]), []).append(each["explanations"])
     return {place: [id for id, _, _ in explained(some)] for place, some in explanations.items()}
 
 
-def _cause(found: Mapping[str, Any], ranked: Mapping[Cause, Sequence[str]]) -> Cause:
-    """Failures alike in this are shown as one.
+def _cause(found: CheckEntry, ranked: Mapping[Cause, Sequence[str]]) -> Cause:
+    """Return the cause of a failure: failures alike in it are shown as one.
 
-    A mistake that explains several failures of a call is one cause. Without a name, results that
-    are wrong in numbers are one cause per level; and so are calls that all raise or return the
-    same.
+    A mistake that explains several failures of a call is one cause. Without a named mistake,
+    results that are wrong in numbers are one cause per combination and level; calls that all raise
+    or return the same are one cause too.
     """
     place = found["scheme"], found["call"]
     known = {id for id, _ in found["explanations"]}
@@ -55,13 +62,13 @@ def _cause(found: Mapping[str, Any], ranked: Mapping[Cause, Sequence[str]]) -> C
     return *place, str(found["message"]).partition(": ")[2].partition("\n")[0]
 
 
-def _names(found: Any, id: str) -> bool:
-    """Whether a failure gives this mistake as the first of its explanations."""
-    return isinstance(found, dict) and [each[0] for each in found["explanations"][:1]] == [id]
+def _names(found: CheckEntry | None, id: str) -> bool:
+    """Return whether a failure has this mistake as the first of its explanations."""
+    return found is not None and [each[0] for each in found["explanations"][:1]] == [id]
 
 
 def _counted(report: pytest.TestReport, more: int) -> pytest.TestReport:
-    """A report that tells how many more there are with its cause."""
+    """Return a copy of a report that tells how many more there are with its cause."""
     shown = copy(report)
     if more:
         shown.longrepr = (

@@ -7,32 +7,36 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import fastjsonschema
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.report.document import FORMAT
+from posenc_conformance.report.layout import CheckEntry, Report
 
 HINT = "write one with --posenc-report"
 BAD = ("failed", "blocked", "silent")
 GZIP = b"\x1f\x8b"
 MUCH = 2.0
-"""A change of the worst error by less than this factor is noise of sizes drawn and libraries."""
+"""A change of the worst error by less than this factor is noise, of drawn sizes or libraries."""
 
-Checks = Mapping[str, Mapping[str, Any]]
+Checks = Mapping[str, CheckEntry]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Lines that tell of changes; worse if any of them is for the worse."""
+    """Lines that tell of changes: for the better, for the worse, and others.
+
+    The later report is worse than the earlier one if any line is for the worse.
+    """
 
     better: tuple[str, ...]
     worse: tuple[str, ...]
     other: tuple[str, ...]
 
     def lines(self) -> Iterator[str]:
-        """The worst first."""
+        """Yield the lines under headings, the worst first."""
         for title, some in (
             ("worse", self.worse),
             ("better", self.better),
@@ -45,10 +49,11 @@ class Difference:
             yield "no difference"
 
 
-def read_report(path: Path) -> Mapping[str, Any]:
-    """A report, compressed or not; of one that a scoreboard keeps, what the run wrote.
+def read_report(path: Path) -> Report:
+    """Read a report, compressed or not.
 
-    Raises UserError if the file is not a report.
+    Of a report that a scoreboard keeps, returns what the run wrote. Raises UserError if the file is
+    not a report.
     """
     try:
         packed = path.read_bytes()
@@ -60,13 +65,12 @@ def read_report(path: Path) -> Mapping[str, Any]:
         raise UserError(f"{path} is no report: {error}", HINT) from None
     if isinstance(report, dict) and "posenc-scoreboard" in report:
         report = report.get("report")
-    demand_whole(report, str(path))
-    found: Mapping[str, Any] = report
-    return found
+    require_complete(report, str(path))
+    return cast(Report, report)
 
 
-def demand_whole(report: object, where: str) -> None:
-    """Raises UserError for what is no report of this format, or only a part of one."""
+def require_complete(report: object, where: str) -> None:
+    """Raise UserError for what is no report of this format, or only a part of one."""
     if not isinstance(report, dict) or report.get("posenc-report") != FORMAT:
         raise UserError(f"{where} is no report of format {FORMAT}", HINT)
     try:
@@ -78,13 +82,13 @@ def demand_whole(report: object, where: str) -> None:
 
 
 @lru_cache(maxsize=1)
-def _validator() -> Callable[[Any], Any]:
+def _validator() -> Callable[[object], object]:
     schema = Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8")
-    validate: Callable[[Any], Any] = fastjsonschema.compile(json.loads(schema))
+    validate: Callable[[object], object] = fastjsonschema.compile(json.loads(schema))
     return validate
 
 
-def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference:
+def difference(before: Report, after: Report) -> Difference:
     """Compare two reports, check by check and row by row of the scorecard.
 
     A check that failed, was blocked or let bad input pass, and passes now, is better; the reverse
@@ -101,13 +105,11 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differenc
     return Difference(tuple(found["better"]), tuple(found["worse"]), tuple(found["other"]))
 
 
-def _by_id(report: Mapping[str, Any]) -> Checks:
+def _by_id(report: Report) -> Checks:
     return {check["id"]: check for check in report["checks"]}
 
 
-def _check(
-    id: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
-) -> tuple[str, str]:
+def _check(id: str, old: CheckEntry | None, new: CheckEntry | None) -> tuple[str, str]:
     was, now = (found["verdict"] if found else "absent" for found in (old, new))
     if was != now:
         return _change(was, now), f"{id}: {was}, now {now}{_why(new)}"
@@ -130,18 +132,20 @@ def _change(was: str, now: str) -> str:
     return "better" if was in BAD else "other"
 
 
-def _why(check: Mapping[str, Any] | None) -> str:
+def _why(check: CheckEntry | None) -> str:
     if check is None or not check["explanations"]:
         return ""
     deviation, words = check["explanations"][0]
     return f" ({words} [{deviation}])"
 
 
-def _horizons(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    def reach(report: Mapping[str, Any]) -> dict[str, int]:
-        names = ("scheme", "call", "combination", "dtype")
-        rows = [row for row in report["rows"] if row["horizon"] is not None]
-        return {" ".join(row[name] for name in names): row["horizon"] for row in rows}
+def _horizons(before: Report, after: Report) -> Iterator[tuple[str, str]]:
+    def reach(report: Report) -> dict[str, int]:
+        return {
+            f"{row['scheme']} {row['call']} {row['combination']} {row['dtype']}": row["horizon"]
+            for row in report["rows"]
+            if row["horizon"] is not None
+        }
 
     old, new = reach(before), reach(after)
     for row in old:

@@ -2,9 +2,9 @@
 
 import json
 import os
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
+from typing import TypeVar, cast
 
 from posenc_conformance import __version__
 from posenc_conformance.adapters.find import Implementation
@@ -13,6 +13,7 @@ from posenc_conformance.files import write_whole
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import Model
+from posenc_conformance.report.layout import CheckEntry, Counts, DiagnosisEntry, Report, RowEntry
 from posenc_conformance.report.result import Result
 from posenc_conformance.scheme_file.model import Scheme
 
@@ -21,7 +22,7 @@ VERDICTS = tuple(str(each) for each in Verdict if each is not Verdict.NOT_CLAIME
 
 
 def title(implementation: Implementation) -> str:
-    """Name and versions of what is judged."""
+    """Return name and versions of what is judged."""
     found = ", ".join(f"{name} {number}" for name, number in implementation.versions.items())
     return f"{implementation.name} ({found})" if found else implementation.name
 
@@ -36,17 +37,18 @@ def build(
     everything: Sequence[str],
     claimed: Set[str],
     interrupted: str = "",
-) -> dict[str, Any]:
-    """The report of a run; ``report.schema.json`` describes it.
+) -> Report:
+    """Build the report of a run; ``report.schema.json`` describes it.
 
-    ``everything`` are the ids of all checks of the schemes, ``claimed`` of those that the
-    implementation's claims call for; ``interrupted`` says what ended the run early, if anything.
+    ``everything`` are the ids of all checks of the schemes, and ``claimed`` are the ids of those
+    that the implementation's claims call for. ``interrupted`` says what ended the run early, if
+    anything.
     """
     uncovered = {each.id: each.message for each in results if each.verdict == "not_claimed"}
     not_claimed = [id for id in everything if id not in claimed or id in uncovered]
     not_selected = len(claimed) - len(results)
     results = [result for result in results if result.id not in uncovered]
-    return {
+    report = {
         "posenc-report": FORMAT,
         "kit": __version__,
         "implementation": {"name": implementation.name, "versions": implementation.versions},
@@ -69,16 +71,17 @@ def build(
         },
         **({"models_not_claimed": _unasked(models, results)} if models else {}),
     }
+    return cast(Report, report)
 
 
 def _unasked(models: Sequence[Model], results: Sequence[Result]) -> list[str]:
-    """Models of which nothing was asked, because no claim names them or all was declined."""
+    """List the models of which nothing was asked: no claim names them, or all was declined."""
     asked = {result.place.scheme for result in results}
     return [model.id for model in models if model.id not in asked]
 
 
 def _missing(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
-    """Calls and combinations of a scheme that nothing claims."""
+    """List the calls and combinations of a scheme that nothing claims."""
     claimed = {(s.call.name, s.combination.name) for s in subjects if s.scheme is scheme}
     several = len(scheme.calls) > 1
     return [
@@ -90,10 +93,10 @@ def _missing(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
 
 
 def place(name: str) -> Path:
-    """Where ``--posenc-report`` puts the report.
+    """Return where ``--posenc-report`` puts the report.
 
-    Raises UserError for a folder that is not there, and for a file that is no report: it would be
-    lost.
+    Raises UserError for a folder that does not exist or cannot be written to, and for a file that
+    is no report: it would be lost.
     """
     path = Path(name)
     hint = "give the name of a file in a folder that exists"
@@ -105,7 +108,7 @@ def place(name: str) -> Path:
             raise UserError(f"--posenc-report={name} is no regular file", hint)
         if path.is_file() and not _is_report(path):
             raise UserError(
-                f"--posenc-report={name}: this file is no report, and would be lost",
+                f"--posenc-report={name}: this file is not a report, and would be overwritten",
                 "give another name, or move the file away",
             )
     except (OSError, ValueError) as error:  # a name too long, or one that no file can have
@@ -114,14 +117,14 @@ def place(name: str) -> Path:
 
 
 def _is_report(path: Path) -> bool:
-    """Whether a file is a report, or empty."""
+    """Return whether a file is a report, or empty."""
     with path.open("rb") as stream:
         start = stream.read(64)
     return not start.strip() or b'"posenc-report"' in start
 
 
-def write(report: dict[str, Any], path: Path) -> str:
-    """Write a report, whole or not at all; gives back what went wrong, or nothing."""
+def write(report: Mapping[str, object], path: Path) -> str:
+    """Write a report, whole or not at all, and return what went wrong; an empty text if nothing."""
     try:
         write_whole(path, json.dumps(report, indent=1, allow_nan=False) + "\n")
     except OSError as error:
@@ -129,38 +132,38 @@ def write(report: dict[str, Any], path: Path) -> str:
     return ""
 
 
-def _rows(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """One row per scheme, call, combination and dtype; dtype null for checks about all of them."""
+def _rows(results: Sequence[Result]) -> list[RowEntry]:
+    """Make one row per scheme, call, combination and dtype.
+
+    The dtype is null for checks about all dtypes.
+    """
     grouped: dict[tuple[str, str, str, str | None], list[Result]] = {}
     for result in results:
         place = result.place
         key = (place.scheme, place.call, place.combination, place.dtype)
         grouped.setdefault(key, []).append(result)
-    rows = []
+    rows: list[RowEntry] = []
     for (scheme, call, combination, dtype), some in grouped.items():
         worst = [each.outcome.worst for each in some if each.outcome.worst is not None]
         sweeps = (each.outcome for each in some if each.outcome.horizon is not None)
         sweep = next(sweeps, None)
-        rows.append(
-            _finite(
-                {
-                    "scheme": scheme,
-                    "call": call,
-                    "combination": combination,
-                    "dtype": dtype,
-                    **_counts(some),
-                    "worst": max(worst, default=None),
-                    "exact_angles": sweep.exact_angles if sweep else None,
-                    "horizon": sweep.horizon if sweep else None,
-                    "horizon_is_claim": sweep.horizon_is_claim if sweep else None,
-                }
-            )
-        )
+        row: RowEntry = {
+            "scheme": scheme,
+            "call": call,
+            "combination": combination,
+            "dtype": dtype,
+            **_counts(some),
+            "worst": max(worst, default=None),
+            "exact_angles": sweep.exact_angles if sweep else None,
+            "horizon": sweep.horizon if sweep else None,
+            "horizon_is_claim": sweep.horizon_is_claim if sweep else None,
+        }
+        rows.append(_finite(row))
     return rows
 
 
-def _diagnoses(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """For each call and combination that failed, the fewest deviations that explain most."""
+def _diagnoses(results: Sequence[Result]) -> list[DiagnosisEntry]:
+    """Find the fewest deviations that explain most, for each call and combination that failed."""
     grouped: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
         if result.verdict in ("failed", "known"):
@@ -188,9 +191,9 @@ def _explained(results: Sequence[Result]) -> list[tuple[str, str, int]]:
 
 
 def explained(failures: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, str, int]]:
-    """Deviations, the one that explains most failures first, then what explains the rest.
+    """Rank deviations: the one that explains most failures first, then what explains the rest.
 
-    Takes the explanations of each failure; gives id, words and the number of failures explained.
+    Takes the explanations of each failure. Returns id, words and the number of failures explained.
     """
     found = []
     rest = [{pair[0]: pair[1] for pair in each} for each in failures if each]
@@ -203,14 +206,20 @@ def explained(failures: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, st
     return found
 
 
-def _counts(results: Sequence[Result]) -> dict[str, int]:
+def _counts(results: Sequence[Result]) -> Counts:
     verdicts = [result.verdict for result in results]
-    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+    return cast(Counts, {verdict: verdicts.count(verdict) for verdict in VERDICTS})
 
 
-def _finite(found: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity: an error where none is allowed is told as text."""
+Entry = TypeVar("Entry", RowEntry, CheckEntry)
+
+
+def _finite(found: Entry) -> Entry:
+    """Replace an infinite worst error by a text, since JSON has no infinity.
+
+    An error is infinite where none is allowed.
+    """
     worst = found["worst"]
-    if worst is not None and not worst < float("inf"):
+    if isinstance(worst, float) and not worst < float("inf"):
         return {**found, "worst": "infinite"}
     return found

@@ -19,15 +19,15 @@ from posenc_conformance.scheme_file.read import StrictLoader
 MARK = "posenc-known-failures"
 FORMAT = 1
 HINT = (
-    "an entry is {id: …, reason: …}; instead of id, ids: […] may hold several, with * for "
-    "anything; link and when are optional; ids are those of a run"
+    "write an entry as {id: …, reason: …}, or use ids: […] for several; * in an id stands "
+    "for any text; link and when are optional; copy ids from the output of a run"
 )
 UNSAID = "say why: "
-"""Begins a drafted reason that somebody has to replace."""
+"""Beginning of a drafted reason that somebody has to replace."""
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFailure:
     """Why a check is known to fail, and where that is discussed."""
 
     reason: str
@@ -42,18 +42,18 @@ class Entry:
     """One entry of the file: which checks, why, and on which machines."""
 
     patterns: tuple[str, ...]
-    known: Known
+    known: KnownFailure
     applies: bool
 
 
-def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, Known]:
-    """Known failures by id, those that apply on this machine.
+def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, KnownFailure]:
+    """Read the known failures that apply on this machine, by the id of their check.
 
     ``ids_of`` gives the ids of the checks of a scheme file that the implementation's claims call
     for. Raises UserError for a file that cannot be read, an entry without a reason, an id given
-    twice, and one that no claim calls for.
+    twice, and an id that no claim calls for.
     """
-    known: dict[str, Known] = {}
+    known: dict[str, KnownFailure] = {}
     seen: set[str] = set()
     for place, raw in enumerate(_entries(path)):
         where = f"{path}: failures.{place}"
@@ -72,7 +72,7 @@ def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, 
     return known
 
 
-def _entries(path: Path) -> list[Any]:
+def _entries(path: Path) -> list[object]:
     try:
         raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
@@ -86,32 +86,32 @@ def _entries(path: Path) -> list[Any]:
 
 
 def _matching(pattern: str, ids: Sequence[str]) -> list[str]:
-    """The ids that a pattern means; * stands for anything, all else for itself."""
+    """Return the ids that a pattern means; * stands for anything, all else for itself."""
     parts = map(re.escape, pattern.split("*"))
     whole = re.compile(".*".join(parts))
     return [id for id in ids if whole.fullmatch(id)]
 
 
-def _entry(where: str, entry: Any) -> Entry:
+def _entry(where: str, entry: object) -> Entry:
     allowed = {"id", "ids", "reason", "link", "when"}
     if not isinstance(entry, Mapping) or not set(entry) <= allowed:
         raise UserError(f"{where} is not an entry", HINT)
     patterns = entry.get("ids", [entry["id"]] if "id" in entry else [])
     if not isinstance(patterns, list) or ("id" in entry and "ids" in entry):
-        raise UserError(f"{where} has not one id, or ids in a list", HINT)
+        raise UserError(f"{where} needs either one id, or ids as a list", HINT)
     reason, link = (entry.get(key, "") for key in ("reason", "link"))
     texts = [*patterns, reason, link]
     if not all(isinstance(text, str) for text in texts) or not all([patterns, *patterns, reason]):
-        raise UserError(f"{where} has no id or no reason", HINT)
+        raise UserError(f"{where} needs an id and a reason, each as text", HINT)
     if not reason.strip() or reason.startswith(UNSAID):
         raise UserError(f"{where} has no reason yet: {reason!r}", "say why this is accepted")
-    return Entry(tuple(patterns), Known(reason, link), applies(where, entry.get("when", {})))
+    return Entry(tuple(patterns), KnownFailure(reason, link), applies(where, entry.get("when", {})))
 
 
 def write(report: Path, path: Path) -> tuple[int, int]:
-    """Write the failures of a report as known failures; numbers of failures and of entries.
+    """Write the failures of a report as known failures; return how many failures and entries.
 
-    Failures of one cause share an entry. A known deviation is reason enough; where there is none,
+    Failures of one cause share an entry. A known deviation is reason enough. Where there is none,
     the drafted reason has to be replaced before the file can be used.
 
     Raises UserError if the report cannot be read, or the file exists or cannot be written.
@@ -138,7 +138,10 @@ def write(report: Path, path: Path) -> tuple[int, int]:
 
 
 def _reason(check: Mapping[str, Any]) -> str:
-    """The deviation that explains a failure; else what was seen, to be explained by somebody."""
+    """Return the deviation that explains a failure, or else what was seen.
+
+    What was seen has to be explained by somebody.
+    """
     if check["explanations"]:
         deviation, words = check["explanations"][0]
         return f"{words} [{deviation}]"

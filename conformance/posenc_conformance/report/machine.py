@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
@@ -18,10 +17,10 @@ HINT = (
 )
 
 
-def applies(where: str, conditions: Any) -> bool:
-    """Whether all conditions hold here.
+def applies(where: str, conditions: object) -> bool:
+    """Return whether all conditions hold on this machine.
 
-    Raises UserError for one that is unknown.
+    Raises UserError for a condition that is unknown.
     """
     if not isinstance(conditions, Mapping):
         raise UserError(f"{where}: when is no mapping", HINT)
@@ -29,7 +28,7 @@ def applies(where: str, conditions: Any) -> bool:
     return all(holding)
 
 
-def _holds(where: str, name: object, value: Any) -> bool:
+def _holds(where: str, name: object, value: object) -> bool:
     if name == "versions" and isinstance(value, Mapping):
         fitting = [_has_version(where, package, wanted) for package, wanted in value.items()]
         return all(fitting)
@@ -50,14 +49,14 @@ def _has_version(where: str, package: object, wanted: object) -> bool:
     try:
         return SpecifierSet(str(wanted)).contains(version(str(package)), prereleases=True)
     except InvalidSpecifier:
-        raise UserError(f"{where}: when.versions.{package} is {wanted!r}", HINT) from None
+        raise UserError(f"{where}: when.versions.{package} cannot be {wanted!r}", HINT) from None
     except PackageNotFoundError:
         return False
 
 
 @lru_cache(maxsize=1)
 def cpu_features() -> frozenset[str]:
-    """What the processor can do, in Linux's words; nothing where that cannot be read."""
+    """Return what the processor can do, in Linux's words; nothing where that cannot be read."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

@@ -1,12 +1,12 @@
 """What one check found, and where it stands."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import cast
 
 from posenc_conformance.checks import Check
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.judge.verdict import Outcome
+from posenc_conformance.report.layout import CheckEntry
 
 
 @dataclass(frozen=True)
@@ -15,16 +15,16 @@ class Place:
 
     level: str
     scheme: str
-    """Or the model."""
+    """The scheme, or the model."""
     call: str
     combination: str
-    """Or the group of a model's layers."""
+    """The combination, or the group of a model's layers."""
     dtype: str | None
     """None where a check speaks about all claimed dtypes at once."""
 
     @classmethod
     def of(cls, check: Check) -> "Place":
-        """That of a check."""
+        """Return the place of a check."""
         subject = check.subject
         return cls(check.level, subject.home, subject.name, subject.label, check.dtype)
 
@@ -41,29 +41,41 @@ class Result:
 
     @classmethod
     def of(cls, id: str, place: Place, found: Execution) -> "Result":
-        """What came of the check of this id."""
+        """Make a result of what came of the check of this id."""
         return cls(id, str(found.verdict), place, found.outcome, found.text)
 
     @property
-    def sent(self) -> dict[str, Any]:
-        """As one level of plain data, which goes from process to process and into the report."""
+    def sent(self) -> CheckEntry:
+        """The result as one level of plain data.
+
+        It goes from process to process and into the report in this form.
+        """
         outcome = {name: _listed(value) for name, value in vars(self.outcome).items()}
-        return {
-            "id": self.id,
-            "verdict": self.verdict,
-            **vars(self.place),
-            **outcome,
-            "message": self.message,
-        }
+        place = vars(self.place)
+        sent = {"id": self.id, "verdict": self.verdict, **place, **outcome, "message": self.message}
+        return cast(CheckEntry, sent)
 
     @classmethod
-    def received(cls, sent: Mapping[str, Any]) -> "Result":
-        """The result that was sent as plain data."""
-        place = Place(**{each.name: sent[each.name] for each in fields(Place)})
-        outcome = Outcome(**{each.name: sent[each.name] for each in fields(Outcome)})
+    def received(cls, sent: CheckEntry) -> "Result":
+        """Make a result again of the plain data that was sent."""
+        place = Place(
+            sent["level"], sent["scheme"], sent["call"], sent["combination"], sent["dtype"]
+        )
+        worst = sent["worst"]
+        assert not isinstance(worst, str)  # it is one in a report alone
+        outcome = Outcome(
+            worst=worst,
+            exact_angles=sent["exact_angles"],
+            horizon=sent["horizon"],
+            horizon_is_claim=sent["horizon_is_claim"],
+            curve=tuple((int(at), error, allowed) for at, error, allowed in sent["curve"]),
+            left_out=sent["left_out"],
+            explanations=tuple((id, words) for id, words in sent["explanations"]),
+            recovered=sent["recovered"],
+        )
         return cls(sent["id"], sent["verdict"], place, outcome, sent["message"])
 
 
-def _listed(value: Any) -> Any:
-    """Tuples as lists, which is what JSON makes of them."""
+def _listed(value: object) -> object:
+    """Replace tuples by lists, as JSON does."""
     return [_listed(each) for each in value] if isinstance(value, tuple | list) else value

@@ -1,38 +1,38 @@
 """The scorecard: a report, for the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import log10
 from textwrap import shorten, wrap
-from typing import Any
+from typing import cast
 
 from posenc_conformance.judge.verdict import TOO_LARGE
 from posenc_conformance.report.document import VERDICTS
+from posenc_conformance.report.layout import CheckEntry, Report, RowEntry, SummaryEntry
 
 WIDTH = 100
 SCREEN = 40
-"""Where a line per call takes more lines than this, there is one per scheme."""
+"""If one line per call takes more lines than this, there is one per scheme."""
 LONG = 24
 """Names that take more letters than this are counted instead."""
 FEW = 3
-"""So many reasons are shown of each kind."""
+"""This many reasons of each kind are shown."""
 NUMBERS = (*VERDICTS, "worst")
 LEGEND = {
-    "worst": "worst: largest error in units of what the error model allows; at most 1 passes, and "
-    "inf is an error where none is allowed",
+    "worst": "worst: largest error in units of what the error model allows; up to 1 passes; "
+    "inf means an error where none is allowed",
     "angles": "angles: exact, or as good as float32 can form them",
-    "horizon": "horizon: up to where angles cost less than bfloat16 resolution; + where the claim "
-    "ends",
+    "horizon": "horizon: position up to which errors of angles stay below bfloat16 resolution; "
+    "+ means that the claim ends there",
 }
 
 Row = dict[str, str]
-Report = dict[str, Any]
 
 
 def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Iterator[str]:
-    """A table, diagnoses, known failures, what is not claimed, and the count.
+    """Yield a table, diagnoses, known failures, what is not claimed, and the count.
 
-    ``detailed`` has a row for each convention and dtype, and every reason in full; ``brief`` leaves
-    out the legend and what is not claimed.
+    ``detailed`` gives a row for each convention and dtype, and every reason in full. ``brief``
+    leaves out the legend and what is not claimed.
     """
     rows = list(_each(report) if detailed else _together(report))
     yield from _table(rows)
@@ -40,8 +40,11 @@ def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Ite
         yield from ("", *(LEGEND[name] for name in LEGEND if any(row.get(name) for row in rows)))
     for heading, found in (
         ("diagnosis", list(_diagnoses(report))),
-        ("known failures", _reasons(report, "known", "scheme")),
-        ("blocked", _reasons(report, "blocked", "call", "combination")),
+        ("known failures", _reasons(report, "known", lambda check: check["scheme"])),
+        (
+            "blocked",
+            _reasons(report, "blocked", lambda check: f"{check['call']} {check['combination']}"),
+        ),
         ("robustness", _silent(report)),
         ("not asked", _not_asked(report)),
     ):
@@ -66,7 +69,7 @@ def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Ite
     yield from ("", _count(report["summary"]))
 
 
-def _count(summary: dict[str, int]) -> str:
+def _count(summary: SummaryEntry) -> str:
     words = {
         "passed": "passed",
         "failed": "failed",
@@ -76,16 +79,17 @@ def _count(summary: dict[str, int]) -> str:
         "not_selected": "not selected",
         "not_claimed": "not claimed",
     }
+    counts = cast(Mapping[str, int], summary)
     shown = [
-        f"{summary[name]:,} {word}"
+        f"{counts[name]:,} {word}"
         for name, word in words.items()
-        if summary[name] or name in ("passed", "failed")
+        if counts[name] or name in ("passed", "failed")
     ]
     return f"{summary['checks']:,} checks: {', '.join(shown)}"
 
 
 def curves(report: Report) -> Iterator[str]:
-    """How the error of every claim with positions grows, in units of the scale."""
+    """Show how the error of every claim with positions grows, in units of the scale."""
     shown = [check for check in report["checks"] if check["curve"]]
     if not shown:
         yield "no claim that was checked has positions"
@@ -96,16 +100,16 @@ def curves(report: Report) -> Iterator[str]:
             bar = "#" * _log_steps(error)
             yield f"  {int(position):>20,}  {error:8.1e}  {allowed:8.1e}  {bar}".rstrip()
         yield ""
-    yield "errors are parts of the scale: 1 for an encoding, the length of the pair for a rotation"
+    yield "errors are relative to the scale: 1 for an encoding, the pair's length for a rotation"
 
 
 def _log_steps(error: float) -> int:
-    """Three signs for every power of ten above 1e-9."""
+    """Count the signs that show an error: three for every power of ten above 1e-9."""
     return max(0, round(3 * (log10(error) + 9))) if error > 0 else 0
 
 
 def _each(report: Report) -> Iterator[Row]:
-    """A row per call, convention and dtype."""
+    """Yield a row per call, convention and dtype."""
     for row in report["rows"]:
         yield {
             "scheme": row["scheme"],
@@ -119,10 +123,10 @@ def _each(report: Report) -> Iterator[Row]:
 
 
 def _together(report: Report) -> Iterator[Row]:
-    """A row per call; per scheme where that would be more than a screen."""
+    """Yield a row per call; per scheme where that would be more than a screen."""
     calls = {(row["scheme"], row["call"]) for row in report["rows"]}
     by_scheme = len(calls) > SCREEN
-    grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    grouped: dict[tuple[str, str], list[RowEntry]] = {}
     for row in report["rows"]:
         call = "" if by_scheme else row["call"]
         grouped.setdefault((row["scheme"], call), []).append(row)
@@ -143,9 +147,10 @@ def _several(names: Sequence[str], word: str) -> str:
     return shown if len(shown) <= LONG else f"{len(different)} {word}"
 
 
-def _numbers(rows: Sequence[dict[str, Any]]) -> Row:
+def _numbers(rows: Sequence[RowEntry]) -> Row:
     worst = [_worst(row["worst"]) for row in rows if row["worst"] is not None]
-    counts = {name: str(sum(row[name] for row in rows)) for name in VERDICTS}
+    each = [cast(Mapping[str, int], row) for row in rows]
+    counts = {name: str(sum(row[name] for row in each)) for name in VERDICTS}
     return {**counts, "worst": f"{max(worst):.2g}" if worst else ""}
 
 
@@ -153,8 +158,11 @@ def _worst(value: float | str) -> float:
     return float("inf") if isinstance(value, str) else value
 
 
-def _horizon(rows: Sequence[dict[str, Any]]) -> str:
-    """The shortest of all; the claim ends there only if it does so in every row that short."""
+def _horizon(rows: Sequence[RowEntry]) -> str:
+    """Return the shortest horizon of all rows.
+
+    The claim ends there only if it does so in every row whose horizon is that short.
+    """
     found = [
         (row["horizon"], row["horizon_is_claim"]) for row in rows if row["horizon"] is not None
     ]
@@ -166,7 +174,7 @@ def _horizon(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _not_claimed(report: Report, *, detailed: bool) -> Iterator[str]:
-    """Combinations left out of schemes of which others are claimed; then the other schemes."""
+    """Show which combinations are not claimed of claimed schemes, then the other schemes."""
     claimed = {row["scheme"] for row in report["rows"]}
     missing = report["combinations_not_claimed"]
     within = {scheme: names for scheme, names in missing.items() if scheme in claimed}
@@ -191,7 +199,7 @@ def _not_claimed(report: Report, *, detailed: bool) -> Iterator[str]:
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
-    """Rows under their headings; columns that say nothing are left out."""
+    """Yield rows under their headings; leave out columns that say nothing."""
     always = {"scheme", "conventions", "dtypes", "passed", "failed"}
     nothing = {name: "0" if name in VERDICTS else "" for name in rows[0]}
     told = [
@@ -210,10 +218,10 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
         ).rstrip()
 
 
-def _reasons(report: Report, verdict: str, *place: str) -> list[str]:
-    """Why checks ended like this, and where, each with the number of them."""
+def _reasons(report: Report, verdict: str, place: Callable[[CheckEntry], str]) -> list[str]:
+    """List why checks ended with this verdict, and where, each with the number of such checks."""
     reasons = [
-        f"{' '.join(check[name] for name in place)}: {check['message'].splitlines()[0]}"
+        f"{place(check)}: {check['message'].splitlines()[0]}"
         for check in report["checks"]
         if check["verdict"] == verdict
     ]
@@ -221,7 +229,7 @@ def _reasons(report: Report, verdict: str, *place: str) -> list[str]:
 
 
 def _not_asked(report: Report) -> list[str]:
-    """What no claim covers although its check is listed, and what checks that passed left out."""
+    """List what no claim covers although its check is listed, and what passed checks left out."""
     large = [*report["not_asked"].values()].count(TOO_LARGE)
     fewer = sum(check["left_out"].endswith(TOO_LARGE) for check in report["checks"])
     told = [f"--posenc-largest left out {_checks(large)}, and calls of {_checks(fewer)} more"]
@@ -240,7 +248,7 @@ def _checks(count: int) -> str:
 
 
 def _silent(report: Report) -> list[str]:
-    """Bad inputs that were answered and empty ones that were not, each with the combinations."""
+    """List bad inputs that were answered and empty ones that were not, with their combinations."""
     found: dict[tuple[str, str], list[str]] = {}
     for check in report["checks"]:
         if check["verdict"] == "silent":
@@ -249,7 +257,7 @@ def _silent(report: Report) -> list[str]:
 
 
 def _diagnoses(report: Report) -> Iterator[str]:
-    """What explains the failures, and how many of them."""
+    """Say what explains the failures, and how many of them it explains."""
     for found in report["diagnoses"]:
         failed = found["failed"]
         explained = [

@@ -20,9 +20,12 @@ from posenc_conformance.scheme_file.model import (
     Witness,
 )
 
+Raw = Mapping[str, Any]
+"""A mapping in a scheme file that is as the schema wants it."""
 
-def scheme_of(path: Path, raw: Mapping[str, Any]) -> Scheme:
-    """The scheme of a file that is as the schema wants it."""
+
+def scheme_of(path: Path, raw: Raw) -> Scheme:
+    """Make a scheme of the content of a file that is as the schema wants it."""
     accuracy = raw["accuracy"]
     return Scheme(
         path=path,
@@ -44,7 +47,7 @@ def scheme_of(path: Path, raw: Mapping[str, Any]) -> Scheme:
     )
 
 
-def _scoped(item: Mapping[str, Any]) -> dict[str, Any]:
+def _scoped(item: Raw) -> dict[str, Any]:
     return {
         **item,
         "combinations": tuple(item.get("combinations", ())),
@@ -52,7 +55,7 @@ def _scoped(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _call(name: str, raw: Mapping[str, Any]) -> Call:
+def _call(name: str, raw: Raw) -> Call:
     return Call(
         name=name,
         kind=raw["kind"],
@@ -79,12 +82,12 @@ def _call(name: str, raw: Mapping[str, Any]) -> Call:
     )
 
 
-def _convention(name: str, raw: Mapping[str, Any]) -> Convention:
+def _convention(name: str, raw: Raw) -> Convention:
     values = {item["value"]: item["description"] for item in raw["values"]}
     return Convention(name, raw["description"], values, raw.get("default"), raw.get("passed", True))
 
 
-def _golden(raw: Mapping[str, Any]) -> Golden:
+def _golden(raw: Raw) -> Golden:
     return Golden(
         id=raw["id"],
         call=raw["call"],
@@ -99,13 +102,13 @@ def _golden(raw: Mapping[str, Any]) -> Golden:
     )
 
 
-def _deviation(raw: Mapping[str, Any]) -> Deviation:
+def _deviation(raw: Raw) -> Deviation:
     rest = {key: raw[key] for key in ("id", "description", "effect")}
     calls = tuple(raw.get("calls", ())) or (raw["call"],)
     return Deviation(calls=calls, kind=raw["class"], links=tuple(raw.get("links", ())), **rest)
 
 
-def _desideratum(name: str, raw: Mapping[str, Any]) -> Desideratum:
+def _desideratum(name: str, raw: Raw) -> Desideratum:
     witness = raw.get("witness")
     if witness is not None:
         arguments = tuple(witness["arguments"])

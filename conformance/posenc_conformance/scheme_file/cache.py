@@ -20,12 +20,12 @@ NAME = re.compile(r"[0-9a-f]{64}")
 
 
 def key(*texts: str) -> str:
-    """Name of the entry for a scheme file of this text under a schema of that text."""
+    """Compute the name of the entry for a scheme file of this text under a schema of that text."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def recall(name: str) -> Any:
-    """What was kept under a name; None if nothing was, or it is not what was kept."""
+    """Return what was kept under a name; None if nothing was, or it is not what was kept."""
     try:
         digest, _, text = (_folder() / name).read_text(encoding="utf-8").partition("\n")
         return json.loads(text) if digest == key(name, text) else None
@@ -33,7 +33,7 @@ def recall(name: str) -> Any:
         return None
 
 
-def keep(name: str, raw: Any) -> None:
+def keep(name: str, raw: object) -> None:
     """Keep the content of a scheme file, whole or not at all, and drop the oldest of many."""
     try:
         folder = _folder()
@@ -48,7 +48,7 @@ def keep(name: str, raw: Any) -> None:
 
 
 def _age(path: Path) -> float:
-    """When a file was written; 0 if another process has just dropped it."""
+    """Return when a file was written; 0 if another process has just dropped it."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -56,7 +56,7 @@ def _age(path: Path) -> float:
 
 
 def _folder() -> Path:
-    """The user's cache folder.
+    """Return the user's cache folder.
 
     Raises RuntimeError if the user has no home.
     """

@@ -10,7 +10,7 @@ Problem = tuple[Sequence[str | int], str]
 
 
 def inconsistencies(scheme: Scheme) -> Iterator[Problem]:
-    """Names that refer to nothing, ids given twice: where, and what is wrong there."""
+    """Find names that refer to nothing and ids given twice: where, and what is wrong there."""
     if scheme.path.stem != scheme.id:
         yield ("id",), f"is {scheme.id!r}, but the file is called {scheme.path.name!r}"
     for name, axis in scheme.conventions.items():
@@ -41,7 +41,7 @@ def inconsistencies(scheme: Scheme) -> Iterator[Problem]:
 
 
 def _unproved(scheme: Scheme) -> Iterator[Problem]:
-    """Desiderata that point to nothing, or that deny without showing."""
+    """Find desiderata whose invariant or witness refers to nothing."""
     for wish in scheme.desiderata:
         where = ("desiderata", wish.name)
         if wish.invariant is not None and wish.invariant not in {i.id for i in scheme.invariants}:

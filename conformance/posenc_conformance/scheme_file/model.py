@@ -8,6 +8,11 @@ from typing import Any
 Value = str | int
 Point = Mapping[str, Value]
 RawArguments = Mapping[str, Any]
+"""Arguments as a scheme file writes them, see ``judge.case.materialise``."""
+Arguments = Mapping[str, Any]
+"""Arguments of a call, by their names."""
+ArgumentDict = dict[str, Any]
+"""Arguments that somebody has just made, all of a call or those that change."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,7 @@ class Convention:
 
     @property
     def optional(self) -> bool:
-        """Whether nothing is claimed on this axis unless said."""
+        """Whether nothing is claimed on this axis unless a claim says so."""
         return self.default is None
 
 
@@ -40,7 +45,7 @@ class Parameter:
 
     @property
     def passed(self) -> bool:
-        """Whether it is passed by keyword."""
+        """Whether the parameter is passed by keyword."""
         return self.of is None and not self.argument
 
 
@@ -81,7 +86,7 @@ class Golden:
     values: Sequence[Any] | None
     probes: Sequence[Sequence[float]] | None
     sha256: str
-    """Of what it says; empty if its values are not written yet."""
+    """Hash of what the golden says; empty if its values are not written yet."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -21,12 +20,15 @@ from posenc_conformance.scheme_file.model import Scheme
 MARK = "posenc-scheme:"
 FORMAT = 2
 SCHEMA_NAME = "scheme.schema.json"
-LARGEST = 1_000_000
-"""Values of a scheme file with its aliases written out."""
+MOST_VALUES = 1_000_000
+"""Values that a scheme file may have with its aliases written out."""
 
 
-def folder() -> Path:
-    """Where the scheme files are: inside the installed package, or in the checkout."""
+def spec_folder() -> Path:
+    """Find the folder of the scheme files: inside the installed package, or in the checkout.
+
+    Raises UserError if they are in neither.
+    """
     here = Path(__file__).resolve()
     for candidate in (here.parents[1] / "spec", here.parents[3] / "spec"):
         if (candidate / SCHEMA_NAME).is_file():
@@ -41,19 +43,19 @@ GROUP = "posenc.schemes"
 """Entry points of packages that bring scheme files of their own."""
 
 
-def paths() -> list[Path]:
-    """The scheme files of the installed spec, sorted by name, then those of other packages."""
+def scheme_paths() -> list[Path]:
+    """List the scheme files of the installed spec, sorted by name, then those of other packages."""
     own = (each for home in _homes() for each in scheme_files(home))
-    return [*sorted(folder().glob("*.yaml")), *own]
+    return [*sorted(spec_folder().glob("*.yaml")), *own]
 
 
 def scheme_files(place: Path) -> list[Path]:
-    """The scheme files in a folder, sorted by name."""
+    """List the scheme files in a folder, sorted by name."""
     return sorted(each for each in place.glob("*.yaml") if is_scheme_file(each))
 
 
-def in_folders(folders: Sequence[str]) -> list[Path]:
-    """The scheme files of the folders that --posenc-schemes names.
+def scheme_files_in(folders: Sequence[str]) -> list[Path]:
+    """List the scheme files of the folders that --posenc-schemes names.
 
     Raises UserError for a folder without any.
     """
@@ -71,7 +73,7 @@ def in_folders(folders: Sequence[str]) -> list[Path]:
 
 @lru_cache(maxsize=1)
 def _homes() -> tuple[Path, ...]:
-    """Folders of the packages that bring schemes."""
+    """Find the folders of the packages that bring schemes."""
     found = []
     for point in sorted(entry_points(group=GROUP)):
         spec = find_spec(point.value)
@@ -86,12 +88,15 @@ def _homes() -> tuple[Path, ...]:
 
 
 def is_scheme_file(path: Path) -> bool:
-    """Whether a YAML file says of itself that it is a scheme."""
+    """Return whether a YAML file says of itself that it is a scheme."""
     return begins_with(path, MARK)
 
 
 def begins_with(path: Path, mark: str) -> bool:
-    """Whether the first line of a file that is no comment begins with a mark."""
+    """Return whether the first line of a file that is no comment begins with a mark.
+
+    Empty lines are passed over too.
+    """
     with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if line.strip() and not line.startswith("#"):
@@ -99,9 +104,8 @@ def begins_with(path: Path, mark: str) -> bool:
     return False
 
 
-@lru_cache(maxsize=128)
-def load_scheme(path: Path) -> Scheme:
-    """One scheme file.
+def read_scheme(path: Path) -> Scheme:
+    """Read one scheme file.
 
     Raises UserError naming file, line and field if it is not what the schema asks for.
     """
@@ -112,30 +116,30 @@ def load_scheme(path: Path) -> Scheme:
     name = cache.key(text, _schema())
     raw = cache.recall(name)
     if raw is None:
-        raw = valid(path, text)
+        raw = validate(path, text)
         cache.keep(name, raw)
     scheme = scheme_of(path, raw)
     for place, problem in inconsistencies(scheme):
-        raise located(path, text, place, problem)
+        raise located_error(path, text, place, problem)
     return scheme
 
 
-def valid(path: Path, text: str, schema: str = SCHEMA_NAME) -> Any:
-    """The content of a file, as a schema of the spec wants it.
+def validate(path: Path, text: str, schema: str = SCHEMA_NAME) -> Any:
+    """Read the content of a file, which must be as a schema of the spec wants it.
 
-    Raises UserError naming file, line and field.
+    Raises UserError naming file, line and field if it is not.
     """
     try:
         raw = yaml.load(text, Loader=StrictLoader)
         size = _size(raw)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UserError(f"{path}:{line}: {error.problem}", "mend the YAML there") from None
+        raise UserError(f"{path}:{line}: {error.problem}", "correct the YAML there") from None
     except yaml.YAMLError as error:
         raise UserError(f"{path}: {error}", "save it as UTF-8 text") from None
     except RecursionError:
         raise UserError(f"{path}: it is nested too deeply", "no scheme needs that") from None
-    if size > LARGEST:
+    if size > MOST_VALUES:
         raise UserError(f"{path}: its aliases expand to {size:,} values", "write it out") from None
     if isinstance(raw, dict) and (version := raw.get("posenc-scheme")) in range(1, FORMAT):
         raise UserError(
@@ -147,18 +151,18 @@ def valid(path: Path, text: str, schema: str = SCHEMA_NAME) -> Any:
     except fastjsonschema.JsonSchemaValueException as error:
         where: list[str | int] = list(error.path[1:])
         problem = error.message.replace("data.", "", 1)
-        raise located(path, text, where, problem, schema) from None
+        raise located_error(path, text, where, problem, schema) from None
     return raw
 
 
-def _size(raw: Any) -> int:
-    """Number of values in a structure in which parts may be shared.
+def _size(raw: object) -> int:
+    """Count the values in a structure in which parts may be shared.
 
-    Raises RecursionError if it contains itself.
+    A part counts as often as it occurs. Raises RecursionError if the structure contains itself.
     """
     sizes: dict[int, int] = {}
 
-    def size(part: Any) -> int:
+    def size(part: object) -> int:
         if not isinstance(part, dict | list):
             return 1
         if id(part) not in sizes:
@@ -167,20 +171,6 @@ def _size(raw: Any) -> int:
         return sizes[id(part)]
 
     return size(raw)
-
-
-def load_all(folders: Sequence[str] = ()) -> list[Scheme]:
-    """Every scheme of the installed spec, of packages that bring some, and of some folders."""
-    return [load_scheme(path) for path in (*paths(), *in_folders(folders))]
-
-
-def readable() -> list[Scheme]:
-    """The same without files that cannot be read: a scheme that is half-made breaks only itself."""
-    found = []
-    for path in paths():
-        with suppress(UserError):
-            found.append(load_scheme(path))
-    return found
 
 
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -193,8 +183,8 @@ class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists
     and a date or number that cannot be.
     """
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping, if its keys are all texts and all different."""
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
+        """Make a mapping, if its keys are all texts and all different."""
         seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
@@ -202,11 +192,11 @@ class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists
             if key.value in seen:
                 raise _unreadable(f"the key {key.value!r} is given twice", key)
             seen.add(key.value)
-        mapping: dict[Any, Any] = super().construct_mapping(node, deep=deep)
+        mapping: dict[object, object] = super().construct_mapping(node, deep=deep)
         return mapping
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """A value, if there is one."""
+        """Make a value; refuse an impossible date or number, and an integer that is too large."""
         try:
             value = super().construct_object(node, deep=deep)
         except (ValueError, OverflowError) as error:
@@ -222,20 +212,20 @@ def _unreadable(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorEr
 
 @lru_cache(maxsize=2)
 def _schema(name: str = SCHEMA_NAME) -> str:
-    return (folder() / name).read_text(encoding="utf-8")
+    return (spec_folder() / name).read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=2)
-def _validator(name: str = SCHEMA_NAME) -> Callable[[Any], Any]:
+def _validator(name: str = SCHEMA_NAME) -> Callable[[object], object]:
     schema = json.loads(_schema(name))
-    validate: Callable[[Any], Any] = fastjsonschema.compile(schema)
+    validate: Callable[[object], object] = fastjsonschema.compile(schema)
     return validate
 
 
-def located(
+def located_error(
     path: Path, text: str, where: Sequence[str | int], problem: str, schema: str = SCHEMA_NAME
 ) -> UserError:
-    """The error for a field of a file, with its line."""
+    """Make the error for a field of a file, with its line."""
     field = ".".join(map(str, where)) or "the file"
     line = _line(text, where)
     return UserError(f"{path}:{line}: {field}: {problem}", f"the format is described in {schema}")

@@ -1,11 +1,10 @@
 """Linear biases: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.biases import (
     averaged,
     distance_shifted,
@@ -18,30 +17,42 @@ from posenc_conformance.families.biases import (
 )
 from posenc_conformance.families.lengths import Integers, lags, lengths, no_sweep
 from posenc_conformance.families.linearity import linear_in
-from posenc_conformance.judge.arrays import Array, Floats, fine, narrowed
+from posenc_conformance.judge.arrays import Array, Floats, fine, round_to
 from posenc_conformance.judge.bounded import ARITHMETIC, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 HEADS = (8, 1, 2, 3, 4, 6, 7, 12, 16)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the magnitude of the value; powers of the ratio stand in place of angles."""
+    """Give the scale, which is the magnitude of the value.
+
+    Powers of the ratio stand in place of angles.
+    """
     scale = np.where(np.isfinite(case.truth), np.abs(case.truth), 0.0)
     powers = ratio_powers(case)
     return ErrorTerms(scale, powers if case.call.kind == "slopes" else powers[:, None, None])
 
 
 def vjp_error_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of the magnitudes added up; their number stands in place of angles."""
+    """Give the scale, which is the sum of the magnitudes added up.
+
+    Their number stands in place of angles.
+    """
     products = np.abs(case.arguments["gradient"] * distances(case))
     number = float(np.count_nonzero(distances(case)))
     return ErrorTerms(products.sum(axis=(1, 2)), np.asarray(number))
 
 
 def distances(case: Case, form: str | None = None) -> Floats:
-    """What the slopes are multiplied with, 0 where a mask hides it: the bias of a slope of 1."""
+    """Return what the slopes are multiplied with, which is the bias of a slope of 1.
+
+    It is 0 where a mask hides the key.
+    """
     lag = lags(case)
     key = np.broadcast_to(np.arange(case.parameter("k_len")), lag.shape)
     return np.asarray(
@@ -57,88 +68,92 @@ def distances(case: Case, form: str | None = None) -> Floats:
 
 
 def ratio_powers(case: Case) -> Floats:
-    """The power of its progression's ratio that each slope is."""
+    """Return the power to which each slope raises the ratio of its progression."""
     heads = int(case.arguments["heads"])
     first = leading_heads(case)
     rest = np.arange(heads - first)
     return np.concatenate([np.arange(1, first + 1), 2 * rest + 1]).astype(np.float64)
 
 
-def slopes_arguments(trial: Trial) -> dict[str, Any]:
-    """A number of heads."""
+def slopes_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a number of heads."""
     return {"heads": trial.choose("heads", (*HEADS, 20, 32, 33, 40, 64))}
 
 
-def bias_arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, queries and keys."""
+def bias_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few heads, queries and keys."""
     return lengths(trial, heads=HEADS)
 
 
-def vjp_arguments(trial: Trial) -> dict[str, Any]:
-    """A gradient of a few heads, queries and keys."""
+def vjp_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a gradient of a few heads, queries and keys."""
     chosen = bias_arguments(trial)
     return with_gradient(chosen, chosen.pop("heads"))
 
 
-def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Many heads; no query, which leaves sums of nothing; more queries than one block."""
+def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield many heads; no query, which leaves empty sums; and more queries than one block."""
     for heads in (1, 7, 33, 112):
         yield {"gradient": fine((heads, 2, 5))}
     yield {"gradient": fine((2, 0, 3))}
     yield {"gradient": fine((1, 130, 130))}
 
 
-def bias_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """One query at the end of more keys than 16 bits count."""
+def bias_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Put one query at the end of more keys than 16 bits count."""
     k_len = min(largest, 2**15) + 2
     return {"heads": 3, "q_len": 1, "k_len": k_len, **parameters}
 
 
-def heads_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Powers of two and not, up to the heads of the largest models."""
+def heads_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield numbers of heads, powers of two and not, up to those of the largest models."""
     return (
         {"heads": heads}
         for heads in (*range(1, 18), 20, 24, 25, 32, 33, 40, 48, 64, 71, 80, 96, 112, 128)
     )
 
 
-def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Many heads, and many queries."""
+def bias_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield many heads, and many queries."""
     heads = (1, 2, 3, 5, 7, 9, 12, 16, 20, 25, 40, 71, 112)
     yield from ({"heads": some, "q_len": 1, "k_len": 3} for some in heads)
     yield {"heads": 1, "q_len": 600, "k_len": 600}
 
 
 def below_power(heads: int) -> int:
-    """Largest power of two that is not above heads."""
+    """Find the largest power of two that is not above ``heads``."""
     return int(2 ** (heads.bit_length() - 1))
 
 
 def leading_heads(case: Case) -> int:
-    """How many slopes, from the first on, are one geometric progression."""
+    """Count the slopes, from the first on, that are one geometric progression."""
     heads = int(case.arguments["heads"])
     return heads if case.conventions["head_rule"] == "uniform" else below_power(heads)
 
 
 def geometric(trial: Trial) -> None:
-    """For a power of two each slope is the first one's power: m_h = m_1 ** h."""
+    """Check that slopes are powers of the first one: m_h = m_1 ** h.
+
+    For a number of heads that is a power of two, or with the uniform rule, this holds for all
+    slopes; otherwise for those up to the power of two below it.
+    """
     y = trial.answer(**slopes_arguments(trial))
     y = y[: leading_heads(y.case)]
-    trial.zero(
+    trial.assert_zero(
         y[:-1] * y[0] - y[1:],
         "the slopes are not a geometric progression whose ratio is the first one",
     )
 
 
 def slope_product(trial: Trial) -> None:
-    """For n a power of two the slopes multiply to 2 ** (-4 (n + 1))."""
+    """Check that for n a power of two the slopes multiply to 2 ** (-4 (n + 1))."""
     answer = trial.answer(**slopes_arguments(trial))
     heads = leading_heads(answer.case)
     y, e = answer.values[:heads], answer.bound[:heads]
     with np.errstate(divide="ignore", invalid="ignore"):
         total = np.log2(np.abs(y)).sum()
         bound = (-np.log2(np.maximum(1 - e / np.abs(y), 0))).sum() + ARITHMETIC * np.abs(total)
-    trial.within(
+    trial.assert_within(
         answer,
         np.asarray([total + 4 * (heads + 1)]),
         np.asarray([bound]),
@@ -147,66 +162,77 @@ def slope_product(trial: Trial) -> None:
 
 
 def interpolation(trial: Trial) -> None:
-    """Slopes beyond a power of two P are every second one of 2P, the first of them first."""
+    """Check that slopes beyond a power of two P are every second one of 2P, from the first."""
     heads = slopes_arguments(trial)["heads"]
     few, twice = below_power(heads), 2 * below_power(heads)
     y, small, large = (trial.answer(heads=number) for number in (heads, few, twice))
     text = f"the slopes of {heads} heads are not those of {few}, then every second of {twice}"
-    trial.zero(y[:few] - small, text)
-    trial.zero(y[few:] - large[0::2][: heads - few], text)
+    trial.assert_zero(y[:few] - small, text)
+    trial.assert_zero(y[few:] - large[0::2][: heads - few], text)
 
 
 def row_constant(trial: Trial) -> None:
-    """Every query has the same row: a constant per row away from the distance form."""
+    """Check that every query has the same row.
+
+    The rows then differ from those of the distance form by a constant per row.
+    """
     y = trial.answer(**bias_arguments(trial))
-    trial.zero(y[:, 1:] - y[:, :-1], "the rows of the bias differ")
+    trial.assert_zero(y[:, 1:] - y[:, :-1], "the rows of the bias differ")
 
 
 def zero_place(trial: Trial) -> None:
-    """The bias is exactly 0 where the form says: at the query, the first key or the last one."""
+    """Check that the bias is exactly 0 where the form says so.
+
+    That is at the query, the first key or the last one.
+    """
     y = trial.answer(**bias_arguments(trial))
     wrong = (y.case.truth == 0) & (y.values != 0)
-    trial.never(y, wrong, "the bias is not 0 where it should be")
+    trial.assert_none(y, wrong, "the bias is not 0 where it should be")
 
 
 def straight(trial: Trial) -> None:
-    """Along the keys the second difference vanishes, on either side of the query."""
+    """Check that along the keys the second difference vanishes, on either side of the query."""
     y = trial.answer(**bias_arguments(trial))
     bent = (lags(y.case) == 0) & (y.case.conventions["form"] == "symmetric")
     second = y[..., 2:] - 2 * y[..., 1:-1] + y[..., :-2]
-    trial.zero(second.where(~bent[:, 1:-1]), "the bias is not a straight line along the keys")
+    trial.assert_zero(
+        second.where(~bent[:, 1:-1]), "the bias is not a straight line along the keys"
+    )
 
 
 def symmetric(trial: Trial) -> None:
-    """Query and key may change places."""
+    """Check that query and key may change places."""
     chosen = bias_arguments(trial)
     chosen["q_len"] = trial.choose("q_len", (chosen["k_len"],))
     if chosen["q_len"] == chosen["k_len"]:
         y = trial.answer(**chosen)
-        trial.zero(y - y.swapped(1, 2), "the bias is not symmetric in query and key")
+        trial.assert_zero(y - y.swapped(1, 2), "the bias is not symmetric in query and key")
 
 
 def vjp_of_slopes(trial: Trial) -> None:
-    """For the bias of equal slopes as gradient: the slope times the sum of squared distances."""
+    """Check that a gradient which is the bias of equal slopes gives squared distances.
+
+    The result is the slope times the sum of squared distances.
+    """
     chosen = vjp_arguments(trial)
     case = trial.case(**chosen)
     slope = 1 / max(case.parameter("k_len"), 1)  # small enough for float16
     unit = np.broadcast_to(slope * distances(case), chosen["gradient"].shape)
     y = trial.answer(gradient=unit)
     expected = (y.given("gradient") * Exact(distances(case))).sum(axis=(1, 2))
-    trial.zero(y - expected, "the derivative by a slope is not the distance")
+    trial.assert_zero(y - expected, "the derivative by a slope is not the distance")
 
 
-def slopes_models(case: Case, got: Floats) -> Iterator[Model]:
-    """The other ways to spread the slopes that are found in the wild."""
+def slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the slopes spread in other ways that are found in the wild."""
     heads = case.arguments["heads"]
     h = np.arange(1, heads + 1)
     right = np.abs(case.truth)
-    yield Model("matches 2^(-8h/n) counted from h = 0", 2.0 ** (-8 * (h - 1) / heads))
-    yield Model("matches the slopes in reverse order", right[::-1])
-    yield Model("matches the slopes sorted", np.sort(right)[::-1])
-    yield Model("matches slopes with the sign flipped", -case.truth)
-    yield Model(
+    yield Prediction("matches 2^(-8h/n) counted from h = 0", 2.0 ** (-8 * (h - 1) / heads))
+    yield Prediction("matches the slopes in reverse order", right[::-1])
+    yield Prediction("matches the slopes sorted", np.sort(right)[::-1])
+    yield Prediction("matches slopes with the sign flipped", -case.truth)
+    yield Prediction(
         "matches 2^(-8h/n) with n in place of the power of two below it in the second part",
         np.concatenate(
             [
@@ -217,54 +243,54 @@ def slopes_models(case: Case, got: Floats) -> Iterator[Model]:
     )
 
 
-def narrow_slopes(case: Case, got: Floats) -> Iterator[Model]:
-    """Slopes rounded to a narrow dtype, whatever dtype was asked for."""
+def narrow_slopes(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict slopes rounded to a narrow dtype, whatever dtype was asked for."""
     for dtype in ("bfloat16", "float16"):
-        yield Model(f"matches slopes rounded to {dtype}", narrowed(case.truth, dtype))
+        yield Prediction(f"matches slopes rounded to {dtype}", round_to(case.truth, dtype))
 
 
-def narrow_bias(case: Case, got: Floats) -> Iterator[Model]:
-    """Slopes, and their products with distances, rounded to a narrow dtype."""
+def narrow_bias(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict slopes, and their products with distances, rounded to a narrow dtype."""
     right = slope_of_each_head(case)[:, None, None]
     distance = np.rint(case.truth / right)
     for dtype in ("bfloat16", "float16"):
-        for what, steps in (("", distance), ("distances, ", narrowed(distance, dtype))):
-            product = narrowed(narrowed(right, dtype) * steps, dtype)
-            yield Model(f"matches {what}slopes and products rounded to {dtype}", product)
+        for what, steps in (("", distance), ("distances, ", round_to(distance, dtype))):
+            product = round_to(round_to(right, dtype) * steps, dtype)
+            yield Prediction(f"matches {what}slopes and products rounded to {dtype}", product)
 
 
 def slope_of_each_head(case: Case) -> Floats:
-    """Slopes that the case's head rule gives."""
+    """Return the slopes that the case's head rule gives."""
     return slopes_of(case).truth
 
 
 def slopes_of(case: Case) -> Case:
-    """The slopes case behind a bias case."""
+    """Return the slopes case behind a bias case."""
     rule = {"head_rule": case.conventions["head_rule"]}
     heads = {"heads": case.arguments["heads"]}
     return Case(case.scheme, case.scheme.calls["alibi_slopes"], rule, heads, case.dtype)
 
 
-def bias_slopes_models(case: Case, got: Floats) -> Iterator[Model]:
-    """A bias with slopes spread wrongly."""
+def bias_slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a bias with slopes spread wrongly."""
     right = slopes_of(case)
     for model in slopes_models(right, got):
         ratio = model.output / right.truth
-        yield Model(model.explanation, case.truth * ratio[:, None, None])
+        yield Prediction(model.explanation, case.truth * ratio[:, None, None])
 
 
 other_forms = other_conventions("form", "matches the {value} form; {claimed} was claimed")
 
 
-def form_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Another form, or the causal one without its mask."""
+def form_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another form, or the causal one without its mask."""
     yield from other_forms(case, got)
     bias = slope_of_each_head(case)[:, None, None] * -lags(case)
-    yield Model("matches m (j - i) on both sides of the query", bias)
+    yield Prediction("matches m (j - i) on both sides of the query", bias)
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """The bias if the queries stood at these positions, with the mask and without."""
+    """Yield the bias if the queries stood at these positions, with the mask and without."""
     slopes, lag = slope_of_each_head(case)[:, None, None], lags(case, query)
     if case.conventions["form"] == "symmetric":
         yield -slopes * np.abs(lag)
@@ -274,33 +300,37 @@ def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
 
 
 def shifted(case: Case, shift: int) -> Floats:
-    """The bias with so much added to all distances."""
+    """Return the bias with ``shift`` added to all distances."""
     return np.asarray(case.truth + shift * slope_of_each_head(case)[:, None, None])
 
 
 def gathered(case: Case, distance: Floats) -> Floats:
-    """The sum of gradient times distance, head by head."""
+    """Return the sum of gradient times distance for each head."""
     return np.asarray((case.arguments["gradient"] * distance).sum(axis=(1, 2)))
 
 
-def gradient_form_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances of another form, or of the causal one without its mask."""
+def gradient_form_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances of another form, or of the causal one without its mask."""
     for form in case.scheme.conventions["form"].values:
         if form != case.conventions["form"]:
             explanation = f"matches the gradient of the {form} form"
-            yield Model(explanation, gathered(case, distances(case, str(form))))
+            yield Prediction(explanation, gathered(case, distances(case, str(form))))
     unmasked = np.asarray(-lags(case), dtype=np.float64)
-    yield Model("matches distances on both sides of the query", gathered(case, unmasked))
+    yield Prediction("matches distances on both sides of the query", gathered(case, unmasked))
 
 
-def lists_of_slopes(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
-    """A number for each head."""
+def lists_of_slopes(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
+    """Yield the arguments that would give this array, if it has a number for each head."""
     if array.ndim == 1 and len(array) <= 512:
         yield {"heads": len(array)}, array
 
 
-def biases(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
-    """A number for each head, query and key; of a single query perhaps without its axis."""
+def biases(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
+    """Yield arguments for an array that has a number for each head, query and key.
+
+    The array of a single query may lack the axis of queries. Of a large array the last queries are
+    taken.
+    """
     if array.ndim == 2:
         array = array[:, None]
     if array.ndim == 3 and array.shape[1] <= array.shape[2]:
@@ -309,61 +339,66 @@ def biases(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
         yield {"heads": heads, "q_len": few, "k_len": k_len}, array[:, -few:]
 
 
-IDENTIFY = {"alibi_slopes": lists_of_slopes, "alibi_bias": biases}
-SHAPES = {"alibi_bias_vjp": lambda case: (case.parameter("heads"),)}
-ERROR_TERMS = {
-    "alibi_slopes": error_terms,
-    "alibi_bias": error_terms,
-    "alibi_bias_vjp": vjp_error_terms,
-}
-ARGUMENTS = {
-    "alibi_slopes": slopes_arguments,
-    "alibi_bias": bias_arguments,
-    "alibi_bias_vjp": vjp_arguments,
-}
-SWEEPS = {"alibi_slopes": no_sweep, "alibi_bias": bias_sweep, "alibi_bias_vjp": no_sweep}
-SIZES = {"alibi_slopes": heads_sizes, "alibi_bias": bias_sizes, "alibi_bias_vjp": vjp_sizes}
-INVARIANTS = {
-    "alibi_slopes": {
-        "geometric": geometric,
-        "slope-product": slope_product,
-        "interpolation": interpolation,
-    },
-    "alibi_bias": {
-        "toeplitz": toeplitz(bias_arguments),
-        "row-constant": row_constant,
-        "zero-place": zero_place,
-        "straight": straight,
-        "last-queries": last_queries(bias_arguments),
-        "symmetric": symmetric,
-    },
-    "alibi_bias_vjp": {
-        "vjp-linearity": linear_in("gradient", vjp_arguments),
-        "vjp-of-slopes": vjp_of_slopes,
-    },
-}
-DEVIATIONS = {
-    "alibi_slopes": {
-        "head-rule-swapped": other_conventions(
-            "head_rule", "matches the {value} rule for heads; {claimed} was claimed"
-        ),
-        "slopes-spread-wrongly": slopes_models,
-        "narrow-slopes": narrow_slopes,
-    },
-    "alibi_bias": {
-        "form-swapped": form_swapped,
-        "bias-head-rule-swapped": other_conventions(
-            "head_rule", "matches the {value} rule for heads; {claimed} was claimed"
-        ),
-        "bias-sign-flipped": negated("matches the bias with the sign flipped"),
-        "queries-from-zero": queries_from_zero(from_queries),
-        "distance-shifted": distance_shifted(shifted),
-        "bias-slopes-spread-wrongly": bias_slopes_models,
-        "narrow-bias": narrow_bias,
-    },
-    "alibi_bias_vjp": {
-        "gradient-form-swapped": gradient_form_swapped,
-        "gradient-sign-flipped": negated("matches distances of the opposite sign"),
-        "gradient-averaged": averaged(pairs, what="queries and keys"),
-    },
+KNOWLEDGE = {
+    "alibi_slopes": CallKnowledge(
+        error_terms=error_terms,
+        arguments=slopes_arguments,
+        sweep=no_sweep,
+        sizes=heads_sizes,
+        identify=lists_of_slopes,
+        invariants={
+            "geometric": geometric,
+            "slope-product": slope_product,
+            "interpolation": interpolation,
+        },
+        deviations={
+            "head-rule-swapped": other_conventions(
+                "head_rule", "matches the {value} rule for heads; {claimed} was claimed"
+            ),
+            "slopes-spread-wrongly": slopes_models,
+            "narrow-slopes": narrow_slopes,
+        },
+    ),
+    "alibi_bias": CallKnowledge(
+        error_terms=error_terms,
+        arguments=bias_arguments,
+        sweep=bias_sweep,
+        sizes=bias_sizes,
+        identify=biases,
+        invariants={
+            "toeplitz": toeplitz(bias_arguments),
+            "row-constant": row_constant,
+            "zero-place": zero_place,
+            "straight": straight,
+            "last-queries": last_queries(bias_arguments),
+            "symmetric": symmetric,
+        },
+        deviations={
+            "form-swapped": form_swapped,
+            "bias-head-rule-swapped": other_conventions(
+                "head_rule", "matches the {value} rule for heads; {claimed} was claimed"
+            ),
+            "bias-sign-flipped": negated("matches the bias with the sign flipped"),
+            "queries-from-zero": queries_from_zero(from_queries),
+            "distance-shifted": distance_shifted(shifted),
+            "bias-slopes-spread-wrongly": bias_slopes_models,
+            "narrow-bias": narrow_bias,
+        },
+    ),
+    "alibi_bias_vjp": CallKnowledge(
+        error_terms=vjp_error_terms,
+        arguments=vjp_arguments,
+        sweep=no_sweep,
+        sizes=vjp_sizes,
+        shape=lambda case: (case.parameter("heads"),),
+        invariants={
+            "vjp-linearity": linear_in("gradient", vjp_arguments),
+            "vjp-of-slopes": vjp_of_slopes,
+        },
+        deviations={
+            "gradient-form-swapped": gradient_form_swapped,
+            "gradient-sign-flipped": negated("matches distances of the opposite sign"),
+            "gradient-averaged": averaged(pairs, what="queries and keys"),
+        },
+    ),
 }

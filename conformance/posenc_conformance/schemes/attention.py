@@ -1,17 +1,18 @@
 """Attention: bounds, invariants and deviations."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, lattice
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import InvariantCheck, Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 Shown = npt.NDArray[np.bool_]
 
@@ -21,36 +22,39 @@ SMALLEST = {
     "bfloat16": 2.0 ** (-126 + 8),
     "float16": 2.0**-14,
 }
-"""The scale at which a bound reaches the smallest normal number, which may be flushed to zero; of
-float16, whose numbers below that every machine keeps, the scale at which it reaches their step."""
+"""The scale at which a bound reaches the smallest normal number, which may be flushed to zero.
+
+Every machine keeps the smaller numbers of float16. Its scale is where a bound reaches their step.
+"""
 LARGEST_EXPONENT = 300.0
+"""Exponents of a bound are limited to this, so that it does not overflow."""
 SHARP = 3.0
-"""Factor of drawn queries, so that logits differ enough for weights to."""
+"""Factor of drawn queries, so that logits differ enough for the weights to differ as well."""
 EPSILONS = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 POWERS_OF_2 = (1.0, 1.4, 1.44, 1.443, 1.4427)
-"""What stood in the place of log2(e) = 1.442695…"""
+"""Factors that stood in place of log2(e) = 1.442695…"""
 
 
 def scale_of(case: Case) -> float:
-    """What products of queries and keys are multiplied by."""
+    """Return the factor of the products of queries and keys."""
     if case.conventions.get("scaling") == "unscaled":
         return 1.0
     return float(case.arguments["q"].shape[-1] ** -0.5)
 
 
 def products(case: Case) -> Floats:
-    """Every query times every key."""
+    """Multiply every query by every key."""
     q, k = case.arguments["q"], case.arguments["k"]
     return np.asarray(q @ np.swapaxes(k, -1, -2))
 
 
 def bias_of(case: Case) -> Floats:
-    """What is added to the logits."""
+    """Return what is added to the logits: the bias, or 0 without one."""
     return np.asarray(case.arguments.get("bias", 0.0))
 
 
 def seen(case: Case, offset: int | None = None) -> Shown:
-    """The keys that each query may see: of query i those up to ``i + offset``."""
+    """Find the keys that each query may see: for query i those up to ``i + offset``."""
     q_len, k_len = case.arguments["q"].shape[-2], case.arguments["k"].shape[-2]
     every = np.ones((q_len, k_len), dtype=bool)
     if case.conventions["mask"] == "none":
@@ -59,7 +63,7 @@ def seen(case: Case, offset: int | None = None) -> Shown:
 
 
 def softmax(logits: Floats, shown: Shown, axis: int = -1) -> Floats:
-    """Over the shown entries; rows without any are all 0."""
+    """Compute the softmax over the shown entries; rows without any are all 0."""
     largest = np.where(shown, logits, -np.inf).max(axis=axis, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0.0)
     powers = np.where(shown, np.exp(np.where(shown, logits - largest, 0.0)), 0.0)
@@ -68,7 +72,10 @@ def softmax(logits: Floats, shown: Shown, axis: int = -1) -> Floats:
 
 
 def weight_scale(case: Case, logits: Floats, terms: Floats, shown: Shown) -> Floats:
-    """Scale of each weight, from the logits and the magnitudes of what they are sums of."""
+    """Compute the scale of each weight.
+
+    It follows from the logits and the magnitudes of the terms that they are sums of.
+    """
     largest = np.where(shown, logits, -np.inf).max(axis=-1, keepdims=True)
     cost = np.where(shown, terms + largest - logits, 0.0)
     weights = softmax(logits, shown)
@@ -79,7 +86,10 @@ def weight_scale(case: Case, logits: Floats, terms: Floats, shown: Shown) -> Flo
 
 
 def weights_terms(case: Case) -> ErrorTerms:
-    """Scale of the weights; the numbers of terms of both sums stand in place of angles."""
+    """Give the scale of the weights.
+
+    The numbers of terms of both sums stand in place of angles.
+    """
     q, k = case.arguments["q"], case.arguments["k"]
     magnitudes = np.abs(q) @ np.swapaxes(np.abs(k), -1, -2)
     hidden = np.isneginf(bias_of(case))
@@ -91,13 +101,19 @@ def weights_terms(case: Case) -> ErrorTerms:
 
 
 def output_terms(case: Case) -> ErrorTerms:
-    """Magnitudes of the values, weighted by the scale of the weights."""
+    """Give the scale, which is the magnitudes of the values weighted by the scale of the weights.
+
+    The angles are those of the weights.
+    """
     weights = weights_terms(case)
     return ErrorTerms(weights.scale @ np.abs(case.arguments["v"]), weights.angle)
 
 
 def lengths(trial: Trial) -> tuple[int, int]:
-    """Numbers of queries and keys: under a causal mask the queries are the last of the keys."""
+    """Draw numbers of queries and keys.
+
+    Under a causal mask the queries are the last of the keys.
+    """
     k_len = trial.choose("k_len", (5, 2, 3, 9, 17))
     if trial.subject.combination.conventions["mask"] == "causal":
         some = k_len - trial.pick.integer(0, min(3, k_len - 1))
@@ -105,8 +121,8 @@ def lengths(trial: Trial) -> tuple[int, int]:
     return trial.choose("q_len", (3, 1, 2, 5, 8)), k_len
 
 
-def weights_arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads, a few queries and keys."""
+def weights_arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads, a few queries and keys."""
     q_len, k_len = lengths(trial)
     head_dim = trial.choose("head_dim", (4, 1, 2, 3, 8, 16))
     return {
@@ -115,25 +131,25 @@ def weights_arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def output_arguments(trial: Trial) -> dict[str, Any]:
-    """The same, with values."""
+def output_arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads, a few queries and keys, and values."""
     chosen = weights_arguments(trial)
     v_dim = trial.choose("v_dim", (3, 1, 4, 8, 16))
     return chosen | {"v": fine((*chosen["k"].shape[:-1], v_dim), 7)}
 
 
-def bias_arguments(trial: Trial) -> dict[str, Any]:
-    """The same, with a bias for each head or for all."""
+def bias_arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads, a few queries, keys and values, and a bias for each head or for all."""
     chosen = output_arguments(trial)
     leading = trial.pick.one_of(((2,), ()))
     shape = (*leading, chosen["q"].shape[-2], chosen["k"].shape[-2])
     return chosen | {"bias": 2 * fine(shape, 11)}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """A single key, a single query of many keys, many queries, small heads and large ones.
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield a single key, a single query of many keys, many queries, small heads and large ones.
 
-    A bias for each head, for each text, for both and for all.
+    A bias is there for each head, for each text, for both and for all.
     """
     for q_len, k_len, head_dim, v_dim in (
         (1, 1, 1, 1),
@@ -166,41 +182,46 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def rows_sum_to_1(trial: Trial) -> None:
-    """The weights of a query are parts of a whole."""
+    """Check that the weights of a query add up to 1."""
     y = trial.answer(**weights_arguments(trial))
-    trial.zero(y.sum(axis=-1) - 1, "the weights of a query do not add up to 1")
+    trial.assert_zero(y.sum(axis=-1) - 1, "the weights of a query do not add up to 1")
 
 
 def keys_shifted(trial: Trial) -> None:
-    """A vector added to all keys adds the same number to all logits of a row."""
+    """Check that a vector added to all keys does not change the weights.
+
+    It adds the same number to all logits of a row.
+    """
     chosen = weights_arguments(trial)
     keys = lattice(chosen["k"].shape, 5)  # of few bits, so that the sum below is exact
     y, moved = (trial.answer(**(chosen | {"k": each})) for each in (keys, keys + 1))
-    trial.zero(moved - y, "adding 1 to every channel of every key changes the weights")
+    trial.assert_zero(moved - y, "adding 1 to every channel of every key changes the weights")
 
 
 def order_of(rows: Floats) -> npt.NDArray[np.int64]:
-    """The order of rows of which the last comes first."""
+    """Return the order of rows in which the last comes first."""
     return np.roll(np.arange(rows.shape[-2]), 1)
 
 
 def keys_permuted(trial: Trial) -> None:
-    """Columns follow the keys."""
+    """Check that permuted keys permute the columns of the weights."""
     chosen = weights_arguments(trial)
     order = order_of(chosen["k"])
     y, turned = trial.answer(**chosen), trial.answer(**(chosen | {"k": chosen["k"][..., order, :]}))
-    trial.zero(turned - y[..., order], "the weights of permuted keys are not the permuted weights")
+    trial.assert_zero(
+        turned - y[..., order], "the weights of permuted keys are not the permuted weights"
+    )
 
 
-def rows_permuted(arguments: Callable[[Trial], dict[str, Any]], what: str) -> InvariantCheck:
-    """Rows of the result follow the queries."""
+def rows_permuted(arguments: Callable[[Trial], ArgumentDict], what: str) -> InvariantCheck:
+    """Make a check that permuted queries permute the rows of the result."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
         order = order_of(chosen["q"])
         y = trial.answer(**chosen)
         turned = trial.answer(**(chosen | {"q": chosen["q"][..., order, :]}))
-        trial.zero(
+        trial.assert_zero(
             turned - y[..., order, :],
             f"the {what} of permuted queries are not the permuted {what}",
         )
@@ -208,8 +229,8 @@ def rows_permuted(arguments: Callable[[Trial], dict[str, Any]], what: str) -> In
     return check
 
 
-def later_unseen(arguments: Callable[[Trial], dict[str, Any]], what: str) -> InvariantCheck:
-    """Rows do not depend on what comes after their query."""
+def later_unseen(arguments: Callable[[Trial], ArgumentDict], what: str) -> InvariantCheck:
+    """Make a check that rows do not depend on what comes after their query."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -225,47 +246,47 @@ def later_unseen(arguments: Callable[[Trial], dict[str, Any]], what: str) -> Inv
                 changed[name][..., last:, :] = 2 - changed[name][..., last:, :]
         after = trial.answer(**changed)
         wrong = (after.values != before.values)[..., : row + 1, :]
-        trial.never(after, wrong, f"keys after query {row} change its {what}")
+        trial.assert_none(after, wrong, f"keys after query {row} change its {what}")
 
     return check
 
 
 def values_permuted_too(trial: Trial) -> None:
-    """Keys and values in another order."""
+    """Check that keys and values in another order give the same output."""
     chosen = output_arguments(trial)
     order = order_of(chosen["k"])
     turned = {name: chosen[name][..., order, :] for name in ("k", "v")}
     y, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
-    trial.zero(other - y, "keys and values permuted together change the output")
+    trial.assert_zero(other - y, "keys and values permuted together change the output")
 
 
 def within_the_values(trial: Trial) -> None:
-    """Outputs are means."""
+    """Check that outputs, which are means, lie within the values seen."""
     y = trial.answer(**output_arguments(trial))
     v, shown = y.case.arguments["v"], seen(y.case)
     rows = np.where(shown[:, :, None], v[..., None, :, :], np.nan)
     low, high = np.nanmin(rows, axis=-2), np.nanmax(rows, axis=-2)
     for outside in (y - Exact(high), Exact(low) - y):
-        trial.zero(outside.positive(), "an output lies outside of the values seen")
+        trial.assert_zero(outside.positive(), "an output lies outside of the values seen")
 
 
 def bias_of_a_row(trial: Trial) -> None:
-    """A number added to a whole row of the bias."""
+    """Check that a number added to a whole row of the bias does not change the output."""
     chosen = bias_arguments(trial)
     bias = lattice(chosen["bias"].shape, 11)  # of few bits, so that the sum below is exact
     y, moved = (trial.answer(**(chosen | {"bias": each})) for each in (bias, bias + 1))
-    trial.zero(moved - y, "adding 1 to the bias of every key changes the output")
+    trial.assert_zero(moved - y, "adding 1 to the bias of every key changes the output")
 
 
 def no_bias(trial: Trial) -> None:
-    """A bias of zeros."""
+    """Check that a bias of zeros gives the output of attention without a bias."""
     chosen = bias_arguments(trial)
     y = trial.answer(**(chosen | {"bias": 0 * chosen["bias"]}))
     plain = y.case.scheme.calls["attention"]
     given = {name: y.case.arguments[name] for name in ("q", "k", "v")}
     mask = {"mask": y.case.conventions["mask"]}
     expected = Case(y.case.scheme, plain, mask, given, y.case.dtype).truth
-    trial.zero(y - Exact(expected), "a bias of zeros has an effect")
+    trial.assert_zero(y - Exact(expected), "a bias of zeros has an effect")
 
 
 Weights = Callable[[Case, Floats], Iterator[tuple[str, Floats]]]
@@ -273,7 +294,7 @@ Weights = Callable[[Case, Floats], Iterator[tuple[str, Floats]]]
 
 
 def scaled_otherwise(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """Another factor of the products."""
+    """Predict the weights with another factor of the products."""
     head_dim, right = case.arguments["q"].shape[-1], scale_of(case)
     factors = {
         "no division by sqrt(head_dim)": 1.0,
@@ -289,19 +310,22 @@ def scaled_otherwise(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
 
 
 def logits_of(case: Case) -> Floats:
-    """Right logits."""
+    """Compute the right logits."""
     return np.asarray(products(case) * scale_of(case) + bias_of(case))
 
 
 def masked_at_start(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """The mask in the upper left corner."""
+    """Predict the weights with the mask in the upper left corner."""
     if case.conventions["mask"] == "causal" and seen(case).shape[0] < seen(case).shape[1]:
         weights = softmax(logits_of(case), seen(case, 0))
         yield "matches a causal mask that begins at the first key", weights
 
 
 def masked_off_by_one(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """A key more, or one fewer; where none is left, nothing or all keys alike."""
+    """Predict the weights with one key more, or one fewer.
+
+    Where no key is left, the weights are all 0, or all keys count alike.
+    """
     if case.conventions["mask"] == "none":
         return
     q_len, k_len = seen(case).shape
@@ -316,21 +340,21 @@ def masked_off_by_one(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
 
 
 def unmasked(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """All keys seen."""
+    """Predict the weights with all keys seen."""
     if case.conventions["mask"] == "causal":
         every = np.ones_like(seen(case))
         yield "matches attention without a mask", softmax(logits_of(case), every)
 
 
 def masked_after(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """Hidden weights removed from a softmax over all keys."""
+    """Predict hidden weights removed from a softmax over all keys."""
     if case.conventions["mask"] == "causal":
         weights = softmax(logits_of(case), np.ones_like(seen(case)))
         yield "matches a mask after the softmax", np.where(seen(case), weights, 0.0)
 
 
 def masked_finitely(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """Hidden logits that are only low."""
+    """Predict the weights with hidden logits that are only low."""
     every, logits = np.ones_like(seen(case)), logits_of(case)
     for low in (-1e4, -1e3, -100.0):
         for what, hidden in (("replaced", low), ("lowered", logits + low)):
@@ -339,7 +363,7 @@ def masked_finitely(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
 
 
 def epsilon_added(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """A denominator that is a little too large."""
+    """Predict the weights with a denominator that is a little too large."""
     logits, shown = logits_of(case), seen(case)
     weights = softmax(logits, shown)
     sums = 1 / weights.max(axis=-1, keepdims=True)
@@ -348,114 +372,116 @@ def epsilon_added(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
 
 
 def other_exponential(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """Powers of two."""
+    """Predict the weights with powers of two in place of exponentials."""
     for factor in POWERS_OF_2:
         logits = logits_of(case) * factor * np.log(2)
         yield f"matches 2^({factor:g} x) for exp(x)", softmax(logits, seen(case))
 
 
 def over_queries(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """The other axis."""
+    """Predict a softmax over the axis of the queries."""
     yield "matches a softmax over the queries", softmax(logits_of(case), seen(case), axis=-2)
 
 
 def biased_before_scaling(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """The bias divided, too."""
+    """Predict the weights with the bias divided like the products."""
     logits = (products(case) + bias_of(case)) * scale_of(case)
     yield "matches a bias added before the division", softmax(logits, seen(case))
 
 
 def unbiased(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """No bias."""
+    """Predict the weights without the bias."""
     logits = products(case) * scale_of(case)
     yield "matches attention without the bias", softmax(logits, seen(case))
 
 
 def negatively_biased(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
-    """The bias with the other sign."""
+    """Predict the weights with the bias of the opposite sign."""
     logits = products(case) * scale_of(case) - bias_of(case)
     yield "matches a bias of the opposite sign", softmax(logits, seen(case))
 
 
 def as_weights(wrong: Weights) -> DeviationModel:
-    """Models of the weights themselves."""
+    """Make a model that predicts the wrong weights themselves."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for explanation, weights in wrong(case, got):
-            yield Model(explanation, weights)
+            yield Prediction(explanation, weights)
 
     return models
 
 
 def as_output(wrong: Weights) -> DeviationModel:
-    """Models of the output that wrong weights give."""
+    """Make a model that predicts the output that wrong weights give."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for explanation, weights in wrong(case, got):
-            yield Model(explanation, weights @ case.arguments["v"])
+            yield Prediction(explanation, weights @ case.arguments["v"])
 
     return models
 
 
-ERROR_TERMS = {
-    "attention_weights": weights_terms,
-    "attention": output_terms,
-    "attention_with_bias": output_terms,
-}
-ARGUMENTS = {
-    "attention_weights": weights_arguments,
-    "attention": output_arguments,
-    "attention_with_bias": bias_arguments,
-}
-SWEEPS = dict.fromkeys(ARGUMENTS, no_sweep)
-SIZES = dict.fromkeys(ARGUMENTS, sizes)
-BATCHED = {
-    "attention_weights": ("q", "k"),
-    "attention": ("q", "k", "v"),
-    "attention_with_bias": ("q", "k", "v", "bias"),
-}
-INVARIANTS = {
-    "attention_weights": {
-        "rows-sum-to-1": rows_sum_to_1,
-        "keys-shifted": keys_shifted,
-        "keys-permuted": keys_permuted,
-        "queries-permuted": rows_permuted(weights_arguments, "weights"),
-        "later-keys-unseen": later_unseen(weights_arguments, "weights"),
-    },
-    "attention": {
-        "values-permuted-too": values_permuted_too,
-        "outputs-permuted": rows_permuted(output_arguments, "outputs"),
-        "later-values-unseen": later_unseen(output_arguments, "output"),
-        "within-the-values": within_the_values,
-    },
-    "attention_with_bias": {"bias-of-a-row": bias_of_a_row, "no-bias": no_bias},
-}
-DEVIATIONS = {
-    "attention_weights": {
-        "scale-wrong": as_weights(scaled_otherwise),
-        "mask-at-start": as_weights(masked_at_start),
-        "mask-shifted": as_weights(masked_off_by_one),
-        "mask-ignored": as_weights(unmasked),
-        "mask-after-softmax": as_weights(masked_after),
-        "finite-mask": as_weights(masked_finitely),
-        "epsilon-in-sum": as_weights(epsilon_added),
-        "exponential-wrong": as_weights(other_exponential),
-        "softmax-over-queries": as_weights(over_queries),
-    },
-    "attention": {
-        "scale-wrong": as_output(scaled_otherwise),
-        "mask-at-start": as_output(masked_at_start),
-        "mask-shifted": as_output(masked_off_by_one),
-        "mask-ignored": as_output(unmasked),
-        "attention-mask-after-softmax": as_output(masked_after),
-        "exponential-wrong": as_output(other_exponential),
-        "attention-softmax-over-queries": as_output(over_queries),
-    },
-    "attention_with_bias": {
-        "bias-before-scaling": as_output(biased_before_scaling),
-        "bias-ignored": as_output(unbiased),
-        "bias-negated": as_output(negatively_biased),
-        "bias-scale-wrong": as_output(scaled_otherwise),
-        "mask-at-start": as_output(masked_at_start),
-    },
+KNOWLEDGE = {
+    "attention_weights": CallKnowledge(
+        error_terms=weights_terms,
+        arguments=weights_arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        batched=("q", "k"),
+        invariants={
+            "rows-sum-to-1": rows_sum_to_1,
+            "keys-shifted": keys_shifted,
+            "keys-permuted": keys_permuted,
+            "queries-permuted": rows_permuted(weights_arguments, "weights"),
+            "later-keys-unseen": later_unseen(weights_arguments, "weights"),
+        },
+        deviations={
+            "scale-wrong": as_weights(scaled_otherwise),
+            "mask-at-start": as_weights(masked_at_start),
+            "mask-shifted": as_weights(masked_off_by_one),
+            "mask-ignored": as_weights(unmasked),
+            "mask-after-softmax": as_weights(masked_after),
+            "finite-mask": as_weights(masked_finitely),
+            "epsilon-in-sum": as_weights(epsilon_added),
+            "exponential-wrong": as_weights(other_exponential),
+            "softmax-over-queries": as_weights(over_queries),
+        },
+    ),
+    "attention": CallKnowledge(
+        error_terms=output_terms,
+        arguments=output_arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        batched=("q", "k", "v"),
+        invariants={
+            "values-permuted-too": values_permuted_too,
+            "outputs-permuted": rows_permuted(output_arguments, "outputs"),
+            "later-values-unseen": later_unseen(output_arguments, "output"),
+            "within-the-values": within_the_values,
+        },
+        deviations={
+            "scale-wrong": as_output(scaled_otherwise),
+            "mask-at-start": as_output(masked_at_start),
+            "mask-shifted": as_output(masked_off_by_one),
+            "mask-ignored": as_output(unmasked),
+            "attention-mask-after-softmax": as_output(masked_after),
+            "exponential-wrong": as_output(other_exponential),
+            "attention-softmax-over-queries": as_output(over_queries),
+        },
+    ),
+    "attention_with_bias": CallKnowledge(
+        error_terms=output_terms,
+        arguments=bias_arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        batched=("q", "k", "v", "bias"),
+        invariants={"bias-of-a-row": bias_of_a_row, "no-bias": no_bias},
+        deviations={
+            "bias-before-scaling": as_output(biased_before_scaling),
+            "bias-ignored": as_output(unbiased),
+            "bias-negated": as_output(negatively_biased),
+            "bias-scale-wrong": as_output(scaled_otherwise),
+            "mask-at-start": as_output(masked_at_start),
+        },
+    ),
 }

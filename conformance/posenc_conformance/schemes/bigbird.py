@@ -1,11 +1,10 @@
 """BigBird's pattern, without random blocks and with given ones: invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.families.masks import (
     LONG,
     after_hops,
@@ -24,53 +23,62 @@ from posenc_conformance.families.masks import (
 )
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Blocks of which there are many, few and one; the last one whole or not."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw many blocks, few or one, of which the last is whole or not."""
     return {**lengths(trial), "block_size": trial.choose("block_size", (1, 2, 3, 4, 40))}
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries in the last two blocks of many."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Put two queries into the last two blocks of many."""
     return {**last_two(largest), "block_size": 64, **parameters}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every length; blocks of one key, of powers of two and not, and of all."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every length; blocks of one key, of powers of two and not, and of all keys."""
     yield from lengths_sizes()
     for block_size in (1, 17, 64, 128, LONG):
         yield {"q_len": LONG, "k_len": LONG, "block_size": block_size}
 
 
 def links_for(k_len: int, block_size: int, count: int, start: int = 0) -> Any:
-    """Blocks in no order, some of them twice, for all but the first block and the last."""
+    """Make links to blocks in no order, some of them twice.
+
+    They are for all but the first block and the last.
+    """
     every = -(-k_len // block_size)
     row, column = np.indices((max(every - 2, 1), count))
     return (5 * row + 3 * column + row * column + start) % every
 
 
-def linked_arguments(trial: Trial) -> dict[str, Any]:
-    """One block drawn for each, or none, or several."""
+def linked_arguments(trial: Trial) -> ArgumentDict:
+    """Draw queries, keys and blocks, with one link for each block, or none, or several."""
     chosen = arguments(trial)
     count = trial.choose("count", (1, 0, 2, 3))
     start = trial.pick.integer(0, 4)
     return chosen | {"links": links_for(chosen["k_len"], chosen["block_size"], count, start)}
 
 
-def linked_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """The same."""
+def linked_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Put two queries into the last two blocks of many, with links."""
     count = parameters.get("count", 3)
     rest = {name: value for name, value in parameters.items() if name != "count"}
     chosen = sweep(rest, largest)
     return chosen | {"links": links_for(chosen["k_len"], chosen["block_size"], count)}
 
 
-def linked_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """The same; many blocks drawn for each, and more rows than there are blocks."""
+def linked_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield the sizes of bigbird_mask, with two links for each block.
+
+    Also many links for each block, and more rows of links than there are blocks.
+    """
     for change in sizes(case):
-        size = change.get("block_size", case.arguments["block_size"])
+        size = int({**case.arguments, **change}["block_size"])
         yield change | {"links": links_for(change["k_len"], size, 2)}
     given = {"q_len": 12, "k_len": 12, "block_size": 2}
     yield given | {"links": links_for(12, 2, 9)}
@@ -78,14 +86,18 @@ def linked_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def blocks(case: Case) -> tuple[Any, Any, int]:
-    """Blocks of the queries, as a column, and of the keys, and the last block."""
+    """Return the blocks of the queries, as a column, and of the keys, and the last block."""
     query, key = places(case)
     block_size = int(case.arguments["block_size"])
     return query // block_size, key // block_size, (case.arguments["k_len"] - 1) // block_size
 
 
 def number_of_keys(case: Case, query: Any) -> Any:
-    """The keys of the distinct blocks among the three around the query, the first and the last."""
+    """Count the keys that each query sees.
+
+    They are those of the distinct blocks among the three around the query, the first and the
+    last. Queries of the first and of the last block see every key.
+    """
     k_len, block_size = case.arguments["k_len"], case.arguments["block_size"]
     last = (k_len - 1) // block_size
     size = np.full(last + 1, block_size)
@@ -98,43 +110,43 @@ def number_of_keys(case: Case, query: Any) -> Any:
 
 
 def symmetric(trial: Trial) -> None:
-    """Query and key may change places."""
+    """Check that query and key may change places."""
     chosen = square(arguments(trial))
     y = trial.answer(**chosen)
-    trial.zero(y - y.swapped(0, 1), "the mask is not symmetric")
+    trial.assert_zero(y - y.swapped(0, 1), "the mask is not symmetric")
 
 
 def by_blocks(trial: Trial) -> None:
-    """Tokens of one block are treated alike: it is the pattern of the blocks."""
+    """Check that tokens of one block are treated alike: the mask is the pattern of the blocks."""
     chosen = square(arguments(trial))
     count = -(-chosen["k_len"] // chosen["block_size"])
     by_block = {"q_len": count, "k_len": count, "block_size": 1}
     y, coarse = trial.answer(**chosen), trial.answer(**by_block)
     query, key, _ = blocks(y.case)
-    trial.zero(y - coarse[query, key], "tokens of one block are not treated alike")
+    trial.assert_zero(y - coarse[query, key], "tokens of one block are not treated alike")
 
 
 def two_hops(trial: Trial) -> None:
-    """Over the first block every query reaches every key."""
+    """Check that in two hops, over the first block, every query reaches every key."""
     chosen = square(arguments(trial))
     answer = trial.answer(**chosen)
     wrong = ~after_hops(answer.values, answer.values)
-    trial.never(answer, wrong, "two hops do not reach every key")
+    trial.assert_none(answer, wrong, "two hops do not reach every key")
 
 
 def links_without_order(trial: Trial) -> None:
-    """Blocks in reverse, the first of them twice."""
+    """Check that links in reverse order, the first of them twice, give the same mask."""
     chosen = linked_arguments(trial)
     links = chosen["links"][:, ::-1]
     once = trial.answer(**chosen)
     other = {"links": np.concatenate([links, links[:, -1:]], axis=1)}
     if trial.scope.parameters.get("count") or not links.shape[1]:
         return
-    trial.zero(once - trial.answer(**(chosen | other)), "the order of links matters")
+    trial.assert_zero(once - trial.answer(**(chosen | other)), "the order of links matters")
 
 
 def links_one_way(trial: Trial) -> None:
-    """One more link from a block shows in that block's queries alone."""
+    """Check that one more link from a block shows in that block's queries alone."""
     chosen = square(linked_arguments(trial))
     row = trial.pick.integer(0, len(chosen["links"]) - 1)
     once = trial.answer(**chosen)
@@ -143,11 +155,11 @@ def links_one_way(trial: Trial) -> None:
     other = trial.answer(**(chosen | {"links": links}))
     query, _, _ = blocks(once.case)
     wrong = (once.values != other.values) & (query != row + 1)
-    trial.never(once, wrong, "links of one block change the rows of others")
+    trial.assert_none(once, wrong, "links of one block change the rows of others")
 
 
-def globals_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows or columns of global blocks left out, or one of the two blocks."""
+def globals_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows or columns of global blocks left out, or one of the two blocks."""
     query, key, last = blocks(case)
     near = np.abs(query - key) <= 1
     rows, columns = (query == 0) | (query == last), (key == 0) | (key == last)
@@ -162,8 +174,8 @@ def globals_missing(case: Case, got: Floats) -> Iterator[Model]:
         yield predicted(f"matches {what}", mask)
 
 
-def window_of_blocks(case: Case, got: Floats) -> Iterator[Model]:
-    """Another number of blocks around the query, or a window of tokens."""
+def window_of_blocks(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another number of blocks around the query, or a window of tokens."""
     query, key, last = blocks(case)
     ends = (query == 0) | (query == last) | (key == 0) | (key == last)
     yield predicted("matches a window of the query's own block alone", ends | (query == key))
@@ -173,14 +185,14 @@ def window_of_blocks(case: Case, got: Floats) -> Iterator[Model]:
     yield predicted("matches a window of one block size of tokens to each side", ends | near)
 
 
-def looks_back(case: Case, got: Floats) -> Iterator[Model]:
-    """A causal mask on top."""
+def looks_back(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the mask with a causal mask on top."""
     query, key = places(case)
     yield predicted("matches the mask with later keys hidden", right(case) & (key <= query))
 
 
 def with_links(case: Case, links: Any) -> Any:
-    """The mask with other links; rows that are missing hold none."""
+    """Return the mask with other links; rows of links that are missing hold none."""
     query, key, last = blocks(case)
     mask = (query == 0) | (query == last) | (key == 0) | (key == last) | (np.abs(query - key) <= 1)
     for block in range(1, min(last, len(links) + 1)):
@@ -188,16 +200,16 @@ def with_links(case: Case, links: Any) -> Any:
     return mask
 
 
-def links_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """No links, or one of each."""
+def links_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the mask without links, or with only the first or the last link of each block."""
     links = case.arguments["links"]
     yield predicted("matches the mask without links", with_links(case, links[:, :0]))
     yield predicted("matches the first link of each block alone", with_links(case, links[:, :1]))
     yield predicted("matches the last link of each block alone", with_links(case, links[:, -1:]))
 
 
-def links_beside(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows or blocks counted from another one."""
+def links_beside(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows of links, or the blocks that they name, counted from another one."""
     links = case.arguments["links"]
     none = np.full_like(links[:1], -1)
     yield predicted("matches the row of links of the next block", with_links(case, links[1:]))
@@ -207,43 +219,49 @@ def links_beside(case: Case, got: Floats) -> Iterator[Model]:
         yield predicted(f"matches links to blocks {shift:+d}", with_links(case, links + shift))
 
 
-def links_both_ways(case: Case, got: Floats) -> Iterator[Model]:
-    """Links that lead back."""
+def links_both_ways(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict links that lead back as well."""
     k_len, q_len = case.arguments["k_len"], case.arguments["q_len"]
-    whole = right(case.changed(q_len=k_len))
+    whole = right(case.with_arguments(q_len=k_len))
     yield predicted("matches links that lead back as well", (whole | whole.T)[k_len - q_len :])
 
 
-ERROR_TERMS = {"bigbird_mask": exact_terms, "bigbird_linked_mask": exact_terms}
-ARGUMENTS = {"bigbird_mask": arguments, "bigbird_linked_mask": linked_arguments}
-SWEEPS = {"bigbird_mask": sweep, "bigbird_linked_mask": linked_sweep}
-SIZES = {"bigbird_mask": sizes, "bigbird_linked_mask": linked_sizes}
-INVARIANTS = {
-    "bigbird_mask": {
-        "keys-per-row": keys_per_row(arguments, number_of_keys),
-        "symmetric": symmetric,
-        "by-blocks": by_blocks,
-        "two-hops": two_hops,
-        "last-queries": last_queries(arguments),
-    },
-    "bigbird_linked_mask": {
-        "links-without-order": links_without_order,
-        "links-one-way": links_one_way,
-        "linked-last-queries": last_queries(linked_arguments),
-    },
-}
-DEVIATIONS = {
-    "bigbird_mask": {
-        "globals-missing": globals_missing,
-        "window-of-blocks": window_of_blocks,
-        "block-off-by-one": off_by_one("block_size", "a block of"),
-        "queries-from-zero": queries_from_zero,
-        "looks-back": looks_back,
-        "inverted": inverted,
-    },
-    "bigbird_linked_mask": {
-        "links-ignored": links_ignored,
-        "links-beside": links_beside,
-        "links-both-ways": links_both_ways,
-    },
+KNOWLEDGE = {
+    "bigbird_mask": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        invariants={
+            "keys-per-row": keys_per_row(arguments, number_of_keys),
+            "symmetric": symmetric,
+            "by-blocks": by_blocks,
+            "two-hops": two_hops,
+            "last-queries": last_queries(arguments),
+        },
+        deviations={
+            "globals-missing": globals_missing,
+            "window-of-blocks": window_of_blocks,
+            "block-off-by-one": off_by_one("block_size", "a block of"),
+            "queries-from-zero": queries_from_zero,
+            "looks-back": looks_back,
+            "inverted": inverted,
+        },
+    ),
+    "bigbird_linked_mask": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=linked_arguments,
+        sweep=linked_sweep,
+        sizes=linked_sizes,
+        invariants={
+            "links-without-order": links_without_order,
+            "links-one-way": links_one_way,
+            "linked-last-queries": last_queries(linked_arguments),
+        },
+        deviations={
+            "links-ignored": links_ignored,
+            "links-beside": links_beside,
+            "links-both-ways": links_both_ways,
+        },
+    ),
 }

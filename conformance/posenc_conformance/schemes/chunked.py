@@ -1,11 +1,10 @@
 """Chunked attention: invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.families.masks import (
     LONG,
     after_hops,
@@ -28,44 +27,49 @@ from posenc_conformance.families.masks import (
 )
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 MOST_SHIFTS = 64
-"""Chunks that begin late are looked for up to here."""
+"""Chunks that begin late are looked for if they begin before this position."""
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Chunks shorter and longer than the keys."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw chunks shorter and longer than the keys."""
     return {**lengths(trial), "chunk_size": trial.choose("chunk_size", (3, 1, 2, 4, 5, 40))}
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries on both sides of a boundary."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Put two queries on both sides of a boundary."""
     return {**last_two(largest), "chunk_size": 1024, **parameters}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every length; chunks of powers of two and not, of one key and of all."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every length; chunks of powers of two and not, of one key and of all."""
     yield from lengths_sizes()
     for chunk_size in (1, 17, 128, 256, LONG):
         yield {"q_len": 3, "k_len": LONG, "chunk_size": chunk_size}
 
 
 def number_of_keys(case: Case, query: Any) -> Any:
-    """Those of the chunk so far."""
+    """Count the keys of the chunk up to the query."""
     return query % case.arguments["chunk_size"] + 1
 
 
 def closed(trial: Trial) -> None:
-    """No number of layers carries anything from one chunk to the next."""
+    """Check that no number of layers carries anything from one chunk to the next."""
     chosen = square(arguments(trial))
     answer = trial.answer(**chosen)
     wrong = after_hops(answer.values, answer.values) != (answer.values > 0)
-    trial.never(answer, wrong, "through two layers a query reaches other keys than through one")
+    trial.assert_none(
+        answer, wrong, "through two layers a query reaches other keys than through one"
+    )
 
 
-def window_for_chunk(case: Case, got: Floats) -> Iterator[Model]:
-    """The last keys up to the query, or the chunk before as well."""
+def window_for_chunk(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the last keys up to the query, or the chunk before as well."""
     query, key = places(case)
     chunk_size = case.arguments["chunk_size"]
     earlier = key <= query
@@ -74,8 +78,11 @@ def window_for_chunk(case: Case, got: Floats) -> Iterator[Model]:
     yield predicted("matches chunks that see the chunk before as well", earlier & near)
 
 
-def chunks_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Chunks that begin elsewhere than at position 0: at padding, or with what a cache holds."""
+def chunks_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict chunks that begin elsewhere than at position 0.
+
+    That is at padding, or with what a cache holds.
+    """
     query, key = places(case)
     chunk_size = int(case.arguments["chunk_size"])
     for shift in range(1, min(chunk_size, MOST_SHIFTS)):
@@ -83,35 +90,35 @@ def chunks_shifted(case: Case, got: Floats) -> Iterator[Model]:
         yield predicted(f"matches chunks that begin at position {shift}", same & (key <= query))
 
 
-def chunks_dropped(case: Case, got: Floats) -> Iterator[Model]:
-    """Every key up to the query, as where a single query is given no mask."""
+def chunks_dropped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict every key up to the query, as where a single query is given no mask."""
     query, key = places(case)
     yield predicted("matches a causal mask without chunks", np.asarray(key <= query))
 
 
-IDENTIFY = {"chunked_mask": saved("chunk_size")}
-ERROR_TERMS = {"chunked_mask": exact_terms}
-ARGUMENTS = {"chunked_mask": arguments}
-SWEEPS = {"chunked_mask": sweep}
-SIZES = {"chunked_mask": sizes}
-INVARIANTS = {
-    "chunked_mask": {
-        "sees-itself": sees_itself(arguments),
-        "looks-back-only": looks_back_only(arguments),
-        "keys-per-row": keys_per_row(arguments, number_of_keys),
-        "chunk-shift": shifted_by("chunk_size", arguments),
-        "closed": closed,
-        "last-queries": last_queries(arguments),
-    },
-}
-DEVIATIONS = {
-    "chunked_mask": {
-        "window-for-chunk": window_for_chunk,
-        "chunk-off-by-one": off_by_one("chunk_size", "a chunk of"),
-        "queries-from-zero": queries_from_zero,
-        "chunks-shifted": chunks_shifted,
-        "future-visible": future_visible,
-        "chunks-dropped": chunks_dropped,
-        "inverted": inverted,
-    },
+KNOWLEDGE = {
+    "chunked_mask": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        identify=saved("chunk_size"),
+        invariants={
+            "sees-itself": sees_itself(arguments),
+            "looks-back-only": looks_back_only(arguments),
+            "keys-per-row": keys_per_row(arguments, number_of_keys),
+            "chunk-shift": shifted_by("chunk_size", arguments),
+            "closed": closed,
+            "last-queries": last_queries(arguments),
+        },
+        deviations={
+            "window-for-chunk": window_for_chunk,
+            "chunk-off-by-one": off_by_one("chunk_size", "a chunk of"),
+            "queries-from-zero": queries_from_zero,
+            "chunks-shifted": chunks_shifted,
+            "future-visible": future_visible,
+            "chunks-dropped": chunks_dropped,
+            "inverted": inverted,
+        },
+    ),
 }

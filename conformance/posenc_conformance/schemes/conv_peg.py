@@ -1,35 +1,36 @@
 """Conditional positions of patches: bounds, invariants and deviations."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 
 def tokens(case: Case) -> int:
-    """Rows before the first patch."""
+    """Count the rows before the first patch."""
     return 1 if case.conventions["class_token"] == "first" else 0
 
 
 def size(case: Case) -> tuple[int, int]:
-    """Height and width."""
+    """Return height and width of the picture."""
     return case.arguments["height"], case.arguments["width"]
 
 
 def patches(case: Case) -> Floats:
-    """The rows that are patches."""
+    """Return the rows that are patches."""
     return np.asarray(case.arguments["x"][..., tokens(case) :, :])
 
 
 def convolved(rows: Floats, weight: Floats, height: int, width: int, padding: str) -> Floats:
-    """Sums over the kernels, of patches given row by row."""
+    """Sum over the kernels, for patches given row by row."""
     *leading, _, dim = rows.shape
     reach = weight.shape[-1] // 2
     picture = rows.reshape(*leading, height, width, dim)
@@ -40,20 +41,23 @@ def convolved(rows: Floats, weight: Floats, height: int, width: int, padding: st
 
 
 def sums(case: Case, weight: Floats | None = None, padding: str = "constant") -> Floats:
-    """The convolution of the patches, with these weights or the right ones."""
+    """Compute the convolution of the patches, with these weights or the right ones."""
     kernels = case.arguments["weight"] if weight is None else weight
     return convolved(patches(case), kernels, *size(case), padding)
 
 
 def with_token(case: Case, gained: Floats) -> Floats:
-    """The whole result for these patches."""
+    """Return the whole result for these patches."""
     out: Floats = case.arguments["x"].copy()
     out[..., tokens(case) :, :] = gained
     return out
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Magnitudes of all terms; their number stands in the place of an angle."""
+    """Give the scale, which is the sum of the magnitudes of all terms.
+
+    Their number stands in place of the angle.
+    """
     given = case.arguments
     magnitudes = np.abs(patches(case))
     terms = convolved(magnitudes, np.abs(given["weight"]), *size(case), "constant")
@@ -64,8 +68,8 @@ def error_terms(case: Case) -> ErrorTerms:
 
 def inputs(
     height: int, width: int, dim: int, kernel: int, first: int, leading: tuple[int, ...]
-) -> dict[str, Any]:
-    """A picture of this size, with as many rows before it."""
+) -> ArgumentDict:
+    """Make a picture of this size, with ``first`` rows before it."""
     return {
         "x": fine((*leading, first + height * width, dim)),
         "weight": fine((dim, kernel, kernel), 5),
@@ -75,8 +79,8 @@ def inputs(
     }
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two small pictures."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two small pictures."""
     height = trial.choose("height", (3, 1, 2, 5))
     width = trial.choose("width", (4, 1, 3, 5))
     dim = trial.choose("dim", (2, 1, 3, 8))
@@ -85,8 +89,8 @@ def arguments(trial: Trial) -> dict[str, Any]:
     return inputs(height, width, dim, kernel, first, (2,))
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """One patch and many, rows and columns, one channel and many."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield one patch and many, rows and columns, one channel and many."""
     for height, width, dim, kernel in (
         (1, 1, 1, 3),
         (1, 300, 1, 3),
@@ -99,33 +103,36 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def no_weights(trial: Trial) -> None:
-    """Nothing to add."""
+    """Check that weights and bias of zero, which leave nothing to add, return x as it is."""
     chosen = arguments(trial)
     zero = {name: 0 * chosen[name] for name in ("weight", "bias")}
     answer = trial.answer(**(chosen | zero))
     wrong = answer.values != answer.case.arguments["x"]
-    trial.never(answer, wrong, "with weights and bias of zero x is not returned as it is")
+    trial.assert_none(answer, wrong, "with weights and bias of zero x is not returned as it is")
 
 
 def class_token(trial: Trial) -> None:
-    """The row that is no patch."""
+    """Check that the row that is no patch is returned as it is and acts on no patch."""
     chosen = arguments(trial)
     x = chosen["x"].copy()
     x[:, 0] = 2 - x[:, 0]
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
     expected = before.values.copy()
     expected[:, 0] = after.case.arguments["x"][:, 0]
-    trial.never(after, after.values != expected, "the class token takes part")
+    trial.assert_none(after, after.values != expected, "the class token takes part")
 
 
 def picture(case: Case) -> npt.NDArray[np.int64]:
-    """Number of the row of each patch: [height, width]."""
+    """Return the number of the row of each patch: [height, width]."""
     height, width = size(case)
     return tokens(case) + np.arange(height * width).reshape(height, width)
 
 
 def translation(trial: Trial) -> None:
-    """The picture moved by a patch to the right, or down."""
+    """Check that away from the border the result moves with the picture.
+
+    The picture moves by a patch to the right, or down.
+    """
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     case, reach = answer.case, chosen["weight"].shape[-1] // 2
@@ -138,14 +145,14 @@ def translation(trial: Trial) -> None:
     later = list(inner)
     later[axis - 1] = slice(inner[axis - 1].start + 1, inner[axis - 1].stop + 1)
     here, there = (slice(None), *inner), (slice(None), *later)
-    trial.zero(
+    trial.assert_zero(
         moved[:, picture(case)][there] - answer[:, picture(case)][here],
         "away from the border the result does not move with the picture",
     )
 
 
 def border(trial: Trial) -> None:
-    """Equal patches."""
+    """Check that equal patches show the border as zeros around the picture make it."""
     chosen = arguments(trial)
     chosen["x"] = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
     answer = trial.answer(**chosen)
@@ -160,14 +167,14 @@ def border(trial: Trial) -> None:
             columns = slice(max(reach - c, 0), reach + width - c)
             within = given["weight"][:, rows, columns].sum(axis=(1, 2))
             expected[:, r, c] = x + given["bias"] + x * within
-    trial.zero(
+    trial.assert_zero(
         found - expected,
         "equal patches do not show the border as zeros around the picture make them",
     )
 
 
 def neighbourhood(trial: Trial) -> None:
-    """One patch changed."""
+    """Check that a changed patch acts on no patch beyond the kernel's reach."""
     chosen = arguments(trial)
     before = trial.answer(**chosen)
     height, width = size(before.case)
@@ -177,14 +184,14 @@ def neighbourhood(trial: Trial) -> None:
     after = trial.answer(**(chosen | {"x": x}))
     down, right = np.abs(np.arange(height) - row)[:, None], np.abs(np.arange(width) - column)
     far: npt.NDArray[np.bool_] = np.maximum(down, right) > chosen["weight"].shape[-1] // 2
-    trial.zero(
+    trial.assert_zero(
         (after - before)[:, picture(before.case)[far]],
         f"the patch at ({row}, {column}) acts on patches beyond the kernel's reach",
     )
 
 
 def channels_apart(trial: Trial) -> None:
-    """One channel changed."""
+    """Check that a changed channel acts on no other channel."""
     chosen = arguments(trial)
     dim = chosen["x"].shape[-1]
     channel = trial.pick.integer(0, dim - 1)
@@ -192,83 +199,83 @@ def channels_apart(trial: Trial) -> None:
     x[..., channel] += 1
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
     others = np.arange(dim) != channel
-    trial.zero((after - before)[..., others], f"channel {channel} acts on other channels")
+    trial.assert_zero((after - before)[..., others], f"channel {channel} acts on other channels")
 
 
 def gained(case: Case, convolution: Floats) -> Floats:
-    """The result for another convolution."""
+    """Return the result for another convolution."""
     return with_token(case, patches(case) + convolution + case.arguments["bias"])
 
 
-def axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """A picture as wide as it is high, and as high as it is wide."""
+def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a picture with height and width exchanged, or kernels with rows for columns."""
     weight, (height, width) = case.arguments["weight"], size(case)
     other = convolved(patches(case), weight, width, height, "constant")
-    yield Model("matches height and width exchanged", gained(case, other))
+    yield Prediction("matches height and width exchanged", gained(case, other))
     turned = sums(case, np.swapaxes(weight, 1, 2))
-    yield Model("matches kernels with rows for columns", gained(case, turned))
+    yield Prediction("matches kernels with rows for columns", gained(case, turned))
 
 
-def circular_padding(case: Case, got: Floats) -> Iterator[Model]:
-    """No zeros."""
+def circular_padding(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the opposite side or copies of the border in place of zeros."""
     for mode, words in (("wrap", "the opposite side"), ("edge", "copies of the border")):
         text = f"matches {words} around the picture in place of zeros"
-        yield Model(text, gained(case, sums(case, padding=mode)))
+        yield Prediction(text, gained(case, sums(case, padding=mode)))
 
 
-def residual_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """The encoding alone."""
+def residual_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the encoding alone."""
     alone = sums(case) + case.arguments["bias"]
-    yield Model("matches the convolution without the patches", with_token(case, alone))
+    yield Prediction("matches the convolution without the patches", with_token(case, alone))
 
 
-def bias_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """No bias."""
-    yield Model("matches no bias", with_token(case, patches(case) + sums(case)))
+def bias_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the result without the bias."""
+    yield Prediction("matches no bias", with_token(case, patches(case) + sums(case)))
 
 
-def kernel_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """Half a turn."""
+def kernel_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict kernels turned by half a turn."""
     turned = sums(case, case.arguments["weight"][:, ::-1, ::-1])
-    yield Model("matches kernels turned by half a turn", gained(case, turned))
+    yield Prediction("matches kernels turned by half a turn", gained(case, turned))
 
 
-def class_token_convolved(case: Case, got: Floats) -> Iterator[Model]:
-    """A token that takes part."""
+def class_token_convolved(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a class token that takes part."""
     if not tokens(case):
         return
     x, bias = case.arguments["x"], case.arguments["bias"]
     biased = gained(case, sums(case))
     biased[..., 0, :] += bias
-    yield Model("matches a class token with the bias added", biased)
+    yield Prediction("matches a class token with the bias added", biased)
     out = x.copy()
     first = x[..., :-1, :]
     weight = case.arguments["weight"]
     out[..., :-1, :] = first + bias + convolved(first, weight, *size(case), "constant")
-    yield Model("matches a class token taken for the first patch", out)
+    yield Prediction("matches a class token taken for the first patch", out)
 
 
-ERROR_TERMS = {"conv_peg": error_terms}
-ARGUMENTS = {"conv_peg": arguments}
-SWEEPS = {"conv_peg": no_sweep}
-SIZES = {"conv_peg": sizes}
-INVARIANTS = {
-    "conv_peg": {
-        "no-weights": no_weights,
-        "class-token": class_token,
-        "translation": translation,
-        "border": border,
-        "neighbourhood": neighbourhood,
-        "channels-apart": channels_apart,
-    }
-}
-DEVIATIONS = {
-    "conv_peg": {
-        "axes-swapped": axes_swapped,
-        "circular-padding": circular_padding,
-        "residual-missing": residual_missing,
-        "bias-missing": bias_missing,
-        "kernel-flipped": kernel_flipped,
-        "class-token-convolved": class_token_convolved,
-    }
+KNOWLEDGE = {
+    "conv_peg": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        invariants={
+            "no-weights": no_weights,
+            "class-token": class_token,
+            "translation": translation,
+            "border": border,
+            "neighbourhood": neighbourhood,
+            "channels-apart": channels_apart,
+        },
+        deviations={
+            "axes-swapped": axes_swapped,
+            "circular-padding": circular_padding,
+            "residual-missing": residual_missing,
+            "bias-missing": bias_missing,
+            "kernel-flipped": kernel_flipped,
+            "class-token-convolved": class_token_convolved,
+        },
+    ),
 }

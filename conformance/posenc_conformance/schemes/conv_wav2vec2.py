@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.families.layers import (
     EPSILON,
     Step,
@@ -23,33 +22,39 @@ from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 DERIVATIVES = 2**15
-"""How many are held at a time: so many stay in the cache."""
+"""Derivatives that are held at a time: so many stay in the cache."""
 OFF_ZERO = 0.01
 """Added to drawn weights, so that no tap is without direction."""
 
 
 def per_tap(case: Case) -> Floats:
-    """Weights whose norm over a tap is its gain."""
+    """Return the weights, whose norm over a tap is the gain of the tap."""
     v = case.arguments["weight_v"]
     return np.asarray(case.arguments["weight_g"] * v / np.sqrt((v * v).sum(axis=(0, 1))))
 
 
 def argument(case: Case, w: Floats, before: int | None = None) -> Floats:
-    """What the GELU is taken of, for these weights."""
+    """Compute the input of the GELU for these weights."""
     given = case.arguments
     return np.asarray(convolved(given["x"], w, given["groups"], before) + given["bias"])
 
 
 def of_directions(case: Case, before: int | None = None) -> Floats:
-    """What the GELU is taken of."""
+    """Compute the input of the GELU for the right weights of wav2vec 2.0."""
     return argument(case, per_tap(case), before)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Magnitudes of all terms; their number stands in the place of an angle."""
+    """Give the scale, which is the sum of the magnitudes of all terms.
+
+    Their number stands in place of the angle.
+    """
     given = case.arguments
     terms = convolved(np.abs(given["x"]), np.abs(per_tap(case)), given["groups"])
     outputs, width, kernel = given["weight_v"].shape
@@ -57,8 +62,8 @@ def error_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(np.abs(given["x"]) + np.abs(given["bias"]) + terms, np.asarray(number))
 
 
-def drawn(shape: tuple[int, int, int], n: int, leading: tuple[int, ...] = ()) -> dict[str, Any]:
-    """Inputs for weights of this shape."""
+def drawn(shape: tuple[int, int, int], n: int, leading: tuple[int, ...] = ()) -> ArgumentDict:
+    """Make inputs of wav2vec 2.0's call for weights of this shape."""
     return {
         "x": 2 * fine((*leading, n, shape[0])),
         "weight_v": fine(shape, 5) + OFF_ZERO,
@@ -69,28 +74,28 @@ def drawn(shape: tuple[int, int, int], n: int, leading: tuple[int, ...] = ()) ->
 
 
 def direction_only(trial: Trial) -> None:
-    """Longer directions."""
+    """Check that longer directions give the same result."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     longer = trial.answer(**(chosen | {"weight_v": 2 * chosen["weight_v"]}))
-    trial.zero(longer - answer, "doubling weight_v changes the result")
+    trial.assert_zero(longer - answer, "doubling weight_v changes the result")
 
 
 def translation(trial: Trial) -> None:
-    """Frames moved by one, those at the ends left aside."""
+    """Check that the result moves with frames that move by one, except at the ends."""
     chosen = arguments(trial)
     x, kernel = chosen["x"], chosen["weight_v"].shape[-1]
     answer = trial.answer(**chosen)
     moved = trial.answer(**(chosen | {"x": np.roll(x, 1, axis=-2)}))
     inside = np.arange(kernel // 2, x.shape[-2] - (kernel - kernel // 2))
-    trial.zero(
+    trial.assert_zero(
         moved[..., inside + 1, :] - answer[..., inside, :],
         "away from the ends the result does not move with the frames",
     )
 
 
 def groups_apart(trial: Trial) -> None:
-    """One group of channels changed."""
+    """Check that a changed group of channels acts on no other group."""
     chosen = arguments(trial)
     dim, width = chosen["weight_v"].shape[:2]
     group = trial.pick.integer(0, dim // width - 1)
@@ -98,42 +103,44 @@ def groups_apart(trial: Trial) -> None:
     x[..., group * width : (group + 1) * width] += 1
     before, after = trial.answer(**chosen), trial.answer(**(chosen | {"x": x}))
     others = np.arange(dim) // width != group
-    trial.zero(
+    trial.assert_zero(
         (after - before)[..., others],
         f"the channels of group {group} act on other groups",
     )
 
 
-def residual_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """The encoding alone."""
-    yield Model("matches the encoding without the frames", gelu(of_directions(case)))
+def residual_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the encoding alone."""
+    yield Prediction("matches the encoding without the frames", gelu(of_directions(case)))
 
 
-def activation_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """The convolution as it is."""
+def activation_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the convolution added as it is, without a GELU."""
     words = "matches the convolution added without a GELU"
-    yield Model(words, case.arguments["x"] + of_directions(case))
+    yield Prediction(words, case.arguments["x"] + of_directions(case))
 
 
-def padded_before(case: Case, got: Floats) -> Iterator[Model]:
-    """A causal convolution."""
+def padded_before(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a causal convolution."""
     z = argument(case, per_tap(case), case.arguments["weight_v"].shape[-1] - 1)
-    yield Model("matches a convolution padded at the start alone", case.arguments["x"] + gelu(z))
+    yield Prediction(
+        "matches a convolution padded at the start alone", case.arguments["x"] + gelu(z)
+    )
 
 
 def weighted_by(case: Case, w: Floats) -> Floats:
-    """The result for other weights."""
+    """Return the result for other weights."""
     return np.asarray(case.arguments["x"] + gelu(argument(case, w)))
 
 
-def taps_reversed(case: Case, got: Floats) -> Iterator[Model]:
-    """Backwards."""
+def taps_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the taps in reverse order."""
     w = per_tap(case)[..., ::-1]
-    yield Model("matches taps in reverse order", weighted_by(case, w))
+    yield Prediction("matches taps in reverse order", weighted_by(case, w))
 
 
-def norm_axis(case: Case, got: Floats) -> Iterator[Model]:
-    """Norms over other axes."""
+def norm_axis(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict norms over other axes."""
     v, g = case.arguments["weight_v"], case.arguments["weight_g"]
     for what, axes in (
         ("per output channel", (1, 2)),
@@ -142,56 +149,62 @@ def norm_axis(case: Case, got: Floats) -> Iterator[Model]:
         ("per output channel and tap", (1,)),
     ):
         w = g * v / np.sqrt((v * v).sum(axis=axes, keepdims=True))
-        yield Model(f"matches a norm {what}", weighted_by(case, w))
+        yield Prediction(f"matches a norm {what}", weighted_by(case, w))
 
 
-def norm_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """No norm at all."""
+def norm_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict weights without a norm."""
     v, g = case.arguments["weight_v"], case.arguments["weight_g"]
-    yield Model("matches weight_v times weight_g, not divided by a norm", weighted_by(case, g * v))
-    yield Model("matches weight_v as it is", weighted_by(case, v))
+    yield Prediction(
+        "matches weight_v times weight_g, not divided by a norm", weighted_by(case, g * v)
+    )
+    yield Prediction("matches weight_v as it is", weighted_by(case, v))
 
 
-def groups_interleaved(case: Case, got: Floats) -> Iterator[Model]:
-    """Channels dealt out to groups one by one, on reading, or on writing as well."""
+def groups_interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict channels dealt out to groups one by one, on reading, or on writing as well."""
     x, groups = case.arguments["x"], case.arguments["groups"]
     dealt = np.arange(x.shape[-1]).reshape(-1, groups).T.ravel()
     z = convolved(x[..., dealt], per_tap(case), groups)
     text = f"matches groups of every {groups}th channel"
-    yield Model(f"{text} on reading", x + gelu(z + case.arguments["bias"]))
+    yield Prediction(f"{text} on reading", x + gelu(z + case.arguments["bias"]))
     back = np.empty_like(z)
     back[..., dealt] = z
-    yield Model(text, x + gelu(back + case.arguments["bias"]))
+    yield Prediction(text, x + gelu(back + case.arguments["bias"]))
 
 
 # HuBERT's batch normalisation.
 
 
 def spread(case: Case, epsilon: float = EPSILON) -> Floats:
-    """Standard deviation of each channel."""
+    """Compute the standard deviation of each channel, with ``epsilon`` added to the variance."""
     return np.asarray(np.sqrt(case.arguments["variance"] + epsilon))
 
 
 def normalised(case: Case, x: Floats, deviation: Floats) -> Floats:
-    """Frames as the convolution reads them."""
+    """Normalise frames as the convolution reads them."""
     given = case.arguments
     return np.asarray(given["gain"] * (x - given["mean"]) / deviation + given["shift"])
 
 
 def after_norm(case: Case, rows: Floats, before: int | None = None) -> Floats:
-    """What the GELU is taken of, for these normalised frames."""
+    """Compute the input of the GELU for these normalised frames."""
     given = case.arguments
     sums = convolved(rows, given["weight"], given["groups"], before)
     return np.asarray(sums + given["bias"])
 
 
 def of_normalised(case: Case, before: int | None = None) -> Floats:
-    """What the GELU is taken of."""
+    """Compute the input of the GELU for the frames, rightly normalised."""
     return after_norm(case, normalised(case, case.arguments["x"], spread(case)), before)
 
 
 def hubert_terms(case: Case) -> ErrorTerms:
-    """Magnitudes of all terms, the normalised ones by one half more; their number as above."""
+    """Give the scale, which is the sum of the magnitudes of all terms.
+
+    Normalised terms count by one half more. The number of terms, and 8 more, stands in place of the
+    angle.
+    """
     given = case.arguments
     ratio = np.abs(given["gain"]) / spread(case)
     read = ratio * (np.abs(given["x"]) + np.abs(given["mean"])) + np.abs(given["shift"])
@@ -203,8 +216,8 @@ def hubert_terms(case: Case) -> ErrorTerms:
 
 def hubert_drawn(
     shape: tuple[int, int, int], n: int, leading: tuple[int, ...] = ()
-) -> dict[str, Any]:
-    """Inputs for weights of this shape."""
+) -> ArgumentDict:
+    """Make inputs of HuBERT's call for weights of this shape."""
     channel = (shape[0],)
     return {
         "x": 2 * fine((*leading, n, shape[0])),
@@ -219,29 +232,29 @@ def hubert_drawn(
 
 
 def hubert_moved(trial: Trial) -> None:
-    """Frames and their mean moved alike."""
+    """Check that frames and their mean, both moved by 1, move the result by 1."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     moved = trial.answer(**(chosen | {"x": chosen["x"] + 1, "mean": chosen["mean"] + 1}))
     by = moved.case.arguments["x"] - answer.case.arguments["x"]
     same = moved.case.arguments["mean"] - answer.case.arguments["mean"]
     if np.all(by == 1) and np.all(same == 1):
-        trial.zero(
+        trial.assert_zero(
             moved - answer - Exact(by), "moving frames and mean by 1 does not move the result by 1"
         )
 
 
 def hubert_model(words: str, z: Callable[[Case], Floats]) -> DeviationModel:
-    """The frames and the GELU of something else."""
+    """Make a model that predicts the frames plus the GELU of another input."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, case.arguments["x"] + gelu(z(case)))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, case.arguments["x"] + gelu(z(case)))
 
     return models
 
 
 def of_the_batch(case: Case) -> Floats:
-    """Statistics of the frames that are given."""
+    """Compute the input of the GELU with the statistics of the frames that are given."""
     given = case.arguments
     x = given["x"]
     over = tuple(range(x.ndim - 1))
@@ -250,7 +263,7 @@ def of_the_batch(case: Case) -> Floats:
 
 
 def padded_first(case: Case) -> Floats:
-    """Zeros beyond the ends that are normalised as well."""
+    """Compute the input of the GELU with zeros beyond the ends that are normalised as well."""
     given = case.arguments
     kernel, n = given["weight"].shape[-1], given["x"].shape[-2]
     ends = [(0, 0)] * (given["x"].ndim - 2) + [(kernel, kernel), (0, 0)]
@@ -258,16 +271,16 @@ def padded_first(case: Case) -> Floats:
     return after_norm(case, rows)[..., kernel : kernel + n, :]
 
 
-def hubert_residual_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """The encoding alone, or added to the normalised frames."""
+def hubert_residual_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the encoding alone, or added to the normalised frames."""
     z = gelu(of_normalised(case))
-    yield Model("matches the encoding without the frames", z)
+    yield Prediction("matches the encoding without the frames", z)
     rows = normalised(case, case.arguments["x"], spread(case))
-    yield Model("matches the encoding added to the normalised frames", rows + z)
+    yield Prediction("matches the encoding added to the normalised frames", rows + z)
 
 
-def hubert_epsilon(case: Case, got: Floats) -> Iterator[Model]:
-    """Another small number, or one elsewhere."""
+def hubert_epsilon(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another small number in place of 1e-5, or 1e-5 elsewhere, or none."""
     x, root = case.arguments["x"], np.sqrt(case.arguments["variance"])
     choices = [
         (f"{small:g} in place of 1e-5", spread(case, small)) for small in (1e-12, 1e-6, 1e-3)
@@ -276,14 +289,14 @@ def hubert_epsilon(case: Case, got: Floats) -> Iterator[Model]:
         choices.append(("no 1e-5", root))
     for words, deviation in choices:
         rows = normalised(case, x, deviation)
-        yield Model(f"matches {words}", x + gelu(after_norm(case, rows)))
+        yield Prediction(f"matches {words}", x + gelu(after_norm(case, rows)))
 
 
 # The stack of data2vec.
 
 
 def layers_of(case: Case) -> Iterator[tuple[Floats, Floats]]:
-    """Weight and bias of each layer."""
+    """Yield the weight and the bias of each layer."""
     return zip(case.arguments["weight"], case.arguments["bias"], strict=True)
 
 
@@ -297,7 +310,10 @@ def heard(
     activation: Step = gelu,
     residual: bool = False,
 ) -> Floats:
-    """What the last layer says, each layer adding what it reads or not."""
+    """Return the output of the last layer.
+
+    With ``residual`` each layer adds what it reads.
+    """
     rows = case.arguments["x"] if x is None else x
     for weight, bias in layers_of(case) if layers is None else layers:
         z = convolved(rows, weight, case.arguments["groups"], before) + bias
@@ -306,12 +322,12 @@ def heard(
 
 
 def stacked(case: Case, before: int | None = None, **changes: Any) -> Floats:
-    """The frames and what the last layer says."""
+    """Return the sum of the frames and the output of the last layer."""
     return np.asarray(case.arguments["x"] + heard(case, before=before, **changes))
 
 
 def data2vec_terms(case: Case) -> ErrorTerms:
-    """What is rounded in every layer, as far as the layers after it pass it on."""
+    """Give the terms of what is rounded in every layer, as far as later layers pass it on."""
     x, accuracy = case.arguments["x"], case.scheme.accuracy
     sequences = x.reshape(-1, *x.shape[-2:])
     step = max(1, DERIVATIVES // sequences[0].size ** 2)
@@ -324,10 +340,11 @@ def data2vec_terms(case: Case) -> ErrorTerms:
 
 
 def passed_on(case: Case, x: Floats) -> tuple[Floats, Floats]:
-    """Of some sequences: what is rounded to the dtype, and the terms of sums times their number.
+    """Return what is rounded to the dtype, and the terms of sums times their number.
 
-    Bounds that go from layer to layer take every weight by its magnitude and grow twentyfold in
-    each. So the derivatives of the result are multiplied first, from the last layer back.
+    Both are of some sequences. Bounds that go from layer to layer take every weight by its
+    magnitude and grow twentyfold in each. So the derivatives of the result are multiplied first,
+    from the last layer back.
     """
     groups, dim = case.arguments["groups"], x.shape[-1]
     rows, steps = x, []
@@ -362,14 +379,14 @@ def passed_on(case: Case, x: Floats) -> tuple[Floats, Floats]:
 
 
 def for_each(magnitude: Floats) -> Floats:
-    """For every number of a sequence, what holds for the sequence."""
+    """Repeat what holds for a sequence for every number of the sequence."""
     return magnitude[:, np.newaxis]
 
 
 def data2vec_drawn(
     shape: tuple[int, int, int], n: int, leading: tuple[int, ...] = (), layers: int = 2
-) -> dict[str, Any]:
-    """Inputs for weights of this shape in every layer."""
+) -> ArgumentDict:
+    """Make inputs of data2vec's call for weights of this shape in every layer."""
     return {
         "x": 2 * fine((*leading, n, shape[0])),
         "weight": fine((layers, *shape), 5),
@@ -379,37 +396,39 @@ def data2vec_drawn(
 
 
 def bias_moved(trial: Trial) -> None:
-    """The same number added to every bias of a layer."""
+    """Check that the same number added to every bias of a layer changes nothing."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     by = 1 + np.arange(len(chosen["bias"]))[:, None] / 2
     moved = trial.answer(**(chosen | {"bias": chosen["bias"] + by}))
     change = moved.case.arguments["bias"] - answer.case.arguments["bias"]
     if np.all(change == by):
-        trial.zero(moved - answer, "one number more in all biases of a layer changes the result")
+        trial.assert_zero(
+            moved - answer, "one number more in all biases of a layer changes the result"
+        )
 
 
 def data2vec_model(words: str, **changes: Any) -> DeviationModel:
-    """The frames and what a stack says that differs in something."""
+    """Make a model that predicts the frames plus a stack that differs in something."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, stacked(case, **changes))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, stacked(case, **changes))
 
     return models
 
 
-def data2vec_residual(case: Case, got: Floats) -> Iterator[Model]:
-    """The stack alone, or frames that are added more than once."""
-    yield Model("matches the stack without the frames", heard(case))
+def data2vec_residual(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the stack alone, or frames that are added more than once."""
+    yield Prediction("matches the stack without the frames", heard(case))
     each = heard(case, residual=True)
-    yield Model("matches layers that each add what they read", each)
-    yield Model(
+    yield Prediction("matches layers that each add what they read", each)
+    yield Prediction(
         "matches layers that each add what they read, and the frames", case.arguments["x"] + each
     )
 
 
-def data2vec_layers(case: Case, got: Floats) -> Iterator[Model]:
-    """Layers that are missing, or in another order, or that share their weights."""
+def data2vec_layers(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict layers that are missing, or in another order, or that share their weights."""
     every = list(layers_of(case))
     for words, some in (
         ("matches the first layer alone", every[:1]),
@@ -419,11 +438,11 @@ def data2vec_layers(case: Case, got: Floats) -> Iterator[Model]:
         ("matches the first layer's weights in every layer", every[:1] * len(every)),
     ):
         if len(every) > 1:
-            yield Model(words, stacked(case, layers=some))
+            yield Prediction(words, stacked(case, layers=some))
 
 
-def data2vec_norm_axis(case: Case, got: Floats) -> Iterator[Model]:
-    """Means and variances over something else."""
+def data2vec_norm_axis(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict means and variances over something else than the channels of a frame."""
     shape = case.arguments["x"].shape
     groups = case.arguments["groups"]
     for words, split, over in (
@@ -437,23 +456,23 @@ def data2vec_norm_axis(case: Case, got: Floats) -> Iterator[Model]:
             deviation = np.sqrt(z.var(axis=over, keepdims=True) + EPSILON)
             return np.asarray((centred(z, over) / deviation).reshape(shape))
 
-        yield Model(f"matches a norm {words}", stacked(case, norm=norm))
+        yield Prediction(f"matches a norm {words}", stacked(case, norm=norm))
 
 
-def data2vec_epsilon(case: Case, got: Floats) -> Iterator[Model]:
-    """Another small number, or one elsewhere."""
+def data2vec_epsilon(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another small number in place of 1e-5, or 1e-5 elsewhere."""
     for small in (1e-12, 1e-6, 1e-3):
         words = f"matches {small:g} in place of 1e-5"
-        yield Model(words, stacked(case, norm=partial(layer_norm, epsilon=small)))
+        yield Prediction(words, stacked(case, norm=partial(layer_norm, epsilon=small)))
 
     def outside(z: Floats) -> Floats:
         return np.asarray(centred(z, (-1,)) / (z.std(axis=-1, keepdims=True) + EPSILON))
 
-    yield Model("matches 1e-5 added to the root, not under it", stacked(case, norm=outside))
+    yield Prediction("matches 1e-5 added to the root, not under it", stacked(case, norm=outside))
 
 
-def data2vec_variance(case: Case, got: Floats) -> Iterator[Model]:
-    """Squares divided by one less than their number."""
+def data2vec_variance(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict variances whose squares are divided by one less than their number."""
     dim = case.arguments["x"].shape[-1]
     if dim > 1:
 
@@ -461,16 +480,16 @@ def data2vec_variance(case: Case, got: Floats) -> Iterator[Model]:
             variance = z.var(axis=-1, ddof=1, keepdims=True)
             return np.asarray(centred(z, (-1,)) / np.sqrt(variance + EPSILON))
 
-        yield Model("matches a variance divided by dim - 1", stacked(case, norm=norm))
+        yield Prediction("matches a variance divided by dim - 1", stacked(case, norm=norm))
 
 
-def data2vec_padded_once(case: Case, got: Floats) -> Iterator[Model]:
-    """Frames beyond the ends that are zero for the first layer alone."""
+def data2vec_padded_once(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict frames beyond the ends that are zero for the first layer alone."""
     x, weight = case.arguments["x"], case.arguments["weight"]
     n, far = x.shape[-2], len(weight) * weight.shape[-1]
     if len(weight) > 1:
         rows = heard(case, x=np.pad(x, [(0, 0)] * (x.ndim - 2) + [(far, far), (0, 0)]))
-        yield Model(
+        yield Prediction(
             "matches zeros beyond the ends for the first layer alone",
             x + rows[..., far : far + n, :],
         )
@@ -481,19 +500,19 @@ def data2vec_padded_once(case: Case, got: Floats) -> Iterator[Model]:
 
 @dataclass(frozen=True)
 class Form:
-    """What one of the calls knows of itself."""
+    """What the shared functions need to know of one of the calls."""
 
-    drawn: Callable[..., dict[str, Any]]
+    drawn: Callable[..., ArgumentDict]
     answer: Callable[..., Floats]
-    """What it returns for another padding or activation."""
+    """The result of the call, also for another padding or activation."""
     taps: str
-    """The argument whose last axis are the taps."""
+    """Name of the argument whose last axis is that of the taps."""
     nothing: tuple[str, str]
-    """The arguments that are zero where there is nothing to add."""
+    """Names of the arguments that are zero where there is nothing to add."""
 
 
 def one_layer(z: Callable[..., Floats]) -> Callable[..., Floats]:
-    """The frames and the GELU of this."""
+    """Make a function that returns the frames plus the GELU of ``z``."""
 
     def answer(case: Case, before: int | None = None, activation: Step = gelu) -> Floats:
         return np.asarray(case.arguments["x"] + activation(z(case, before)))
@@ -508,8 +527,8 @@ FORMS = {
 }
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two sequences, some shorter than the kernel."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two sequences, some shorter than the kernel."""
     groups = trial.choose("groups", (2, 1, 3, 4))
     dim = trial.choose("dim", (2 * groups, groups, 3 * groups))
     kernel = trial.choose("kernel", (4, 1, 2, 3, 5, 8))
@@ -520,8 +539,8 @@ def arguments(trial: Trial) -> dict[str, Any]:
     return FORMS[call.name].drawn(shape, n, (2,), **more) | {"groups": groups}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """One frame and many, one channel and many, small kernels and large ones."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield one frame and many, one channel and many, small kernels and large ones."""
     for shape, n in (
         ((1, 1, 1), 1),
         ((2, 1, 3), 300),
@@ -535,16 +554,18 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def nothing_to_add(trial: Trial) -> None:
-    """Weights or gains of zero."""
+    """Check that x is returned as it is where weights or gains, and the bias, are zero."""
     chosen = arguments(trial)
     names = FORMS[trial.subject.call.name].nothing
     answer = trial.answer(**(chosen | {name: 0 * chosen[name] for name in names}))
     wrong = answer.values != answer.case.arguments["x"]
-    trial.never(answer, wrong, f"with {names[0]} and {names[1]} of zero x is not returned as it is")
+    trial.assert_none(
+        answer, wrong, f"with {names[0]} and {names[1]} of zero x is not returned as it is"
+    )
 
 
 def reach(trial: Trial) -> None:
-    """One frame changed."""
+    """Check that a changed frame acts on no row beyond the reach of the taps."""
     chosen = arguments(trial)
     n, kernel = chosen["x"].shape[-2], chosen[FORMS[trial.subject.call.name].taps].shape[-1]
     frame = trial.pick.integer(0, n - 1)
@@ -555,20 +576,20 @@ def reach(trial: Trial) -> None:
     layers = chosen["weight"].shape[0] if "layers" in trial.subject.call.parameters else 1
     ahead, behind = layers * (kernel // 2), layers * (kernel - 1 - kernel // 2)
     far = (row < frame - behind) | (row > frame + ahead)
-    trial.zero(
+    trial.assert_zero(
         (after - before)[..., far, :],
         f"frame {frame} acts on rows beyond the reach of {kernel} taps",
     )
 
 
-def gelu_tanh(case: Case, got: Floats) -> Iterator[Model]:
-    """The approximation."""
+def gelu_tanh(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict GELU by its approximation, the tanh formula."""
     answer = FORMS[case.call.name].answer(case, activation=tanh_formula)
-    yield Model("matches GELU by the tanh formula", answer)
+    yield Prediction("matches GELU by the tanh formula", answer)
 
 
-def first_frame_dropped(case: Case, got: Floats) -> Iterator[Model]:
-    """One frame later."""
+def first_frame_dropped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a convolution in which every row begins one frame later."""
     form = FORMS[case.call.name]
     kernel = case.arguments[form.taps].shape[-1]
     before = kernel // 2 - 1
@@ -576,76 +597,86 @@ def first_frame_dropped(case: Case, got: Floats) -> Iterator[Model]:
         words = "matches the first frame dropped, not the last"
         if kernel % 2:
             words = "matches frames that come one earlier"
-        yield Model(words, form.answer(case, before))
+        yield Prediction(words, form.answer(case, before))
 
 
-ERROR_TERMS = {
-    "conv_wav2vec2": error_terms,
-    "conv_hubert": hubert_terms,
-    "conv_data2vec": data2vec_terms,
-}
-ARGUMENTS = dict.fromkeys(FORMS, arguments)
-SWEEPS = dict.fromkeys(FORMS, no_sweep)
-SIZES = dict.fromkeys(FORMS, sizes)
-INVARIANTS = {
-    "conv_wav2vec2": {
-        "no-gain": nothing_to_add,
-        "direction-only": direction_only,
-        "translation": translation,
-        "reach": reach,
-        "groups-apart": groups_apart,
-    },
-    "conv_hubert": {
-        "hubert-no-weights": nothing_to_add,
-        "hubert-moved": hubert_moved,
-        "hubert-reach": reach,
-    },
-    "conv_data2vec": {
-        "data2vec-no-weights": nothing_to_add,
-        "data2vec-bias-moved": bias_moved,
-        "data2vec-reach": reach,
-    },
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "conv_wav2vec2": {
-        "residual-missing": residual_missing,
-        "gelu-tanh": gelu_tanh,
-        "activation-missing": activation_missing,
-        "first-frame-dropped": first_frame_dropped,
-        "padded-before": padded_before,
-        "taps-reversed": taps_reversed,
-        "norm-axis": norm_axis,
-        "norm-missing": norm_missing,
-        "groups-interleaved": groups_interleaved,
-    },
-    "conv_hubert": {
-        "hubert-residual-missing": hubert_residual_missing,
-        "hubert-norm-missing": hubert_model(
-            "matches frames that are not normalised",
-            lambda case: after_norm(case, case.arguments["x"]),
-        ),
-        "hubert-batch-statistics": hubert_model(
-            "matches mean and variance of these frames, not the kept ones", of_the_batch
-        ),
-        "hubert-ends-normalised": hubert_model(
-            "matches zeros at the ends that are normalised, too", padded_first
-        ),
-        "hubert-epsilon": hubert_epsilon,
-        "hubert-gelu-tanh": gelu_tanh,
-        "hubert-first-frame-dropped": first_frame_dropped,
-    },
-    "conv_data2vec": {
-        "data2vec-residual": data2vec_residual,
-        "data2vec-layers": data2vec_layers,
-        "data2vec-norm-missing": data2vec_model("matches layers without a norm", norm=np.asarray),
-        "data2vec-norm-last": data2vec_model(
-            "matches a norm of what the GELU returns", norm=gelu, activation=layer_norm
-        ),
-        "data2vec-norm-axis": data2vec_norm_axis,
-        "data2vec-variance": data2vec_variance,
-        "data2vec-epsilon": data2vec_epsilon,
-        "data2vec-padded-once": data2vec_padded_once,
-        "data2vec-gelu-tanh": gelu_tanh,
-        "data2vec-first-frame-dropped": first_frame_dropped,
-    },
+KNOWLEDGE = {
+    "conv_wav2vec2": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        invariants={
+            "no-gain": nothing_to_add,
+            "direction-only": direction_only,
+            "translation": translation,
+            "reach": reach,
+            "groups-apart": groups_apart,
+        },
+        deviations={
+            "residual-missing": residual_missing,
+            "gelu-tanh": gelu_tanh,
+            "activation-missing": activation_missing,
+            "first-frame-dropped": first_frame_dropped,
+            "padded-before": padded_before,
+            "taps-reversed": taps_reversed,
+            "norm-axis": norm_axis,
+            "norm-missing": norm_missing,
+            "groups-interleaved": groups_interleaved,
+        },
+    ),
+    "conv_hubert": CallKnowledge(
+        error_terms=hubert_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        invariants={
+            "hubert-no-weights": nothing_to_add,
+            "hubert-moved": hubert_moved,
+            "hubert-reach": reach,
+        },
+        deviations={
+            "hubert-residual-missing": hubert_residual_missing,
+            "hubert-norm-missing": hubert_model(
+                "matches frames that are not normalised",
+                lambda case: after_norm(case, case.arguments["x"]),
+            ),
+            "hubert-batch-statistics": hubert_model(
+                "matches mean and variance of these frames, not the kept ones", of_the_batch
+            ),
+            "hubert-ends-normalised": hubert_model(
+                "matches zeros at the ends that are normalised, too", padded_first
+            ),
+            "hubert-epsilon": hubert_epsilon,
+            "hubert-gelu-tanh": gelu_tanh,
+            "hubert-first-frame-dropped": first_frame_dropped,
+        },
+    ),
+    "conv_data2vec": CallKnowledge(
+        error_terms=data2vec_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        invariants={
+            "data2vec-no-weights": nothing_to_add,
+            "data2vec-bias-moved": bias_moved,
+            "data2vec-reach": reach,
+        },
+        deviations={
+            "data2vec-residual": data2vec_residual,
+            "data2vec-layers": data2vec_layers,
+            "data2vec-norm-missing": data2vec_model(
+                "matches layers without a norm", norm=np.asarray
+            ),
+            "data2vec-norm-last": data2vec_model(
+                "matches a norm of what the GELU returns", norm=gelu, activation=layer_norm
+            ),
+            "data2vec-norm-axis": data2vec_norm_axis,
+            "data2vec-variance": data2vec_variance,
+            "data2vec-epsilon": data2vec_epsilon,
+            "data2vec-padded-once": data2vec_padded_once,
+            "data2vec-gelu-tanh": gelu_tanh,
+            "data2vec-first-frame-dropped": first_frame_dropped,
+        },
+    ),
 }

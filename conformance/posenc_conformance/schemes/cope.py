@@ -1,13 +1,12 @@
 """Contextual positions: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.lengths import lags, lengths
 from posenc_conformance.families.scores import (
     alike,
@@ -22,7 +21,10 @@ from posenc_conformance.families.scores import (
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
 from posenc_conformance.judge.bounded import ARITHMETIC, Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 OPEN = 30.0
 """A logit at which a gate differs from 1 by less than 1e-13."""
@@ -45,7 +47,7 @@ class Parts:
     content: Floats
     """q.k / sqrt(head_dim)."""
     opening: Floats
-    """The same with what gates are of: keys, or vectors of their own."""
+    """q.g / sqrt(head_dim), where g is what gates are of: keys, or vectors of their own."""
     by_row: Floats
     """Products of queries with rows of the table, divided too if the sum is."""
     seen: npt.NDArray[np.bool_]
@@ -57,16 +59,16 @@ class Parts:
         return counted(self.gates)
 
     def logits(self, positions: Floats) -> Floats:
-        """With keys at these positions."""
+        """Compute the logits with keys at these positions."""
         return self.with_term(interpolated(self.by_row, positions))
 
     def with_term(self, term: Floats) -> Floats:
-        """With this positional term; 0 where hidden."""
+        """Compute the logits with this positional term; 0 where hidden."""
         return np.where(self.seen, self.content + term, 0.0)
 
 
 def parts(case: Case, size: bool = False) -> Parts:
-    """Those of a case; or sums of magnitudes in place of products."""
+    """Compute the parts of a case's logits, or sums of magnitudes in place of products."""
     arrays = [case.arguments[name] for name in ("q", "k", gating(case.arguments), "table")]
     q, k, gate_keys, table = map(np.abs, arrays) if size else arrays
     content, opening = (q @ np.swapaxes(each, 1, 2) / root(case) for each in (k, gate_keys))
@@ -76,28 +78,28 @@ def parts(case: Case, size: bool = False) -> Parts:
     return Parts(content, opening, q @ table.T / divisor, seen, gates)
 
 
-def gating(given: Mapping[str, Any]) -> str:
-    """The argument that gates are of."""
+def gating(given: Arguments) -> str:
+    """Return the name of the argument that gates are of."""
     return "gate_keys" if "gate_keys" in given else "k"
 
 
 def seen_keys(case: Case) -> npt.NDArray[np.bool_]:
-    """Keys up to each query: shape [q_len, k_len]."""
+    """Find the keys up to each query: [q_len, k_len]."""
     return lags(case) >= 0
 
 
 def sigmoid(values: Floats) -> Floats:
-    """Without overflow."""
+    """Compute the sigmoid without overflow."""
     return np.asarray((1 + np.tanh(values / 2)) / 2)
 
 
 def counted(gates: Floats) -> Floats:
-    """Sums from each key to the last one."""
+    """Sum gates from each key to the last one."""
     return gates[..., ::-1].cumsum(axis=-1)[..., ::-1]
 
 
 def interpolated(by_row: Floats, positions: Floats) -> Floats:
-    """Between rows, at positions that are limited to the table."""
+    """Interpolate between rows, at positions that are limited to the table."""
     position = np.clip(positions, 0, by_row.shape[-1] - 1)
     below, above = np.floor(position), np.ceil(position)
     share = position - below
@@ -105,12 +107,12 @@ def interpolated(by_row: Floats, positions: Floats) -> Floats:
 
 
 def picked(by_row: Floats, rows: Floats) -> Floats:
-    """Products with these rows."""
+    """Pick the products with these rows."""
     return np.take_along_axis(by_row, rows.astype(np.int64), axis=-1)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The content, the positional term, and what a wrong position does to it.
+    """Give the scale: the content, the positional term, and what a wrong position does to it.
 
     An error of the position moves the term along a broken line, by at most the error times the
     steepest of the pieces that it can reach. Reaching beyond the table costs nothing.
@@ -134,14 +136,17 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def roundings(case: Case) -> tuple[float, float]:
-    """Relative errors that the model grants: of the result's dtype, and of each term of a sum."""
+    """Return the relative errors that the model grants.
+
+    They are that of the result's dtype, and that of each term of a sum.
+    """
     accuracy, v = case.scheme.accuracy, UNIT_ROUNDOFF[case.dtype]
     u = UNIT_ROUNDOFF["float64" if case.dtype == "float64" else "float32"]
     return accuracy.rounding * v, accuracy.angle * u
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, queries and keys; gates from nearly closed to nearly open."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few heads, queries and keys, and gates from nearly closed to nearly open."""
     chosen = lengths(trial, (6, 1, 2, 9))
     heads, head_dim = trial.choose("heads", (2, 1, 3)), trial.choose("head_dim", (4, 1, 6, 16))
     npos = trial.choose("npos", (4, 1, 2, 7, 12))
@@ -149,8 +154,8 @@ def arguments(trial: Trial) -> dict[str, Any]:
     return make(heads=heads, head_dim=head_dim, npos=npos, **chosen)
 
 
-def arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> dict[str, Any]:
-    """Arrays of these sizes."""
+def arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> ArgumentDict:
+    """Make arrays of these sizes."""
     return {
         "q": 4 * fine((heads, q_len, head_dim)),
         "k": fine((heads, k_len, head_dim), 5),
@@ -158,25 +163,25 @@ def arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> dict
     }
 
 
-def gated_arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> dict[str, Any]:
-    """The same, and vectors that gates are of."""
+def gated_arrays(heads: int, q_len: int, k_len: int, head_dim: int, npos: int) -> ArgumentDict:
+    """Make arrays of these sizes, and vectors that gates are of."""
     given = arrays(heads, q_len, k_len, head_dim, npos)
     return given | {"gate_keys": fine((heads, k_len, head_dim), 17)}
 
 
 def scale_of_table(case: Case) -> float:
-    """The largest sum of magnitudes that a product with a row has."""
+    """Find the largest sum of magnitudes that a product with a row has."""
     return float(np.max(parts(case, size=True).by_row, initial=0.0))
 
 
 def by_row(answer: Answer) -> Answer:
-    """Products of queries with rows of the table, divided too if the sum is."""
+    """Compute the products of queries with rows of the table, divided too if the sum is."""
     dot = dots(answer, "q", "table")
     return dot / root(answer.case) if answer.case.conventions["scaling"] == "sum" else dot
 
 
 def logits_at(answer: Answer, positions: Floats) -> Answer:
-    """The logits with keys at these positions, the same for all heads: [q_len, k_len]."""
+    """Compute the logits with keys at these positions, the same for all heads: [q_len, k_len]."""
     rows = by_row(answer)
     position = np.clip(positions, 0, rows.values.shape[-1] - 1)
     below, above = (whole(position).astype(np.int64) for whole in (np.floor, np.ceil))
@@ -186,32 +191,35 @@ def logits_at(answer: Answer, positions: Floats) -> Answer:
 
 
 def constant_table(trial: Trial) -> None:
-    """A table of equal rows c adds the same to all of a row, wherever the keys stand."""
+    """Check that a table of equal rows c adds the same to all of a row, wherever the keys stand."""
     chosen = arguments(trial)
     y = trial.answer(**(chosen | alike(chosen, "table")))
-    trial.zero(
+    trial.assert_zero(
         y - logits_at(y, np.zeros(seen_keys(y.case).shape)),
         "a table of equal rows c does not add q.c everywhere",
     )
 
 
 def half_gates(trial: Trial) -> None:
-    """Keys of zeros have gates of 1/2: key j stands at position (i - j + 1) / 2."""
+    """Check that with gates of 1/2 key j stands at position (i - j + 1) / 2.
+
+    Keys of zeros have such gates.
+    """
     chosen = arguments(trial)
     y = trial.answer(**(chosen | zeros(chosen, gating(chosen))))
-    trial.zero(
+    trial.assert_zero(
         y - logits_at(y, distances(y.case) / 2),
         "with gates of zeros, key j does not stand at position (i - j + 1) / 2",
     )
 
 
 def distances(case: Case) -> Floats:
-    """i - j + 1, the number of keys from j to i: shape [q_len, k_len]."""
+    """Return i - j + 1, the number of keys from j to i: [q_len, k_len]."""
     return np.asarray(lags(case) + 1.0)
 
 
 def saturated_gates(trial: Trial) -> None:
-    """All gates open: key j stands at i - j + 1. All closed: every key stands at 0."""
+    """Check that key j stands at i - j + 1 if all gates are open, and at 0 if all are closed."""
     chosen = arguments(trial)
     side = trial.pick.one_of((1, -1))
     q, opening = chosen["q"].copy(), np.zeros_like(chosen["k"])
@@ -219,7 +227,7 @@ def saturated_gates(trial: Trial) -> None:
     y = trial.answer(**(chosen | {"q": q, gating(chosen): opening}))
     residual = y - logits_at(y, distances(y.case) if side > 0 else 0 * distances(y.case))
     lost = distances(y.case).max() * np.exp(1 - OPEN) * 2 * scale_of_table(y.case)
-    trial.within(
+    trial.assert_within(
         residual,
         residual.values,
         residual.bound + lost,
@@ -228,7 +236,10 @@ def saturated_gates(trial: Trial) -> None:
 
 
 def measured_positions(trial: Trial) -> Answer | None:
-    """Positions, by a table whose products with the queries are the row's number; hidden ones 0."""
+    """Measure positions by a table whose products with the queries are the row's number.
+
+    Those of hidden keys are 0. None if the table may not have so many rows.
+    """
     chosen = arguments(trial)
     k_len = chosen["k"].shape[1]
     rows = trial.choose("npos", (k_len + 1,))
@@ -245,23 +256,23 @@ def measured_positions(trial: Trial) -> Answer | None:
 
 
 def position_range(trial: Trial) -> None:
-    """0 <= p <= i - j + 1."""
+    """Check that 0 <= p <= i - j + 1."""
     if (position := measured_positions(trial)) is None:
         return
     most = Exact(np.maximum(distances(position.case), 0.0))
     for outside in (position - most, -position):
-        trial.zero(outside.positive(), "a position is below 0 or above i - j + 1")
+        trial.assert_zero(outside.positive(), "a position is below 0 or above i - j + 1")
 
 
 def gate_steps(trial: Trial) -> None:
-    """From a key to the one before it the position grows by that key's gate."""
+    """Check that from a key to the one before it the position grows by the gate of the latter."""
     if (position := measured_positions(trial)) is None:
         return
     k_len = position.values.shape[-1]
     following = np.arange(1, k_len + 1) % k_len
     step = position - position[..., following].where(following > 0)
     found = parts(position.case)
-    trial.within(
+    trial.assert_within(
         position,
         step.values - found.gates,
         step.bound + ARITHMETIC * (1 + np.abs(found.opening)),
@@ -270,103 +281,110 @@ def gate_steps(trial: Trial) -> None:
 
 
 def future_keys(trial: Trial) -> None:
-    """Keys after a query change nothing for it."""
+    """Check that keys after a query change nothing for it."""
     chosen = arguments(trial)
     other = {name: chosen[name].copy() for name in ("k", gating(chosen))}
     for array in other.values():
         array[:, -1] = -array[:, -1] + 1
     y, changed = trial.answer(**chosen), trial.answer(**(chosen | other))
-    trial.zero((y - changed)[:, :-1], "the last key changes logits of queries before it")
+    trial.assert_zero((y - changed)[:, :-1], "the last key changes logits of queries before it")
 
 
 def keys_apart(trial: Trial) -> None:
-    """Keys make the content alone: without them the positional term is what it was."""
+    """Check that keys make the content alone.
+
+    Without them the positional term is what it was.
+    """
     chosen = arguments(trial)
     y, without = trial.answer(**chosen), trial.answer(**(chosen | zeros(chosen, "k")))
-    trial.zero(y - without - dots(y, "q", "k") / root(y.case), "keys change the positional term")
+    trial.assert_zero(
+        y - without - dots(y, "q", "k") / root(y.case), "keys change the positional term"
+    )
 
 
-def gates_unscaled(case: Case, got: Floats) -> Iterator[Model]:
-    """Gates before the division."""
+def gates_unscaled(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict gates of products that are not divided by sqrt(head_dim)."""
     found = parts(case)
     gates = np.where(found.seen, sigmoid(found.opening * root(case)), 0.0)
-    yield Model("matches gates of q.k not divided by sqrt(head_dim)", found.logits(counted(gates)))
+    yield Prediction(
+        "matches gates of q.k not divided by sqrt(head_dim)", found.logits(counted(gates))
+    )
 
 
-def gates_unmasked(case: Case, got: Floats) -> Iterator[Model]:
-    """Keys after the query counted."""
+def gates_unmasked(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions that count keys after the query."""
     found = parts(case)
     positions = counted(sigmoid(found.opening))
-    yield Model("matches positions that count keys after the query", found.logits(positions))
+    yield Prediction("matches positions that count keys after the query", found.logits(positions))
 
 
-def counted_forward(case: Case, got: Floats) -> Iterator[Model]:
-    """Sums from the first key on."""
+def counted_forward(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict gates summed from the first key on."""
     found = parts(case)
     positions = found.gates.cumsum(axis=-1)
-    yield Model("matches gates summed from the first key on", found.logits(positions))
+    yield Prediction("matches gates summed from the first key on", found.logits(positions))
 
 
-def count_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """One end of the sum left out."""
+def count_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions with one end of the sum left out."""
     found = parts(case)
     own = found.gates * (distances(case) == 1)
-    yield Model(
+    yield Prediction(
         "matches positions that do not count the key itself",
         found.logits(found.positions - found.gates),
     )
-    yield Model(
+    yield Prediction(
         "matches positions that do not count the key at the query's own place",
         found.logits(found.positions - own.sum(axis=-1, keepdims=True)),
     )
 
 
-def limit_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Another largest position."""
+def limit_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another largest position, npos-2."""
     found = parts(case)
     last = found.by_row.shape[-1] - 1
     if last > 0:
         limited = np.minimum(found.positions, last - 1)
-        yield Model("matches positions of at most npos-2", found.logits(limited))
+        yield Prediction("matches positions of at most npos-2", found.logits(limited))
 
 
-def not_interpolated(case: Case, got: Floats) -> Iterator[Model]:
-    """Whole positions only."""
+def not_interpolated(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict whole positions only."""
     found = parts(case)
     limited = np.minimum(found.positions, found.by_row.shape[-1] - 1)
     for what, whole in (("down", np.floor), ("up", np.ceil), ("to the nearest", np.rint)):
-        yield Model(f"matches positions rounded {what}", found.logits(whole(limited)))
+        yield Prediction(f"matches positions rounded {what}", found.logits(whole(limited)))
 
 
-def weights_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """Shares of the two rows exchanged, or lost."""
+def weights_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict shares of the two rows exchanged, or lost."""
     found = parts(case)
     position = np.minimum(found.positions, found.by_row.shape[-1] - 1)
     below, above = np.floor(position), np.ceil(position)
     first, second = picked(found.by_row, below), picked(found.by_row, above)
     share = position - below
-    yield Model(
+    yield Prediction(
         "matches shares of the two rows exchanged",
         found.with_term(first * share + second * (1 - share)),
     )
-    yield Model(
+    yield Prediction(
         "matches shares that vanish at whole positions",
         found.with_term(first * (above - position) + second * share),
     )
 
 
-def gate_keys_unused(case: Case, got: Floats) -> Iterator[Model]:
-    """One product for both, of the keys or of what gates are of."""
+def gate_keys_unused(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict one product for both gates and content, of the keys or of what gates are of."""
     found = parts(case)
     gates = np.where(found.seen, sigmoid(found.content), 0.0)
-    yield Model("matches gates of the keys, not of gate_keys", found.logits(counted(gates)))
+    yield Prediction("matches gates of the keys, not of gate_keys", found.logits(counted(gates)))
     both = replace(found, content=found.opening)
-    yield Model("matches content of gate_keys, not of the keys", both.logits(found.positions))
+    yield Prediction("matches content of gate_keys, not of the keys", both.logits(found.positions))
 
 
-def position_left_out(case: Case, got: Floats) -> Iterator[Model]:
-    """Ordinary attention."""
-    yield Model("matches logits without the table", parts(case).with_term(np.zeros(())))
+def position_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict ordinary attention."""
+    yield Prediction("matches logits without the table", parts(case).with_term(np.zeros(())))
 
 
 INVARIANTS_OF_BOTH = {
@@ -397,24 +415,26 @@ DEVIATIONS_OF_BOTH = {
     "weights-wrong": weights_wrong,
     "position-left-out": position_left_out,
 }
-ERROR_TERMS = dict.fromkeys(("cope_scores", "cope_gated_scores"), error_terms)
-ARGUMENTS = dict.fromkeys(("cope_scores", "cope_gated_scores"), arguments)
-SWEEPS = {
-    "cope_scores": sweep(arrays, npos=64),
-    "cope_gated_scores": sweep(gated_arrays, npos=64),
-}
-SIZES = {
-    "cope_scores": sizes(arrays, *SIZES_OF),
-    "cope_gated_scores": sizes(gated_arrays, *SIZES_OF),
-}
-INVARIANTS = {
-    "cope_scores": INVARIANTS_OF_BOTH,
-    "cope_gated_scores": {
-        "keys-apart": keys_apart,
-        **{f"gated-{name}": check for name, check in INVARIANTS_OF_BOTH.items()},
-    },
-}
-DEVIATIONS = {
-    "cope_scores": DEVIATIONS_OF_BOTH,
-    "cope_gated_scores": {**DEVIATIONS_OF_BOTH, "gate-keys-unused": gate_keys_unused},
+
+
+KNOWLEDGE = {
+    "cope_scores": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep(arrays, npos=64),
+        sizes=sizes(arrays, *SIZES_OF),
+        invariants=INVARIANTS_OF_BOTH,
+        deviations=DEVIATIONS_OF_BOTH,
+    ),
+    "cope_gated_scores": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep(gated_arrays, npos=64),
+        sizes=sizes(gated_arrays, *SIZES_OF),
+        invariants={
+            "keys-apart": keys_apart,
+            **{f"gated-{name}": check for name, check in INVARIANTS_OF_BOTH.items()},
+        },
+        deviations={**DEVIATIONS_OF_BOTH, "gate-keys-unused": gate_keys_unused},
+    ),
 }

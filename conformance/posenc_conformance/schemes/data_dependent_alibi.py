@@ -1,41 +1,43 @@
 """Data-dependent ALiBi: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.families.biases import heads_apart
 from posenc_conformance.families.lengths import lags, lengths, queries
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import InvariantCheck, Trial
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 GATES = ((4.0, 1.0), (1.0, 5.0), (80.0, -20.0), (3.0, -3.0))
-"""By what gates are spread, and about what: open and closed, nearly open as at the beginning of
-training, some so closed that the sigmoid itself is 0 in float32, and nearly closed."""
-KINDS: Mapping[str, Any] = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
+"""Spread and middle of drawn gates: open and closed, nearly open as at the beginning of training,
+some so closed that the sigmoid itself is 0 in float32, and nearly closed."""
+KINDS: Arguments = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
 
 def of_gates(heads: int, k_len: int, spread: float = 4.0, middle: float = 1.0) -> Floats:
-    """Different gates for each head and key."""
+    """Make different gates for each head and key."""
     return np.asarray(spread * fine((heads, k_len)) + middle)
 
 
 def logs(case: Case) -> Floats:
-    """What each token multiplies weights by, as a logarithm: [heads, k_len]."""
+    """Compute what each token multiplies weights by, as a logarithm: [heads, k_len]."""
     return log_sigmoid(case.arguments["gates"].astype(np.float64))
 
 
 def log_sigmoid(x: Floats) -> Floats:
-    """Without overflow and without loss near 0."""
+    """Compute the logarithm of the sigmoid, without overflow and without loss near 0."""
     return np.asarray(np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))))
 
 
 def between(case: Case, each: Floats, own: int = 0, last: int = 0, query: Any = None) -> Floats:
-    """Sums of what lies between keys and queries; 0 at keys after the query.
+    """Sum what lies between keys and queries; 0 at keys after the query.
 
     With ``own`` 1 the key's token counts too, and with ``last`` -1 the query's does not.
     """
@@ -47,10 +49,10 @@ def between(case: Case, each: Floats, own: int = 0, last: int = 0, query: Any = 
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of the magnitudes up to the query: the bias may be what is left.
+    """Give the scale, which is the sum of the magnitudes up to the query, and the angle.
 
-    In place of the angle stands the number of terms; logarithms of sigmoids that are rounded near 1
-    add what they lose.
+    The bias may be what is left of such a sum. In place of the angle stands the number of terms;
+    logarithms of sigmoids that are rounded near 1 add what they lose.
     """
     totals = np.abs(logs(case)).cumsum(axis=-1)[:, queries(case)[:, 0], None]
     scale = np.where(lags(case) >= 0, totals, 0.0)
@@ -59,8 +61,8 @@ def error_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(scale, number + lost)
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, queries and keys, gates open and closed."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few heads, queries and keys, and gates open and closed."""
     chosen = lengths(trial)
     spread, middle = trial.pick.one_of(GATES)
     heads = trial.choose("heads", (2, 1, 3, 8))
@@ -70,158 +72,162 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """One query at the end of many keys."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Put one query at the end of many keys."""
     k_len = parameters.get("k_len", min(largest, 1023) + 1)
     q_len = min(parameters.get("q_len", 1), k_len)
     return {"gates": of_gates(parameters.get("heads", 2), k_len), "q_len": q_len}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Many heads, many queries, and one token."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield many heads, many queries, and one token."""
     for heads, q_len, k_len in ((1, 1, 1), (3, 1, 3), (33, 2, 3), (8, 20, 20), (1, 130, 130)):
         yield {"gates": of_gates(heads, k_len), "q_len": q_len}
 
 
 def own_key(trial: Trial) -> None:
-    """Nothing lies between a query and its own key."""
+    """Check that nothing lies between a query and its own key."""
     y = trial.answer(**arguments(trial))
     rows, own = np.arange(len(queries(y.case))), queries(y.case)[:, 0]
-    trial.zero(y[:, rows, own], "the bias at the query's own key is not 0")
+    trial.assert_zero(y[:, rows, own], "the bias at the query's own key is not 0")
 
 
 def additive(trial: Trial) -> None:
-    """From one query to the next, all keys before lose the same."""
+    """Check that from one query to the next all keys before lose the same."""
     y = trial.answer(**arguments(trial))
     rows, before = np.arange(1, len(queries(y.case))), queries(y.case)[:-1, 0]
     step = y[:, rows, before][:, :, None]
     seen = np.broadcast_to((lags(y.case) >= 0)[:-1], y[:, 1:].values.shape)
-    trial.zero(
+    trial.assert_zero(
         (y[:, 1:] - y[:, :-1] - step).where(seen),
         "the bias of one query is not that of the query before, moved on",
     )
 
 
 def constant_gates(trial: Trial) -> None:
-    """Equal gates are ALiBi, with the logarithm of the gate for a slope."""
+    """Check that equal gates are ALiBi, with the logarithm of the gate for a slope."""
     chosen = arguments(trial)
     gates = np.broadcast_to(chosen["gates"][:, :1], chosen["gates"].shape).copy()
     y = trial.answer(**(chosen | {"gates": gates}))
     slope = logs(y.case)[:, :1, None]
     straight = np.where(lags(y.case) >= 0, slope * lags(y.case), 0.0)
-    trial.zero(y - straight, "equal gates do not give a straight line")
+    trial.assert_zero(y - straight, "equal gates do not give a straight line")
 
 
 def last_queries(trial: Trial) -> None:
-    """Fewer queries are the last rows of as many queries as keys."""
+    """Check that fewer queries are the last rows of as many queries as keys."""
     chosen = arguments(trial)
     q_len, k_len = chosen["q_len"], chosen["gates"].shape[1]
     few, every = trial.answer(**chosen), trial.answer(**(chosen | {"q_len": k_len}))
-    trial.zero(
+    trial.assert_zero(
         few - every[:, k_len - q_len :],
         "with fewer queries than keys the queries are not the last ones",
     )
 
 
 def later_gates(trial: Trial) -> None:
-    """The gate of the last token changes nothing for the queries before it."""
+    """Check that the gate of the last token changes nothing for the queries before it."""
     chosen = arguments(trial)
     other = chosen["gates"].copy()
     other[:, -1] -= 1.0
     y, changed = trial.answer(**chosen), trial.answer(**(chosen | {"gates": other}))
-    trial.zero(y[:, :-1] - changed[:, :-1], "queries see the gate of a token after them")
+    trial.assert_zero(y[:, :-1] - changed[:, :-1], "queries see the gate of a token after them")
 
 
 def of(words: str, each: Callable[[Case], Floats]) -> DeviationModel:
-    """Sums of something else."""
+    """Make a model that predicts sums of other terms."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, between(case, each(case)))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, between(case, each(case)))
 
     return models
 
 
 def raw(case: Case) -> Floats:
-    """Gates in float64."""
+    """Return the gates in float64."""
     return np.asarray(case.arguments["gates"], dtype=np.float64)
 
 
 def shifted(words: str, own: int, last: int) -> DeviationModel:
-    """Sums that begin at the key, or end before the query."""
+    """Make a model that predicts sums that begin at the key, or end before the query."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, between(case, logs(case), own, last))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, between(case, logs(case), own, last))
 
     return models
 
 
-def queries_from_zero(case: Case, got: Floats) -> Iterator[Model]:
-    """Query i at position i, although keys come before it."""
+def queries_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict query i at position i, although keys come before it."""
     late = case.parameter("k_len") - case.parameter("q_len")
     if late:
         found = between(case, logs(case), query=queries(case) - late)
-        yield Model("matches queries that start at position 0", found)
+        yield Prediction("matches queries that start at position 0", found)
 
 
-def sums_rounded(case: Case, got: Floats) -> Iterator[Model]:
-    """Sums kept in a narrow dtype before they are subtracted."""
+def sums_rounded(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sums kept in a narrow dtype before they are subtracted."""
     sums = logs(case).cumsum(axis=-1)
     for name, kind in KINDS.items():
         kept = sums.astype(kind).astype(np.float64)
         found = kept[:, queries(case)[:, 0], None] - kept[:, None]
-        yield Model(f"matches sums that are kept in {name}", np.where(lags(case) >= 0, found, 0.0))
+        yield Prediction(
+            f"matches sums that are kept in {name}", np.where(lags(case) >= 0, found, 0.0)
+        )
 
 
-def sigmoid_kept_above_0(case: Case, got: Floats) -> Iterator[Model]:
-    """A small number added to the sigmoid, so that its logarithm is finite."""
+def sigmoid_kept_above_0(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a small number added to the sigmoid, so that its logarithm is finite."""
     for small in (1e-6, 1e-8, 1e-5, 1e-7, 1e-9, 1e-10, 1e-12):
         each = np.log(np.exp(logs(case)) + small)
-        yield Model(f"matches a sigmoid to which {small:g} is added", between(case, each))
+        yield Prediction(f"matches a sigmoid to which {small:g} is added", between(case, each))
 
 
-def other_scale(case: Case, got: Floats) -> Iterator[Model]:
-    """All biases times a number, estimated."""
+def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict all biases times a number that is estimated."""
     truth, seen = (np.where(case.shown, each, 0.0) for each in (case.truth, got))
     size = float((truth * truth).sum())
     times = float((seen * truth).sum()) / size if size > 0 and np.isfinite(seen).all() else 0.0
     if times > 0:
-        yield Model(f"matches the bias times {times:.6g}", times * truth)
+        yield Prediction(f"matches the bias times {times:.6g}", times * truth)
 
 
-LARGEST = {"data_dependent_alibi_bias": {"gates": 80.0}}  # exp(89) is infinite in float32
-ERROR_TERMS = {"data_dependent_alibi_bias": error_terms}
-ARGUMENTS = {"data_dependent_alibi_bias": arguments}
-SWEEPS = {"data_dependent_alibi_bias": sweep}
-SIZES = {"data_dependent_alibi_bias": sizes}
-INVARIANTS: dict[str, dict[str, InvariantCheck]] = {
-    "data_dependent_alibi_bias": {
-        "own-key": own_key,
-        "additive": additive,
-        "constant-gates": constant_gates,
-        "later-gates": later_gates,
-        "last-queries": last_queries,
-        "heads-apart": heads_apart(arguments, "gates"),
-    }
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "data_dependent_alibi_bias": {
-        "sign-flipped": of("matches sums of the opposite sign", lambda case: -logs(case)),
-        "own-gate-counted": shifted("matches sums in which the key's own gate counts too", 1, 0),
-        "gates-of-keys": shifted(
-            "matches sums that begin at the key and end before the query", 1, -1
-        ),
-        "not-squashed": of("matches sums of gates that no sigmoid has seen", raw),
-        "log-missing": of(
-            "matches sums of sigmoids, not of their logarithms", lambda case: np.exp(logs(case))
-        ),
-        "gate-inverted": of(
-            "matches gates that are open where they should be closed",
-            lambda case: log_sigmoid(-raw(case)),
-        ),
-        "in-base-2": of("matches logarithms to base 2", lambda case: logs(case) / np.log(2.0)),
-        "queries-from-zero": queries_from_zero,
-        "sums-rounded": sums_rounded,
-        "sigmoid-kept-above-0": sigmoid_kept_above_0,
-        "other-scale": other_scale,
-    }
+KNOWLEDGE = {
+    "data_dependent_alibi_bias": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        largest_values={"gates": 80.0},
+        invariants={
+            "own-key": own_key,
+            "additive": additive,
+            "constant-gates": constant_gates,
+            "later-gates": later_gates,
+            "last-queries": last_queries,
+            "heads-apart": heads_apart(arguments, "gates"),
+        },
+        deviations={
+            "sign-flipped": of("matches sums of the opposite sign", lambda case: -logs(case)),
+            "own-gate-counted": shifted(
+                "matches sums in which the key's own gate counts too", 1, 0
+            ),
+            "gates-of-keys": shifted(
+                "matches sums that begin at the key and end before the query", 1, -1
+            ),
+            "not-squashed": of("matches sums of gates that no sigmoid has seen", raw),
+            "log-missing": of(
+                "matches sums of sigmoids, not of their logarithms", lambda case: np.exp(logs(case))
+            ),
+            "gate-inverted": of(
+                "matches gates that are open where they should be closed",
+                lambda case: log_sigmoid(-raw(case)),
+            ),
+            "in-base-2": of("matches logarithms to base 2", lambda case: logs(case) / np.log(2.0)),
+            "queries-from-zero": queries_from_zero,
+            "sums-rounded": sums_rounded,
+            "sigmoid-kept-above-0": sigmoid_kept_above_0,
+            "other-scale": other_scale,
+        },
+    ),
 }

@@ -1,12 +1,12 @@
 """Disentangled attention of DeBERTa: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model, attempt, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
 from posenc_conformance.families.lengths import Integers, no_sweep, one_step, saved_lags
 from posenc_conformance.families.scores import (
     content_alone,
@@ -16,18 +16,21 @@ from posenc_conformance.families.scores import (
     toeplitz,
     token_left_out,
 )
-from posenc_conformance.judge.arrays import Array, Floats, fine, lattice, narrowed
+from posenc_conformance.judge.arrays import Array, Floats, fine, lattice, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 REACH = 210
 LOOSE = ((64, 512),)
-"""Sizes at which honest logarithms may lose a whole number; at those below none does."""
+"""Sizes at which correct logarithms may miss a whole number; at those below none does."""
 CONFIGURATIONS = ((256, 512), (4, 8), (8, 16), (9, 20), (32, 128), (128, 512))
 
 
-def bucket_arguments(trial: Trial) -> dict[str, Any]:
-    """Distances from -210 to 210, or farther where buckets are wide."""
+def bucket_arguments(trial: Trial) -> ArgumentDict:
+    """Draw distances from -210 to 210, or farther where buckets are wide."""
     buckets, limit = trial.pick.one_of(CONFIGURATIONS)
     buckets = trial.choose("num_buckets", (buckets,))
     limit = trial.choose("max_relative_positions", (limit,))
@@ -39,8 +42,8 @@ def bucket_arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Every distance a model meets, and some far beyond."""
+def bucket_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach every distance a model meets, and some far beyond."""
     near = np.arange(min(largest, 2048) + 1)
     far = 2 ** np.arange(11, 32)
     distances = np.concatenate([near, far[far <= largest]])
@@ -53,8 +56,8 @@ def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     }
 
 
-def bucket_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every configuration of the list, over distances that reach beyond its last bucket."""
+def bucket_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every configuration of the list, with distances that reach beyond its last bucket."""
     for buckets, limit in (*CONFIGURATIONS, *LOOSE):
         relative = np.arange(-2 * limit - 9, 2 * limit + 10)
         yield {
@@ -65,9 +68,10 @@ def bucket_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def bucket_terms(case: Case) -> ErrorTerms:
-    """Nothing is granted, but one bucket at the last distance, at other sizes.
+    """Give terms that grant nothing, or one bucket at the last distance at other sizes.
 
-    There alone the logarithm is a whole number.
+    Other sizes are those that are not in CONFIGURATIONS. At the last distance alone the logarithm
+    is a whole number.
     """
     buckets, limit = case.arguments["num_buckets"], case.arguments["max_relative_positions"]
     if case.printed is not None or (buckets, limit) in CONFIGURATIONS:
@@ -79,53 +83,57 @@ def bucket_terms(case: Case) -> ErrorTerms:
 
 
 def odd(trial: Trial) -> None:
-    """The opposite distance has the opposite bucket."""
+    """Check that the opposite distance has the opposite bucket."""
     y = trial.answer(**bucket_arguments(trial))
-    trial.zero(y + y[::-1], "opposite distances do not have opposite buckets")
+    trial.assert_zero(y + y[::-1], "opposite distances do not have opposite buckets")
 
 
 def monotone(trial: Trial) -> None:
-    """A larger distance never has a lower bucket."""
+    """Check that a larger distance never has a lower bucket."""
     y = trial.answer(**bucket_arguments(trial))
-    trial.never(y, np.diff(y.values) < 0, "a larger distance has a lower bucket")
+    trial.assert_none(y, np.diff(y.values) < 0, "a larger distance has a lower bucket")
 
 
 def near_exactly(trial: Trial) -> None:
-    """Up to half of the buckets every distance is its own bucket."""
+    """Check that up to half of the buckets every distance is its own bucket."""
     y = trial.answer(**bucket_arguments(trial))
     near = np.abs(y.case.arguments["relative_position"]) <= mid_of(y.case)
-    trial.zero(
+    trial.assert_zero(
         y[near] - y.given("relative_position")[near], "a short distance is not its own bucket"
     )
 
 
 def last_bucket(trial: Trial) -> None:
-    """The distance max_relative_positions - 1 has the bucket 2 mid - 1."""
+    """Check that the distance max_relative_positions - 1 has the bucket 2 mid - 1."""
     chosen = bucket_arguments(trial)
     last = chosen["max_relative_positions"] - 1
     if last > trial.scope.max_position:
         return
     y = trial.answer(**(chosen | {"relative_position": np.array([-last, last])}))
     highest = 2 * mid_of(y.case) - 1
-    trial.zero(y - np.array([-highest, highest]), f"the distance {last} is not in bucket {highest}")
+    trial.assert_zero(
+        y - np.array([-highest, highest]), f"the distance {last} is not in bucket {highest}"
+    )
 
 
 def far_together(trial: Trial) -> None:
-    """From max_relative_positions - 1 on all distances share the last bucket."""
+    """Check that from max_relative_positions - 1 on all distances share the last bucket."""
     chosen = bucket_arguments(trial)
     last = chosen["max_relative_positions"] - 1
     reach = min(5 * last, trial.scope.max_position)
     y = trial.answer(**(chosen | {"relative_position": np.arange(last, reach + 1)}))
-    trial.zero(y - (2 * mid_of(y.case) - 1), "a very large distance is not in the last bucket")
+    trial.assert_zero(
+        y - (2 * mid_of(y.case) - 1), "a very large distance is not in the last bucket"
+    )
 
 
 def mid_of(case: Case) -> int:
-    """Distances up to this have a bucket each."""
+    """Return the largest distance up to which every distance has a bucket of its own."""
     return int(case.arguments["num_buckets"]) // 2
 
 
 def by_logarithm(case: Case, whole: Any, *, limit: int, mid: int, log: Any = np.log) -> Floats:
-    """The released formula with other sizes, another rounding or another logarithm."""
+    """Compute the released formula with other sizes, another rounding or another logarithm."""
     relative = case.arguments["relative_position"].astype(np.float64)
     distance = np.abs(relative)
     if case.conventions["far"] == "clamped":
@@ -135,16 +143,19 @@ def by_logarithm(case: Case, whole: Any, *, limit: int, mid: int, log: Any = np.
     return np.asarray(np.sign(relative) * np.where(distance <= mid, distance, large))
 
 
-def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """Key minus query for query minus key."""
-    yield from attempt(
-        case.changed(relative_position=-case.arguments["relative_position"]),
+def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict key minus query for query minus key."""
+    yield from predict_case(
+        case.with_arguments(relative_position=-case.arguments["relative_position"]),
         "matches distances of the opposite sign (key minus query)",
     )
 
 
-def rounded_otherwise(case: Case, got: Floats) -> Iterator[Model]:
-    """Logarithms rounded down, to the nearest, or up once too often at a whole number."""
+def rounded_otherwise(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict logarithms rounded in another way.
+
+    That is down, to the nearest, or up once too often at a whole number.
+    """
     limit, mid = case.arguments["max_relative_positions"] - 1, mid_of(case)
 
     def just_above(steps: Floats) -> Floats:
@@ -155,13 +166,13 @@ def rounded_otherwise(case: Case, got: Floats) -> Iterator[Model]:
         ("logarithms rounded to the nearest bucket", np.rint),
         ("logarithms that come out just above a whole number", just_above),
     ):
-        yield Model(f"matches {words}", by_logarithm(case, whole, limit=limit, mid=mid))
+        yield Prediction(f"matches {words}", by_logarithm(case, whole, limit=limit, mid=mid))
 
 
-def other_sizes(case: Case, got: Floats) -> Iterator[Model]:
-    """Another number of buckets or another largest position."""
+def other_sizes(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another number of buckets or another largest position."""
     buckets, limit = case.arguments["num_buckets"], case.arguments["max_relative_positions"]
-    yield Model(
+    yield Prediction(
         f"matches a logarithm that ends at {limit}, not at {limit - 1}",
         by_logarithm(case, np.ceil, limit=limit, mid=buckets // 2),
     )
@@ -174,49 +185,49 @@ def other_sizes(case: Case, got: Floats) -> Iterator[Model]:
         (f"a max_relative_positions of {2 * limit}", {"max_relative_positions": 2 * limit}),
         (f"a max_relative_positions of {limit - 1}", {"max_relative_positions": limit - 1}),
     ):
-        yield from attempt(case.changed(**changes), f"matches {words}")
+        yield from predict_case(case.with_arguments(**changes), f"matches {words}")
     if limit // 2 != buckets - 1:
         with np.errstate(all="ignore"):
-            yield Model(
+            yield Prediction(
                 "matches num_buckets and max_relative_positions exchanged",
                 by_logarithm(case, np.ceil, limit=buckets - 1, mid=limit // 2),
             )
 
 
-def narrow_logarithm(case: Case, got: Floats) -> Iterator[Model]:
-    """Logarithms in bfloat16 or float16."""
+def narrow_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict logarithms in bfloat16 or float16."""
     limit, mid = case.arguments["max_relative_positions"] - 1, mid_of(case)
     for dtype in ("bfloat16", "float16"):
 
         def narrow(ratio: Floats, dtype: str = dtype) -> Floats:
-            return narrowed(np.log(narrowed(ratio, dtype)), dtype)
+            return round_to(np.log(round_to(ratio, dtype)), dtype)
 
         def last(values: Floats, dtype: str = dtype) -> Floats:
-            return np.ceil(narrowed(values, dtype))
+            return np.ceil(round_to(values, dtype))
 
-        yield Model(
+        yield Prediction(
             f"matches logarithms in {dtype}",
             by_logarithm(case, np.ceil, limit=limit, mid=mid, log=narrow),
         )
-        yield Model(
+        yield Prediction(
             f"matches every step of the logarithm in {dtype}",
             by_logarithm(case, last, limit=limit, mid=mid, log=narrow),
         )
 
 
 def relative_of(case: Case) -> Integers:
-    """Query position minus key position."""
+    """Return query position minus key position."""
     place = np.arange(case.arguments["q"].shape[1])
     return place[:, None] - place
 
 
 def span_of(case: Case) -> int:
-    """Half of the tables' rows."""
+    """Return half of the number of the tables' rows."""
     return int(case.arguments["q_r"].shape[1]) // 2
 
 
 def buckets_of(case: Case, relative: Integers) -> Case:
-    """The bucket case behind a case of version 2."""
+    """Return the bucket case behind a case of version 2."""
     arguments = {
         "relative_position": relative,
         "num_buckets": span_of(case),
@@ -227,21 +238,21 @@ def buckets_of(case: Case, relative: Integers) -> Case:
 
 
 def placed(case: Case, relative: Integers) -> Integers:
-    """Distances, or their buckets in version 2."""
+    """Return the distances, or in version 2 their buckets."""
     if case.call.name == "deberta_scores":
         return relative
     return buckets_of(case, relative).truth.astype(np.int64)
 
 
 def index_of(case: Case, relative: Integers | None = None) -> Integers:
-    """Rows of the tables for each query and key."""
+    """Find the rows of the tables for each query and key."""
     span = span_of(case)
     relative = relative_of(case) if relative is None else relative
     return np.clip(placed(case, relative) + span, 0, 2 * span - 1)
 
 
-def terms(case: Case, c2p: Integers, p2c: Integers, values: Mapping[str, Any]) -> list[Floats]:
-    """The three terms, not scaled, with rows of the tables given for each query and key."""
+def terms(case: Case, c2p: Integers, p2c: Integers, values: Arguments) -> list[Floats]:
+    """Compute the three terms, not scaled, with rows of the tables given for each query and key."""
     q, k, q_r, k_r = (values[name] for name in ("q", "k", "q_r", "k_r"))
     to_position = np.take_along_axis(products(q, k_r), np.broadcast_to(c2p, case.shape), -1)
     by_key = products(k, q_r)
@@ -250,31 +261,34 @@ def terms(case: Case, c2p: Integers, p2c: Integers, values: Mapping[str, Any]) -
 
 
 def p2c_of(case: Case, index: Integers) -> Integers:
-    """Rows for position to content, given those for content to position."""
+    """Return the rows for position to content, given those for content to position."""
     return index.T if case.conventions.get("p2c_index") == "key-minus-query" else index
 
 
 def divisor(case: Case) -> float:
-    """The square root of three times head_dim."""
+    """Return the square root of three times head_dim."""
     return float(np.sqrt(3 * case.arguments["q"].shape[2]))
 
 
 def with_index(case: Case, index: Integers) -> Floats:
-    """The logits with other rows of the tables."""
+    """Compute the logits with other rows of the tables."""
     parts = terms(case, index, p2c_of(case, index), case.arguments)
     return np.asarray(sum(parts) / divisor(case))
 
 
 def score_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of the magnitudes of all products; head_dim stands for the angle."""
+    """Give the scale, which is the sum of the magnitudes of all products.
+
+    head_dim stands in place of the angle.
+    """
     sizes = {name: np.abs(case.arguments[name]) for name in ("q", "k", "q_r", "k_r")}
     index = index_of(case)
     scale = np.asarray(sum(terms(case, index, p2c_of(case, index), sizes)) / divisor(case))
     return ErrorTerms(scale, np.full((), float(case.arguments["q"].shape[2])))
 
 
-def arrays(heads: int, length: int, rows: int, head_dim: int) -> dict[str, Any]:
-    """Arguments of these sizes."""
+def arrays(heads: int, length: int, rows: int, head_dim: int) -> ArgumentDict:
+    """Make arguments of these sizes."""
     return {
         "q": fine((heads, length, head_dim)),
         "k": fine((heads, length, head_dim), 5),
@@ -283,16 +297,16 @@ def arrays(heads: int, length: int, rows: int, head_dim: int) -> dict[str, Any]:
     }
 
 
-def score_arguments(trial: Trial) -> dict[str, Any]:
-    """Sequences within the span and beyond it."""
+def score_arguments(trial: Trial) -> ArgumentDict:
+    """Draw sequences within the span and beyond it."""
     heads = trial.choose("heads", (2, 1, 3))
     length = trial.choose("length", (6, 1, 2, 3, 9, 17))
     head_dim = trial.choose("head_dim", (4, 1, 2, 3, 8, 16))
     return arrays(heads, length, trial.choose("rows", (8, 2, 4, 16, 40)), head_dim)
 
 
-def v2_arguments(trial: Trial) -> dict[str, Any]:
-    """Sequences within the buckets and beyond them."""
+def v2_arguments(trial: Trial) -> ArgumentDict:
+    """Draw sequences within the buckets and beyond them."""
     heads = trial.choose("heads", (2, 1, 3))
     length = trial.choose("length", (12, 1, 2, 5, 24))
     head_dim = trial.choose("head_dim", (4, 1, 3, 8))
@@ -302,14 +316,14 @@ def v2_arguments(trial: Trial) -> dict[str, Any]:
     return chosen | {"max_relative_positions": limits}
 
 
-def arguments_of(trial: Trial) -> dict[str, Any]:
-    """Those of the version that the trial asks."""
+def arguments_of(trial: Trial) -> ArgumentDict:
+    """Draw arguments of the version that the trial asks."""
     is_v2 = trial.subject.call.name == "deberta_v2_scores"
     return v2_arguments(trial) if is_v2 else score_arguments(trial)
 
 
-def score_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Sequences longer and shorter than the span; many heads, channels and rows."""
+def score_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield sequences longer and shorter than the span; many heads, channels and rows."""
     for heads, length, rows, head_dim in (
         (1, 1, 8, 1),
         (3, 7, 10, 5),
@@ -326,19 +340,22 @@ def score_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def constant_keys(trial: Trial) -> None:
-    """A vector added to every row of k_r adds one number to each query's logits."""
+    """Check that a vector added to every row of k_r adds one number to each query's logits."""
     chosen = arguments_of(trial)
     few = lattice(chosen["k_r"].shape)  # of few bits, so that every dtype holds the sums
     one, other = (trial.answer(**(chosen | {"k_r": rows})) for rows in (few, few + 1))
     added = one.given("q").sum(axis=-1, keepdims=True) / divisor(one.case)
-    trial.zero(
+    trial.assert_zero(
         one + added - other,
         "a vector added to all rows of k_r does not add q·k_r / sqrt(3 head_dim) to every logit",
     )
 
 
 def roles_exchanged_mirrored(trial: Trial) -> None:
-    """The same, with the tables' rows in the order of opposite distances."""
+    """Check that exchanging queries and keys, with mirrored tables, transposes the logits.
+
+    The tables' rows are then in the order of opposite distances.
+    """
     chosen = arguments_of(trial)
     mirrored = {
         name: np.concatenate([chosen[name][:, :1], chosen[name][:, :0:-1]], axis=1)
@@ -347,20 +364,22 @@ def roles_exchanged_mirrored(trial: Trial) -> None:
     turned = exchanged(chosen | mirrored, "q_r", "k_r")
     one, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
     within = np.abs(placed(one.case, relative_of(one.case))) < span_of(one.case)
-    trial.zero(
+    trial.assert_zero(
         (one - other.swapped(1, 2)).where(within),
         "exchanging queries and keys, and mirroring the tables, does not transpose the logits",
     )
 
 
 def row_zero(trial: Trial) -> None:
-    """Row 0 of the tables is never read."""
+    """Check that row 0 of the tables is never read."""
     chosen = arguments_of(trial)
     other = {name: chosen[name].copy() for name in ("q_r", "k_r")}
     for table in other.values():
         table[:, 0] = 0.75
     one, changed = trial.answer(**chosen), trial.answer(**(chosen | other))
-    trial.never(changed, one.values != changed.values, "row 0 of the tables changes the logits")
+    trial.assert_none(
+        changed, one.values != changed.values, "row 0 of the tables changes the logits"
+    )
 
 
 CONTENT_ALONE = content_alone(
@@ -379,32 +398,34 @@ TRANSLATION = token_left_out(
 )
 
 
-def table_reversed(case: Case, got: Floats) -> Iterator[Model]:
-    """δ(j, i) where δ(i, j) belongs, in both terms."""
-    yield Model("matches distances of the opposite sign", with_index(case, index_of(case).T))
+def table_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict δ(j, i) where δ(i, j) belongs, in both terms."""
+    yield Prediction("matches distances of the opposite sign", with_index(case, index_of(case).T))
 
 
-def rows_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Tables read one row too high or too low."""
+def rows_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict tables read one row too high or too low."""
     last = 2 * span_of(case) - 1
     for shift in (1, -1):
         moved = np.clip(placed(case, relative_of(case)) + span_of(case) + shift, 0, last)
-        yield Model(f"matches rows of the tables shifted by {shift:+d}", with_index(case, moved))
+        yield Prediction(
+            f"matches rows of the tables shifted by {shift:+d}", with_index(case, moved)
+        )
 
 
-def clip_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances cut at other magnitudes, or started over."""
+def clip_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances cut at other magnitudes, or that start over beyond the tables."""
     span, distance = span_of(case), placed(case, relative_of(case))
     for words, index in (
         (f"distances cut to ±{span - 1}", np.clip(distance, 1 - span, span - 1) + span),
         ("distances started over beyond the tables", (distance + span) % (2 * span)),
         (f"distances cut to ±{span // 2}", np.clip(distance, -(span // 2), span // 2) + span),
     ):
-        yield Model(f"matches {words}", with_index(case, np.clip(index, 0, 2 * span - 1)))
+        yield Prediction(f"matches {words}", with_index(case, np.clip(index, 0, 2 * span - 1)))
 
 
-def wrong_scale(case: Case, got: Floats) -> Iterator[Model]:
-    """Another divisor, or one that not all terms share."""
+def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another divisor, or one that not all terms share."""
     index = index_of(case)
     heads, _, head_dim = case.arguments["q"].shape
     c2c, c2p, p2c = terms(case, index, p2c_of(case, index), case.arguments)
@@ -415,17 +436,17 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Model]:
         ("4 head_dim", 4 * head_dim),
         ("3 heads head_dim", 3 * heads * head_dim),
     ):
-        yield Model(f"matches 1 / sqrt({words})", total / np.sqrt(under))
-    yield Model("matches logits that are not scaled", total)
+        yield Prediction(f"matches 1 / sqrt({words})", total / np.sqrt(under))
+    yield Prediction("matches logits that are not scaled", total)
     third = np.sqrt(3) * root
-    yield Model("matches 1 / sqrt(head_dim) for content", c2c / root + (c2p + p2c) / third)
-    yield Model("matches 1 / sqrt(head_dim) for positions", c2c / third + (c2p + p2c) / root)
-    yield Model("matches only the content scaled", c2c / third + c2p + p2c)
-    yield Model("matches position to content scaled twice", (c2c + c2p + p2c / third) / third)
+    yield Prediction("matches 1 / sqrt(head_dim) for content", c2c / root + (c2p + p2c) / third)
+    yield Prediction("matches 1 / sqrt(head_dim) for positions", c2c / third + (c2p + p2c) / root)
+    yield Prediction("matches only the content scaled", c2c / third + c2p + p2c)
+    yield Prediction("matches position to content scaled twice", (c2c + c2p + p2c / third) / third)
 
 
-def terms_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """A term left out, with the divisor for what is left or for all."""
+def terms_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a term left out, with the divisor for what is left or for all."""
     index = index_of(case)
     c2c, c2p, p2c = terms(case, index, p2c_of(case, index), case.arguments)
     head_dim = case.arguments["q"].shape[2]
@@ -436,26 +457,26 @@ def terms_missing(case: Case, got: Floats) -> Iterator[Model]:
         ("content to content", c2p + p2c, 2),
     ):
         for count in (3, left):
-            yield Model(f"matches logits without {words}", scores / np.sqrt(count * head_dim))
+            yield Prediction(f"matches logits without {words}", scores / np.sqrt(count * head_dim))
 
 
-def tables_exchanged(case: Case, got: Floats) -> Iterator[Model]:
-    """k_r for position to content, or the reverse, or one of them for both."""
+def tables_exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict k_r for position to content, or the reverse, or one of the tables for both."""
     q_r, k_r = case.arguments["q_r"], case.arguments["k_r"]
-    yield from attempt(case.changed(q_r=k_r, k_r=q_r), "matches q_r and k_r exchanged")
-    yield from attempt(case.changed(q_r=k_r), "matches k_r in both terms")
-    yield from attempt(case.changed(k_r=q_r), "matches q_r in both terms")
+    yield from predict_case(case.with_arguments(q_r=k_r, k_r=q_r), "matches q_r and k_r exchanged")
+    yield from predict_case(case.with_arguments(q_r=k_r), "matches k_r in both terms")
+    yield from predict_case(case.with_arguments(k_r=q_r), "matches q_r in both terms")
 
 
-def buckets_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances as they are where buckets belong."""
+def buckets_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances as they are where buckets belong."""
     span = span_of(case)
     index = np.clip(relative_of(case) + span, 0, 2 * span - 1)
-    yield Model("matches distances that are not put into buckets", with_index(case, index))
+    yield Prediction("matches distances that are not put into buckets", with_index(case, index))
 
 
-def buckets_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """A mistake of the buckets, seen in the logits."""
+def buckets_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a mistake of the buckets, seen in the logits."""
     behind, span = buckets_of(case, relative_of(case)), span_of(case)
     for model in (rounded_otherwise, other_sizes):
         for each in model(behind, got):
@@ -464,11 +485,11 @@ def buckets_wrong(case: Case, got: Floats) -> Iterator[Model]:
                 yield replace(each, output=with_index(case, index))
 
 
-def p2c_transposed(case: Case, got: Floats) -> Iterator[Model]:
-    """δ(j, i) in position to content, as in the paper."""
+def p2c_transposed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict δ(j, i) in position to content, as in the paper."""
     index = index_of(case)
     parts = terms(case, index, index.T, case.arguments)
-    yield Model(
+    yield Prediction(
         "matches position to content at key-minus-query",
         np.asarray(sum(parts) / divisor(case)),
     )
@@ -478,7 +499,10 @@ far_swapped = other_conventions("far", "matches {value} buckets; {claimed} was c
 
 
 def shared(wrong_scale_id: str) -> dict[str, DeviationModel]:
-    """Mistakes of both versions; what a wrong scale is differs, and so does its id."""
+    """Return the mistakes of both versions.
+
+    What a wrong scale is differs between them, and so does its id.
+    """
     return {
         "sign-flipped": table_reversed,
         "terms-missing": terms_missing,
@@ -488,8 +512,8 @@ def shared(wrong_scale_id: str) -> dict[str, DeviationModel]:
     }
 
 
-def saved_buckets(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
-    """A bucket for each query and key."""
+def saved_buckets(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
+    """Yield the arguments that would give this array, if it has a bucket for each query and key."""
     saved = saved_lags(array)
     if saved is None or (saved[1] >= 0).all():
         return
@@ -499,72 +523,68 @@ def saved_buckets(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
         yield {"relative_position": lag, **given}, part
 
 
-IDENTIFY = {"deberta_bucket": saved_buckets}
-ERROR_TERMS = {
-    "deberta_bucket": bucket_terms,
-    "deberta_scores": score_terms,
-    "deberta_v2_scores": score_terms,
-}
-ARGUMENTS = {
-    "deberta_bucket": bucket_arguments,
-    "deberta_scores": score_arguments,
-    "deberta_v2_scores": v2_arguments,
-}
-SWEEPS = {
-    "deberta_bucket": bucket_sweep,
-    "deberta_scores": no_sweep,
-    "deberta_v2_scores": no_sweep,
-}
-SIZES = {
-    "deberta_bucket": bucket_sizes,
-    "deberta_scores": score_sizes,
-    "deberta_v2_scores": score_sizes,
-}
-INVARIANTS = {
-    "deberta_bucket": {
-        "odd": odd,
-        "monotone": monotone,
-        "near-exactly": near_exactly,
-        "last-bucket": last_bucket,
-        "far-together": far_together,
-    },
-    "deberta_scores": {
-        "plain": CONTENT_ALONE,
-        "translation": TRANSLATION,
-        "toeplitz": toeplitz(arguments_of),
-        "constant-keys": constant_keys,
-        "roles-exchanged": roles_exchanged(arguments_of, "q_r", "k_r"),
-        "roles-exchanged-mirrored": roles_exchanged_mirrored,
-    },
-    "deberta_v2_scores": {
-        "v2-plain": CONTENT_ALONE,
-        "v2-translation": TRANSLATION,
-        "v2-toeplitz": toeplitz(arguments_of),
-        "v2-constant-keys": constant_keys,
-        "v2-roles-exchanged-mirrored": roles_exchanged_mirrored,
-        "row-zero": row_zero,
-    },
-}
-DEVIATIONS = {
-    "deberta_bucket": {
-        "bucket-sign-flipped": sign_flipped,
-        "bucket-far-swapped": far_swapped,
-        "bucket-rounding": rounded_otherwise,
-        "bucket-sizes": other_sizes,
-        "bucket-narrow-logarithm": narrow_logarithm,
-    },
-    "deberta_scores": {
-        "p2c-index-swapped": other_conventions(
-            "p2c_index", "matches position to content at {value}; {claimed} was claimed"
-        ),
-        **shared("wrong-scale"),
-        "clip-wrong": clip_wrong,
-    },
-    "deberta_v2_scores": {
-        "v2-p2c-index-swapped": p2c_transposed,
-        **shared("v2-wrong-scale"),
-        "far-swapped": far_swapped,
-        "buckets-missing": buckets_missing,
-        "buckets-wrong": buckets_wrong,
-    },
+KNOWLEDGE = {
+    "deberta_bucket": CallKnowledge(
+        error_terms=bucket_terms,
+        arguments=bucket_arguments,
+        sweep=bucket_sweep,
+        sizes=bucket_sizes,
+        identify=saved_buckets,
+        invariants={
+            "odd": odd,
+            "monotone": monotone,
+            "near-exactly": near_exactly,
+            "last-bucket": last_bucket,
+            "far-together": far_together,
+        },
+        deviations={
+            "bucket-sign-flipped": sign_flipped,
+            "bucket-far-swapped": far_swapped,
+            "bucket-rounding": rounded_otherwise,
+            "bucket-sizes": other_sizes,
+            "bucket-narrow-logarithm": narrow_logarithm,
+        },
+    ),
+    "deberta_scores": CallKnowledge(
+        error_terms=score_terms,
+        arguments=score_arguments,
+        sweep=no_sweep,
+        sizes=score_sizes,
+        invariants={
+            "plain": CONTENT_ALONE,
+            "translation": TRANSLATION,
+            "toeplitz": toeplitz(arguments_of),
+            "constant-keys": constant_keys,
+            "roles-exchanged": roles_exchanged(arguments_of, "q_r", "k_r"),
+            "roles-exchanged-mirrored": roles_exchanged_mirrored,
+        },
+        deviations={
+            "p2c-index-swapped": other_conventions(
+                "p2c_index", "matches position to content at {value}; {claimed} was claimed"
+            ),
+            **shared("wrong-scale"),
+            "clip-wrong": clip_wrong,
+        },
+    ),
+    "deberta_v2_scores": CallKnowledge(
+        error_terms=score_terms,
+        arguments=v2_arguments,
+        sweep=no_sweep,
+        sizes=score_sizes,
+        invariants={
+            "v2-plain": CONTENT_ALONE,
+            "v2-translation": TRANSLATION,
+            "v2-toeplitz": toeplitz(arguments_of),
+            "v2-constant-keys": constant_keys,
+            "v2-roles-exchanged-mirrored": roles_exchanged_mirrored,
+            "row-zero": row_zero,
+        },
+        deviations={
+            "v2-p2c-index-swapped": p2c_transposed,
+            **shared("v2-wrong-scale"),
+            "far-swapped": far_swapped,
+            "buckets-missing": buckets_missing,
+            "buckets-wrong": buckets_wrong,
+        },
+    ),
 }

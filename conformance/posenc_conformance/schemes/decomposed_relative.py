@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 Index = npt.NDArray[np.int64]
 Resize = Callable[[Floats, int], Floats]
@@ -28,7 +29,7 @@ GRIDS: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = (
 
 
 def between(count: int, rows: int) -> tuple[Index, Index, Floats]:
-    """Of each row of a resized table the two rows that it lies between, and how far."""
+    """Find, for each row of a resized table, the two rows that it lies between, and how far."""
     place = np.maximum((np.arange(rows) + 0.5) * count / rows - 0.5, 0)
     near = np.minimum(place.astype(np.int64), count - 1)
     far = np.minimum(near + 1, count - 1)
@@ -36,13 +37,17 @@ def between(count: int, rows: int) -> tuple[Index, Index, Floats]:
 
 
 def resized(table: Floats, rows: int) -> Floats:
-    """Linear interpolation between the centres of rows."""
+    """Resize a table by linear interpolation between the centres of rows."""
     near, far, share = between(len(table), rows)
     return np.asarray(table[near] * (1 - share)[:, None] + table[far] * share[:, None])
 
 
 def magnitudes(table: Floats, rows: int) -> Floats:
-    """What rounding a resized table grows with: both rows, wherever between them."""
+    """Return what the rounding of a resized table grows with.
+
+    That is the magnitudes of both rows that a row lies between, wherever between them. A table that
+    fits is not resized.
+    """
     size = np.abs(table)
     if len(table) == rows:
         return np.asarray(size)
@@ -51,13 +56,13 @@ def magnitudes(table: Floats, rows: int) -> Floats:
 
 
 def grids(case: Case) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Rows and columns of queries, and of keys."""
+    """Return rows and columns of queries, and of keys."""
     given = case.arguments
     return (given["q_height"], given["q_width"]), (given["k_height"], given["k_width"])
 
 
 def distance_rows(queries: int, keys: int) -> Index:
-    """Row of the resized table for every place of a query and of a key on an axis."""
+    """Return the row of the resized table for every place of a query and of a key on an axis."""
     i, j = np.arange(queries)[:, None], np.arange(keys)
     return i * max(keys // queries, 1) + (keys - 1 - j) * max(queries // keys, 1)
 
@@ -73,7 +78,7 @@ class Bias:
     rows: Callable[[int, int], Index] = distance_rows
 
     def axis(self, number: int) -> Floats:
-        """The products with one table: [heads, q_height, q_width, keys]."""
+        """Compute the products with one table: [heads, q_height, q_width, keys]."""
         (height, width), keys = self.grids[0], self.grids[1][number]
         queries = self.grids[0][number]
         table = self.resize(self.tables[number], 2 * max(queries, keys) - 1)
@@ -82,25 +87,28 @@ class Bias:
         return np.asarray(np.einsum(("hyxc,ykc->hyxk", "hyxc,xkc->hyxk")[number], each, chosen))
 
     def total(self) -> Floats:
-        """[heads, queries, keys]."""
+        """Compute the bias: [heads, queries, keys]."""
         both = self.axis(0)[..., :, None] + self.axis(1)[..., None, :]
         return both.reshape(len(self.q), self.q.shape[1], -1)
 
 
 def right(case: Case) -> Bias:
-    """As it should be."""
+    """Return the parts of a case's bias as they should be."""
     given = case.arguments
     return Bias(given["q"], (given["table_h"], given["table_w"]), grids(case))
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """[heads, queries, keys]."""
+    """Give the shape of the bias: [heads, queries, keys]."""
     _, (height, width) = grids(case)
     return *case.arguments["q"].shape[:2], height * width
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of the magnitudes of products with all rows that are read."""
+    """Give the scale, which is the sum of the magnitudes of products with all rows that are read.
+
+    The angle is twice head_dim, and twice the rows of the longest table that is resized.
+    """
     at = right(case)
     scale = replace(at, q=np.abs(at.q), resize=magnitudes).total()
     grown = [
@@ -112,15 +120,23 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def table_terms(case: Case) -> ErrorTerms:
-    """The magnitudes of both rows that a row lies between; its place is off with their number."""
+    """Give the scale, which is the magnitudes of both rows that a row lies between.
+
+    The place of a row is off with the table's number of rows. Twice this number stands in place of
+    the angle.
+    """
     table, rows = case.arguments["table"], case.arguments["rows"]
     return ErrorTerms(magnitudes(table, rows), np.asarray(2.0 * len(table)))
 
 
 def arrays(
     heads: int, q_grid: tuple[int, int], k_grid: tuple[int, int], head_dim: int, rows: int
-) -> dict[str, Any]:
-    """Arrays of these sizes; rows of the first table, the second has one more; 0 is what fits."""
+) -> ArgumentDict:
+    """Make arrays of these sizes.
+
+    ``rows`` is the number of rows of the first table; the second has one more. With 0 both have as
+    many as fit.
+    """
     sizes = [2 * max(pair) - 1 for pair in zip(q_grid, k_grid, strict=True)]
     high, wide = (rows, rows + 1) if rows else sizes
     return {
@@ -134,8 +150,8 @@ def arrays(
     }
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few patches; tables that fit, or that must be resized."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few patches, and tables that fit or that must be resized."""
     q_grid, k_grid = trial.pick.one_of(GRIDS)
     return arrays(
         trial.choose("heads", (2, 1, 3)),
@@ -146,8 +162,8 @@ def arguments(trial: Trial) -> dict[str, Any]:
     )
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Odd and even, square and not, many heads, wide heads, larger images."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield odd and even grids, square and not, many heads, wide heads and larger images."""
     for heads, q_grid, k_grid, head_dim, rows in (
         (1, (1, 1), (1, 1), 1, 0),
         (9, (2, 2), (2, 2), 3, 5),
@@ -161,16 +177,16 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield arrays(heads, q_grid, k_grid, head_dim, rows)
 
 
-def table_arguments(trial: Trial) -> dict[str, Any]:
-    """A table to be made longer or shorter."""
+def table_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a table to be made longer or shorter."""
     return {
         "table": fine((trial.choose("n", (5, 1, 2, 9, 13)), trial.choose("head_dim", (3, 1, 8)))),
         "rows": trial.choose("rows", (9, 3, 5, 1, 27)),
     }
 
 
-def table_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Short and long tables, wide and narrow ones."""
+def table_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield short and long tables, wide and narrow ones."""
     for count, head_dim, rows in (
         (27, 80, 127),
         (127, 64, 27),
@@ -183,7 +199,7 @@ def table_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def constant_tables(trial: Trial) -> None:
-    """Tables of equal rows add the product of the query with both rows everywhere."""
+    """Check that tables of equal rows add the product of the query with both rows everywhere."""
     chosen = arguments(trial)
     same = {
         name: np.broadcast_to(chosen[name][:1], chosen[name].shape).copy()
@@ -192,69 +208,69 @@ def constant_tables(trial: Trial) -> None:
     y = trial.answer(**(chosen | same))
     rows = y.case.arguments["table_h"][0] + y.case.arguments["table_w"][0]
     products = (y.case.arguments["q"] * rows).sum(axis=-1, keepdims=True)
-    trial.zero(y - products, "tables of equal rows c and d do not add q.(c + d) everywhere")
+    trial.assert_zero(y - products, "tables of equal rows c and d do not add q.(c + d) everywhere")
 
 
 def rectangles(trial: Trial) -> None:
-    """Height and width add up: four keys at the corners of a rectangle."""
+    """Check that height and width add up, by four keys at the corners of a rectangle."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     height, width = chosen["k_height"], chosen["k_width"]
     row, column = height // 2 * width, width // 2
     corners = y[..., 0:1] + y[..., row + column : row + column + 1]
     others = y[..., column : column + 1] + y[..., row : row + 1]
-    trial.zero(corners - others, "the parts of height and width do not add up")
+    trial.assert_zero(corners - others, "the parts of height and width do not add up")
 
 
 def offset_only(trial: Trial) -> None:
-    """For equal queries and as many patches of both, only the offset counts."""
+    """Check that for equal queries and as many patches of both only the offset counts."""
     chosen = arguments(trial)
     chosen |= {"k_height": chosen["q_height"], "k_width": chosen["q_width"]}
     chosen["q"] = np.broadcast_to(chosen["q"][:, :1], chosen["q"].shape).copy()
     y = trial.answer(**chosen)
     width = chosen["q_width"]
-    trial.zero(
+    trial.assert_zero(
         y[:, width:, width:] - y[:, :-width, :-width],
         "one row further down, both, equal queries have another bias",
     )
 
 
 def mirrored_table(trial: Trial) -> None:
-    """Resizing a table that is turned upside down turns the result upside down."""
+    """Check that resizing a table that is turned upside down turns the result upside down."""
     chosen = table_arguments(trial)
     y = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"table": chosen["table"][::-1].copy()}))
-    trial.zero(y - other[::-1], "a table upside down is not resized to one upside down")
+    trial.assert_zero(y - other[::-1], "a table upside down is not resized to one upside down")
 
 
 def same_table(trial: Trial) -> None:
-    """As many rows as there are: nothing changes."""
+    """Check that a table resized to as many rows as it has is not changed."""
     chosen = table_arguments(trial)
     chosen["rows"] = len(chosen["table"])
     y = trial.answer(**chosen)
     wrong = y.values != y.case.arguments["table"]
-    trial.never(y, wrong, "a table resized to as many rows as it has is changed")
+    trial.assert_none(y, wrong, "a table resized to as many rows as it has is changed")
 
 
 def constant_table(trial: Trial) -> None:
-    """Equal rows stay."""
+    """Check that equal rows stay as they are."""
     chosen = table_arguments(trial)
     same = np.broadcast_to(chosen["table"][:1], chosen["table"].shape).copy()
     y = trial.answer(**(chosen | {"table": same}))
-    trial.zero(y - y.case.arguments["table"][:1], "equal rows do not stay as they are")
+    trial.assert_zero(y - y.case.arguments["table"][:1], "equal rows do not stay as they are")
 
 
 def instead(words: str, change: Callable[[Case, Bias], Bias]) -> DeviationModel:
-    """The bias with one part made otherwise."""
+    """Make a model that predicts the bias with one part made otherwise."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, change(case, right(case)).total())
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, change(case, right(case)).total())
 
     return models
 
 
 def corners_aligned(table: Floats, rows: int) -> Floats:
-    """The first and the last row stay where they are."""
+    """Resize a table so that the first and the last row stay where they are."""
     place = np.linspace(0, len(table) - 1, rows) if rows > 1 else np.zeros(1)
     near = np.minimum(place.astype(np.int64), len(table) - 1)
     far = np.minimum(near + 1, len(table) - 1)
@@ -263,12 +279,12 @@ def corners_aligned(table: Floats, rows: int) -> Floats:
 
 
 def nearest(table: Floats, rows: int) -> Floats:
-    """Each row a copy of one."""
+    """Resize a table so that each row is a copy of one."""
     return np.asarray(table[np.arange(rows) * len(table) // rows])
 
 
 def not_resized(table: Floats, rows: int) -> Floats:
-    """The table read from its start, its last row serving beyond."""
+    """Read the table from its start; its last row serves beyond it."""
     return np.asarray(table[np.minimum(np.arange(rows), len(table) - 1)])
 
 
@@ -280,98 +296,100 @@ RESIZINGS: Mapping[str, tuple[str, Resize]] = {
 
 
 def resizing(name: str) -> DeviationModel:
-    """Tables resized in another way, in either call."""
+    """Make a model that predicts tables resized in another way, in either call."""
     words, resize = RESIZINGS[name]
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         if case.call.name == "resized_relative_table":
-            yield Model(words, resize(case.arguments["table"], case.arguments["rows"]))
+            yield Prediction(words, resize(case.arguments["table"], case.arguments["rows"]))
         else:
-            yield Model(words, replace(right(case), resize=resize).total())
+            yield Prediction(words, replace(right(case), resize=resize).total())
 
     return models
 
 
 def tables_swapped(case: Case, at: Bias) -> Bias:
-    """The table of the height used for the width, and the reverse."""
+    """Use the table of the height for the width, and the reverse."""
     return replace(at, tables=(at.tables[1], at.tables[0]))
 
 
 def scaled(case: Case, at: Bias) -> Bias:
-    """Queries divided by the root of their channels."""
+    """Divide the queries by the root of their channels."""
     return replace(at, q=at.q / at.q.shape[-1] ** 0.5)
 
 
 def reversed_rows(queries: int, keys: int) -> Index:
-    """Key minus query."""
+    """Return the rows for key minus query."""
     return 2 * max(queries, keys) - 2 - distance_rows(queries, keys)
 
 
 def unscaled_places(queries: int, keys: int) -> Index:
-    """Places of queries and keys taken for places of the same grid."""
+    """Return the rows if places of queries and keys are taken for places of the same grid."""
     i, j = np.arange(queries)[:, None], np.arange(keys)
     return np.asarray(i - j + keys - 1)
 
 
-def one_axis(case: Case, got: Floats) -> Iterator[Model]:
-    """One of the two tables forgotten."""
+def one_axis(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the bias with one of the two tables forgotten."""
     at = right(case)
     for number, name in enumerate(("height", "width")):
         tables = [table * (other == number) for other, table in enumerate(at.tables)]
-        yield Model(f"matches the {name} alone", replace(at, tables=(tables[0], tables[1])).total())
+        yield Prediction(
+            f"matches the {name} alone", replace(at, tables=(tables[0], tables[1])).total()
+        )
 
 
-def columns_first(case: Case, got: Floats) -> Iterator[Model]:
-    """Keys listed column by column."""
+def columns_first(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict keys listed column by column."""
     _, (height, width) = grids(case)
     order = np.arange(height * width).reshape(height, width).T.ravel()
-    yield Model("matches keys listed column by column", right(case).total()[..., order])
+    yield Prediction("matches keys listed column by column", right(case).total()[..., order])
 
 
-ERROR_TERMS = {
-    "decomposed_relative_bias": error_terms,
-    "resized_relative_table": table_terms,
-}
-ARGUMENTS = {
-    "decomposed_relative_bias": arguments,
-    "resized_relative_table": table_arguments,
-}
-SWEEPS = {"decomposed_relative_bias": no_sweep, "resized_relative_table": no_sweep}
-SIZES = {"decomposed_relative_bias": sizes, "resized_relative_table": table_sizes}
-SHAPES: dict[str, Callable[[Case], tuple[int, ...]]] = {
-    "decomposed_relative_bias": shape,
-    "resized_relative_table": lambda case: (
-        case.arguments["rows"],
-        case.arguments["table"].shape[1],
+KNOWLEDGE = {
+    "decomposed_relative_bias": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        shape=shape,
+        invariants={
+            "constant-tables": constant_tables,
+            "rectangles": rectangles,
+            "offset-only": offset_only,
+        },
+        deviations={
+            "tables-swapped": instead("matches the two tables exchanged", tables_swapped),
+            "queries-scaled": instead(
+                "matches queries divided by the root of head_dim first", scaled
+            ),
+            "offset-reversed": instead(
+                "matches offsets of key minus query",
+                lambda case, at: replace(at, rows=reversed_rows),
+            ),
+            "strides-ignored": instead(
+                "matches queries and keys placed on one grid, though one has larger patches",
+                lambda case, at: replace(at, rows=unscaled_places),
+            ),
+            "one-axis": one_axis,
+            "columns-first": columns_first,
+            **{name: resizing(name) for name in RESIZINGS},
+        },
     ),
-}
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "decomposed_relative_bias": {
-        "constant-tables": constant_tables,
-        "rectangles": rectangles,
-        "offset-only": offset_only,
-    },
-    "resized_relative_table": {
-        "same-table": same_table,
-        "constant-table": constant_table,
-        "mirrored-table": mirrored_table,
-    },
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "decomposed_relative_bias": {
-        "tables-swapped": instead("matches the two tables exchanged", tables_swapped),
-        "queries-scaled": instead("matches queries divided by the root of head_dim first", scaled),
-        "offset-reversed": instead(
-            "matches offsets of key minus query",
-            lambda case, at: replace(at, rows=reversed_rows),
+    "resized_relative_table": CallKnowledge(
+        error_terms=table_terms,
+        arguments=table_arguments,
+        sweep=no_sweep,
+        sizes=table_sizes,
+        shape=lambda case: (
+            case.arguments["rows"],
+            case.arguments["table"].shape[1],
         ),
-        "strides-ignored": instead(
-            "matches queries and keys placed on one grid, though one has larger patches",
-            lambda case, at: replace(at, rows=unscaled_places),
-        ),
-        "one-axis": one_axis,
-        "columns-first": columns_first,
-        **{name: resizing(name) for name in RESIZINGS},
-    },
-    "resized_relative_table": {name: resizing(name) for name in RESIZINGS},
+        invariants={
+            "same-table": same_table,
+            "constant-table": constant_table,
+            "mirrored-table": mirrored_table,
+        },
+        deviations={name: resizing(name) for name in RESIZINGS},
+    ),
 }

@@ -1,11 +1,11 @@
 """Dilated sliding windows: invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.masks import (
     LONG,
     Bools,
@@ -25,7 +25,10 @@ from posenc_conformance.families.masks import (
 )
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 OTHER_REACH = other_conventions("reach", "matches the reach {value}; {claimed} was claimed")
 WINDOWS = (2, 4, 6)
@@ -33,8 +36,8 @@ ODD_WINDOWS = (1, 3)
 DILATIONS = (2, 1, 3, 4, 20)
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Windows and dilations that end within the keys, and beyond them."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw windows and dilations that end within the keys, and beyond them."""
     reach = trial.subject.combination.conventions["reach"]
     windows = WINDOWS if reach == "half-each-side" else WINDOWS + ODD_WINDOWS
     return {
@@ -44,20 +47,20 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys, most of them within reach."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Put two queries at the end of many keys, most of them within reach."""
     return {**last_two(largest), "window": 512, "dilation": 3, **parameters}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every length; many keys a side, and gaps longer than a block of threads."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every length; many keys a side, and gaps longer than a block of threads."""
     yield from lengths_sizes()
     for window, dilation in ((64, 2), (2, 130), (256, 1)):
         yield {"q_len": 3, "k_len": LONG, "window": window, "dilation": dilation}
 
 
 def sides(case: Case) -> tuple[int, int]:
-    """Keys before and after the query that the window holds."""
+    """Count the keys before and after the query that the window holds."""
     window = int(case.arguments["window"])
     return {
         "window-each-side": (window, window),
@@ -67,14 +70,17 @@ def sides(case: Case) -> tuple[int, int]:
 
 
 def number_of_keys(case: Case, query: Any) -> Any:
-    """As many as the window holds, less those that would lie outside of the text."""
+    """Count the keys that the window holds, less those that would lie outside of the text."""
     before, after = sides(case)
     dilation, late = case.arguments["dilation"], case.arguments["k_len"] - 1 - query
     return np.minimum(query // dilation, before) + 1 + np.minimum(late // dilation, after)
 
 
 def classes_apart(trial: Trial) -> None:
-    """Every dilation-th token, taken alone, has a plain window; others it never meets."""
+    """Check that every dilation-th token, taken alone, has a plain window.
+
+    It never meets other tokens.
+    """
     chosen = square(arguments(trial))
     dilation, k_len = chosen["dilation"], chosen["k_len"]
     each = [len(range(start, k_len, dilation)) for start in range(min(dilation, k_len))]
@@ -84,18 +90,18 @@ def classes_apart(trial: Trial) -> None:
         alone = trial.answer(**{**chosen, "q_len": count, "k_len": count, "dilation": 1})
         expected[start::dilation, start::dilation] = alone.values
     wrong = answer.values != expected
-    trial.never(answer, wrong, "every dilation-th token does not have a plain window")
+    trial.assert_none(answer, wrong, "every dilation-th token does not have a plain window")
 
 
 def band(case: Case, distance: Any, dilation: int, reach: int) -> Bools:
-    """Keys at most so far away at whole dilations, on the sides that the reach has."""
+    """Find the keys at whole dilations that are near enough, on the sides that the reach has."""
     before, after = sides(case)
     near = (distance >= -reach * before) & (distance <= reach * after)
     return np.asarray(near & (distance % dilation == 0))
 
 
-def dilation_misread(case: Case, got: Floats) -> Iterator[Model]:
-    """The dilation dropped, or applied to the step alone or to the reach alone."""
+def dilation_misread(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the dilation dropped, or applied to the step alone or to the reach alone."""
     query, key = places(case)
     dilation, distance = int(case.arguments["dilation"]), key - query
     yield predicted("matches a window without dilation", band(case, distance, 1, 1))
@@ -107,8 +113,8 @@ def dilation_misread(case: Case, got: Floats) -> Iterator[Model]:
     )
 
 
-def reach_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Another reach; half of a window that is odd is rounded down."""
+def reach_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another reach; half of a window that is odd is rounded down."""
     yield from OTHER_REACH(case, got)
     window, claimed = int(case.arguments["window"]), case.conventions["reach"]
     if window % 2:
@@ -119,8 +125,8 @@ def reach_swapped(case: Case, got: Floats) -> Iterator[Model]:
         yield predicted(f"matches the reach half-each-side; {claimed} was claimed", near)
 
 
-def phase_fixed(case: Case, got: Floats) -> Iterator[Model]:
-    """Keys at multiples of the dilation, wherever the query stands."""
+def phase_fixed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict keys at multiples of the dilation, wherever the query stands."""
     query, key = places(case)
     near = band(case, key - query, 1, int(case.arguments["dilation"]))
     yield predicted(
@@ -133,27 +139,27 @@ def phase_fixed(case: Case, got: Floats) -> Iterator[Model]:
     )
 
 
-ERROR_TERMS = {"dilated_window": exact_terms}
-ARGUMENTS = {"dilated_window": arguments}
-SWEEPS = {"dilated_window": sweep}
-SIZES = {"dilated_window": sizes}
-INVARIANTS = {
-    "dilated_window": {
-        "sees-itself": sees_itself(arguments),
-        "keys-per-row": keys_per_row(arguments, number_of_keys),
-        "toeplitz": toeplitz(arguments),
-        "classes-apart": classes_apart,
-        "last-queries": last_queries(arguments),
-    },
-}
-DEVIATIONS = {
-    "dilated_window": {
-        "reach-swapped": reach_swapped,
-        "dilation-misread": dilation_misread,
-        "gap-for-dilation": off_by_one("dilation", "a dilation of"),
-        "window-off-by-one": off_by_one("window", "a window of"),
-        "queries-from-zero": queries_from_zero,
-        "phase-fixed": phase_fixed,
-        "inverted": inverted,
-    },
+KNOWLEDGE = {
+    "dilated_window": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        invariants={
+            "sees-itself": sees_itself(arguments),
+            "keys-per-row": keys_per_row(arguments, number_of_keys),
+            "toeplitz": toeplitz(arguments),
+            "classes-apart": classes_apart,
+            "last-queries": last_queries(arguments),
+        },
+        deviations={
+            "reach-swapped": reach_swapped,
+            "dilation-misread": dilation_misread,
+            "gap-for-dilation": off_by_one("dilation", "a dilation of"),
+            "window-off-by-one": off_by_one("window", "a window of"),
+            "queries-from-zero": queries_from_zero,
+            "phase-fixed": phase_fixed,
+            "inverted": inverted,
+        },
+    ),
 }

@@ -1,61 +1,62 @@
 """Dual chunk attention: its distances, invariants and deviations."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.families.lengths import Integers, queries
 from posenc_conformance.families.remapped import Distance, Remapped, error_terms, keys, logits
 from posenc_conformance.families.scores import sweep
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 NUMBERS = ((8, 3), (6, 2), (5, 0), (4, 3), (16, 4), (3, 1), (64, 16))
 """Largest distances and local sizes."""
 NAMES = ("chunk_size", "local_size")
 
 
-def drawn(trial: Trial) -> dict[str, Any]:
-    """Chunks of a few tokens."""
+def drawn(trial: Trial) -> ArgumentDict:
+    """Draw chunks of a few tokens."""
     chosen = trial.pick.one_of(NUMBERS)
     return {name: trial.choose(name, (n,)) for name, n in zip(NAMES, chosen, strict=True)}
 
 
 def length_of(case: Case) -> int:
-    """Tokens in a chunk."""
+    """Return the number of tokens in a chunk."""
     return int(case.arguments["chunk_size"] - case.arguments["local_size"])
 
 
 def apart(case: Case, query: Integers, key: Integers) -> Integers:
-    """How many chunks a key lies before a query."""
+    """Count how many chunks a key lies before a query."""
     length = length_of(case)
     return np.asarray(query // length - key // length)
 
 
 def own(case: Case, query: Integers, key: Integers) -> Floats:
-    """Within a chunk."""
+    """Compute the distances within a chunk."""
     return np.asarray(query - key, dtype=np.float64)
 
 
 def successive(case: Case, query: Integers, key: Integers) -> Floats:
-    """From the chunk before."""
+    """Compute the distances of keys in the chunk before."""
     length = length_of(case)
     place = np.minimum(query % length + length, case.arguments["chunk_size"])
     return np.asarray(place - key % length, dtype=np.float64)
 
 
 def constant(case: Case, query: Integers, key: Integers) -> Floats:
-    """From chunks before that."""
+    """Compute the distances of keys in the chunks before the one just before."""
     length = length_of(case)
     place = min(2 * length - 1, case.arguments["chunk_size"])
     return np.asarray(query * 0 + place - key % length, dtype=np.float64)
 
 
 def of_chunks(first: Distance, second: Distance, third: Distance) -> Distance:
-    """Distances of a query's own chunk, of the one before, and of those before that."""
+    """Make distances of a query's own chunk, of the one before, and of those before that."""
 
     def distance(case: Case, query: Integers, key: Integers) -> Floats:
         chunks = np.clip(apart(case, query, key), 0, 2)
@@ -66,20 +67,23 @@ def of_chunks(first: Distance, second: Distance, third: Distance) -> Distance:
 
 
 def unclamped(case: Case, query: Integers, key: Integers) -> Floats:
-    """From the chunk before, however far."""
+    """Compute the distances of keys in the chunk before, however far."""
     length = length_of(case)
     return np.asarray(query % length + length - key % length, dtype=np.float64)
 
 
 def beyond_all(case: Case, query: Integers, key: Integers) -> Floats:
-    """From chunks before that, at the query's own place beyond the largest distance."""
+    """Compute the distances of keys in far chunks, from the query's own place.
+
+    The place lies beyond the largest distance. Far chunks are those before the one just before.
+    """
     length = length_of(case)
     found = query % length + case.arguments["chunk_size"] - key % length
     return np.asarray(found, dtype=np.float64)
 
 
 def keys_counted_on(case: Case, query: Integers, key: Integers) -> Floats:
-    """Keys of other chunks at their positions in the text."""
+    """Compute the distances with keys of other chunks at their positions in the text."""
     chunks, length = apart(case, query, key), length_of(case)
     right = SCORES.distance(case, query, key)
     return np.where(chunks > 0, right + key % length - key, right)
@@ -97,90 +101,93 @@ SCORES = Remapped(
 )
 
 
-def limit_off_by_one(case: Case, got: Floats) -> Iterator[Model]:
-    """One less or more than chunk_size for the largest distance, chunks as they are."""
+def limit_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict one less or more than chunk_size for the largest distance, chunks as they are."""
     size, length = case.arguments["chunk_size"], length_of(case)
     query, key = queries(case), keys(case)
     chunks = apart(case, query, key)
     for more in (-1, 1):
         place = np.where(chunks == 1, query % length + length, 2 * length - 1)
         found = np.minimum(place, size + more) - key % length
-        yield Model(
+        yield Prediction(
             f"matches a largest distance of {size + more}; {size} was asked for",
             logits(case, np.where(chunks > 0, found, query - key).astype(np.float64)),
         )
 
 
-def not_clamped(case: Case, got: Floats) -> Iterator[Model]:
-    """Queries that are not held at the largest distance."""
+def not_clamped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict queries that are not held at the largest distance."""
     for third, words in (
         (constant, "for the chunk before"),
         (beyond_all, "for any chunk before"),
     ):
         found = of_chunks(own, unclamped, third)(case, queries(case), keys(case))
-        yield Model(
+        yield Prediction(
             f"matches queries {words} that are not held at the largest distance",
             logits(case, found),
         )
 
 
-def chunks_of_chunk_size(case: Case, got: Floats) -> Iterator[Model]:
-    """Chunks as long as the largest distance."""
+def chunks_of_chunk_size(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict chunks as long as the largest distance."""
     size = case.arguments["chunk_size"]
     query, key = queries(case), keys(case)
     found = np.where(query // size == key // size, query - key, size - key % size)
-    yield Model(
+    yield Prediction(
         f"matches chunks of {size} tokens; without what is local they have {length_of(case)}",
         logits(case, found.astype(np.float64)),
     )
 
 
 def far_chunks(case: Case) -> Integers:
-    """Keys of chunks before the one just before are one group."""
+    """Put the keys of chunks before the one just before into one group.
+
+    Other keys are in no group, which is -1.
+    """
     return np.where(apart(case, queries(case), keys(case)) > 1, 0, -1)
 
 
 def chunk_of_far(case: Case) -> Integers:
-    """Chunks of queries, for the keys of those chunks."""
+    """Return the query's chunk for keys of chunks before the one just before; else -1."""
     return np.where(far_chunks(case) < 0, -1, queries(case) // length_of(case))
 
 
-ERROR_TERMS = {"dual_chunk_scores": error_terms}
-ARGUMENTS = {"dual_chunk_scores": SCORES.arguments}
-SWEEPS = {"dual_chunk_scores": sweep(SCORES.arrays)}
-SIZES = {"dual_chunk_scores": SCORES.sizes}
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "dual_chunk_scores": SCORES.invariants
-    | {
-        "far-chunks-alike": SCORES.alike(
-            "k",
-            far_chunks,
-            "keys at one place of far chunks are alike, and their logits differ",
-            length_of,
-        ),
-        "far-queries-alike": SCORES.alike(
-            "q",
-            chunk_of_far,
-            "queries of one chunk are alike, and their logits for far chunks differ",
-        ),
-    }
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "dual_chunk_scores": {
-        "limit-off-by-one": limit_off_by_one,
-        "not-clamped": not_clamped,
-        "successive-missing": SCORES.instead(
-            "matches one distance for all queries of a chunk from the chunk before as well",
-            of_chunks(own, constant, constant),
-        ),
-        "far-as-successive": SCORES.instead(
-            "matches all chunks before treated as the one just before",
-            of_chunks(own, successive, successive),
-        ),
-        "chunks-of-chunk-size": chunks_of_chunk_size,
-        "keys-counted-on": SCORES.instead(
-            "matches keys of other chunks at their positions in the text", keys_counted_on
-        ),
-        **SCORES.deviations,
-    }
+KNOWLEDGE = {
+    "dual_chunk_scores": CallKnowledge(
+        error_terms=error_terms,
+        arguments=SCORES.arguments,
+        sweep=sweep(SCORES.arrays),
+        sizes=SCORES.sizes,
+        invariants=SCORES.invariants
+        | {
+            "far-chunks-alike": SCORES.alike(
+                "k",
+                far_chunks,
+                "keys at one place of far chunks are alike, and their logits differ",
+                length_of,
+            ),
+            "far-queries-alike": SCORES.alike(
+                "q",
+                chunk_of_far,
+                "queries of one chunk are alike, and their logits for far chunks differ",
+            ),
+        },
+        deviations={
+            "limit-off-by-one": limit_off_by_one,
+            "not-clamped": not_clamped,
+            "successive-missing": SCORES.instead(
+                "matches one distance for all queries of a chunk from the chunk before as well",
+                of_chunks(own, constant, constant),
+            ),
+            "far-as-successive": SCORES.instead(
+                "matches all chunks before treated as the one just before",
+                of_chunks(own, successive, successive),
+            ),
+            "chunks-of-chunk-size": chunks_of_chunk_size,
+            "keys-counted-on": SCORES.instead(
+                "matches keys of other chunks at their positions in the text", keys_counted_on
+            ),
+            **SCORES.deviations,
+        },
+    ),
 }

@@ -1,60 +1,66 @@
 """Dynamic NTK scaling: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.families.rotary import ROWS, progression, rotary_dim
-from posenc_conformance.families.rotary_scaling import Arguments, Scaling, unscaled
+from posenc_conformance.families.rotary_scaling import Scaling, unscaled
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 
 def grown(given: Arguments) -> float:
-    """The factor times length over original length, where that is above 1."""
+    """Compute the factor times length over original length, where that is above 1."""
     trained = given["original_max_position_embeddings"]
     return float(given["factor"] * max(given["length"], trained) / trained)
 
 
 def stretch(given: Arguments) -> float:
-    """What the slowest frequency is divided by."""
+    """Compute the divisor of the slowest frequency."""
     return float(grown(given) - (given["factor"] - 1))
 
 
 def with_stretch(given: Arguments, size: int, by: float) -> Floats:
-    """Frequencies of the base that divides the slowest one by so much."""
+    """Compute the frequencies of the base that divides the slowest one by ``by``."""
     return progression(given["base"] * by ** (size / (size - 2)), size)
 
 
 def frequencies(given: Arguments, size: int) -> Floats:
-    """Those of the base for the length."""
+    """Compute the frequencies of the base for the length."""
     return with_stretch(given, size, stretch(given))
 
 
 def cancellation(given: Arguments, size: int) -> Floats:
-    """The stretch is a difference; pair t feels its relative error 2t/(d-2) times."""
+    """Compute what each frequency feels of the stretch, which is a difference.
+
+    Pair t feels the relative error of the stretch 2t/(d-2) times.
+    """
     return np.arange(0, size, 2) / (size - 2) * grown(given) / stretch(given)
 
 
 LONGEST = 2**40
-"""A length beyond this is no length."""
+"""An estimate beyond this is no length."""
 
 
 class OfLength(Scaling):
-    """Rows stand within the sequence, so that its length can also be read from them."""
+    """A scaling by the length of a sequence.
 
-    def rotary_arguments(self, trial: Trial) -> dict[str, Any]:
-        """Two heads and a few positions in a row, now and then the last ones."""
+    Rows stand within the sequence, so that its length can also be read from them.
+    """
+
+    def rotary_arguments(self, trial: Trial) -> ArgumentDict:
+        """Draw two heads and a few positions in a row, now and then the last ones."""
         chosen = super().rotary_arguments(trial)
         last = chosen["length"] - ROWS + np.arange(ROWS)
         return chosen | {"positions": last} if trial.pick.integer(0, 1) else chosen
 
-    def sweep(self, parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-        """All powers of two up to the largest position, in a sequence that ends there."""
+    def sweep(self, parameters: Arguments, largest: int) -> ArgumentDict:
+        """Reach all powers of two up to the largest position, in a sequence that ends there."""
         length = parameters.get("length", largest + 1)
         return super().sweep({**parameters, "length": length}, min(largest, length - 1))
 
@@ -75,20 +81,23 @@ SCALING = OfLength(
 
 
 def ends(given: Arguments, size: int) -> Floats:
-    """Multiplier of the first frequency and of the last one."""
+    """Return the multiplier of the first frequency and of the last one.
+
+    The others are nan: nothing is said of them.
+    """
     said = np.full(size // 2, np.nan)
     said[0], said[-1] = 1, 1 / stretch(given)
     return said
 
 
 def never_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The base as it was."""
+    """Predict the frequencies of the base as it was."""
     omega = unscaled(case.arguments, rotary_dim(case))
     yield "matches plain RoPE; the base was not recomputed", omega
 
 
 def always_full(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The base of factor times the original length, once and for all."""
+    """Predict the base of factor times the original length, once and for all."""
     given = case.arguments
     longest = given["factor"] * given["original_max_position_embeddings"]
     omega = frequencies({**given, "length": longest}, rotary_dim(case))
@@ -96,13 +105,13 @@ def always_full(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def exponent_missing(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The base times the stretch itself."""
+    """Predict the base times the stretch itself."""
     base = case.arguments["base"] * stretch(case.arguments)
     yield "matches the base without the power d/(d-2)", progression(base, rotary_dim(case))
 
 
 def ratio_alone(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Another stretch: the length over the original one, with or without the factor."""
+    """Predict another stretch: the length over the original one, with or without the factor."""
     given, size = case.arguments, rotary_dim(case)
     ratio = grown(given) / given["factor"]
     short = ", of short texts too" * bool(ratio <= 1)
@@ -113,7 +122,7 @@ def ratio_alone(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Positions scaled as well, by 2 instead of not at all."""
+    """Predict positions scaled as well, by 2 instead of not at all."""
     size = rotary_dim(case)
     yield "matches positions multiplied by 2", 2 * SCALING.frequencies(case)
     fixed = frequencies({**case.arguments, "factor": 2.0}, size)
@@ -122,7 +131,7 @@ def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def other_length(case: Case, seen: float) -> Iterator[tuple[int, Floats]]:
-    """The base of another length, estimated from the slowest frequency."""
+    """Predict the base of another length, estimated from the slowest frequency."""
     given, size = case.arguments, rotary_dim(case)
     trained, factor = given["original_max_position_embeddings"], given["factor"]
     by = unscaled(given, size)[-1] / seen if seen > 0 else np.nan
@@ -136,12 +145,12 @@ def other_length(case: Case, seen: float) -> Iterator[tuple[int, Floats]]:
 
 
 def kept_length(rotating: bool) -> DeviationModel:
-    """Models of a base that was kept from a call with another length."""
+    """Make a model that predicts a base that was kept from a call with another length."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for length, omega in other_length(case, SCALING.seen_frequency(case, got)):
             words = f"matches the base of length {length}, as left by another call"
-            model = Model(words, omega, constant=("length", length), of_state=True)
+            model = Prediction(words, omega, constant=("length", length), of_state=True)
             if rotating:
                 turned = SCALING.rotation.with_frequencies(case, omega, words)
                 model = replace(turned, constant=model.constant, of_state=True)
@@ -150,25 +159,22 @@ def kept_length(rotating: bool) -> DeviationModel:
     return models
 
 
-TURNS = SCALING.turns
-ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
-SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
-INVARIANTS = SCALING.invariants(
-    {
+KNOWLEDGE = SCALING.knowledge(
+    frequency_invariants={
         "ends": SCALING.multiplier(
             ends, "the first frequency changed, or the last is not divided by the stretch"
         ),
     },
-    {"short-is-rope": SCALING.is_rope(original_max_position_embeddings=32768, length=16384)},
-)
-DEVIATIONS = SCALING.deviations(
-    {
+    rotation_invariants={
+        "short-is-rope": SCALING.is_rope(original_max_position_embeddings=32768, length=16384)
+    },
+    mistakes={
         "never-scaled": never_scaled,
         "always-full": always_full,
         "exponent-missing": exponent_missing,
         "ratio-alone": ratio_alone,
         "positions-doubled": positions_doubled,
     },
-    frequencies={"kept-length": kept_length(rotating=False)},
-    rotation={"kept-length": kept_length(rotating=True)},
+    frequency_deviations={"kept-length": kept_length(rotating=False)},
+    rotation_deviations={"kept-length": kept_length(rotating=True)},
 )

@@ -1,16 +1,11 @@
 """Dynamic position bias: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import (
-    DeviationModel,
-    Model,
-    other_conventions,
-    several,
-)
+from posenc_conformance.diagnose.mistakes import any_of, other_conventions
 from posenc_conformance.families.biases import (
     distance_shifted,
     heads_apart,
@@ -20,9 +15,12 @@ from posenc_conformance.families.biases import (
 )
 from posenc_conformance.families.layers import gelu
 from posenc_conformance.families.lengths import Integers, lags, lengths, queries
-from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 Activation = Callable[[Floats], Floats]
 STEEPEST = 1.1
@@ -30,28 +28,31 @@ STEEPEST = 1.1
 
 
 def silu(x: Floats) -> Floats:
-    """x / (1 + exp(-x)), without overflow."""
+    """Compute x / (1 + exp(-x)) without overflow."""
     return np.asarray(x * (1 + np.tanh(x / 2)) / 2)
 
 
 def relu(x: Floats) -> Floats:
-    """The positive part."""
+    """Return the positive part of x."""
     return np.maximum(x, 0.0)
 
 
 def unchanged(x: Floats) -> Floats:
-    """Nothing."""
+    """Return x as it is."""
     return x
 
 
 def given_of(case: Case, lag: Any) -> Floats:
-    """What the network is given of a distance."""
+    """Compute what the network is given of a distance."""
     d = np.asarray(lag, dtype=np.float64)
     return np.sign(d) * np.log1p(np.abs(d)) if case.conventions["distance"] == "log" else d
 
 
 def network(case: Case, given: Floats, activation: Activation = silu, middle: Any = None) -> Floats:
-    """The bias that these inputs give, for every head; with other layers between if named."""
+    """Compute the bias that these inputs give, for every head.
+
+    ``middle`` stands for other layers between the first and the last.
+    """
     w_in, b_in, w_mid, b_mid, w_out, b_out = (
         case.arguments[name] for name in ("w_in", "b_in", "w_mid", "b_mid", "w_out", "b_out")
     )
@@ -62,7 +63,10 @@ def network(case: Case, given: Floats, activation: Activation = silu, middle: An
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of magnitudes; roundings of all layers stand in place of the angle."""
+    """Give the scale, which is the sum of magnitudes.
+
+    The roundings of all layers stand in place of the angle.
+    """
     w_in, b_in, w_mid, b_mid, w_out, b_out = (
         np.abs(case.arguments[name])
         for name in ("w_in", "b_in", "w_mid", "b_mid", "w_out", "b_out")
@@ -76,7 +80,7 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def weights_of(heads: int, hidden: int, layers: int) -> dict[str, Floats]:
-    """Weights of a network whose units are neither silent nor linear."""
+    """Make weights of a network whose units are neither silent nor linear."""
     return {
         "w_in": fine((hidden,)),
         "b_in": fine((hidden,), 13),
@@ -87,30 +91,30 @@ def weights_of(heads: int, hidden: int, layers: int) -> dict[str, Floats]:
     }
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, units, layers, queries and keys."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few heads, units, layers, queries and keys."""
     chosen = lengths(trial, (6, 1, 2, 9, 20), heads=(2, 1, 3), hidden=(4, 1, 7), layers=(2, 1, 0))
     sizes = (chosen.pop(name) for name in ("heads", "hidden", "layers"))
     return {**weights_of(*sizes), **chosen}
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """One query at the end of many keys."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Put one query at the end of many keys."""
     some = weights_of(
         *(parameters.get(n, d) for n, d in (("heads", 2), ("hidden", 5), ("layers", 1)))
     )
     return {**some, "q_len": 1, "k_len": parameters.get("k_len", min(largest, 1023) + 1)}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Many heads, units, layers and queries."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield many heads, units, layers and queries."""
     for heads, hidden, layers in ((1, 1, 0), (2, 33, 1), (12, 3, 2), (3, 8, 4), (1, 130, 1)):
         yield {**weights_of(heads, hidden, layers), "q_len": 2, "k_len": 5}
     yield {**weights_of(1, 2, 1), "q_len": 70, "k_len": 140}
 
 
 def mirrored(trial: Trial) -> None:
-    """With the weights of the first layer negated, queries and keys change places."""
+    """Check that with negated weights of the first layer queries and keys change places."""
     chosen = arguments(trial)
     chosen["q_len"] = chosen["k_len"]
     trial_scope = trial.scope.parameters.get("q_len")
@@ -118,88 +122,91 @@ def mirrored(trial: Trial) -> None:
         return
     y = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"w_in": -chosen["w_in"]}))
-    trial.zero(
+    trial.assert_zero(
         y - other.swapped(1, 2),
         "with the first layer's weights negated queries and keys do not change places",
     )
 
 
 def own_key(trial: Trial) -> None:
-    """At distance 0 the weights of the first layer do not matter."""
+    """Check that at distance 0 the weights of the first layer do not matter."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     other = trial.answer(**(chosen | {"w_in": fine(chosen["w_in"].shape, 23)}))
-    trial.zero(
+    trial.assert_zero(
         (y - other).where(lags(y.case) == 0),
         "at its own key a query's bias depends on the weights of the first layer",
     )
 
 
 def output_linear(trial: Trial) -> None:
-    """Twice the last layer is twice the bias."""
+    """Check that twice the last layer is twice the bias."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     doubled = {name: 2 * y.case.arguments[name] for name in ("w_out", "b_out")}
     twice = trial.answer(**(chosen | doubled))
-    trial.zero(2 * y - twice, "twice the last layer is not twice the bias")
+    trial.assert_zero(2 * y - twice, "twice the last layer is not twice the bias")
 
 
 def units_exchanged(trial: Trial) -> None:
-    """Units in reverse order in every layer give the same bias."""
+    """Check that units in reverse order in every layer give the same bias."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     turned = {name: chosen[name][..., ::-1].copy() for name in ("w_in", "b_in", "b_mid", "w_out")}
     turned["w_mid"] = chosen["w_mid"][:, ::-1, ::-1].copy()
     other = trial.answer(**(chosen | turned))
-    trial.zero(y - other, "units in reverse order do not give the same bias")
+    trial.assert_zero(y - other, "units in reverse order do not give the same bias")
 
 
 def inputs(words: str, made: Callable[[Case, Integers], Any]) -> DeviationModel:
-    """Another number for each distance."""
+    """Make a model that predicts the bias for another number for each distance."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         given = np.asarray(made(case, lags(case)), dtype=np.float64)
-        yield Model(words, network(case, given))
+        yield Prediction(words, network(case, given))
 
     return models
 
 
-def normalized(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances divided by a length."""
+def normalized(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances divided by a length."""
     keys = case.parameter("k_len")
     for words, whole in (("the number of keys", keys), ("the largest", keys - 1)):
         given = given_of(case, lags(case)) / max(whole, 1)
-        yield Model(f"matches distances divided by {words}", network(case, given))
+        yield Prediction(f"matches distances divided by {words}", network(case, given))
         inside = given_of(case, lags(case) / max(whole, 1))
-        yield Model(f"matches distances divided by {words}", network(case, inside))
+        yield Prediction(f"matches distances divided by {words}", network(case, inside))
 
 
-def other_logarithm(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base, or no 1 added."""
+def other_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another base of the logarithm, or no 1 added."""
     if case.conventions["distance"] != "log":
         return
     lag = lags(case)
     for base in (2.0, 10.0):
         given = given_of(case, lag) / np.log(base)
-        yield Model(f"matches logarithms to base {base:g}", network(case, given))
+        yield Prediction(f"matches logarithms to base {base:g}", network(case, given))
     bare = np.sign(lag) * np.log(np.maximum(np.abs(lag), 1))
-    yield Model("matches logarithms without the 1", network(case, bare))
+    yield Prediction("matches logarithms without the 1", network(case, bare))
 
 
-def activation_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """Another function between the layers, or one too many."""
+def activation_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another function between the layers, or one too many."""
     given = given_of(case, lags(case))
     for words, activation in (
         ("ReLU in the place of SiLU", relu),
         ("GELU in the place of SiLU", gelu),
         ("nothing in the place of SiLU", unchanged),
     ):
-        yield Model(f"matches {words}", network(case, given, activation))
-    yield Model("matches SiLU behind the last layer, too", silu(network(case, given)))
+        yield Prediction(f"matches {words}", network(case, given, activation))
+    yield Prediction("matches SiLU behind the last layer, too", silu(network(case, given)))
 
 
-def layers_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """Layers between transposed, reversed or left out."""
+def layers_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict layers between the first and the last transposed, reversed or left out.
+
+    Or the first of them stands for all.
+    """
     w_mid, b_mid = case.arguments["w_mid"], case.arguments["b_mid"]
     given = given_of(case, lags(case))
     middle = list(zip(w_mid, b_mid, strict=True))
@@ -209,72 +216,73 @@ def layers_wrong(case: Case, got: Floats) -> Iterator[Model]:
         ("layers between left out", []),
         ("the first layer between for all", middle[:1] * len(middle)),
     ):
-        yield Model(f"matches {words}", network(case, given, middle=layers))
+        yield Prediction(f"matches {words}", network(case, given, middle=layers))
 
 
-def narrow_distances(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions, distances or what the network is given in a narrow dtype."""
+def narrow_distances(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, distances or the network's input in a narrow dtype."""
     lag = lags(case).astype(np.float64)
     for dtype in ("bfloat16", "float16"):
-        query = narrowed(queries(case).astype(np.float64), dtype)
-        key = narrowed(np.arange(lag.shape[-1], dtype=np.float64), dtype)
+        query = round_to(queries(case).astype(np.float64), dtype)
+        key = round_to(np.arange(lag.shape[-1], dtype=np.float64), dtype)
         for what, given in (
-            ("distances", given_of(case, narrowed(lag, dtype))),
+            ("distances", given_of(case, round_to(lag, dtype))),
             ("positions", given_of(case, query - key)),
-            ("positions and distances", given_of(case, narrowed(query - key, dtype))),
-            ("the network's input", narrowed(given_of(case, lag), dtype)),
+            ("positions and distances", given_of(case, round_to(query - key, dtype))),
+            ("the network's input", round_to(given_of(case, lag), dtype)),
         ):
-            yield Model(f"matches {what} in {dtype}", network(case, given))
+            yield Prediction(f"matches {what} in {dtype}", network(case, given))
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """The bias if the queries stood at these positions."""
+    """Yield the bias if the queries stood at these positions."""
     yield network(case, given_of(case, lags(case, query)))
 
 
 def shifted(case: Case, shift: int) -> Floats:
-    """The bias with so much added to all distances."""
+    """Compute the bias with ``shift`` added to all distances."""
     return network(case, given_of(case, lags(case) + shift))
 
 
-ERROR_TERMS = {"dynamic_position_bias": error_terms}
-ARGUMENTS = {"dynamic_position_bias": arguments}
-SWEEPS = {"dynamic_position_bias": sweep}
-SIZES = {"dynamic_position_bias": sizes}
-INVARIANTS = {
-    "dynamic_position_bias": {
-        "toeplitz": toeplitz(arguments),
-        "last-queries": last_queries(arguments),
-        "mirrored": mirrored,
-        "own-key": own_key,
-        "output-linear": output_linear,
-        "heads-apart": heads_apart(arguments, "w_out", "b_out"),
-        "units-exchanged": units_exchanged,
-    }
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "dynamic_position_bias": {
-        "distance-swapped": other_conventions(
-            "distance", "matches {value} distances; {claimed} was claimed"
-        ),
-        "offset-reversed": inputs(
-            "matches key minus query", lambda case, lag: given_of(case, -lag)
-        ),
-        "unsigned": several(
-            inputs(
-                "matches distances without a sign", lambda case, lag: given_of(case, np.abs(lag))
+KNOWLEDGE = {
+    "dynamic_position_bias": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        invariants={
+            "toeplitz": toeplitz(arguments),
+            "last-queries": last_queries(arguments),
+            "mirrored": mirrored,
+            "own-key": own_key,
+            "output-linear": output_linear,
+            "heads-apart": heads_apart(arguments, "w_out", "b_out"),
+            "units-exchanged": units_exchanged,
+        },
+        deviations={
+            "distance-swapped": other_conventions(
+                "distance", "matches {value} distances; {claimed} was claimed"
             ),
-            inputs(
-                "matches a distance of 0 to all keys ahead",
-                lambda case, lag: given_of(case, np.maximum(lag, 0)),
+            "offset-reversed": inputs(
+                "matches key minus query", lambda case, lag: given_of(case, -lag)
             ),
-        ),
-        "queries-from-zero": queries_from_zero(from_queries),
-        "distance-shifted": distance_shifted(shifted),
-        "normalized": normalized,
-        "other-logarithm": other_logarithm,
-        "activation-wrong": activation_wrong,
-        "layers-wrong": layers_wrong,
-        "narrow-distances": narrow_distances,
-    }
+            "unsigned": any_of(
+                inputs(
+                    "matches distances without a sign",
+                    lambda case, lag: given_of(case, np.abs(lag)),
+                ),
+                inputs(
+                    "matches a distance of 0 to all keys ahead",
+                    lambda case, lag: given_of(case, np.maximum(lag, 0)),
+                ),
+            ),
+            "queries-from-zero": queries_from_zero(from_queries),
+            "distance-shifted": distance_shifted(shifted),
+            "normalized": normalized,
+            "other-logarithm": other_logarithm,
+            "activation-wrong": activation_wrong,
+            "layers-wrong": layers_wrong,
+            "narrow-distances": narrow_distances,
+        },
+    ),
 }

@@ -1,11 +1,11 @@
 """FIRE: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.biases import (
     averaged,
     distance_shifted,
@@ -25,41 +25,44 @@ from posenc_conformance.families.lengths import (
     no_sweep,
     queries,
 )
-from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 EPSILON = 1e-6
 
 
 def c_of(case: Case) -> float:
-    """The number inside the logarithm."""
+    """Return c, the number inside the logarithm."""
     return float(case.arguments.get("c", 0.1))
 
 
 def threshold_of(case: Case) -> float:
-    """Position up to which all distances are divided by the same number."""
+    """Return the position up to which all distances are divided by the same number."""
     return float(case.arguments.get("threshold", 512.0))
 
 
 def psi(case: Case, x: Any) -> Floats:
-    """The logarithm of a distance."""
+    """Compute the logarithm of a distance, ln(1 + c x)."""
     return np.asarray(np.log1p(c_of(case) * np.asarray(x)))
 
 
 def divisor(case: Case, query: Any) -> Floats:
-    """What distances of each query are divided by."""
+    """Compute what the distances of each query are divided by."""
     return psi(case, np.maximum(query, threshold_of(case))) + smallest(case)[0]
 
 
 def smallest(case: Case) -> tuple[float, ...]:
-    """What is added to the normalizer, and what a mistaken one may have instead."""
+    """Return what is added to the normaliser, then what a wrong one may have instead."""
     return (EPSILON, 0.0) if case.conventions["normalizer"] == "epsilon" else (0.0,)
 
 
 def network(case: Case, a: Floats, *, relu: bool = True) -> Floats:
-    """The bias that these arguments give, for every head."""
+    """Compute the bias that the network gives for these inputs, for every head."""
     w1, b1, w2, b2 = (case.arguments[name] for name in ("w1", "b1", "w2", "b2"))
     hidden = a[..., None] * w1 + b1
     if relu:
@@ -68,7 +71,10 @@ def network(case: Case, a: Floats, *, relu: bool = True) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of the magnitudes that the network adds up."""
+    """Give the scale, which is the sum of the magnitudes that the network adds up, and the angle.
+
+    In place of the angle stand the number of terms and what rounding the network's input costs.
+    """
     w1, b1, w2, b2 = (np.abs(case.arguments[name]) for name in ("w1", "b1", "w2", "b2"))
     a, lost = network_input(case)
     hidden = a[..., None] * w1 + b1
@@ -79,34 +85,37 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def network_input(case: Case) -> tuple[Floats, Floats]:
-    """What the network is given, and what rounding costs it, in units."""
+    """Compute the input of the network, and what rounding costs it, in units of u."""
     lag, whole = distances(case), divisor(case, queries(case))
     a = psi(case, lag) / whole
     return a, (3 * (lag > 0) + 4 * a) / whole + 6 * a
 
 
 def seen_pairs(case: Case) -> int:
-    """Number of queries and keys that the mask does not hide."""
+    """Count the pairs of query and key that the mask does not hide."""
     return int(np.count_nonzero(lags(case) >= 0))
 
 
 def with_bias(hidden: Floats) -> Floats:
-    """Units of the first layer, and 1 for the bias of the second: [q_len, k_len, hidden + 1]."""
+    """Append 1 for the bias of the second layer to the units of the first layer.
+
+    The result has shape [q_len, k_len, hidden + 1].
+    """
     return np.concatenate([hidden, np.ones((*hidden.shape[:-1], 1))], axis=-1)
 
 
 def first_layer(case: Case, a: Floats) -> Floats:
-    """Units of the first layer, after the ReLU."""
+    """Compute the units of the first layer, after the ReLU."""
     return np.asarray(np.maximum(a[..., None] * case.arguments["w1"] + case.arguments["b1"], 0))
 
 
 def gathered(gradient: Floats, inputs: Floats) -> Floats:
-    """Sums of gradient times what the second layer is given: [heads, hidden + 1]."""
+    """Sum the gradient times the inputs of the second layer: [heads, hidden + 1]."""
     return np.asarray(np.einsum("hqk,qku->hu", gradient, inputs))
 
 
 def vjp_error_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of the magnitudes added up.
+    """Give the scale, which is the sum of the magnitudes added up, and the angle.
 
     In place of the angle stand the number of terms, three roundings of each, and what the network's
     input loses, on average over the terms.
@@ -120,7 +129,7 @@ def vjp_error_terms(case: Case) -> ErrorTerms:
 
 
 def layers(heads: int, hidden: int) -> dict[str, Floats]:
-    """Weights of the network; some of its units switch on in between."""
+    """Make weights of the network, some of whose units switch on within its range of input."""
     return {
         "w1": 2 * fine((hidden,)),
         "b1": fine((hidden,), 13),
@@ -129,8 +138,8 @@ def layers(heads: int, hidden: int) -> dict[str, Floats]:
     }
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, units, queries and keys."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few heads, units, queries and keys."""
     chosen = lengths(trial, (7, 1, 2, 9, 20), heads=(2, 1, 3), hidden=(4, 1, 7))
     return {
         **layers(chosen.pop("heads"), chosen.pop("hidden")),
@@ -140,15 +149,15 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def vjp_arguments(trial: Trial) -> dict[str, Any]:
-    """A gradient of a few heads, queries and keys, and the first layer."""
+def vjp_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a gradient of a few heads, queries and keys, and the first layer."""
     chosen = arguments(trial)
     del chosen["b2"]
     return with_gradient(chosen, len(chosen.pop("w2")), 7)
 
 
-def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Many heads, many units, and many queries, also beyond the threshold."""
+def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield many heads, many units, and many queries, also beyond the threshold."""
     for hidden, shape, threshold in ((1, (1, 2, 5), 512.0), (33, (12, 2, 5), 3.0)):
         yield {"gradient": fine(shape, 7), **first_of(hidden), "threshold": threshold}
     # Of one sign, so that no part of the sum is lost in it unseen.
@@ -158,58 +167,63 @@ def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def first_of(hidden: int) -> dict[str, Floats]:
-    """Weights of the first layer."""
+    """Make weights of the first layer."""
     some = layers(1, hidden)
     return {"w1": some["w1"], "b1": some["b1"]}
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """One query at the end of many keys, beyond the threshold."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Place one query at the end of many keys, beyond the threshold."""
     rest = {name: value for name, value in parameters.items() if name not in ("heads", "hidden")}
     some = layers(parameters.get("heads", 2), parameters.get("hidden", 5))
     lengths = {"q_len": 1, "k_len": min(largest, 1023) + 1}
     return {**some, **lengths, "c": 0.1, "threshold": 512.0, **rest}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Many heads, many units, and many queries, also beyond the threshold."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield many heads, many units, and many queries, also beyond the threshold."""
     for heads, hidden in ((1, 1), (2, 33), (12, 3)):
         yield {**layers(heads, hidden), "q_len": 2, "k_len": 5}
     yield {**layers(1, 2), "q_len": 70, "k_len": 140, "threshold": 100.0}
 
 
 def own_key(trial: Trial) -> None:
-    """At its own key every query has the network's answer to 0."""
+    """Check that every query has the network's answer to 0 at its own key."""
     y = trial.answer(**arguments(trial))
     units = y.given("b1").positive()
     at_zero = (y.given("w2") * units).sum(axis=1) + y.given("b2")
-    trial.zero(
+    trial.assert_zero(
         (y - at_zero[:, None, None]).where(lags(y.case) == 0),
         "at its own key a query does not have the network's answer to 0",
     )
 
 
 def toeplitz_below(trial: Trial) -> None:
-    """Up to the threshold the bias depends on the distance alone."""
+    """Check that up to the threshold the bias depends on the distance alone."""
     y = trial.answer(**arguments(trial))
     below = queries(y.case)[1:] <= threshold_of(y.case)
-    trial.zero(
+    trial.assert_zero(
         (y[:, 1:, 1:] - y[:, :-1, :-1]).where(below),
         "up to the threshold the bias is not constant along the diagonals",
     )
 
 
 def threshold_passed(trial: Trial) -> None:
-    """From the threshold on, a smaller one gives the same bias."""
+    """Check that from the threshold on a smaller one gives the same bias."""
     chosen = arguments(trial)
     smaller = chosen["threshold"] / 2
     y, other = trial.answer(**chosen), trial.answer(**(chosen | {"threshold": smaller}))
     beyond = queries(y.case) >= threshold_of(y.case)
-    trial.zero((y - other).where(beyond), "beyond the threshold the bias still depends on it")
+    trial.assert_zero(
+        (y - other).where(beyond), "beyond the threshold the bias still depends on it"
+    )
 
 
 def unit_interval(trial: Trial) -> None:
-    """A network that returns its input shows that this grows from 0 at the query to at most 1."""
+    """Check that the network's input grows from 0 at the query to at most 1.
+
+    A network that returns its input shows it.
+    """
     chosen = arguments(trial)
     heads, hidden = chosen["w2"].shape
     first = (np.arange(hidden) == 0).astype(np.float64)
@@ -221,29 +235,29 @@ def unit_interval(trial: Trial) -> None:
     }
     y = trial.answer(**(chosen | identity))
     for outside in (y - 1, -y):
-        trial.zero(outside.positive(), "the network's input is not between 0 and 1")
+        trial.assert_zero(outside.positive(), "the network's input is not between 0 and 1")
     nearer = y[:, :, 1:] - y[:, :, :-1]
-    trial.zero(nearer.positive(), "the network's input does not grow with distance")
+    trial.assert_zero(nearer.positive(), "the network's input does not grow with distance")
 
 
 def silent_units(trial: Trial) -> None:
-    """Units that stay below 0 for all inputs leave the second bias alone."""
+    """Check that only the second bias is left if all units stay below 0 for all inputs."""
     chosen = arguments(trial)
     y = trial.answer(**(chosen | {"b1": np.full(chosen["b1"].shape, -2.0)}))
-    trial.zero(y - y.given("b2")[:, None, None], "units below 0 contribute to the bias")
+    trial.assert_zero(y - y.given("b2")[:, None, None], "units below 0 contribute to the bias")
 
 
 def output_linear(trial: Trial) -> None:
-    """Twice the second layer is twice the bias."""
+    """Check that twice the second layer gives twice the bias."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     doubled = {name: 2 * y.case.arguments[name] for name in ("w2", "b2")}
     twice = trial.answer(**(chosen | doubled))
-    trial.zero(2 * y - twice, "twice the second layer is not twice the bias")
+    trial.assert_zero(2 * y - twice, "twice the second layer is not twice the bias")
 
 
 def vjp_adjoint(trial: Trial) -> None:
-    """<g, bias> is <vjp(g), second layer>, head by head."""
+    """Check that <g, bias> is <vjp(g), second layer>, head by head."""
     y = trial.answer(**vjp_arguments(trial))
     weights = lattice(y.case.shape, 3)
     a = network_input(y.case)[0][..., None]
@@ -253,47 +267,50 @@ def vjp_adjoint(trial: Trial) -> None:
     before = (by_unit * Exact(weights[:, :-1])).sum(axis=1)
     before += gradient.sum(axis=(1, 2)) * Exact(weights[:, -1])
     after = (y * Exact(weights)).sum(axis=1)
-    trial.zero(after - before, "<vjp(g), second layer> is not <g, bias>")
+    trial.assert_zero(after - before, "<vjp(g), second layer> is not <g, bias>")
 
 
 def vjp_of_bias(trial: Trial) -> None:
-    """The last column is the sum of what came in, where nothing is masked."""
+    """Check that the last column is the sum of the gradient that came in.
+
+    Pairs that are masked do not count.
+    """
     y = trial.answer(**vjp_arguments(trial))
-    trial.zero(
+    trial.assert_zero(
         y[:, -1] - y.known(seen_gradient(y.case)).sum(axis=(1, 2)),
         "the gradient of b2 is not the sum of what came in",
     )
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """The bias if the queries stood at these positions."""
+    """Yield the bias of queries that stand at these positions."""
     yield network(case, psi(case, distances(case, query)) / divisor(case, query))
 
 
 def shifted(case: Case, shift: int) -> Floats:
-    """The bias with so much added to all distances."""
+    """Compute the bias with a shift added to all distances."""
     query = queries(case)
     return network(case, psi(case, distances(case, query + shift)) / divisor(case, query))
 
 
-def from_one(case: Case, got: Floats) -> Iterator[Model]:
-    """Queries counted from 1, but only to divide by."""
+def from_one(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict queries that are counted from 1, but only in the normaliser."""
     query = queries(case)
     bias = network(case, psi(case, distances(case)) / divisor(case, query + 1))
-    yield Model("matches queries counted from 1 in the normalizer", bias)
+    yield Prediction("matches queries counted from 1 in the normalizer", bias)
 
 
-def without_threshold(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances divided by the query's own position."""
+def without_threshold(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a normaliser of the query's own position, without the threshold."""
     query = queries(case)
     for small in smallest(case):
         whole = np.where(query > 0, psi(case, query) + small, 1.0)
         bias = network(case, psi(case, distances(case)) / whole)
-        yield Model("matches a normalizer without threshold", bias)
+        yield Prediction("matches a normalizer without threshold", bias)
 
 
-def one_normalizer(case: Case, got: Floats) -> Iterator[Model]:
-    """The same divisor for all queries."""
+def one_normalizer(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the same divisor for all queries."""
     last = np.full((1, 1), case.arguments["k_len"] - 1.0)
     lag = psi(case, distances(case))
     alone = [psi(case, threshold_of(case)) + small for small in smallest(case)]
@@ -302,11 +319,15 @@ def one_normalizer(case: Case, got: Floats) -> Iterator[Model]:
         ("the last position as normalizer of all queries", divisor(case, last)),
         ("the number of keys as normalizer of all queries", divisor(case, last + 1)),
     ):
-        yield Model(f"matches {words}", network(case, lag / whole))
+        yield Prediction(f"matches {words}", network(case, lag / whole))
 
 
-def ratio_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances without a logarithm, or a difference of logarithms, or c outside of them."""
+def ratio_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict inputs of the network that are not a ratio of logarithms, or have no c.
+
+    They are distances without logarithms, a difference of logarithms, logarithms without c, or
+    logarithms without a normaliser.
+    """
     query = queries(case)
     lag, largest = distances(case), np.maximum(query, threshold_of(case))
     parts = {
@@ -316,104 +337,108 @@ def ratio_wrong(case: Case, got: Floats) -> Iterator[Model]:
         "logarithms without a normalizer": psi(case, lag),
     }
     for words, part in parts.items():
-        yield Model(f"matches {words}", network(case, part))
+        yield Prediction(f"matches {words}", network(case, part))
 
 
-def without_relu(case: Case, got: Floats) -> Iterator[Model]:
-    """Two linear layers."""
+def without_relu(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a network of two linear layers, without the ReLU."""
     query = queries(case)
     part = psi(case, distances(case)) / divisor(case, query)
-    yield Model("matches a network without ReLU", network(case, part, relu=False))
+    yield Prediction("matches a network without ReLU", network(case, part, relu=False))
 
 
-def narrow_input(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances, logarithms or their ratio in a narrow dtype."""
+def narrow_input(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances, logarithms, their ratio or the bias in a narrow dtype."""
     query = queries(case)
     lag, whole = distances(case), divisor(case, query)
     right = psi(case, lag) / whole
     for dtype in ("bfloat16", "float16"):
-        held = psi(case, narrowed(lag, dtype)) / divisor(
-            case, narrowed(query.astype(np.float64), dtype)
+        held = psi(case, round_to(lag, dtype)) / divisor(
+            case, round_to(query.astype(np.float64), dtype)
         )
-        logarithms = narrowed(psi(case, lag), dtype) / narrowed(whole, dtype)
+        logarithms = round_to(psi(case, lag), dtype) / round_to(whole, dtype)
         for what, part in (
-            ("the network's input", narrowed(right, dtype)),
+            ("the network's input", round_to(right, dtype)),
             ("positions", held),
             ("logarithms", logarithms),
-            ("logarithms and their ratio", narrowed(logarithms, dtype)),
+            ("logarithms and their ratio", round_to(logarithms, dtype)),
         ):
-            yield Model(f"matches {what} in {dtype}", network(case, part))
-        yield Model(f"matches the bias in {dtype}", narrowed(network(case, right), dtype))
+            yield Prediction(f"matches {what} in {dtype}", network(case, part))
+        yield Prediction(f"matches the bias in {dtype}", round_to(network(case, right), dtype))
 
 
 def gradient_of(case: Case, a: Floats, *, relu: bool = True) -> Floats:
-    """The gradient that these inputs of the network give."""
+    """Compute the gradient that these inputs of the network give."""
     hidden = a[..., None] * case.arguments["w1"] + case.arguments["b1"]
     return gathered(seen_gradient(case), with_bias(np.maximum(hidden, 0) if relu else hidden))
 
 
-def gradient_without_relu(case: Case, got: Floats) -> Iterator[Model]:
-    """Units before the ReLU."""
+def gradient_without_relu(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a gradient from the units before the ReLU."""
     output = gradient_of(case, network_input(case)[0], relu=False)
-    yield Model("matches units before the ReLU", output)
+    yield Prediction("matches units before the ReLU", output)
 
 
-def gradient_without_threshold(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances divided by the query's own position, or all by the threshold's logarithm."""
+def gradient_without_threshold(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a normaliser of the query's own position, or of the threshold alone."""
     query = queries(case)
     logarithms = psi(case, distances(case))
     alone = logarithms / np.where(query > 0, psi(case, query), 1.0)
-    yield Model("matches a normalizer without threshold", gradient_of(case, alone))
+    yield Prediction("matches a normalizer without threshold", gradient_of(case, alone))
     fixed = logarithms / psi(case, threshold_of(case))
-    yield Model("matches the threshold alone as normalizer", gradient_of(case, fixed))
+    yield Prediction("matches the threshold alone as normalizer", gradient_of(case, fixed))
 
 
-def gradient_mask_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """Keys after the query taken along, as if they were the query's own."""
+def gradient_mask_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict keys after the query taken along, as if they were the query's own."""
     inputs = with_bias(first_layer(case, network_input(case)[0]))
     output = gathered(case.arguments["gradient"], inputs)
-    yield Model("matches keys after the query taken along", output)
+    yield Prediction("matches keys after the query taken along", output)
 
 
-ERROR_TERMS = {"fire_bias": error_terms, "fire_bias_vjp": vjp_error_terms}
-ARGUMENTS = {"fire_bias": arguments, "fire_bias_vjp": vjp_arguments}
-SWEEPS = {"fire_bias": sweep, "fire_bias_vjp": no_sweep}
-SIZES = {"fire_bias": sizes, "fire_bias_vjp": vjp_sizes}
-SHAPES = {
-    "fire_bias_vjp": lambda case: (case.parameter("heads"), case.parameter("hidden") + 1),
-}
-INVARIANTS = {
-    "fire_bias": {
-        "own-key": own_key,
-        "toeplitz-below": toeplitz_below,
-        "threshold-passed": threshold_passed,
-        "unit-interval": unit_interval,
-        "silent-units": silent_units,
-        "output-linear": output_linear,
-        "heads-apart": heads_apart(arguments, "w2", "b2"),
-        "last-queries": last_queries(arguments),
-    },
-    "fire_bias_vjp": {"vjp-adjoint": vjp_adjoint, "vjp-of-bias": vjp_of_bias},
-}
-DEVIATIONS = {
-    "fire_bias": {
-        "epsilon-swapped": other_conventions(
-            "normalizer", "matches the {value} normalizer; {claimed} was claimed"
-        ),
-        "queries-from-zero": queries_from_zero(from_queries),
-        "normalizer-from-1": from_one,
-        "threshold-left-out": without_threshold,
-        "one-normalizer": one_normalizer,
-        "ratio-wrong": ratio_wrong,
-        "distance-shifted": distance_shifted(shifted),
-        "relu-left-out": without_relu,
-        "sign-flipped": negated("matches the bias with the sign flipped"),
-        "narrow-input": narrow_input,
-    },
-    "fire_bias_vjp": {
-        "gradient-mask-ignored": gradient_mask_ignored,
-        "gradient-relu-left-out": gradient_without_relu,
-        "gradient-threshold-left-out": gradient_without_threshold,
-        "gradient-averaged": averaged(seen_pairs, pairs, what="queries and keys"),
-    },
+KNOWLEDGE = {
+    "fire_bias": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        invariants={
+            "own-key": own_key,
+            "toeplitz-below": toeplitz_below,
+            "threshold-passed": threshold_passed,
+            "unit-interval": unit_interval,
+            "silent-units": silent_units,
+            "output-linear": output_linear,
+            "heads-apart": heads_apart(arguments, "w2", "b2"),
+            "last-queries": last_queries(arguments),
+        },
+        deviations={
+            "epsilon-swapped": other_conventions(
+                "normalizer", "matches the {value} normalizer; {claimed} was claimed"
+            ),
+            "queries-from-zero": queries_from_zero(from_queries),
+            "normalizer-from-1": from_one,
+            "threshold-left-out": without_threshold,
+            "one-normalizer": one_normalizer,
+            "ratio-wrong": ratio_wrong,
+            "distance-shifted": distance_shifted(shifted),
+            "relu-left-out": without_relu,
+            "sign-flipped": negated("matches the bias with the sign flipped"),
+            "narrow-input": narrow_input,
+        },
+    ),
+    "fire_bias_vjp": CallKnowledge(
+        error_terms=vjp_error_terms,
+        arguments=vjp_arguments,
+        sweep=no_sweep,
+        sizes=vjp_sizes,
+        shape=lambda case: (case.parameter("heads"), case.parameter("hidden") + 1),
+        invariants={"vjp-adjoint": vjp_adjoint, "vjp-of-bias": vjp_of_bias},
+        deviations={
+            "gradient-mask-ignored": gradient_mask_ignored,
+            "gradient-relu-left-out": gradient_without_relu,
+            "gradient-threshold-left-out": gradient_without_threshold,
+            "gradient-averaged": averaged(seen_pairs, pairs, what="queries and keys"),
+        },
+    ),
 }

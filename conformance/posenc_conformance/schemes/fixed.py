@@ -1,12 +1,12 @@
 """The fixed pattern: invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import posenc
-from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.masks import (
     LONG,
     after_hops,
@@ -29,33 +29,40 @@ from posenc_conformance.families.masks import (
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 PATTERNS = ((3, 1), (4, 2), (1, 1), (5, 5), (2, 1), (40, 8))
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Blocks shorter and longer than the keys; one column of each, a few, all."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw blocks shorter and longer than the keys, with one column of each, a few, or all."""
     block_size, summary = trial.pick.one_of(PATTERNS)
     block_size = trial.choose("block_size", (block_size,))
     summary = trial.choose("summary", (min(summary, block_size),))
     return {**lengths(trial), "block_size": block_size, "summary": summary}
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys, with a short summary of each block."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Place two queries at the end of many keys, with a short summary of each block."""
     return {**last_two(largest), "block_size": 128, "summary": 8, **parameters}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every length; blocks of powers of two and not, of one key and of all."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every length, and blocks of powers of two and not, of one key and of all."""
     yield from lengths_sizes()
     for block_size, summary in ((1, 1), (17, 5), (128, 32), (256, 8), (LONG, 1)):
         yield {"q_len": 3, "k_len": LONG, "block_size": block_size, "summary": summary}
 
 
 def number_of_keys(case: Case, query: Any) -> Any:
-    """Those of the block so far, and a fixed number for each block before."""
+    """Count the keys that a query sees.
+
+    They are those of its block so far, and a fixed number for each block before, as far as the
+    convention includes them.
+    """
     block_size, summary = case.arguments["block_size"], case.arguments["summary"]
     blocks, place = np.divmod(query, block_size)
     so_far = np.maximum(place + 1 - (block_size - summary), 0)
@@ -67,16 +74,19 @@ def number_of_keys(case: Case, query: Any) -> Any:
 
 
 def two_hops(trial: Trial) -> None:
-    """A step to the end of a block and one within it reach every earlier key, and no other."""
+    """Check that two hops reach every earlier key, and no other.
+
+    One hop goes to the end of a block, the other stays within a block.
+    """
     chosen = square(arguments(trial))
     answer = trial.answer(**chosen)
     query, key = places(answer.case)
     wrong = after_hops(answer.values, answer.values) != (key <= query)
-    trial.never(answer, wrong, "two hops do not reach all earlier keys, or reach later ones")
+    trial.assert_none(answer, wrong, "two hops do not reach all earlier keys, or reach later ones")
 
 
-def columns_misplaced(case: Case, got: Floats) -> Iterator[Model]:
-    """Columns at the start of each block, or none of the block before."""
+def columns_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict columns at the start of each block."""
     part = case.conventions["part"]
     if part == "block":
         return
@@ -87,8 +97,8 @@ def columns_misplaced(case: Case, got: Floats) -> Iterator[Model]:
     yield predicted("matches columns at the start of each block", (own | first) & (key <= query))
 
 
-def block_slides(case: Case, got: Floats) -> Iterator[Model]:
-    """The last keys up to the query in place of its block."""
+def block_slides(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the last keys up to the query in place of its block."""
     part = case.conventions["part"]
     if part == "columns":
         return
@@ -105,11 +115,11 @@ def block_slides(case: Case, got: Floats) -> Iterator[Model]:
 # Heads with columns of their own.
 
 SETS = ((4, 1, 2), (6, 2, 3), (3, 1, 3), (2, 2, 1), (40, 8, 5))
-"""Block, columns of a set, sets."""
+"""Block, columns of a set, number of sets."""
 
 
-def heads_arguments(trial: Trial) -> dict[str, Any]:
-    """Few sets and all that a block has; each set in one head, or in two."""
+def heads_arguments(trial: Trial) -> ArgumentDict:
+    """Draw few sets and all that a block has, each set in one head or in two."""
     block_size, summary, sets = trial.pick.one_of(SETS)
     return {
         "heads": trial.choose("heads", (2 * sets, sets)),
@@ -120,14 +130,14 @@ def heads_arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def heads_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys, with the sets of the released example."""
+def heads_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Place two queries at the end of many keys, with the sets of the released example."""
     sets = {"heads": 4, "block_size": 128, "summary": 32, "sets": 4}
     return {**last_two(largest), **sets, **parameters}
 
 
-def heads_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every length; one head and many, blocks of powers of two and not."""
+def heads_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every length, one head and many, and blocks of powers of two and not."""
     yield from lengths_sizes()
     for heads, block_size, summary, sets in (
         (1, 1, 1, 1),
@@ -140,13 +150,16 @@ def heads_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def heads_shape(case: Case) -> tuple[int, int, int]:
-    """Heads, queries and keys."""
+    """Return the numbers of heads, queries and keys."""
     given = case.arguments
     return given["heads"], given["q_len"], given["k_len"]
 
 
 def of_heads(case: Case, number: Any, own: bool = True, shift: int = 0) -> Any:
-    """The masks of heads with these sets of columns; queries stand so much later."""
+    """Compute the masks of heads that have these sets of columns.
+
+    Queries stand later by ``shift``. Unless ``own``, the query's block is left out.
+    """
     given = case.arguments
     query, key = places(case)
     block_size = given["block_size"]
@@ -157,31 +170,36 @@ def of_heads(case: Case, number: Any, own: bool = True, shift: int = 0) -> Any:
 
 
 def turns(case: Case) -> Any:
-    """The set of each head."""
+    """Return the set of each head, as heads take the sets in turn."""
     return np.arange(case.arguments["heads"]) % case.arguments["sets"]
 
 
 def first_head(trial: Trial) -> None:
-    """The pattern of one set."""
+    """Check that the first head has the pattern of one set."""
     chosen = heads_arguments(trial)
     answer = trial.answer(**chosen)
     rest = {name: value for name, value in chosen.items() if name not in ("heads", "sets")}
     wrong = answer.values[0] != posenc.fixed_mask(**rest)
-    trial.never(answer, wrong, "the first head does not have the pattern of one set")
+    trial.assert_none(answer, wrong, "the first head does not have the pattern of one set")
 
 
 def all_sets(trial: Trial) -> None:
-    """As many sets as a block has columns for."""
+    """Check that all sets together see every earlier key, and no other.
+
+    There are as many sets as a block has columns for.
+    """
     chosen = heads_arguments(trial)
     sets = chosen["block_size"] // chosen["summary"]
     answer = trial.answer(**(chosen | {"heads": sets, "sets": sets}))
     query, key = places(answer.case)
     missed = (answer.values.max(axis=0) > 0) != (key <= query)
-    trial.never(answer, missed, "all sets together do not see every earlier key, and no other")
+    trial.assert_none(
+        answer, missed, "all sets together do not see every earlier key, and no other"
+    )
 
 
 def own_block_alone(answer: Answer) -> Any:
-    """Keys of earlier blocks that two heads see."""
+    """Find the keys of earlier blocks that two heads see."""
     query, key = places(answer.case)
     block_size = answer.case.arguments["block_size"]
     earlier = key // block_size < query // block_size
@@ -189,21 +207,21 @@ def own_block_alone(answer: Answer) -> Any:
 
 
 def sets_apart(trial: Trial) -> None:
-    """One head for each set."""
+    """Check that no two sets have a column in common, with one head for each set."""
     chosen = heads_arguments(trial)
     answer = trial.answer(**(chosen | {"heads": chosen["sets"]}))
-    trial.never(answer, own_block_alone(answer), "two sets have a column in common")
+    trial.assert_none(answer, own_block_alone(answer), "two sets have a column in common")
 
 
-def heads_alike(case: Case, got: Floats) -> Iterator[Model]:
-    """The first set in every head."""
+def heads_alike(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the first set in every head."""
     yield predicted(
         "matches the first set of columns in every head", of_heads(case, 0 * turns(case))
     )
 
 
-def sets_from_the_start(case: Case, got: Floats) -> Iterator[Model]:
-    """Sets counted from the start of the block, or among those used."""
+def sets_from_the_start(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sets counted from the start of the block, or from the last set in use."""
     given = case.arguments
     there = given["block_size"] // given["summary"]
     for many, words in ((there, "start of the block"), (given["sets"], "last set that is used")):
@@ -213,65 +231,71 @@ def sets_from_the_start(case: Case, got: Floats) -> Iterator[Model]:
         )
 
 
-def heads_in_groups(case: Case, got: Floats) -> Iterator[Model]:
-    """Neighbouring heads with the same set."""
+def heads_in_groups(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict neighbouring heads with the same set."""
     each = case.arguments["heads"] // case.arguments["sets"]
     grouped = np.arange(case.arguments["heads"]) // each
     yield predicted("matches sets of columns given to groups of heads", of_heads(case, grouped))
 
 
-def heads_block_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """Columns alone."""
+def heads_block_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict columns alone, without the query's block."""
     yield predicted("matches columns without the query's block", of_heads(case, turns(case), False))
 
 
-def heads_from_zero(case: Case, got: Floats) -> Iterator[Model]:
-    """Queries without what stands in the cache."""
+def heads_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict queries that start at position 0, without what stands in the cache."""
     late = case.arguments["k_len"] - case.arguments["q_len"]
     if late:
         masks = of_heads(case, turns(case), shift=-late)
         yield predicted("matches queries that start at position 0", masks)
 
 
-ERROR_TERMS = {"fixed_mask": exact_terms, "fixed_head_masks": exact_terms}
-ARGUMENTS = {"fixed_mask": arguments, "fixed_head_masks": heads_arguments}
-SWEEPS = {"fixed_mask": sweep, "fixed_head_masks": heads_sweep}
-SIZES = {"fixed_mask": sizes, "fixed_head_masks": heads_sizes}
-SHAPES = {"fixed_head_masks": heads_shape}
-INVARIANTS = {
-    "fixed_mask": {
-        "sees-itself": sees_itself(arguments),
-        "looks-back-only": looks_back_only(arguments),
-        "keys-per-row": keys_per_row(arguments, number_of_keys),
-        "block-shift": shifted_by("block_size", arguments),
-        "two-hops": two_hops,
-        "last-queries": last_queries(arguments),
-    },
-    "fixed_head_masks": {
-        "first-head": first_head,
-        "all-sets": all_sets,
-        "sets-apart": sets_apart,
-    },
-}
-DEVIATIONS = {
-    "fixed_mask": {
-        "part-swapped": other_conventions(
-            "part", "matches the part {value}; {claimed} was claimed"
-        ),
-        "columns-misplaced": columns_misplaced,
-        "summary-off-by-one": off_by_one("summary", "a summary of"),
-        "block-slides": block_slides,
-        "block-off-by-one": off_by_one("block_size", "a block of"),
-        "queries-from-zero": queries_from_zero,
-        "future-visible": future_visible,
-        "inverted": inverted,
-    },
-    "fixed_head_masks": {
-        "heads-alike": heads_alike,
-        "sets-from-the-start": sets_from_the_start,
-        "heads-in-groups": heads_in_groups,
-        "heads-block-missing": heads_block_missing,
-        "heads-queries-from-zero": heads_from_zero,
-        "heads-inverted": inverted,
-    },
+KNOWLEDGE = {
+    "fixed_mask": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        invariants={
+            "sees-itself": sees_itself(arguments),
+            "looks-back-only": looks_back_only(arguments),
+            "keys-per-row": keys_per_row(arguments, number_of_keys),
+            "block-shift": shifted_by("block_size", arguments),
+            "two-hops": two_hops,
+            "last-queries": last_queries(arguments),
+        },
+        deviations={
+            "part-swapped": other_conventions(
+                "part", "matches the part {value}; {claimed} was claimed"
+            ),
+            "columns-misplaced": columns_misplaced,
+            "summary-off-by-one": off_by_one("summary", "a summary of"),
+            "block-slides": block_slides,
+            "block-off-by-one": off_by_one("block_size", "a block of"),
+            "queries-from-zero": queries_from_zero,
+            "future-visible": future_visible,
+            "inverted": inverted,
+        },
+    ),
+    "fixed_head_masks": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=heads_arguments,
+        sweep=heads_sweep,
+        sizes=heads_sizes,
+        shape=heads_shape,
+        invariants={
+            "first-head": first_head,
+            "all-sets": all_sets,
+            "sets-apart": sets_apart,
+        },
+        deviations={
+            "heads-alike": heads_alike,
+            "sets-from-the-start": sets_from_the_start,
+            "heads-in-groups": heads_in_groups,
+            "heads-block-missing": heads_block_missing,
+            "heads-queries-from-zero": heads_from_zero,
+            "heads-inverted": inverted,
+        },
+    ),
 }

@@ -1,6 +1,6 @@
 """FoPE: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -8,40 +8,41 @@ import numpy as np
 import posenc
 from posenc_conformance.diagnose.mistakes import (
     BASES,
-    DeviationModel,
-    Model,
     negated_positions,
     other_conventions,
     rounded_angles,
     shifted_positions,
 )
-from posenc_conformance.diagnose.turns import Turns, turns_of
-from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import Arguments, InvariantCheck, Trial
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.frequencies import PairFrequencies, fit_frequencies
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.positions import positions_up_to
+from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 ROWS = 5
 MATRICES = ("sin_coef", "cos_coef")
 
 
 def remaining(head_dim: int, length: int, base: float) -> int:
-    """How many of RoPE's frequencies turn more than once over the length."""
+    """Count the frequencies of RoPE that turn more than once over the length."""
     every = float(base) ** (-2 * np.arange(head_dim // 2) / head_dim)
     return int(np.sum(every > 2 * np.pi / length))
 
 
 def coefficients(shape: tuple[int, int]) -> dict[str, Floats]:
-    """Two matrices near the identity, as those that are trained are."""
+    """Make two matrices near the identity, as trained ones are."""
     near = np.eye(*shape)
     return {name: near + fine(shape, 11 * i) / 2 for i, name in enumerate(MATRICES, 1)}
 
 
 def chosen_for(
     x: Floats, positions: Any, length: int, base: float, mixed: int | None = None
-) -> dict[str, Any]:
-    """Arguments with as many columns as frequencies remain, or as are asked for."""
+) -> ArgumentDict:
+    """Make arguments with as many columns as frequencies remain, or as are asked for."""
     head_dim = x.shape[-1]
     rows = remaining(head_dim, length, base)
     columns = rows if mixed is None else min(rows, mixed)
@@ -54,8 +55,8 @@ def chosen_for(
     return given | coefficients((rows, columns))
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads and a few rows that follow each other."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads and a few rows that follow each other."""
     head_dim = trial.choose("head_dim", (16, 4, 8, 2, 12, 64))
     length = trial.choose("original_max_position_embeddings", (512, 64, 4096, 1_000_000))
     base = trial.choose("base", (10000.0, 500000.0, 100.0))
@@ -65,9 +66,9 @@ def arguments(trial: Trial) -> dict[str, Any]:
     return chosen_for(x, start + np.arange(ROWS), length, base, mixed)
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """All powers of two up to the largest position, with every frequency."""
-    positions, head_dim = reaching(largest), parameters.get("head_dim", 16)
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach all powers of two up to the largest position, with every frequency."""
+    positions, head_dim = positions_up_to(largest), parameters.get("head_dim", 16)
     length, base = (
         parameters.get("original_max_position_embeddings", 4096),
         parameters.get("base", 10000.0),
@@ -75,8 +76,8 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     return chosen_for(fine((len(positions), head_dim)), positions, length, base)
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many channels, few and many frequencies, and many rows."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many channels, few and many frequencies, and many rows."""
     for head_dim, rows, length, mixed in (
         (2, 3, 7, None),
         (4, 3, 7, None),
@@ -94,7 +95,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per position of those that remain."""
+    """Return the frequencies that remain, in radians per position."""
     head_dim = case.arguments["x"].shape[-1]
     base = float(case.arguments.get("base", 10000.0))
     number = len(case.arguments["sin_coef"])
@@ -102,24 +103,24 @@ def frequencies(case: Case) -> Floats:
 
 
 def places(case: Case) -> Floats:
-    """Positions as a column."""
+    """Return the positions as a column."""
     return np.asarray(case.arguments["positions"][:, None], dtype=np.float64)
 
 
 def halves(x: Floats) -> tuple[Floats, Floats]:
-    """First and second channels of the pairs."""
+    """Return the first and the second channels of the pairs."""
     half = x.shape[-1] // 2
     return x[..., :half], x[..., half:]
 
 
 def padded(case: Case, sums: Floats, value: float) -> Floats:
-    """Sums of every pair: those of the rest are one number."""
+    """Extend sums to every pair, with one number for the pairs of the rest."""
     missing = case.arguments["x"].shape[-1] // 2 - sums.shape[-1]
     return np.pad(sums, [(0, 0), (0, missing)], constant_values=value)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is what sizes of channels and coefficients add up to."""
+    """Give the scale, which is what sizes of channels and coefficients add up to, and the angle."""
     w = frequencies(case)
     angle = np.abs(places(case)) * w
     lost = angle * (1 + np.abs(np.log(w))) + (len(w) + 3) / case.scheme.accuracy.angle
@@ -143,7 +144,11 @@ def turned(
     rest: tuple[float, float] | None = None,
     finish: Callable[[Floats], Floats] = np.asarray,
 ) -> Floats:
-    """The result of these angles and coefficients, of sine and cosine, and of this rest."""
+    """Compute the result of these angles, coefficients of sine and cosine, and rest.
+
+    What is None is as it should be. ``finish`` takes the sums of waves to what stands in their
+    place.
+    """
     angle = places(case) * frequencies(case) if angles is None else angles
     sines, cosines = (case.arguments[name] for name in MATRICES) if matrices is None else matrices
     if rest is None:
@@ -155,14 +160,14 @@ def turned(
 
 
 def mixed_parts(answer: Answer) -> tuple[Answer, Answer]:
-    """First and second channels of the pairs that coefficients have columns for."""
+    """Return the first and second channels of the pairs that coefficients have columns for."""
     half = answer.values.shape[-1] // 2
     mixed = answer.case.arguments["sin_coef"].shape[1]
     return answer[..., :mixed], answer[..., half : half + mixed]
 
 
 def plain_where_alone(trial: Trial) -> None:
-    """With the identity for coefficients, pairs turn as those of RoPE do."""
+    """Check that pairs turn as those of RoPE do if the coefficients are the identity."""
     given = arguments(trial)
     shape = given["sin_coef"].shape
     given |= {name: np.eye(*shape) for name in MATRICES}
@@ -178,11 +183,11 @@ def plain_where_alone(trial: Trial) -> None:
     half = wanted.shape[-1] // 2
     for part, start in zip(mixed_parts(answer), (0, half), strict=True):
         exact = Exact(wanted[..., start : start + shape[1]])
-        trial.zero(part - exact, "the identity does not turn pairs as RoPE does")
+        trial.assert_zero(part - exact, "the identity does not turn pairs as RoPE does")
 
 
 def origin(trial: Trial) -> None:
-    """At position 0 a pair is multiplied by the sum of its column of cosines."""
+    """Check that a pair at position 0 is multiplied by the sum of its column of cosines."""
     given = arguments(trial) | {"positions": np.zeros(ROWS, dtype=np.int64)}
     answer = trial.answer(**given)
     x = answer.case.arguments["x"]
@@ -190,22 +195,22 @@ def origin(trial: Trial) -> None:
     half = x.shape[-1] // 2
     for part, start in zip(mixed_parts(answer), (0, half), strict=True):
         wanted = x[..., start : start + len(column)].astype(np.float64) * column
-        trial.zero(part - wanted, "at position 0 a pair is not its column's sum of cosines")
+        trial.assert_zero(part - wanted, "at position 0 a pair is not its column's sum of cosines")
 
 
 def additive(trial: Trial) -> None:
-    """Coefficients that add up give results that add up, in the pairs that they mix."""
+    """Check that coefficients that add up give results that add up, in the pairs that they mix."""
     given = arguments(trial)
     odd = np.arange(len(given["sin_coef"]))[:, None] % 2
     both = [{name: given[name] * rows for name in MATRICES} for rows in (odd, 1 - odd)]
     whole = mixed_parts(trial.answer(**given))
     parts = [mixed_parts(trial.answer(**(given | some))) for some in both]
     for i in range(2):
-        trial.zero(parts[0][i] + parts[1][i] - whole[i], "frequencies do not add up")
+        trial.assert_zero(parts[0][i] + parts[1][i] - whole[i], "frequencies do not add up")
 
 
 def rest_stands(trial: Trial) -> None:
-    """Pairs beyond the columns do not depend on the position."""
+    """Check that pairs beyond the columns do not depend on the position."""
     given = arguments(trial)
     given["x"] = np.broadcast_to(given["x"][:, :1], given["x"].shape).copy()
     answer = trial.answer(**given)
@@ -213,47 +218,49 @@ def rest_stands(trial: Trial) -> None:
     beyond = slice(given["sin_coef"].shape[1], half)
     for start in (0, half):
         some = answer[..., start + beyond.start : start + half]
-        trial.zero(some[:, 1:] - some[:, :1], "a pair beyond the columns depends on the position")
+        trial.assert_zero(
+            some[:, 1:] - some[:, :1], "a pair beyond the columns depends on the position"
+        )
 
 
 def backward_positions(trial: Trial) -> None:
-    """A position and its negative together have twice the cosines and no sines."""
+    """Check that a position and its negative together have twice the cosines and no sines."""
     given = arguments(trial)
     forth = mixed_parts(trial.answer(**given))
     back = mixed_parts(trial.answer(**(given | {"positions": -given["positions"]})))
     without = given | {"sin_coef": np.zeros_like(given["sin_coef"])}
     cosines = mixed_parts(trial.answer(**without))
     for i in range(2):
-        trial.zero(
+        trial.assert_zero(
             forth[i] + back[i] - cosines[i] * 2, "sines do not change sign with the position"
         )
 
 
-def other_matrices(case: Case, got: Floats) -> Iterator[Model]:
-    """Coefficients swapped, shared, transposed, or with a change of their own."""
+def other_matrices(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict coefficients of sines and cosines that are swapped or shared."""
     sines, cosines = (np.asarray(case.arguments[name], dtype=np.float64) for name in MATRICES)
-    yield Model(
+    yield Prediction(
         "matches sines and cosines with each other's coefficients",
         turned(case, matrices=(cosines, sines)),
     )
     for name, one in (("sines", sines), ("cosines", cosines)):
-        yield Model(
+        yield Prediction(
             f"matches the coefficients of {name} for both", turned(case, matrices=(one, one))
         )
 
 
-def transposed(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows of coefficients for columns, where there are as many."""
+def transposed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows of coefficients in place of columns, where there are as many."""
     sines, cosines = (case.arguments[name] for name in MATRICES)
     if sines.shape[0] == sines.shape[1]:
-        yield Model(
+        yield Prediction(
             "matches rows of coefficients where columns belong",
             turned(case, matrices=(sines.T, cosines.T)),
         )
 
 
-def ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """No coefficients, those of the diagonal alone, or the identity added."""
+def ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict no coefficients, those of the diagonal alone, or the identity added."""
     given = [np.asarray(case.arguments[name], dtype=np.float64) for name in MATRICES]
     eye = np.eye(*given[0].shape)
     for words, made in (
@@ -261,50 +268,52 @@ def ignored(case: Case, got: Floats) -> Iterator[Model]:
         ("matches the diagonal of the coefficients alone", lambda each: each * eye),
         ("matches the identity added to the coefficients", lambda each: each + eye),
     ):
-        yield Model(words, turned(case, matrices=(made(given[0]), made(given[1]))))
+        yield Prediction(words, turned(case, matrices=(made(given[0]), made(given[1]))))
 
 
-def normalized(case: Case, got: Floats) -> Iterator[Model]:
-    """Columns that add up to 1."""
+def normalized(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict columns that are divided by their sums, and so add up to 1."""
     sines, cosines = (np.asarray(case.arguments[name], dtype=np.float64) for name in MATRICES)
     with np.errstate(all="ignore"):
         changed = (sines / sines.sum(axis=0), cosines / cosines.sum(axis=0))
-    yield Model("matches columns divided by their sums", turned(case, matrices=changed))
+    yield Prediction("matches columns divided by their sums", turned(case, matrices=changed))
 
 
-def rest_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Another rest."""
+def rest_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the result with another rest."""
     yield from other_conventions("rest", "matches the rest {value} exactly; {claimed} was claimed")(
         case, got
     )
-    yield Model("matches zeros for the rest", turned(case, rest=(0.0, 0.0)))
-    yield Model("matches the sine of 1 and the cosine of 0", turned(case, rest=(1.0, 0.0)))
+    yield Prediction("matches zeros for the rest", turned(case, rest=(0.0, 0.0)))
+    yield Prediction("matches the sine of 1 and the cosine of 0", turned(case, rest=(1.0, 0.0)))
 
 
-def layout_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Neighbouring channels as pairs."""
+def layout_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict neighbouring channels as pairs."""
     x = case.arguments["x"]
     apart = np.concatenate([x[..., 0::2], x[..., 1::2]], axis=-1)
-    first, second = halves(turned(case.anew(arguments={**case.arguments, "x": apart})))
+    first, second = halves(turned(case.with_fields(arguments={**case.arguments, "x": apart})))
     output = np.stack([first, second], axis=-1).reshape(x.shape)
-    yield Model("matches pairs of neighbouring channels", output)
+    yield Prediction("matches pairs of neighbouring channels", output)
 
 
-def negated(case: Case, got: Floats) -> Iterator[Model]:
-    """Sines of the opposite sign, with those of the rest or without."""
+def negated(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sines of the opposite sign, with those of the rest or without."""
     yield from negated_positions(case, got)
     if case.conventions["rest"] == "ones":
         angle = -places(case) * frequencies(case)
-        yield Model("matches sines of the opposite sign", turned(case, angle, rest=(-1.0, 1.0)))
+        yield Prediction(
+            "matches sines of the opposite sign", turned(case, angle, rest=(-1.0, 1.0))
+        )
 
 
-def shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions that start too early or too late."""
+def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions that start too early or too late."""
     yield from shifted_positions(case, np.nan)
 
 
-def exponents(case: Case, got: Floats) -> Iterator[Model]:
-    """Frequencies of a progression over the remaining ones, or of single channels."""
+def exponents(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict frequencies of a progression over the remaining ones, or of single channels."""
     base, number = float(case.arguments.get("base", 10000.0)), len(frequencies(case))
     head_dim = case.arguments["x"].shape[-1]
     for words, step in (
@@ -312,39 +321,39 @@ def exponents(case: Case, got: Floats) -> Iterator[Model]:
         ("of t / head_dim", 1 / head_dim),
     ):
         w = base ** (-step * np.arange(number))
-        yield Model(f"matches exponents {words}", turned(case, places(case) * w))
+        yield Prediction(f"matches exponents {words}", turned(case, places(case) * w))
 
 
-def slow_kept(case: Case, got: Floats) -> Iterator[Model]:
-    """The slowest frequencies in the place of the fastest."""
+def slow_kept(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the slowest frequencies in place of the fastest."""
     base, number = float(case.arguments.get("base", 10000.0)), len(frequencies(case))
     head_dim = case.arguments["x"].shape[-1]
     w = base ** (-2 * np.arange(head_dim // 2 - number, head_dim // 2) / head_dim)
-    yield Model("matches the slowest frequencies kept", turned(case, places(case) * w))
+    yield Prediction("matches the slowest frequencies kept", turned(case, places(case) * w))
 
 
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base, of as many frequencies."""
+def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the result with another base and as many frequencies."""
     head_dim = case.arguments["x"].shape[-1]
     for base in (*BASES, 5e6):
         w = base ** (-2 * np.arange(len(frequencies(case))) / head_dim)
-        yield Model(f"matches base {base:g}", turned(case, places(case) * w))
+        yield Prediction(f"matches base {base:g}", turned(case, places(case) * w))
 
 
-def narrow_angles(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions, frequencies, angles or coefficients in a narrow dtype."""
+def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, frequencies, angles or coefficients in a narrow dtype."""
     yield from rounded_angles(places(case), frequencies(case), lambda angle: turned(case, angle))
     for dtype in ("bfloat16", "float16"):
-        rounded = [narrowed(case.arguments[name], dtype) for name in MATRICES]
+        rounded = [round_to(case.arguments[name], dtype) for name in MATRICES]
         output = turned(case, matrices=(rounded[0], rounded[1]))
-        yield Model(f"matches coefficients in {dtype}", output)
+        yield Prediction(f"matches coefficients in {dtype}", output)
 
 
-ARGUMENTS: dict[str, Arguments] = {"fope": arguments}
+def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
+    """Read the frequencies from the sums of waves.
 
-
-def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
-    """Frequencies read from the sums of waves, where there are as many sums as frequencies."""
+    That works only where there are as many sums as frequencies; elsewhere the list is empty.
+    """
     number, mixed = case.arguments["sin_coef"].shape
     if number != mixed:
         yield []
@@ -361,7 +370,7 @@ def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
     cos, sin = (sums[name] @ inverse[name] for name in ("cos_coef", "sin_coef"))
     longest = max(np.abs(each).sum(axis=0).max() for each in inverse.values())
     bound = case.bound.max() / np.sqrt(square.min()) * longest * np.ones(1)
-    yield turns_of(
+    yield fit_frequencies(
         case,
         (np.ones(1), cos + 1j * sin),
         places(case),
@@ -371,32 +380,33 @@ def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
     )
 
 
-TURNS = {"fope": turns}
-ERROR_TERMS = {"fope": error_terms}
-SWEEPS = {"fope": sweep}
-SIZES = {"fope": sizes}
-INVARIANTS: dict[str, dict[str, InvariantCheck]] = {
-    "fope": {
-        "identity-is-rope": plain_where_alone,
-        "origin": origin,
-        "additive": additive,
-        "rest-stands": rest_stands,
-        "opposite-positions": backward_positions,
-    }
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "fope": {
-        "rest-swapped": rest_swapped,
-        "coefficients-exchanged": other_matrices,
-        "coefficients-transposed": transposed,
-        "coefficients-ignored": ignored,
-        "columns-normalized": normalized,
-        "layout-swapped": layout_swapped,
-        "negated-angles": negated,
-        "positions-shifted": shifted,
-        "exponents-wrong": exponents,
-        "slowest-kept": slow_kept,
-        "wrong-base": wrong_base,
-        "low-precision-angles": narrow_angles,
-    }
+KNOWLEDGE = {
+    "fope": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        frequencies=read_frequencies,
+        invariants={
+            "identity-is-rope": plain_where_alone,
+            "origin": origin,
+            "additive": additive,
+            "rest-stands": rest_stands,
+            "opposite-positions": backward_positions,
+        },
+        deviations={
+            "rest-swapped": rest_swapped,
+            "coefficients-exchanged": other_matrices,
+            "coefficients-transposed": transposed,
+            "coefficients-ignored": ignored,
+            "columns-normalized": normalized,
+            "layout-swapped": layout_swapped,
+            "negated-angles": negated,
+            "positions-shifted": shifted,
+            "exponents-wrong": exponents,
+            "slowest-kept": slow_kept,
+            "wrong-base": wrong_base,
+            "low-precision-angles": narrow_angles,
+        },
+    ),
 }

@@ -1,33 +1,35 @@
 """Fourier features: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.encodings import (
     Waves,
     at_twice_the_angle,
     dot_products,
     on_circles,
 )
-from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.trial import Arguments, InvariantCheck, Trial
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.trial import DrawArguments, InvariantCheck, Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 Integers = npt.NDArray[np.int64]
 ROWS = 4
 SIN, COS, INPUT = 0, 1, 2
 SHIFTED_SINE = np.pi / 4
-"""What a cosine formed as sin(a + π/2) loses beside its angle, a fourth of it: π/2 is rounded, and
-so is the sum."""
+"""A fourth of what a cosine formed as sin(a + π/2) loses beside its angle. π/2 is rounded, and so
+is the sum. The error model multiplies it by 4."""
 
 
 def features(case: Case) -> tuple[Integers, Integers, Integers]:
-    """Of each feature the coordinate, the number of its frequency, and the wave."""
+    """Return the coordinate, the number of the frequency, and the wave of each feature."""
     coords, count = case.arguments["x"].shape[-1], case.arguments["num_frequencies"]
     order = case.conventions["order"]
     if order == "by-frequency":
@@ -46,22 +48,22 @@ def features(case: Case) -> tuple[Integers, Integers, Integers]:
 
 
 def factor(case: Case) -> float:
-    """What coordinates are multiplied by."""
+    """Return what coordinates are multiplied by."""
     return {"pi": np.pi, "two-pi": 2 * np.pi, "1": 1.0}[str(case.conventions["factor"])]
 
 
 def nerf_shape(case: Case) -> tuple[int, ...]:
-    """Features in place of coordinates."""
+    """Return the shape of x, with features in place of coordinates."""
     return *case.arguments["x"].shape[:-1], len(features(case)[0])
 
 
 def gaussian_shape(case: Case) -> tuple[int, ...]:
-    """Two features for each direction in place of coordinates."""
+    """Return the shape of x, with two features for each direction in place of coordinates."""
     return *case.arguments["x"].shape[:-1], 2 * len(case.arguments["b"])
 
 
 def from_frequencies(case: Case, frequencies: Floats) -> Floats:
-    """The features that these frequencies, with the factor in them, would give."""
+    """Compute the features that these frequencies, with the factor in them, would give."""
     coord, k, wave = features(case)
     x = case.arguments["x"][..., coord]
     angles = x * frequencies[k]
@@ -70,12 +72,12 @@ def from_frequencies(case: Case, frequencies: Floats) -> Floats:
 
 
 def octaves(case: Case) -> Floats:
-    """The right frequencies."""
-    return factor(case) * 2.0 ** np.arange(case.arguments["num_frequencies"])
+    """Return the right frequencies, with the factor in them."""
+    return factor(case) * 2.0 ** np.arange(case.arguments["num_frequencies"], dtype=np.float64)
 
 
 def nerf_terms(case: Case) -> ErrorTerms:
-    """The scale is 1, and 0 for copies of the input."""
+    """Give the scale, which is 1, or 0 for copies of the input, and the angle."""
     coord, k, wave = features(case)
     angle = np.abs(case.arguments["x"])[..., coord] * octaves(case)[k]
     return ErrorTerms(
@@ -84,12 +86,15 @@ def nerf_terms(case: Case) -> ErrorTerms:
 
 
 def projections(case: Case) -> Floats:
-    """Each point on each direction."""
+    """Project each point on each direction."""
     return np.asarray(case.arguments["x"] @ case.arguments["b"].T)
 
 
 def gaussian_terms(case: Case) -> ErrorTerms:
-    """The scale is 1; magnitudes add up where terms cancel, and roundings with the terms."""
+    """Give the scale, which is 1, and the angle.
+
+    In the angle, magnitudes add up where terms cancel, and roundings add up with the terms.
+    """
     x, b = case.arguments["x"], case.arguments["b"]
     angle = 2 * np.pi * (np.abs(x) @ np.abs(b).T) * (x.shape[-1] + 3) / 4
     parts = [angle + SHIFTED_SINE, angle]
@@ -99,13 +104,13 @@ def gaussian_terms(case: Case) -> ErrorTerms:
 
 
 def in_order(case: Case, cos: Floats, sin: Floats) -> Floats:
-    """The halves as the convention has them."""
+    """Join the halves in the order of the convention."""
     parts = [cos, sin] if case.conventions["waves"] == "cos-sin" else [sin, cos]
     return np.concatenate(parts, axis=-1)
 
 
-def nerf_arguments(trial: Trial) -> dict[str, Any]:
-    """A few points, inside and outside of the unit cube."""
+def nerf_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few points inside and outside of the unit cube."""
     coords = trial.choose("coords", (3, 2, 1, 4))
     return {
         "x": 2 * fine((ROWS, coords)),
@@ -113,35 +118,35 @@ def nerf_arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def gaussian_arguments(trial: Trial) -> dict[str, Any]:
-    """A few points and directions, also of one turn in ten units and of ten in one."""
+def gaussian_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few points, and directions of about one turn per unit, of ten, or of a tenth."""
     coords, count = trial.choose("coords", (2, 3, 1)), trial.choose("features", (4, 1, 3, 16))
     width = trial.pick.one_of((1.0, 10.0, 0.1))
     return {"x": 2 * fine((ROWS, coords)), "b": width * fine((count, coords), 29)}
 
 
-def nerf_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Many points."""
+def nerf_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Make a call of many points."""
     rest = {name: value for name, value in parameters.items() if name != "coords"}
     return {"x": 2 * fine((63, parameters.get("coords", 3))), "num_frequencies": 12, **rest}
 
 
-def gaussian_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Many points on many directions."""
+def gaussian_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Make a call of many points on many directions."""
     coords, count = parameters.get("coords", 3), parameters.get("features", 64)
     return {"x": 2 * fine((63, coords)), "b": 8 * fine((count, coords), 29)}
 
 
-def nerf_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many coordinates, frequencies and points."""
+def nerf_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many coordinates, frequencies and points."""
     for coords, count in ((1, 1), (1, 16), (2, 3), (3, 10), (3, 15), (5, 7), (17, 4), (64, 2)):
         yield {"x": fine((3, coords), 5), "num_frequencies": count}
     for rows in (1, 257, 600):
         yield {"x": fine((rows, 3), 7), "num_frequencies": 5}
 
 
-def gaussian_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many coordinates, directions and points."""
+def gaussian_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many coordinates, directions and points."""
     for coords, count in ((1, 1), (1, 33), (2, 128), (3, 256), (3, 300), (16, 5)):
         yield {"x": fine((3, coords), 5), "b": 2 * fine((count, coords), 11)}
     for rows in (1, 257, 600):
@@ -149,7 +154,10 @@ def gaussian_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def waves_of(answer: Answer) -> Waves:
-    """Sines and cosines of an answer, of ``nerf`` by coordinate and then by frequency."""
+    """Return the sines and cosines of an answer.
+
+    Those of ``nerf`` are sorted by coordinate and then by frequency.
+    """
     case = answer.case
     if case.call.name == "nerf":
         coord, k, wave = features(case)
@@ -161,8 +169,8 @@ def waves_of(answer: Answer) -> Waves:
     return Waves(answer[..., sin], answer[..., cos])
 
 
-def norm_of(arguments: Arguments) -> InvariantCheck:
-    """Each pair lies on the unit circle."""
+def norm_of(arguments: DrawArguments) -> InvariantCheck:
+    """Make the check that each pair lies on the unit circle."""
 
     def norm(trial: Trial) -> None:
         on_circles(trial, waves_of(trial.answer(**arguments(trial))))
@@ -170,8 +178,8 @@ def norm_of(arguments: Arguments) -> InvariantCheck:
     return norm
 
 
-def dot_by_offset_of(arguments: Arguments) -> InvariantCheck:
-    """The dot product of two points stays when both move by the same step."""
+def dot_by_offset_of(arguments: DrawArguments) -> InvariantCheck:
+    """Make the check that a dot product stays when both points move by the same step."""
 
     def dot_by_offset(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -181,7 +189,7 @@ def dot_by_offset_of(arguments: Arguments) -> InvariantCheck:
         here, there = (
             waves_of(trial.answer(**(chosen | {"x": x}))) for x in (points, points + step)
         )
-        trial.zero(
+        trial.assert_zero(
             dot_products(here.sin)
             + dot_products(here.cos)
             - (dot_products(there.sin) + dot_products(there.cos)),
@@ -191,21 +199,26 @@ def dot_by_offset_of(arguments: Arguments) -> InvariantCheck:
     return dot_by_offset
 
 
-def reflection_of(arguments: Arguments) -> InvariantCheck:
-    """At the opposite point sines change sign and cosines do not."""
+def reflection_of(arguments: DrawArguments) -> InvariantCheck:
+    """Make the check that sines change sign at the opposite point, and cosines do not."""
 
     def reflection(trial: Trial) -> None:
         chosen = arguments(trial)
         ahead = waves_of(trial.answer(**chosen))
         behind = waves_of(trial.answer(**(chosen | {"x": -chosen["x"]})))
         for residual in (ahead.sin + behind.sin, ahead.cos - behind.cos):
-            trial.zero(residual, "at the opposite point it is not the sines that change sign")
+            trial.assert_zero(
+                residual, "at the opposite point it is not the sines that change sign"
+            )
 
     return reflection
 
 
 def octave(trial: Trial) -> None:
-    """sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a from one frequency to the next."""
+    """Check the sine and cosine of twice the angle from one frequency to the next.
+
+    They are sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a.
+    """
     answer = trial.answer(**nerf_arguments(trial))
     waves, count = waves_of(answer), answer.case.arguments["num_frequencies"]
     by_coordinate = np.arange(waves.sin.values.shape[-1]).reshape(-1, count)
@@ -218,65 +231,70 @@ def octave(trial: Trial) -> None:
 
 
 def period_of(apart: int) -> InvariantCheck:
-    """With the factor π, points 2 apart have the same features; with 2π, points 1 apart."""
+    """Make the check that points this far apart have the same features.
+
+    With the factor π they are 2 apart, with 2π they are 1 apart.
+    """
 
     def period(trial: Trial) -> None:
         chosen = nerf_arguments(trial)
         points = lattice(chosen["x"].shape)
         answer = trial.answer(**(chosen | {"x": points}))
         moved = trial.answer(**(chosen | {"x": points + apart}))
-        trial.zero(answer - moved, f"points {apart} apart in every coordinate differ")
+        trial.assert_zero(answer - moved, f"points {apart} apart in every coordinate differ")
 
     return period
 
 
 def coordinates_apart(trial: Trial) -> None:
-    """Features of a coordinate are the same whatever the other coordinates are."""
+    """Check that features of a coordinate do not depend on the other coordinates."""
     chosen = nerf_arguments(trial)
     answer = trial.answer(**chosen)
     coord, _, _ = features(answer.case)
     other = chosen["x"].copy()
     other[:, 1:] = 2 * fine(other[:, 1:].shape, 41)
     moved = trial.answer(**(chosen | {"x": other}))
-    trial.zero(
+    trial.assert_zero(
         (answer - moved)[:, coord == 0],
         "features of the first coordinate change with the others",
     )
 
 
 def coordinates_exchanged(trial: Trial) -> None:
-    """Coordinates in reverse order have features in the reverse order of coordinates."""
+    """Check that coordinates in reverse order have their features in reverse order."""
     chosen = nerf_arguments(trial)
     answer = trial.answer(**chosen)
     coord, k, wave = features(answer.case)
     turned = trial.answer(**(chosen | {"x": chosen["x"][:, ::-1].copy()}))
     order = np.lexsort((coord, k, wave)), np.lexsort((-coord, k, wave))
-    trial.zero(
+    trial.assert_zero(
         answer[:, order[0]] - turned[:, order[1]],
         "coordinates in reverse order do not have their features in reverse order",
     )
 
 
 def fewer_frequencies(trial: Trial) -> None:
-    """The features of fewer frequencies are among those of more."""
+    """Check that the features of fewer frequencies are among those of more."""
     chosen = nerf_arguments(trial)
     more = chosen["num_frequencies"] + 1
     answer = trial.answer(**chosen)
     larger = trial.answer(**(chosen | {"num_frequencies": more}))
     kept = features(larger.case)[1] < more - 1
-    trial.zero(answer - larger[:, kept], "one frequency more changes the features of the others")
+    trial.assert_zero(
+        answer - larger[:, kept], "one frequency more changes the features of the others"
+    )
 
 
 def input_first(trial: Trial) -> None:
-    """The coordinates come first, exactly as given."""
+    """Check that the coordinates come first, exactly as given."""
     chosen = nerf_arguments(trial)
     answer = trial.answer(**chosen)
     x = answer.case.arguments["x"]
-    trial.never(answer, answer.values[:, : x.shape[-1]] != x, "the input is not copied")
+    trial.assert_none(answer, answer.values[:, : x.shape[-1]] != x, "the input is not copied")
 
 
 def addition(trial: Trial) -> None:
-    """The features of a sum are those of its parts, rotated into each other."""
+    """Check that the features of a sum are those of its parts, rotated into each other."""
     chosen = gaussian_arguments(trial)
     u, v = lattice(chosen["x"].shape), lattice(chosen["x"].shape, 23)
     a, b, c = (waves_of(trial.answer(**(chosen | {"x": x}))) for x in (u, v, u + v))
@@ -284,33 +302,33 @@ def addition(trial: Trial) -> None:
         a.cos * b.cos - a.sin * b.sin - c.cos,
         a.sin * b.cos + a.cos * b.sin - c.sin,
     ):
-        trial.zero(residual, "the features of a sum are not those of its parts")
+        trial.assert_zero(residual, "the features of a sum are not those of its parts")
 
 
 def whole_turns(trial: Trial) -> None:
-    """Where all frequencies are whole numbers, points 1 apart have the same features."""
+    """Check that points 1 apart have the same features if all frequencies are whole numbers."""
     chosen = gaussian_arguments(trial)
     points = lattice(chosen["x"].shape)
     chosen["b"] = np.rint(8 * lattice(chosen["b"].shape, 29))
     answer = trial.answer(**(chosen | {"x": points}))
     moved = trial.answer(**(chosen | {"x": points + 1}))
-    trial.zero(answer - moved, "a whole number of turns changes the features")
+    trial.assert_zero(answer - moved, "a whole number of turns changes the features")
 
 
 def directions_exchanged(trial: Trial) -> None:
-    """Directions in reverse order have their features in reverse order."""
+    """Check that directions in reverse order have their features in reverse order."""
     chosen = gaussian_arguments(trial)
     answer = trial.answer(**chosen)
     turned = trial.answer(**(chosen | {"b": chosen["b"][::-1].copy()}))
     order = np.arange(2 * len(chosen["b"])).reshape(2, -1)[:, ::-1].ravel()
-    trial.zero(
+    trial.assert_zero(
         answer - turned[:, order],
         "directions in reverse order do not have their features in reverse order",
     )
 
 
-def factor_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """No π, or π where none belongs, or 2π."""
+def factor_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another factor on the coordinates: none, π or 2π."""
     for name, other in (
         ("no factor", 1.0),
         ("a factor of π", np.pi),
@@ -318,29 +336,29 @@ def factor_wrong(case: Case, got: Floats) -> Iterator[Model]:
     ):
         if other != factor(case):
             output = from_frequencies(case, octaves(case) * (other / factor(case)))
-            yield Model(f"matches {name} on the coordinates", output)
+            yield Prediction(f"matches {name} on the coordinates", output)
 
 
-def frequencies_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Powers of two that start at 2 or at 1/2."""
+def frequencies_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict powers of two that start at 2 or at 1/2."""
     for first in (1, -1):
         words = f"matches frequencies that start at 2^{first}"
-        yield Model(words, from_frequencies(case, octaves(case) * 2.0**first))
+        yield Prediction(words, from_frequencies(case, octaves(case) * 2.0**first))
 
 
-def linear_frequencies(case: Case, got: Floats) -> Iterator[Model]:
-    """Equal steps from the lowest frequency to the highest."""
+def linear_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict equal steps to the highest frequency, or multiples of the lowest."""
     right = octaves(case)
     steps = np.linspace(right[0], right[-1], len(right))
-    yield Model("matches frequencies at equal distances", from_frequencies(case, steps))
+    yield Prediction("matches frequencies at equal distances", from_frequencies(case, steps))
     harmonics = right[0] * np.arange(1, len(right) + 1)
-    yield Model("matches frequencies 1, 2, 3, …", from_frequencies(case, harmonics))
+    yield Prediction("matches frequencies 1, 2, 3, …", from_frequencies(case, harmonics))
 
 
-def misplaced(case: Case, got: Floats) -> Iterator[Model]:
-    """The right features in another order that is found in the wild."""
+def misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the right features in another order that is found in the wild."""
     coord, k, wave = features(case)
-    right = case.changed().truth
+    right = case.with_arguments().truth
     inputs = wave == INPUT
     orders = {
         "sine and cosine in turns, by coordinate": (wave, k, coord),
@@ -352,127 +370,137 @@ def misplaced(case: Case, got: Floats) -> Iterator[Model]:
     }
     for words, keys in orders.items():
         order = np.lexsort((*keys, ~inputs))
-        yield Model(f"matches {words}", right[..., order])
+        yield Prediction(f"matches {words}", right[..., order])
 
 
-def waves_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Cosine where the sine belongs."""
+def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sine and cosine in each other's place."""
     coord, k, wave = features(case)
     other = np.lexsort((k, coord, wave))
     partner = np.arange(len(wave))
     sines, cosines = (other[wave[other] == kind] for kind in (SIN, COS))
     partner[sines], partner[cosines] = cosines, sines
-    yield Model("matches sine and cosine exchanged", case.changed().truth[..., partner])
+    yield Prediction("matches sine and cosine exchanged", case.with_arguments().truth[..., partner])
 
 
-def narrow_angles(case: Case, got: Floats) -> Iterator[Model]:
-    """Angles, or coordinates and angles, held in a narrow dtype."""
+def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict coordinates or angles held in a narrow dtype."""
     coord, k, wave = features(case)
     x = case.arguments["x"][..., coord]
     for dtype in ("bfloat16", "float16"):
         held = {
-            "coordinates": narrowed(x, dtype) * octaves(case)[k],
-            "angles": narrowed(x * octaves(case)[k], dtype),
+            "coordinates": round_to(x, dtype) * octaves(case)[k],
+            "angles": round_to(x * octaves(case)[k], dtype),
         }
         for what, angles in held.items():
             waves = np.where(wave == SIN, np.sin(angles), np.cos(angles))
             output = np.where(wave == INPUT, x, waves)
-            yield Model(f"matches {what} in {dtype}", np.asarray(output))
+            yield Prediction(f"matches {what} in {dtype}", np.asarray(output))
 
 
 def from_turns(case: Case, turns: Floats) -> Floats:
-    """The features that these angles, in turns, would give."""
+    """Compute the features that these angles, in turns, would give."""
     return in_order(case, np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns))
 
 
-def turn_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """No 2π, or only half of it."""
+def turn_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict angles without the factor 2π, or with only half of it."""
     for words, part in (("no factor 2π", 1 / (2 * np.pi)), ("π in place of 2π", 0.5)):
-        yield Model(f"matches {words}", from_turns(case, projections(case) * part))
+        yield Prediction(f"matches {words}", from_turns(case, projections(case) * part))
 
 
-def pairs_interleaved(case: Case, got: Floats) -> Iterator[Model]:
-    """Cosine and sine of each direction side by side."""
-    right, half = case.changed().truth, len(case.arguments["b"])
+def pairs_interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the cosine and sine of each direction side by side."""
+    right, half = case.with_arguments().truth, len(case.arguments["b"])
     order = np.arange(2 * half).reshape(2, half).T.ravel()
-    yield Model("matches cosine and sine of each direction side by side", right[..., order])
+    yield Prediction("matches cosine and sine of each direction side by side", right[..., order])
 
 
-def scaled(case: Case, got: Floats) -> Iterator[Model]:
-    """Features divided by the square root of their number, as estimates of a kernel are."""
+def scaled(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict features divided by the root of their number, as estimates of a kernel are."""
     count = len(case.arguments["b"])
     for words, scale in (("(1/m)^1/2", count**-0.5), ("(2/m)^1/2", (2 / count) ** 0.5)):
-        yield Model(f"matches features times {words}", case.changed().truth * scale)
+        yield Prediction(f"matches features times {words}", case.with_arguments().truth * scale)
 
 
-def transposed(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows of b taken for columns, which shows in the shape unless b is square."""
+def transposed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows of b taken for columns.
+
+    Unless b is square, the mistake shows in the shape.
+    """
     b = case.arguments["b"]
     if b.shape[0] == b.shape[1]:
-        yield Model("matches b transposed", from_turns(case, case.arguments["x"] @ b))
+        yield Prediction("matches b transposed", from_turns(case, case.arguments["x"] @ b))
 
 
-def narrow_projections(case: Case, got: Floats) -> Iterator[Model]:
-    """Points, directions or projections held in a narrow dtype."""
+def narrow_projections(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict points, directions, projections or angles held in a narrow dtype."""
     x, b = case.arguments["x"], case.arguments["b"]
     for dtype in ("bfloat16", "float16"):
-        product = narrowed(x, dtype) @ narrowed(b, dtype).T
+        product = round_to(x, dtype) @ round_to(b, dtype).T
         held = {
             "points and directions": product,
-            "projections": narrowed(projections(case), dtype),
-            "points, directions and projections": narrowed(product, dtype),
+            "projections": round_to(projections(case), dtype),
+            "points, directions and projections": round_to(product, dtype),
         }
         for what, turns in held.items():
-            yield Model(f"matches {what} in {dtype}", from_turns(case, turns))
-        angles = narrowed(2 * np.pi * projections(case), dtype)
+            yield Prediction(f"matches {what} in {dtype}", from_turns(case, turns))
+        angles = round_to(2 * np.pi * projections(case), dtype)
         output = in_order(case, np.cos(angles), np.sin(angles))
-        yield Model(f"matches angles in {dtype}", output)
+        yield Prediction(f"matches angles in {dtype}", output)
 
 
-ERROR_TERMS = {"nerf": nerf_terms, "gaussian_fourier": gaussian_terms}
-ARGUMENTS = {"nerf": nerf_arguments, "gaussian_fourier": gaussian_arguments}
-SWEEPS = {"nerf": nerf_sweep, "gaussian_fourier": gaussian_sweep}
-SIZES = {"nerf": nerf_sizes, "gaussian_fourier": gaussian_sizes}
-SHAPES = {"nerf": nerf_shape, "gaussian_fourier": gaussian_shape}
-INVARIANTS = {
-    "nerf": {
-        "norm": norm_of(nerf_arguments),
-        "octave": octave,
-        "dot-by-offset": dot_by_offset_of(nerf_arguments),
-        "reflection": reflection_of(nerf_arguments),
-        "period": period_of(2),
-        "period-one": period_of(1),
-        "coordinates-apart": coordinates_apart,
-        "coordinates-exchanged": coordinates_exchanged,
-        "fewer-frequencies": fewer_frequencies,
-        "input-first": input_first,
-    },
-    "gaussian_fourier": {
-        "gaussian-norm": norm_of(gaussian_arguments),
-        "gaussian-dot-by-offset": dot_by_offset_of(gaussian_arguments),
-        "gaussian-reflection": reflection_of(gaussian_arguments),
-        "addition": addition,
-        "whole-turns": whole_turns,
-        "directions-exchanged": directions_exchanged,
-    },
-}
-DEVIATIONS = {
-    "nerf": {
-        "factor-wrong": factor_wrong,
-        "frequencies-shifted": frequencies_shifted,
-        "linear-frequencies": linear_frequencies,
-        "order-swapped": misplaced,
-        "waves-swapped": waves_swapped,
-        "low-precision-angles": narrow_angles,
-    },
-    "gaussian_fourier": {
-        "gaussian-order-swapped": other_conventions(
-            "waves", "matches the order {value} exactly; {claimed} was claimed"
-        ),
-        "gaussian-interleaved": pairs_interleaved,
-        "turn-left-out": turn_wrong,
-        "gaussian-scaled": scaled,
-        "gaussian-transposed": transposed,
-        "low-precision-projections": narrow_projections,
-    },
+KNOWLEDGE = {
+    "nerf": CallKnowledge(
+        error_terms=nerf_terms,
+        arguments=nerf_arguments,
+        sweep=nerf_sweep,
+        sizes=nerf_sizes,
+        shape=nerf_shape,
+        invariants={
+            "norm": norm_of(nerf_arguments),
+            "octave": octave,
+            "dot-by-offset": dot_by_offset_of(nerf_arguments),
+            "reflection": reflection_of(nerf_arguments),
+            "period": period_of(2),
+            "period-one": period_of(1),
+            "coordinates-apart": coordinates_apart,
+            "coordinates-exchanged": coordinates_exchanged,
+            "fewer-frequencies": fewer_frequencies,
+            "input-first": input_first,
+        },
+        deviations={
+            "factor-wrong": factor_wrong,
+            "frequencies-shifted": frequencies_shifted,
+            "linear-frequencies": linear_frequencies,
+            "order-swapped": misplaced,
+            "waves-swapped": waves_swapped,
+            "low-precision-angles": narrow_angles,
+        },
+    ),
+    "gaussian_fourier": CallKnowledge(
+        error_terms=gaussian_terms,
+        arguments=gaussian_arguments,
+        sweep=gaussian_sweep,
+        sizes=gaussian_sizes,
+        shape=gaussian_shape,
+        invariants={
+            "gaussian-norm": norm_of(gaussian_arguments),
+            "gaussian-dot-by-offset": dot_by_offset_of(gaussian_arguments),
+            "gaussian-reflection": reflection_of(gaussian_arguments),
+            "addition": addition,
+            "whole-turns": whole_turns,
+            "directions-exchanged": directions_exchanged,
+        },
+        deviations={
+            "gaussian-order-swapped": other_conventions(
+                "waves", "matches the order {value} exactly; {claimed} was claimed"
+            ),
+            "gaussian-interleaved": pairs_interleaved,
+            "turn-left-out": turn_wrong,
+            "gaussian-scaled": scaled,
+            "gaussian-transposed": transposed,
+            "low-precision-projections": narrow_projections,
+        },
+    ),
 }

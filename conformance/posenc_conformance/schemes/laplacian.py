@@ -1,58 +1,63 @@
 """Eigenvectors of a graph's Laplacian: bounds, invariants and deviations."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, lattice
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 from posenc_conformance.schemes.random_walk import graph
 
 TOGETHER = 1e-6
-"""Eigenvalues that are nearer than this are not parted."""
+"""Eigenvalues that are nearer to each other than this count as equal, and are not parted."""
 
 
 def weights_of(case: Case) -> Floats:
-    """As the Laplacian has them."""
+    """Return the weights as the Laplacian has them."""
     weights: Floats = case.arguments["adjacency"]
     return without_loops(weights) if case.conventions["loops"] == "dropped" else weights
 
 
 def without_loops(weights: Floats) -> Floats:
-    """No edges from a node to itself."""
+    """Return the weights without edges from a node to itself."""
     return np.asarray(weights * (1 - np.eye(len(weights))))
 
 
 def normalized(weights: Floats) -> Floats:
-    """The Laplacian."""
+    """Compute the normalised Laplacian."""
     degree = weights.sum(axis=1)
     share = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1)), 0)
     return np.asarray(np.eye(len(weights)) - share[:, None] * weights * share)
 
 
 def spectrum(matrix: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues from the smallest on, and eigenvectors as columns."""
+    """Compute eigenvalues, from the smallest on, and eigenvectors as columns."""
     values, vectors = np.linalg.eigh(matrix)
     return values, vectors
 
 
 def dots(vectors: Floats) -> Floats:
-    """Of every two rows."""
+    """Compute the dot product of every two rows."""
     return np.asarray(vectors @ vectors.T)
 
 
 def chosen(case: Case, vectors: Floats, first: int = 1) -> Floats:
-    """Dot products by the columns that are asked for, from the second or another one on."""
+    """Compute the dot product of every two rows, in the columns that are asked for.
+
+    These start at the second column, or at another one.
+    """
     return dots(vectors[:, first : first + int(case.arguments["count"])])
 
 
 def gap(values: Floats, count: int) -> float:
-    """Distance of what is taken from what is not."""
+    """Compute the distance of the eigenvalues that are taken from those that are not."""
     below = values[1] - values[0]
     return float(
         min(below, values[count + 1] - values[count]) if count + 1 < len(values) else below
@@ -60,7 +65,7 @@ def gap(values: Floats, count: int) -> float:
 
 
 def fitting(weights: Floats, count: int, loops: str) -> int:
-    """The least number from count on that parts no equal eigenvalues."""
+    """Find the least number from count on that parts no equal eigenvalues."""
     kept = weights if loops == "kept" else without_loops(weights)
     values, _ = spectrum(normalized(kept))
     while count + 1 < len(values) and values[count + 1] - values[count] < TOGETHER:
@@ -69,7 +74,11 @@ def fitting(weights: Floats, count: int, loops: str) -> int:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Lengths of rows, and what a change of the matrix does to the space."""
+    """Give the scale, which adds up two parts, and an angle of 0.
+
+    The parts are the lengths of both rows, multiplied, and what a change of the matrix does to the
+    space.
+    """
     values, vectors = spectrum(normalized(weights_of(case)))
     count = int(case.arguments["count"])
     length = np.sqrt(np.diagonal(chosen(case, vectors)))
@@ -79,13 +88,13 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """Every node with every node."""
+    """Return the shape, of every node with every node."""
     nodes = len(case.arguments["adjacency"])
     return nodes, nodes
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A small graph, now and then with degrees below 1."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a small graph, now and then with degrees below 1."""
     nodes = trial.choose("nodes", (5, 7, 4, 3, 2))
     weights = graph(nodes, trial.pick.one_of(("weighted", "plain")))
     weights = weights * trial.pick.one_of((1.0, 0.125))
@@ -94,12 +103,12 @@ def arguments(trial: Trial) -> dict[str, Any]:
 
 
 def loops_of(trial: Trial) -> str:
-    """What a claim says of edges from a node to itself."""
+    """Return what a claim says of edges from a node to itself."""
     return str(trial.subject.combination.conventions["loops"])
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """More eigenvectors than usual, more nodes."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield more eigenvectors than usual, and more nodes."""
     for nodes, count in ((9, 8), (12, 4), (30, 3)):
         weights = graph(nodes)
         yield {
@@ -108,15 +117,15 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
         }
 
 
-def many(case: Case) -> Iterator[dict[str, Any]]:
-    """All eigenvectors of a graph in which every two nodes are neighbours."""
+def many(case: Case) -> Iterator[ArgumentDict]:
+    """Yield all eigenvectors of a graph in which every two nodes are neighbours."""
     place = np.arange(257)
     weights = 1 + place[:, None] * place % 7 / 4
     yield {"adjacency": weights, "count": len(weights) - 1}
 
 
 def relabelled(trial: Trial) -> None:
-    """Nodes in another order."""
+    """Check that nodes in another order have the same encodings, in that order."""
     given = arguments(trial)
     order = np.argsort(lattice((len(given["adjacency"]),)), kind="stable")
     every = np.ix_(order, order)
@@ -124,69 +133,80 @@ def relabelled(trial: Trial) -> None:
         trial.answer(**given),
         trial.answer(**(given | {"adjacency": given["adjacency"][every]})),
     )
-    trial.zero(other - one[every], "with nodes in another order their encodings differ")
+    trial.assert_zero(other - one[every], "with nodes in another order their encodings differ")
 
 
 def weights_scaled(trial: Trial) -> None:
-    """A quarter of all weights."""
+    """Check that a quarter of all weights gives the same encodings."""
     given = arguments(trial)
     scaled = {"adjacency": given["adjacency"] / 4}
     one, other = trial.answer(**given), trial.answer(**(given | scaled))
-    trial.zero(other - one, "a quarter of all weights gives other encodings")
+    trial.assert_zero(other - one, "a quarter of all weights gives other encodings")
 
 
 def at_right_angles(trial: Trial) -> None:
-    """The matrix is its own square."""
+    """Check that the matrix is its own square.
+
+    It is if eigenvectors have length 1 and are at right angles.
+    """
     y = trial.answer(**arguments(trial))
     if np.isfinite(y.bound).all():
-        trial.zero(y @ y - y, "eigenvectors are not of length 1 and at right angles")
+        trial.assert_zero(y @ y - y, "eigenvectors are not of length 1 and at right angles")
 
 
 def first_left_out(trial: Trial) -> None:
-    """Rows are at right angles to the roots of degrees."""
+    """Check that rows are at right angles to the roots of degrees.
+
+    The roots are the eigenvector for 0, which is left out.
+    """
     y = trial.answer(**arguments(trial))
     roots = np.sqrt(weights_of(y.case).sum(axis=1))
-    trial.zero((y * roots).sum(axis=1), "the eigenvector for 0 is not left out")
+    trial.assert_zero((y * roots).sum(axis=1), "the eigenvector for 0 is not left out")
 
 
 def all_of_them(trial: Trial) -> None:
-    """Every eigenvector but the first."""
+    """Check that all eigenvectors but the first give the rest of the space."""
     given = arguments(trial)
     nodes = len(given["adjacency"])
     y = trial.answer(**(given | {"count": nodes - 1}))
     degree = weights_of(y.case).sum(axis=1)
     expected = np.eye(nodes) - np.sqrt(degree[:, None] * degree) / degree.sum()
-    trial.zero(y - expected, "all eigenvectors but the first are not the rest of the space")
+    trial.assert_zero(y - expected, "all eigenvectors but the first are not the rest of the space")
 
 
 def ring(trial: Trial) -> None:
-    """Sines and cosines."""
+    """Check that dot products in a ring are those of sines and cosines."""
     nodes = trial.pick.one_of((5, 4, 3, 8))
     forward = np.roll(np.eye(nodes), 1, axis=1)
     y: Answer = trial.answer(adjacency=np.maximum(forward, forward.T), count=2)
     place = np.arange(nodes)
     expected = 2 * np.cos(2 * np.pi * (place[:, None] - place) / nodes) / nodes
-    trial.zero(y - expected, "in a ring dot products are not those of sine and cosine")
+    trial.assert_zero(y - expected, "in a ring dot products are not those of sine and cosine")
 
 
-def first_kept(case: Case, got: Floats) -> Iterator[Model]:
-    """Other columns."""
+def first_kept(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict other columns: from the first or the third on, or the first one besides."""
     _, vectors = spectrum(normalized(weights_of(case)))
-    yield Model("matches the first eigenvector kept", chosen(case, vectors, 0))
-    yield Model("matches eigenvectors from the third on", chosen(case, vectors, 2))
+    yield Prediction("matches the first eigenvector kept", chosen(case, vectors, 0))
+    yield Prediction("matches eigenvectors from the third on", chosen(case, vectors, 2))
     all_of = dots(vectors[:, : int(case.arguments["count"]) + 1])
-    yield Model("matches the first eigenvector kept beside the others", all_of)
+    yield Prediction("matches the first eigenvector kept beside the others", all_of)
 
 
-def largest(case: Case, got: Floats) -> Iterator[Model]:
-    """From the other end."""
+def largest(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict eigenvectors from the other end, of the largest eigenvalues."""
     _, vectors = spectrum(normalized(weights_of(case)))
-    yield Model("matches the largest eigenvalues", chosen(case, vectors[:, ::-1], 0))
-    yield Model("matches the largest eigenvalues after the first", chosen(case, vectors[:, ::-1]))
+    yield Prediction("matches the largest eigenvalues", chosen(case, vectors[:, ::-1], 0))
+    yield Prediction(
+        "matches the largest eigenvalues after the first", chosen(case, vectors[:, ::-1])
+    )
 
 
-def unsymmetric(case: Case, got: Floats) -> Iterator[Model]:
-    """Vectors of length 1 that span the right spaces, at whatever angles the answer has them."""
+def unsymmetric(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict vectors of length 1 that span the right spaces, but not at right angles.
+
+    Their angles are whatever the answer has.
+    """
     values, vectors = spectrum(normalized(weights_of(case)))
     output, free = np.zeros(case.shape), 0
     first, last = 1, int(case.arguments["count"])
@@ -199,29 +219,29 @@ def unsymmetric(case: Case, got: Floats) -> Iterator[Model]:
         output += space @ inside @ space.T * (size / np.trace(inside))
         first, free = first + size, free + (size > 1) * size * (size + 1) // 2
     if 0 < free <= got.size / 2:
-        yield Model(
+        yield Prediction(
             "matches eigenvectors of equal eigenvalues that are not at right angles, as solvers "
             "for matrices that are not symmetric give them",
             output,
         )
 
 
-def not_normalized(case: Case, got: Floats) -> Iterator[Model]:
-    """Other Laplacians."""
+def not_normalized(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict eigenvectors of other Laplacians, or of the weights."""
     weights = weights_of(case)
     degree = weights.sum(axis=1)
     _, plain = spectrum(np.diag(degree) - weights)
-    yield Model("matches eigenvectors of D - A", chosen(case, plain))
+    yield Prediction("matches eigenvectors of D - A", chosen(case, plain))
     _, of_weights = spectrum(-weights)
-    yield Model("matches eigenvectors of A", chosen(case, of_weights, 0))
+    yield Prediction("matches eigenvectors of A", chosen(case, of_weights, 0))
     _, vectors = spectrum(normalized(weights))
     walking = vectors / np.sqrt(degree)[:, None]
     walking = walking / np.linalg.norm(walking, axis=0)
-    yield Model("matches eigenvectors of the random walk's Laplacian", chosen(case, walking))
+    yield Prediction("matches eigenvectors of the random walk's Laplacian", chosen(case, walking))
 
 
-def lengths_changed(case: Case, got: Floats) -> Iterator[Model]:
-    """Columns of other lengths."""
+def lengths_changed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict columns of other lengths."""
     values, vectors = spectrum(normalized(weights_of(case)))
     positive = np.maximum(values, 1e-300)
     for words, factor in (
@@ -231,64 +251,64 @@ def lengths_changed(case: Case, got: Floats) -> Iterator[Model]:
         ("divided by the roots of their eigenvalues", 1 / np.sqrt(positive)),
         ("divided by their eigenvalues", 1 / positive),
     ):
-        yield Model(f"matches eigenvectors {words}", chosen(case, vectors * factor))
+        yield Prediction(f"matches eigenvectors {words}", chosen(case, vectors * factor))
 
 
 def changed_weights(
     change: Callable[[Floats], Iterator[tuple[str, Floats]]],
 ) -> DeviationModel:
-    """The right result for other weights."""
+    """Make a model of the right result for other weights."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for words, weights in change(weights_of(case)):
             _, vectors = spectrum(normalized(weights))
-            yield Model(f"matches {words}", chosen(case, vectors))
+            yield Prediction(f"matches {words}", chosen(case, vectors))
 
     return models
 
 
 def ones(weights: Floats) -> Iterator[tuple[str, Floats]]:
-    """All weights alike."""
+    """Yield edges that all have weight 1."""
     yield "edges that all have weight 1", (weights > 0).astype(np.float64)
 
 
 def more_loops(weights: Floats) -> Iterator[tuple[str, Floats]]:
-    """An edge for every node."""
+    """Yield weights with an edge added from every node to itself."""
     yield "edges added from nodes to themselves", weights + np.eye(len(weights))
 
 
-def loops_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """The other convention, or more edges."""
+def loops_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the other convention of loops, or a loop added to every node."""
     words = "matches edges from nodes to themselves {value}; {claimed} was claimed"
     yield from other_conventions("loops", words)(case, got)
     yield from changed_weights(more_loops)(case, got)
 
 
-ERROR_TERMS = {"laplacian": error_terms}
-ARGUMENTS: dict[str, Callable[[Trial], dict[str, Any]]] = {"laplacian": arguments}
-SWEEPS = {"laplacian": no_sweep}
-SIZES = {"laplacian": sizes}
-SHAPES = {"laplacian": shape}
-MANY = {"laplacian": many}
-TIED = {"laplacian": (("adjacency", -1), ("adjacency", -2))}  # powers of 257 nodes take minutes
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "laplacian": {
-        "relabelled": relabelled,
-        "weights-scaled": weights_scaled,
-        "at-right-angles": at_right_angles,
-        "first-left-out": first_left_out,
-        "all-of-them": all_of_them,
-        "ring": ring,
-    }
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "laplacian": {
-        "first-kept": first_kept,
-        "largest": largest,
-        "not-at-right-angles": unsymmetric,
-        "not-normalized": not_normalized,
-        "lengths-changed": lengths_changed,
-        "weights-left-out": changed_weights(ones),
-        "loops-swapped": loops_swapped,
-    }
+KNOWLEDGE = {
+    "laplacian": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        shape=shape,
+        tied=(("adjacency", -1), ("adjacency", -2)),
+        many=many,
+        invariants={
+            "relabelled": relabelled,
+            "weights-scaled": weights_scaled,
+            "at-right-angles": at_right_angles,
+            "first-left-out": first_left_out,
+            "all-of-them": all_of_them,
+            "ring": ring,
+        },
+        deviations={
+            "first-kept": first_kept,
+            "largest": largest,
+            "not-at-right-angles": unsymmetric,
+            "not-normalized": not_normalized,
+            "lengths-changed": lengths_changed,
+            "weights-left-out": changed_weights(ones),
+            "loops-swapped": loops_swapped,
+        },
+    ),
 }

@@ -7,33 +7,36 @@ import numpy as np
 import numpy.typing as npt
 
 import posenc
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model, attempt
+from posenc_conformance.diagnose.mistakes import predict_case
 from posenc_conformance.families.biases import heads_apart
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 Boxes = npt.NDArray[np.int64]
 TABLES = ("x_table", "y_table", "h_table", "w_table")
 BUCKETS = ((64, 256), (8, 20), (4, 8), (16, 64))
-"""Rows of tables of biases, and where the logarithm reaches their ends."""
+"""Rows of tables of biases, and the distance at which the logarithm reaches their ends."""
 READS = ("x_table", "y_table", "x_table", "y_table", "h_table", "w_table")
 
 
 def summed(case: Case) -> bool:
-    """Whether the six are added."""
+    """Say whether the six embeddings are added."""
     return case.conventions["join"] == "sum"
 
 
 def clipped(case: Case) -> bool:
-    """Whether boxes may end before they begin."""
+    """Say whether boxes may end before they begin."""
     return case.conventions["sizes"] == "clipped"
 
 
 def numbers_of(case: Case, boxes: Boxes | None = None) -> list[Boxes]:
-    """Rows that are read: of four edges, height and width."""
+    """Return the rows that are read: of four edges, height and width."""
     left, upper, right, lower = (case.arguments["bbox"] if boxes is None else boxes).T
     height, width = lower - upper, right - left
     if clipped(case):
@@ -42,7 +45,10 @@ def numbers_of(case: Case, boxes: Boxes | None = None) -> list[Boxes]:
 
 
 def joined(case: Case, numbers: Sequence[Boxes], reads: Sequence[str] = READS) -> Floats | None:
-    """What these rows give; None if there is no such row, or it does not fit."""
+    """Look up what these rows give, added up or side by side.
+
+    Return None if there is no such row, or if the result does not fit.
+    """
     parts = []
     for name, rows in zip(reads, numbers, strict=True):
         table = case.arguments[name]
@@ -56,30 +62,36 @@ def joined(case: Case, numbers: Sequence[Boxes], reads: Sequence[str] = READS) -
 
 
 def embedding_shape(case: Case) -> tuple[int, ...]:
-    """As wide as one row, or as six."""
+    """Return the shape, as wide as one row of a table or as six."""
     edge, size = (case.arguments[name].shape[1] for name in ("x_table", "h_table"))
     return len(case.arguments["bbox"]), edge if summed(case) else 4 * edge + 2 * size
 
 
 def bias_shape(case: Case) -> tuple[int, ...]:
-    """Heads, queries, keys."""
+    """Return the numbers of heads, queries and keys."""
     words = len(case.arguments["bbox"])
     return case.arguments["x_table"].shape[1], words, words
 
 
 def embedding_terms(case: Case) -> ErrorTerms:
-    """Nothing is rounded but sums."""
+    """Give the scale, which is 0 except for sums, and an angle of 0.
+
+    Nothing is rounded but sums. Their scale is the sum of the magnitudes.
+    """
     if not summed(case):
         return ErrorTerms(np.zeros(()), np.zeros(()))
-    sizes = case.changed(**{name: np.abs(case.arguments[name]) for name in TABLES})
+    sizes = case.with_arguments(**{name: np.abs(case.arguments[name]) for name in TABLES})
     found = joined(sizes, numbers_of(case))
     return ErrorTerms(np.asarray(found), np.zeros(()))
 
 
 def bias_terms(case: Case) -> ErrorTerms:
-    """The sum of both magnitudes, divided as it is."""
+    """Give the scale, which is the sum of both magnitudes, and an angle of 0.
+
+    The sum is divided as the bias is.
+    """
     sizes = {name: np.abs(case.arguments[name]) for name in ("x_table", "y_table")}
-    return ErrorTerms(looked_up(case.changed(**sizes)), np.zeros(()))
+    return ErrorTerms(looked_up(case.with_arguments(**sizes)), np.zeros(()))
 
 
 def looked_up(
@@ -91,7 +103,7 @@ def looked_up(
     divisor: float | None = None,
     **rule: Any,
 ) -> Floats:
-    """The bias by these edges."""
+    """Compute the bias by these edges, or by left and lower ones."""
     boxes, given = case.arguments["bbox"], case.arguments
     total = np.zeros(case.shape)
     for name, edge in zip(names, edges or (boxes[:, 0], boxes[:, 3]), strict=True):
@@ -104,7 +116,10 @@ def looked_up(
 
 
 def boxes_on(count: int, rows: int, *, turned: bool = False) -> Boxes:
-    """Boxes on a page of so many places, some of which end before they begin."""
+    """Make boxes on a page of so many places.
+
+    If ``turned``, some of them end before they begin.
+    """
     place = np.arange(count)
     edges = np.stack([(7 * place + 1) % rows, (5 * place + 2) % rows, (11 * place) % rows, place])
     edges[3] = (3 * edges[3] + rows // 2) % rows
@@ -116,7 +131,7 @@ def boxes_on(count: int, rows: int, *, turned: bool = False) -> Boxes:
 
 
 def tables(rows: int, edge: int, size: int) -> dict[str, Floats]:
-    """Four of them."""
+    """Make all four tables."""
     widths = (edge, edge, size, size)
     return {
         name: fine((rows, wide), 17 * start)
@@ -124,8 +139,8 @@ def tables(rows: int, edge: int, size: int) -> dict[str, Floats]:
     }
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few words on a small page."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few words on a small page."""
     conventions = trial.subject.combination.conventions
     dim = trial.choose("dim", (3, 1, 4))
     alike = conventions["join"] == "sum"
@@ -137,8 +152,8 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Pages and widths of released models, and no words."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield pages and widths of released models, and no words."""
     for count, rows, edge, size in ((5, 1024, 128, 128), (130, 1024, 2, 2), (0, 9, 2, 2)):
         yield {"bbox": boxes_on(count, rows), **tables(rows, edge, size)}
     if not summed(case):
@@ -146,12 +161,12 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def bias_tables(buckets: int, heads: int) -> dict[str, Floats]:
-    """Both of them."""
+    """Make both tables of biases."""
     return {"x_table": fine((buckets, heads)), "y_table": fine((buckets, heads), 29)}
 
 
-def bias_arguments(trial: Trial) -> dict[str, Any]:
-    """A few words, near and far."""
+def bias_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few words, near and far."""
     buckets, distance = trial.pick.one_of(BUCKETS)
     return {
         "bbox": boxes_on(trial.pick.one_of((6, 1, 2, 11)), trial.pick.one_of((37, 1000))),
@@ -161,8 +176,8 @@ def bias_arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Many heads, many words, and none; all distances up to the greatest."""
+def bias_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield many heads, many words and none, and all distances up to the greatest."""
     for count, heads in ((3, 12), (5, 33), (130, 2), (0, 2)):
         yield {"bbox": boxes_on(count, 1001), **bias_tables(64, heads), "max_distance": 256}
     line = np.repeat(np.arange(0, 260)[:, None], 4, axis=1)
@@ -170,15 +185,20 @@ def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def words_apart(trial: Trial) -> None:
-    """Words in the reverse order have their rows in the reverse order."""
+    """Check that words in reverse order have their rows in reverse order."""
     chosen = arguments(trial)
     turned = {"bbox": chosen["bbox"][::-1].copy()}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
-    trial.never(one, one.values != other.values[::-1], "a word depends on its place in the list")
+    trial.assert_none(
+        one, one.values != other.values[::-1], "a word depends on its place in the list"
+    )
 
 
 def axes_exchanged(trial: Trial) -> None:
-    """x for y, in boxes and tables."""
+    """Check that exchanging x and y, in boxes and tables, exchanges their parts.
+
+    A sum must stay the same.
+    """
     chosen = arguments(trial)
     given = dict(
         zip(TABLES, (chosen[name] for name in (*TABLES[1::-1], *TABLES[:1:-1])), strict=True)
@@ -186,7 +206,7 @@ def axes_exchanged(trial: Trial) -> None:
     turned = {**given, "bbox": chosen["bbox"][:, [1, 0, 3, 2]].copy()}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
     if summed(one.case):
-        trial.zero(one - other, "a sum changes with the names of the axes")
+        trial.assert_zero(one - other, "a sum changes with the names of the axes")
         return
     edge, size = chosen["x_table"].shape[1], chosen["h_table"].shape[1]
     starts = np.cumsum([0, edge, edge, edge, edge, size, size])
@@ -194,53 +214,56 @@ def axes_exchanged(trial: Trial) -> None:
         [np.arange(starts[part], starts[part + 1]) for part in (1, 0, 3, 2, 5, 4)]
     )
     wrong = one.values != other.values[:, order]
-    trial.never(one, wrong, "exchanging the axes does not exchange their parts")
+    trial.assert_none(one, wrong, "exchanging the axes does not exchange their parts")
 
 
 def constant_tables(trial: Trial) -> None:
-    """A quarter everywhere."""
+    """Check that tables of a quarter everywhere give a quarter, or six of them added."""
     chosen = arguments(trial)
     alike = {name: np.full_like(chosen[name], 0.25) for name in TABLES}
     y = trial.answer(**(chosen | alike))
-    trial.zero(y - Exact(1.5 if summed(y.case) else 0.25), "constant tables are changed")
+    trial.assert_zero(y - Exact(1.5 if summed(y.case) else 0.25), "constant tables are changed")
 
 
 def offset_only(trial: Trial) -> None:
-    """Words moved together."""
+    """Check that the bias stays when all words move together."""
     chosen = bias_arguments(trial)
     moved = {"bbox": chosen["bbox"] + np.array([13, 5, 13, 5])}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | moved))
-    trial.zero(one - other, "the bias changes when all words are moved")
+    trial.assert_zero(one - other, "the bias changes when all words are moved")
 
 
 def one_line(trial: Trial) -> None:
-    """Words one above the other, by the horizontal distance alone."""
+    """Check that words one above the other have equal biases.
+
+    Only the horizontal distance counts, because the table of y is 0.
+    """
     chosen = bias_arguments(trial)
     boxes = chosen["bbox"].copy()
     boxes[:, 0] = boxes[0, 0]
     flat = {"bbox": boxes, "y_table": 0 * chosen["y_table"]}
     y = trial.answer(**(chosen | flat))
-    trial.zero(y - y[:, :1, :1], "words one above the other have different biases")
+    trial.assert_zero(y - y[:, :1, :1], "words one above the other have different biases")
 
 
 def right_and_upper(trial: Trial) -> None:
-    """Other right and upper edges."""
+    """Check that other right and upper edges leave the bias as it is."""
     chosen = bias_arguments(trial)
     boxes = chosen["bbox"].copy()
     boxes[:, 1], boxes[:, 2] = 0, 1000
     one, other = trial.answer(**chosen), trial.answer(**(chosen | {"bbox": boxes}))
-    trial.zero(one - other, "right or upper edges matter")
+    trial.assert_zero(one - other, "right or upper edges matter")
 
 
 def given_by(
     changes: Callable[[Case], Iterator[tuple[str, Floats | None]]],
 ) -> DeviationModel:
-    """The results that there are."""
+    """Make a model of these results, as far as they exist and have the right shape."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for words, found in changes(case):
             if found is not None and found.shape == case.shape:
-                yield Model(words, found)
+                yield Prediction(words, found)
 
     return models
 
@@ -249,7 +272,7 @@ Found = Iterator[tuple[str, Floats | None]]
 
 
 def exchanged(case: Case) -> Found:
-    """x for y."""
+    """Predict x and y exchanged, in boxes or tables, or the table of x for both."""
     boxes = case.arguments["bbox"][:, [1, 0, 3, 2]]
     yield (
         "matches boxes taken for upper, left, lower, right",
@@ -262,7 +285,7 @@ def exchanged(case: Case) -> Found:
 
 
 def sizes_exchanged(case: Case) -> Found:
-    """Width before height."""
+    """Predict width before height, or one in the table of the other."""
     *edges, height, width = numbers_of(case)
     for words, rows, tables in (
         ("width before height", (width, height), ("w_table", "h_table")),
@@ -273,7 +296,7 @@ def sizes_exchanged(case: Case) -> Found:
 
 
 def sorted_edges(case: Case) -> Found:
-    """Left, right, upper, lower, or sizes first."""
+    """Predict another order: left, right, upper, lower; upper, left, lower, right; sizes first."""
     numbers = numbers_of(case)
     for words, order in (
         ("left, right, upper, lower", (0, 2, 1, 3, 4, 5)),
@@ -285,7 +308,7 @@ def sorted_edges(case: Case) -> Found:
 
 
 def other_sizes(case: Case) -> Found:
-    """Sizes that are not the differences."""
+    """Predict sizes that are not the differences of edges, or a sum without sizes."""
     left, upper, right, lower, height, width = numbers_of(case)
     edges = (left, upper, right, lower)
     yield "matches lower and right edges for sizes", joined(case, (*edges, lower, right))
@@ -302,7 +325,7 @@ def other_sizes(case: Case) -> Found:
 
 
 def unsigned(case: Case) -> Found:
-    """Negative sizes in other ways."""
+    """Predict negative sizes treated in other ways."""
     left, upper, right, lower, *_ = numbers_of(case)
     for words, change in (
         ("sizes without a sign", np.abs),
@@ -315,7 +338,7 @@ def unsigned(case: Case) -> Found:
 
 
 def mean(case: Case) -> Found:
-    """A sixth of the sum, or half."""
+    """Predict the mean: a sixth of the sum, a half or a quarter."""
     if summed(case):
         found = joined(case, numbers_of(case))
         for words, parts in (("six embeddings", 6), ("two", 2), ("four", 4)):
@@ -323,12 +346,12 @@ def mean(case: Case) -> Found:
 
 
 def edges_of(case: Case) -> list[Floats]:
-    """Left, upper, right and lower ones."""
+    """Return the left, upper, right and lower edges."""
     return list(case.arguments["bbox"].astype(np.float64).T)
 
 
 def bias_exchanged(case: Case) -> Found:
-    """x for y."""
+    """Predict x and y exchanged, in boxes, edges or tables, or the table of x for both."""
     left, upper, _, lower = edges_of(case)
     yield "matches tables of x and y exchanged", looked_up(case, names=("y_table", "x_table"))
     yield "matches the table of x for both", looked_up(case, names=("x_table", "x_table"))
@@ -340,12 +363,12 @@ def bias_exchanged(case: Case) -> Found:
 
 
 def bias_reversed(case: Case) -> Found:
-    """Query minus key."""
+    """Predict distances of query minus key."""
     yield "matches distances of query minus key", looked_up(case, sign=-1)
 
 
 def other_edges(case: Case) -> Found:
-    """Other corners."""
+    """Predict the bias by other corners, or by centres."""
     left, upper, right, lower = edges_of(case)
     for words, edges in (
         ("upper left corners", (left, upper)),
@@ -357,7 +380,7 @@ def other_edges(case: Case) -> Found:
 
 
 def other_scaling(case: Case) -> Found:
-    """Other divisors."""
+    """Predict a bias with other divisors."""
     wide = case.arguments["head_dim"]
     claimed = np.sqrt(wide) if case.conventions["scaling"] == "root" else 1.0
     for words, divisor in (
@@ -371,59 +394,60 @@ def other_scaling(case: Case) -> Found:
             yield f"matches {words}", looked_up(case, divisor=float(divisor))
 
 
-def other_buckets(case: Case, got: Floats) -> Iterator[Model]:
-    """Another greatest distance, or one side."""
+def other_buckets(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another greatest distance, or buckets of one side."""
     for distance in (32, 64, 128, 256, 1000, 1024):
         if distance != case.arguments["max_distance"]:
-            yield from attempt(
-                case.changed(max_distance=distance),
+            yield from predict_case(
+                case.with_arguments(max_distance=distance),
                 f"matches a greatest distance of {distance}",
             )
     exact = len(case.arguments["x_table"]) // 2
     if int(case.arguments["max_distance"]) > exact:
         words = "matches buckets of one side, with 0 for all keys after the query"
-        yield Model(words, looked_up(case, direction="causal"))
-        yield Model(f"{words}, turned around", looked_up(case, sign=-1, direction="causal"))
+        yield Prediction(words, looked_up(case, direction="causal"))
+        yield Prediction(f"{words}, turned around", looked_up(case, sign=-1, direction="causal"))
 
 
-ERROR_TERMS = {"layout_embedding": embedding_terms, "layout_bias": bias_terms}
-ARGUMENTS: dict[str, Callable[[Trial], dict[str, Any]]] = {
-    "layout_embedding": arguments,
-    "layout_bias": bias_arguments,
-}
-SWEEPS = {"layout_embedding": no_sweep, "layout_bias": no_sweep}
-SIZES = {"layout_embedding": sizes, "layout_bias": bias_sizes}
-SHAPES: dict[str, Callable[[Case], tuple[int, ...]]] = {
-    "layout_embedding": embedding_shape,
-    "layout_bias": bias_shape,
-}
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "layout_embedding": {
-        "words-apart": words_apart,
-        "axes-exchanged": axes_exchanged,
-        "constant-tables": constant_tables,
-    },
-    "layout_bias": {
-        "offset-only": offset_only,
-        "heads-apart": heads_apart(bias_arguments, "x_table", "y_table", axis=1),
-        "one-line": one_line,
-        "right-and-upper": right_and_upper,
-    },
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "layout_embedding": {
-        "axes-exchanged": given_by(exchanged),
-        "sizes-exchanged": given_by(sizes_exchanged),
-        "edges-sorted": given_by(sorted_edges),
-        "sizes-wrong": given_by(other_sizes),
-        "sizes-without-sign": given_by(unsigned),
-        "mean-for-sum": given_by(mean),
-    },
-    "layout_bias": {
-        "axes-exchanged": given_by(bias_exchanged),
-        "offset-reversed": given_by(bias_reversed),
-        "other-edges": given_by(other_edges),
-        "scaling-swapped": given_by(other_scaling),
-        "buckets-wrong": other_buckets,
-    },
+KNOWLEDGE = {
+    "layout_embedding": CallKnowledge(
+        error_terms=embedding_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        shape=embedding_shape,
+        invariants={
+            "words-apart": words_apart,
+            "axes-exchanged": axes_exchanged,
+            "constant-tables": constant_tables,
+        },
+        deviations={
+            "axes-exchanged": given_by(exchanged),
+            "sizes-exchanged": given_by(sizes_exchanged),
+            "edges-sorted": given_by(sorted_edges),
+            "sizes-wrong": given_by(other_sizes),
+            "sizes-without-sign": given_by(unsigned),
+            "mean-for-sum": given_by(mean),
+        },
+    ),
+    "layout_bias": CallKnowledge(
+        error_terms=bias_terms,
+        arguments=bias_arguments,
+        sweep=no_sweep,
+        sizes=bias_sizes,
+        shape=bias_shape,
+        invariants={
+            "offset-only": offset_only,
+            "heads-apart": heads_apart(bias_arguments, "x_table", "y_table", axis=1),
+            "one-line": one_line,
+            "right-and-upper": right_and_upper,
+        },
+        deviations={
+            "axes-exchanged": given_by(bias_exchanged),
+            "offset-reversed": given_by(bias_reversed),
+            "other-edges": given_by(other_edges),
+            "scaling-swapped": given_by(other_scaling),
+            "buckets-wrong": other_buckets,
+        },
+    ),
 }

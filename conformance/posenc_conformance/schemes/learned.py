@@ -2,39 +2,44 @@
 
 from collections.abc import Callable, Iterator
 from math import isqrt
-from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.linearity import linear_in
-from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 ROWS = 5
 GRIDS = ((3, 4, 5), (2, 3, 3), (4, 2, 3), (5, 3, 7), (4, 1, 6))
-"""Old size, new height, new width; neither of one size, nor of a single cell, in which all kernels
-are alike."""
+"""Old size, new height, new width. No grid keeps its size or has a single cell, because all kernels
+are alike then."""
 
 
 def before(case: Case, offset: str | None = None) -> int:
-    """Rows before that of position 0; under the case's own convention or another."""
+    """Count the rows before that of position 0, by the case's own convention or another."""
     chosen = offset or case.conventions["offset"]
     return {"none": 0, "two": 2}.get(str(chosen), int(case.arguments.get("padding_idx") or 0) + 1)
 
 
-def offset_arguments(trial: Trial) -> dict[str, Any]:
-    """The padding index, where it decides."""
+def offset_arguments(trial: Trial) -> ArgumentDict:
+    """Draw the padding index, if the convention depends on it."""
     if trial.subject.combination.conventions["offset"] != "after-padding":
         return {}
     return {"padding_idx": trial.choose("padding_idx", (1, 0, 4))}
 
 
-def learned_arguments(trial: Trial) -> dict[str, Any]:
-    """A few positions in a row; the simplest table is long enough for what behaviours ask."""
+def learned_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few positions in a row.
+
+    The simplest table is long enough for what behaviours ask.
+    """
     extra = offset_arguments(trial)
     rows = trial.pick.one_of((1010, 9, 40))
     start = trial.position(ROWS, rows - ROWS)
@@ -45,8 +50,11 @@ def learned_arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def learned_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Narrow and wide tables, short and long ones, up to more rows than 16 bits count."""
+def learned_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield narrow and wide, short and long tables.
+
+    The longest have more rows than 16 bits count.
+    """
     first = before(case)
     for rows, dim in (
         (7, 2),
@@ -67,7 +75,7 @@ def learned_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def rows_apart(trial: Trial) -> None:
-    """Only the row that is read counts."""
+    """Check that only the row that is read counts."""
     chosen = learned_arguments(trial)
     one = chosen | {"positions": chosen["positions"][:1]}
     answer = trial.answer(**one)
@@ -76,15 +84,15 @@ def rows_apart(trial: Trial) -> None:
     table[row] = chosen["table"][row]
     other = trial.answer(**(one | {"table": table}))
     wrong = answer.values != other.values
-    trial.never(answer, wrong, "other rows of the table have an effect")
+    trial.assert_none(answer, wrong, "other rows of the table have an effect")
 
 
 def columns_apart(trial: Trial) -> None:
-    """Channel by channel."""
+    """Check that reversing the columns of the table reverses the channels."""
     chosen = learned_arguments(trial)
     answer = trial.answer(**chosen)
     turned = trial.answer(**(chosen | {"table": chosen["table"][:, ::-1].copy()}))
-    trial.never(
+    trial.assert_none(
         answer,
         answer.values != turned.values[:, ::-1],
         "reversing the columns of the table does not reverse the channels",
@@ -92,32 +100,37 @@ def columns_apart(trial: Trial) -> None:
 
 
 def constant_table(trial: Trial) -> None:
-    """Nothing is scaled."""
+    """Check that a constant table gives a constant result, so that nothing is scaled."""
     chosen = learned_arguments(trial)
     answer = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
     wrong = answer.values != 0.75
-    trial.never(answer, wrong, "a constant table does not give a constant result")
+    trial.assert_none(answer, wrong, "a constant table does not give a constant result")
 
 
 def moved(case: Case, shift: int) -> Iterator[Floats]:
-    """What the table holds so many rows further on, counted from its end below 0."""
+    """Yield what the table holds so many rows further on, if it has those rows.
+
+    Rows below 0 are counted from the end of the table.
+    """
     rows = case.arguments["positions"] + before(case) + shift
     if np.all(np.abs(2 * rows + 1) < 2 * len(case.arguments["table"])):
         yield case.arguments["table"][rows]
 
 
-def offset_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """The rows before position 0 of another convention, or of padding index 1."""
+def offset_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the rows before position 0 of another convention, or of padding index 1."""
     own = before(case)
     names = {"none": 0, "two": 2, "after-padding with padding_idx 1": 2}
     for name, first in names.items():
         if first != own:
             for output in moved(case, first - own):
-                yield Model(f"matches the offset {name}; {own} rows belong to no position", output)
+                yield Prediction(
+                    f"matches the offset {name}; {own} rows belong to no position", output
+                )
 
 
-def rows_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows read too high or too low: by as many as the first row says, or by one."""
+def rows_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows read too high or too low: by as many as the first row says, or by one."""
     shifts = [1, -1]
     if len(got):
         same = np.flatnonzero((case.arguments["table"] == got[0]).all(axis=1))
@@ -125,78 +138,84 @@ def rows_shifted(case: Case, got: Floats) -> Iterator[Model]:
         shifts = sorted((int(row) - here for row in same), key=abs)[:1] + shifts
     for shift in dict.fromkeys(shifts):
         for output in moved(case, shift):
-            yield Model(f"matches rows {shift:+d} from those asked for", output)
+            yield Prediction(f"matches rows {shift:+d} from those asked for", output)
 
 
-def row_numbers(case: Case, got: Floats) -> Iterator[Model]:
-    """The first rows, whatever positions are asked for."""
+def row_numbers(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the first rows, whatever positions are asked for."""
     numbers = before(case) + np.arange(len(case.arguments["positions"]))
     if numbers.max(initial=0) < len(case.arguments["table"]):
-        yield Model("matches the first rows of the table", case.arguments["table"][numbers])
+        yield Prediction("matches the first rows of the table", case.arguments["table"][numbers])
 
 
-def rows_scaled(case: Case, got: Floats) -> Iterator[Model]:
-    """Multiplied by something."""
+def rows_scaled(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows multiplied or divided by sqrt(dim)."""
     dim = case.shape[1]
     for name, factor in (("sqrt(dim)", dim**0.5), ("1/sqrt(dim)", dim**-0.5)):
-        product = narrowed(case.truth * factor, case.dtype)
-        yield Model(f"matches rows multiplied by {name}", product)
+        product = round_to(case.truth * factor, case.dtype)
+        yield Prediction(f"matches rows multiplied by {name}", product)
 
 
-def padding_row_zeroed(case: Case, got: Floats) -> Iterator[Model]:
-    """Nothing for position 0."""
-    yield Model(
+def padding_row_zeroed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict zeros for position 0."""
+    yield Prediction(
         "matches zeros for position 0",
         np.where(case.arguments["positions"][:, None] == 0, 0.0, case.truth),
     )
 
 
-def table_rounded(case: Case, got: Floats) -> Iterator[Model]:
-    """Through a narrow dtype."""
+def table_rounded(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a table rounded to a narrow dtype."""
     for dtype in ("bfloat16", "float16"):
-        yield Model(f"matches a table in {dtype}", narrowed(case.truth, dtype))
+        yield Prediction(f"matches a table in {dtype}", round_to(case.truth, dtype))
 
 
 def class_tokens(case: Case) -> int:
-    """Rows that belong to no cell."""
+    """Return the number of rows that belong to no cell."""
     return int(case.conventions["class_tokens"])
 
 
 def old_size(case: Case) -> int:
-    """Cells along one side of the table's grid."""
+    """Return the number of cells along one side of the table's grid."""
     return isqrt(len(case.arguments["table"]) - class_tokens(case))
 
 
 def grid_shape(case: Case) -> tuple[int, int]:
-    """Rows of class tokens, then a row for each cell."""
+    """Return the shape, with rows of class tokens and then a row for each cell."""
     given = case.arguments
     rows = class_tokens(case) + given["height"] * given["width"]
     return rows, given["table"].shape[1]
 
 
 def old_grid(case: Case) -> Floats:
-    """The cells of the table: [g, g, dim]."""
+    """Return the cells of the table: [g, g, dim]."""
     grid = old_size(case)
     cells = case.arguments["table"][class_tokens(case) :]
     return np.asarray(cells.reshape(grid, grid, -1))
 
 
 def with_class_rows(case: Case, cells: Floats) -> Floats:
-    """Cells [..., dim] below the rows of class tokens."""
+    """Put cells [..., dim] below the rows of class tokens."""
     table = case.arguments["table"]
     first = table[: class_tokens(case)]
     return np.concatenate([first, cells.reshape(-1, table.shape[1])])
 
 
 def axis_terms(grid: int, size: int, resampling: str) -> Floats:
-    """In place of the angle of each cell of one axis: 8 per weight, and 4 times the coordinate."""
+    """Compute what stands in place of the angle of each cell of one axis.
+
+    It is 8 per weight, and 4 times the coordinate.
+    """
     taps = {"linear-corners": 2, "bicubic-antialias": int(np.ceil(4 * max(1, grid / size)))}
     place = (np.arange(size) + 0.5) * grid / size
     return np.asarray(8 * taps.get(resampling, 4) + 4 * place)
 
 
 def grid_terms(case: Case) -> ErrorTerms:
-    """The scale is the channel's largest entry, and 0 for the copied rows of class tokens."""
+    """Give the scale, which is the channel's largest entry, and the angle.
+
+    Both are 0 for the rows of class tokens, which are copied.
+    """
     grid, resampling = old_size(case), str(case.conventions["resampling"])
     height, width = case.arguments["height"], case.arguments["width"]
     cells = (
@@ -208,8 +227,8 @@ def grid_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(scale, np.concatenate([kept, cells.ravel()])[:, None])
 
 
-def grid_arguments(trial: Trial) -> dict[str, Any]:
-    """A small grid and another one."""
+def grid_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a small grid and the size of another one."""
     grid, height, width = trial.pick.one_of(GRIDS)
     rows = int(trial.subject.combination.conventions["class_tokens"]) + grid * grid
     return {
@@ -219,8 +238,11 @@ def grid_arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def grid_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Growing, shrinking and both, a single cell, the sizes of models, many channels."""
+def grid_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield growing and shrinking grids, and those that do both.
+
+    Yield a single cell, the sizes of models and many channels too.
+    """
     first = class_tokens(case)
     sizes = (
         (2, 3, 2, 1),
@@ -241,13 +263,13 @@ def grid_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def cells_of(answer: Answer) -> Answer:
-    """The new cells [height, width, dim]."""
+    """Return the new cells: [height, width, dim]."""
     height, width = answer.case.arguments["height"], answer.case.arguments["width"]
     return answer[class_tokens(answer.case) + np.arange(height * width).reshape(height, width)]
 
 
 def same_size(trial: Trial) -> None:
-    """Nothing to interpolate."""
+    """Check that a grid of its own size is the table, as there is nothing to interpolate."""
     chosen = grid_arguments(trial)
     size = trial.choose("height", (chosen["height"],))
     if trial.choose("width", (size,)) != size:
@@ -256,26 +278,26 @@ def same_size(trial: Trial) -> None:
     table = fine((first + size * size, chosen["table"].shape[1]))
     answer = trial.answer(table=table, height=size, width=size)
     same = Exact(answer.case.arguments["table"])
-    trial.zero(answer - same, "a grid of its own size is not the table")
+    trial.assert_zero(answer - same, "a grid of its own size is not the table")
 
 
 def class_rows(trial: Trial) -> None:
-    """Copied."""
+    """Check that the rows of class tokens are copied."""
     answer = trial.answer(**grid_arguments(trial))
     first = class_tokens(answer.case)
     wrong = answer.values[:first] != answer.case.arguments["table"][:first]
-    trial.never(answer, wrong, "the rows of class tokens are changed")
+    trial.assert_none(answer, wrong, "the rows of class tokens are changed")
 
 
 def constants(trial: Trial) -> None:
-    """Weights add up to 1."""
+    """Check that a constant table stays constant, as weights add up to 1."""
     chosen = grid_arguments(trial)
     answer = trial.answer(**(chosen | {"table": np.full_like(chosen["table"], 0.75)}))
-    trial.zero(answer - Exact(0.75), "a constant table is not constant")
+    trial.assert_zero(answer - Exact(0.75), "a constant table is not constant")
 
 
 def separable(trial: Trial) -> None:
-    """Products stay products."""
+    """Check that a product of rows and columns stays a product."""
     chosen = grid_arguments(trial)
     rows, dim = chosen["table"].shape
     first = int(trial.subject.combination.conventions["class_tokens"])
@@ -289,14 +311,14 @@ def separable(trial: Trial) -> None:
     if trial.dtype != "float64" and trial.dtype != "float32":
         u, v = np.sign(u), v  # a product with a sign fits every dtype
     both, down, across = answer(u * v), answer(u), answer(v)
-    trial.zero(
+    trial.assert_zero(
         both - down * across,
         "a table that is a product of rows and columns does not give a product",
     )
 
 
 def transposed(trial: Trial) -> None:
-    """Rows for columns."""
+    """Check that exchanging rows and columns of the table exchanges those of the result."""
     chosen = grid_arguments(trial)
     height = trial.choose("height", (chosen["width"],))
     width = trial.choose("width", (chosen["height"],))
@@ -305,38 +327,41 @@ def transposed(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     turned = with_class_rows(answer.case, old_grid(answer.case).swapaxes(0, 1))
     other = trial.answer(table=turned, height=height, width=width)
-    trial.zero(
+    trial.assert_zero(
         cells_of(answer) - cells_of(other).swapped(0, 1),
         "exchanging rows and columns of the table does not exchange those of the result",
     )
 
 
 def mirrored(trial: Trial) -> None:
-    """Upside down; a single row of corners is the first one, whichever way the table stands."""
+    """Check that a table upside down gives the result upside down.
+
+    A single row of corners is not checked: it is the first one, whichever way the table stands.
+    """
     chosen = grid_arguments(trial)
     if trial.case(**chosen).conventions["resampling"] == "linear-corners" and chosen["height"] == 1:
         return
     answer = trial.answer(**chosen)
     turned = with_class_rows(answer.case, old_grid(answer.case)[::-1])
     other = trial.answer(**(chosen | {"table": turned}))
-    trial.zero(
+    trial.assert_zero(
         cells_of(answer) - cells_of(other)[::-1],
         "a table turned upside down does not give the result upside down",
     )
 
 
 def centres(grid: int, size: int, more: float = 0.0) -> Floats:
-    """Coordinates of new cells if centres of grids lie on each other."""
+    """Compute the coordinates of new cells if the centres of both grids coincide."""
     return np.asarray((np.arange(size) + 0.5) * grid / (size + more) - 0.5)
 
 
 def corners(grid: int, size: int) -> Floats:
-    """Coordinates of new cells if corners lie on each other."""
+    """Compute the coordinates of new cells if the corners of both grids coincide."""
     return np.asarray(np.arange(size) * (grid - 1) / max(size - 1, 1))
 
 
 def keys(distance: Floats, a: float) -> Floats:
-    """Keys' cubic kernel."""
+    """Compute Keys' cubic kernel."""
     x = np.abs(distance)
     near = (a + 2) * x**3 - (a + 3) * x**2 + 1
     far = a * (x**3 - 5 * x**2 + 8 * x - 4)
@@ -344,7 +369,7 @@ def keys(distance: Floats, a: float) -> Floats:
 
 
 def cubic(grid: int, place: Floats, a: float) -> Floats:
-    """Weights [new, old] of Keys' kernel, the edge repeated outside."""
+    """Compute the weights [new, old] of Keys' kernel, the edge repeated outside."""
     weights = np.zeros((len(place), grid))
     for step in (-1, 0, 1, 2):
         cell = np.floor(place).astype(int) + step
@@ -354,13 +379,16 @@ def cubic(grid: int, place: Floats, a: float) -> Floats:
 
 
 def linear(grid: int, place: Floats) -> Floats:
-    """Weights of straight lines, the edge repeated outside."""
+    """Compute the weights [new, old] of straight lines, the edge repeated outside."""
     inside = np.clip(place, 0, grid - 1)
     return np.asarray(np.maximum(1 - np.abs(inside[:, None] - np.arange(grid)), 0))
 
 
 def read_with(case: Case, weights: Callable[[int, int], Floats]) -> Floats:
-    """The result of other weights, given for the old and the new length of an axis."""
+    """Compute the result of other weights.
+
+    ``weights`` takes the old and the new length of an axis.
+    """
     grid = old_size(case)
     down = weights(grid, case.arguments["height"])
     across = weights(grid, case.arguments["width"])
@@ -375,97 +403,107 @@ OTHER_KERNELS: dict[str, Callable[[int, int], Floats]] = {
     "Keys' kernel with a = -3/4 and aligned corners": lambda g, n: cubic(g, corners(g, n), -0.75),
     "Keys' kernel with a = -1/2 and aligned corners": lambda g, n: cubic(g, corners(g, n), -0.5),
 }
-"""Those that no combination has."""
+"""Weights that no combination of conventions has."""
 
 
-def other_kernel(case: Case, got: Floats) -> Iterator[Model]:
-    """Weights that no combination has."""
+def other_kernel(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the results of weights that no combination has."""
     for name, weights in OTHER_KERNELS.items():
-        yield Model(f"matches {name}", read_with(case, weights))
+        yield Prediction(f"matches {name}", read_with(case, weights))
 
 
-def grid_flattened(case: Case, got: Floats) -> Iterator[Model]:
-    """One long row."""
+def grid_flattened(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the grid taken for one long row."""
     cells = old_grid(case).reshape(-1, case.shape[1])
     place = centres(len(cells), case.arguments["height"] * case.arguments["width"])
     row = np.einsum("xj,jd->xd", cubic(len(cells), place, -0.75), cells)
-    yield Model("matches the grid taken for one long row", with_class_rows(case, row))
+    yield Prediction("matches the grid taken for one long row", with_class_rows(case, row))
 
 
-def grid_transposed(case: Case, got: Floats) -> Iterator[Model]:
-    """Something lies on its side."""
+def grid_transposed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a grid read or written by column, or height and width exchanged."""
     turned = with_class_rows(case, old_grid(case).swapaxes(0, 1))
-    yield Model("matches the table read column by column", case.changed(table=turned).truth)
+    yield Prediction(
+        "matches the table read column by column", case.with_arguments(table=turned).truth
+    )
     height, width, dim = case.arguments["height"], case.arguments["width"], case.shape[1]
     cells = case.truth[class_tokens(case) :].reshape(height, width, dim)
     written = with_class_rows(case, cells.swapaxes(0, 1))
-    yield Model("matches the result written column by column", written)
-    swapped = case.changed(height=width, width=height).truth
-    yield Model("matches height and width exchanged", swapped)
+    yield Prediction("matches the result written column by column", written)
+    swapped = case.with_arguments(height=width, width=height).truth
+    yield Prediction("matches height and width exchanged", swapped)
 
 
-def class_rows_misplaced(case: Case, got: Floats) -> Iterator[Model]:
-    """At the end, or lost."""
+def class_rows_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict class tokens at the end, or left at zero."""
     first = class_tokens(case)
     if first:
-        yield Model("matches class tokens at the end", np.roll(case.truth, -first, axis=0))
+        yield Prediction("matches class tokens at the end", np.roll(case.truth, -first, axis=0))
         lost = case.truth.copy()
         lost[:first] = 0
-        yield Model("matches class tokens left at zero", lost)
+        yield Prediction("matches class tokens left at zero", lost)
 
 
-def interpolated_narrowly(case: Case, got: Floats) -> Iterator[Model]:
-    """A narrow table, a narrow result, or both."""
+def interpolated_narrowly(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a narrow table, a narrow result or grid, or a narrow table and result."""
     for dtype in ("bfloat16", "float16"):
-        narrow = case.changed(table=narrowed(case.arguments["table"], dtype)).truth
-        yield Model(f"matches a result in {dtype}", narrowed(case.truth, dtype))
+        narrow = case.with_arguments(table=round_to(case.arguments["table"], dtype)).truth
+        yield Prediction(f"matches a result in {dtype}", round_to(case.truth, dtype))
         cells = case.truth.copy()
         first = class_tokens(case)
-        cells[first:] = narrowed(cells[first:], dtype)
-        yield Model(f"matches a grid in {dtype}", cells)
-        yield Model(f"matches a table in {dtype}", narrow)
-        yield Model(f"matches a table and a result in {dtype}", narrowed(narrow, dtype))
+        cells[first:] = round_to(cells[first:], dtype)
+        yield Prediction(f"matches a grid in {dtype}", cells)
+        yield Prediction(f"matches a table in {dtype}", narrow)
+        yield Prediction(f"matches a table and a result in {dtype}", round_to(narrow, dtype))
 
 
-SHAPES = {"learned_grid": grid_shape}
-ERROR_TERMS = {"learned": exact_terms, "learned_grid": grid_terms}
-ARGUMENTS = {"learned": learned_arguments, "learned_grid": grid_arguments}
 # How many rows a table needs depends on conventions; the sizes reach far instead.
-SWEEPS = {"learned": no_sweep, "learned_grid": no_sweep}
-SIZES = {"learned": learned_sizes, "learned_grid": grid_sizes}
-INVARIANTS = {
-    "learned": {
-        "rows-apart": rows_apart,
-        "columns-apart": columns_apart,
-        "constant-table": constant_table,
-    },
-    "learned_grid": {
-        "same-size": same_size,
-        "class-rows": class_rows,
-        "constants": constants,
-        "linearity": linear_in("table", grid_arguments),
-        "separable": separable,
-        "transposed": transposed,
-        "mirrored": mirrored,
-    },
-}
-DEVIATIONS = {
-    "learned": {
-        "padding-row-zeroed": padding_row_zeroed,
-        "row-numbers": row_numbers,
-        "offset-swapped": offset_swapped,
-        "rows-shifted": rows_shifted,
-        "rows-scaled": rows_scaled,
-        "table-rounded": table_rounded,
-    },
-    "learned_grid": {
-        "resampling-swapped": other_conventions(
-            "resampling", "matches the resampling {value}; {claimed} was claimed"
-        ),
-        "other-kernel": other_kernel,
-        "grid-flattened": grid_flattened,
-        "grid-transposed": grid_transposed,
-        "class-rows-misplaced": class_rows_misplaced,
-        "interpolated-narrowly": interpolated_narrowly,
-    },
+
+
+KNOWLEDGE = {
+    "learned": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=learned_arguments,
+        sweep=no_sweep,
+        sizes=learned_sizes,
+        invariants={
+            "rows-apart": rows_apart,
+            "columns-apart": columns_apart,
+            "constant-table": constant_table,
+        },
+        deviations={
+            "padding-row-zeroed": padding_row_zeroed,
+            "row-numbers": row_numbers,
+            "offset-swapped": offset_swapped,
+            "rows-shifted": rows_shifted,
+            "rows-scaled": rows_scaled,
+            "table-rounded": table_rounded,
+        },
+    ),
+    "learned_grid": CallKnowledge(
+        error_terms=grid_terms,
+        arguments=grid_arguments,
+        sweep=no_sweep,
+        sizes=grid_sizes,
+        shape=grid_shape,
+        invariants={
+            "same-size": same_size,
+            "class-rows": class_rows,
+            "constants": constants,
+            "linearity": linear_in("table", grid_arguments),
+            "separable": separable,
+            "transposed": transposed,
+            "mirrored": mirrored,
+        },
+        deviations={
+            "resampling-swapped": other_conventions(
+                "resampling", "matches the resampling {value}; {claimed} was claimed"
+            ),
+            "other-kernel": other_kernel,
+            "grid-flattened": grid_flattened,
+            "grid-transposed": grid_transposed,
+            "class-rows-misplaced": class_rows_misplaced,
+            "interpolated-narrowly": interpolated_narrowly,
+        },
+    ),
 }

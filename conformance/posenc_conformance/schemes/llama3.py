@@ -6,7 +6,6 @@ import numpy as np
 
 from posenc_conformance.families.rotary import rotary_dim
 from posenc_conformance.families.rotary_scaling import (
-    Arguments,
     Scaling,
     between,
     lists_of_frequencies,
@@ -15,15 +14,16 @@ from posenc_conformance.families.rotary_scaling import (
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import Arguments
 
 
 def turns(given: Arguments, omega: Floats) -> Floats:
-    """Turns over the original context."""
+    """Compute how many times each frequency turns over the original context."""
     return np.asarray(given["original_max_position_embeddings"] * omega / (2 * np.pi))
 
 
 def kept(given: Arguments, whole_turns: Floats) -> Floats:
-    """How much of a frequency is kept as it is, from 0 to 1."""
+    """Compute how much of a frequency is kept as it is, from 0 to 1."""
     low, high = given["low_freq_factor"], given["high_freq_factor"]
     if low == high:
         return np.asarray(whole_turns >= high, dtype=np.float64)
@@ -31,22 +31,25 @@ def kept(given: Arguments, whole_turns: Floats) -> Floats:
 
 
 def blended(given: Arguments, omega: Floats, share: Floats) -> Floats:
-    """Frequencies of which a share is kept and the rest divided."""
+    """Keep a share of each frequency, and divide the rest by the factor."""
     return np.asarray(omega * ((1 - share) / given["factor"] + share))
 
 
 def scaled(given: Arguments, omega: Floats) -> Floats:
-    """The scheme, applied to any frequencies."""
+    """Apply the scheme to any frequencies."""
     return blended(given, omega, kept(given, turns(given, omega)))
 
 
 def frequencies(given: Arguments, size: int) -> Floats:
-    """The scheme, applied to RoPE's frequencies."""
+    """Apply the scheme to RoPE's frequencies."""
     return scaled(given, unscaled(given, size))
 
 
 def ramp(given: Arguments, size: int) -> Floats:
-    """Between the bounds the multiplier too depends on the frequency, with its rounding error."""
+    """Compute what a frequency's own rounding error costs its multiplier.
+
+    Between the bounds the multiplier too depends on the frequency. Elsewhere the cost is 0.
+    """
     omega = unscaled(given, size)
     low, high = given["low_freq_factor"], given["high_freq_factor"]
     if low == high:
@@ -79,7 +82,7 @@ SCALING = Scaling(
 
 
 def outside(given: Arguments, size: int) -> Floats:
-    """Multiplier of the frequencies at and beyond the bounds."""
+    """Return the multiplier of the frequencies at and beyond the bounds, and nan between them."""
     whole_turns = turns(given, unscaled(given, size))
     low, high = given["low_freq_factor"], given["high_freq_factor"]
     slow = np.where(whole_turns <= low, 1 / given["factor"], np.nan)
@@ -87,26 +90,29 @@ def outside(given: Arguments, size: int) -> Floats:
 
 
 def not_beyond(trial: Trial) -> None:
-    """No frequency grows, and none shrinks by more than the factor."""
+    """Check that no frequency grows, and none shrinks by more than the factor."""
     answer = trial.answer(**SCALING.frequency_arguments(trial))
     plain = unscaled(answer.case.arguments, rotary_dim(answer.case))
     between(trial, answer, plain, "a frequency is above RoPE's, or below RoPE's over factor")
 
 
 def missing(case: Case) -> Iterator[tuple[str, Floats]]:
-    """No scaling."""
+    """Predict frequencies without the scaling."""
     omega = unscaled(case.arguments, rotary_dim(case))
     yield "matches plain RoPE; the scaling is missing", omega
 
 
 def all_divided(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Position interpolation instead."""
+    """Predict position interpolation instead."""
     omega = unscaled(case.arguments, rotary_dim(case))
     yield "matches all frequencies divided by factor", omega / case.arguments["factor"]
 
 
 def bounds_swapped(case: Case) -> Iterator[tuple[str, Floats]]:
-    """With the bounds exchanged nothing is between them: what is asked first decides."""
+    """Predict the bounds exchanged.
+
+    Nothing is between them then, so that what is asked first decides.
+    """
     given = case.arguments
     omega = unscaled(given, rotary_dim(case))
     whole_turns = turns(given, omega)
@@ -117,7 +123,7 @@ def bounds_swapped(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def ramp_inverted(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The smooth factor counted from the other end."""
+    """Predict the smooth factor counted from the other end."""
     given = case.arguments
     omega = unscaled(given, rotary_dim(case))
     share = kept(given, turns(given, omega))
@@ -127,7 +133,7 @@ def ramp_inverted(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def ramp_in_wavelength(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The smooth factor linear in the wavelength, from either end."""
+    """Predict a smooth factor linear in the wavelength, from either end."""
     given = case.arguments
     omega = unscaled(given, rotary_dim(case))
     length = 1 / turns(given, omega)  # in units of the original context
@@ -143,7 +149,7 @@ def ramp_in_wavelength(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def radians(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Wavelengths without 2π."""
+    """Predict wavelengths without 2π."""
     given = case.arguments
     omega = unscaled(given, rotary_dim(case))
     share = kept(given, 2 * np.pi * turns(given, omega))
@@ -151,7 +157,7 @@ def radians(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def scaled_twice(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Scaled frequencies scaled again."""
+    """Predict scaled frequencies that are scaled again."""
     yield "matches the scaling applied twice", scaled(case.arguments, SCALING.frequencies(case))
 
 
@@ -160,26 +166,18 @@ RELEASED = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 8192,
 }
-IDENTIFY = {
-    "llama3_frequencies": lists_of_frequencies(
-        *({"base": 500000.0, "factor": factor, **RELEASED} for factor in (8.0, 32.0))
-    )
-}
-TURNS = SCALING.turns
-ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
-SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
-INVARIANTS = SCALING.invariants(
-    {
+
+
+KNOWLEDGE = SCALING.knowledge(
+    frequency_invariants={
         "outside-the-ramp": SCALING.multiplier(
             outside, "a fast frequency changed, or a slow one is not divided by factor"
         ),
         "between": not_beyond,
         "falling": SCALING.falling,
     },
-    {"factor-one": SCALING.is_rope(factor=1.0)},
-)
-DEVIATIONS = SCALING.deviations(
-    {
+    rotation_invariants={"factor-one": SCALING.is_rope(factor=1.0)},
+    mistakes={
         "scaling-missing": missing,
         "all-divided": all_divided,
         "bounds-swapped": bounds_swapped,
@@ -187,5 +185,8 @@ DEVIATIONS = SCALING.deviations(
         "ramp-in-wavelength": ramp_in_wavelength,
         "radians": radians,
         "scaled-twice": scaled_twice,
-    }
+    },
+    identify=lists_of_frequencies(
+        *({"base": 500000.0, "factor": factor, **RELEASED} for factor in (8.0, 32.0))
+    ),
 )

@@ -1,17 +1,18 @@
 """Log-spaced continuous position bias: bounds, invariants and deviations."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.families.biases import heads_apart
 from posenc_conformance.families.lengths import no_sweep
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, narrowed
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, round_to
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 from posenc_conformance.schemes.relative_table_2d import Index, Window, window
 
 Sides = tuple[float, float]
@@ -20,27 +21,30 @@ Change = Iterator[tuple[str, Offsets]]
 WINDOWS = ((2, 3), (3, 2), (2, 2), (4, 2), (5, 3))
 REACH = 8.0
 ROUNDINGS = 4
-"""A, also within the sigmoid."""
+"""A of the error model, also within the sigmoid."""
 
 
 def normalized(case: Case) -> bool:
-    """Whether offsets are measured by a window."""
+    """Say whether offsets are measured by a window."""
     return case.conventions["coordinates"] == "normalized"
 
 
 def through_sigmoid(case: Case) -> bool:
-    """Whether the bias is 16 times a sigmoid."""
+    """Say whether the bias is 16 times a sigmoid."""
     return case.conventions.get("output") == "sigmoid"
 
 
 def sides(case: Case) -> tuple[int, int]:
-    """Patches along the axes."""
+    """Return the numbers of patches along both axes."""
     at = window(case)
     return at.height, at.width
 
 
 def pretrained(case: Case) -> tuple[int, int]:
-    """The same of the window that offsets are measured by."""
+    """Return the numbers of patches of the window that offsets are measured by.
+
+    It is the window itself unless another one is named.
+    """
     names = ("pretrained_height", "pretrained_width")
     high, wide = (
         int(case.arguments.get(name, 0)) or side
@@ -50,20 +54,20 @@ def pretrained(case: Case) -> tuple[int, int]:
 
 
 def offsets(case: Case) -> Offsets:
-    """Of every row of the table, along both axes."""
+    """Return the offsets of every row of the table, along both axes."""
     high, wide = sides(case)
     mesh = np.meshgrid(np.arange(1.0 - high, high), np.arange(1.0 - wide, wide), indexing="ij")
     return mesh[0].ravel(), mesh[1].ravel()
 
 
 def logarithm(case: Case, part: Floats) -> Floats:
-    """Of what is measured, with its sign."""
+    """Compute the logarithm of what is measured, with its sign."""
     whole = np.log(REACH) if normalized(case) else 1.0
     return np.asarray(np.sign(part) * np.log1p(np.abs(part)) / whole)
 
 
 def measured(case: Case, given: Offsets, divisors: Sides | None = None) -> Offsets:
-    """Offsets in units of a window, times 8, if that is the form."""
+    """Measure offsets in units of a window, times 8, if that is the form."""
     if not normalized(case):
         return given
     down, right = divisors or [max(size - 1.0, 1.0) for size in pretrained(case)]
@@ -71,56 +75,62 @@ def measured(case: Case, given: Offsets, divisors: Sides | None = None) -> Offse
 
 
 def coordinates(case: Case) -> Offsets:
-    """What the network is given, for every row of the table."""
+    """Compute what the network is given, for every row of the table."""
     down, right = measured(case, offsets(case))
     return logarithm(case, down), logarithm(case, right)
 
 
 def answers(case: Case, given: Offsets, *, relu: bool = True) -> Floats:
-    """The network's, for every head and row."""
+    """Compute the network's answer, for every head and row."""
     w1, b1, w2 = (case.arguments[name] for name in ("w1", "b1", "w2"))
     hidden = np.stack(given, axis=-1) @ w1.T + b1
     return np.asarray(w2 @ (np.maximum(hidden, 0) if relu else hidden).T)
 
 
 def sigmoid(x: Floats) -> Floats:
-    """``1 / (1 + exp(-x))``."""
+    """Compute ``1 / (1 + exp(-x))``."""
     return np.exp(-np.logaddexp(0, -x))
 
 
 def spread(case: Case, table: Floats, rows: Index | None = None) -> Floats:
-    """Numbers of [heads, rows] for every query and key."""
+    """Spread numbers of [heads, rows] over every query and key."""
     return np.asarray(table[:, window(case).rows() if rows is None else rows])
 
 
 def biases(case: Case, given: Offsets, rows: Index | None = None) -> Floats:
-    """The bias that these coordinates give."""
+    """Compute the bias that these coordinates give."""
     found = answers(case, given)
     return spread(case, 16 * sigmoid(found) if through_sigmoid(case) else found, rows)
 
 
 def result(case: Case, given: Offsets) -> Floats:
-    """What a call returns that has these coordinates."""
+    """Compute what a call with these coordinates returns."""
     if case.call.name == "log_cpb_coordinates":
         return np.stack(given, axis=-1)
     return biases(case, given)
 
 
 def lost(case: Case, given: Offsets) -> Floats:
-    """What coordinates lose, in units of u: [rows, 2]."""
+    """Compute what coordinates lose, in units of u: [rows, 2]."""
     place = np.abs(np.stack(given, axis=-1))
     return np.asarray(4 * place + (place > 0) * normalized(case))
 
 
 def coordinate_terms(case: Case) -> ErrorTerms:
-    """The scale is the magnitude."""
+    """Give the scale, which is the magnitude, and the angle.
+
+    In place of the angle stands what coordinates lose, relative to the scale.
+    """
     given = coordinates(case)
     scale = np.abs(np.stack(given, axis=-1))
     return ErrorTerms(scale, lost(case, given) / np.where(scale > 0, scale, 1.0))
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of magnitudes, and what it makes of a sigmoid."""
+    """Give the scale, which is the sum of magnitudes, and the angle.
+
+    If there is a sigmoid, the scale is what it makes of that sum.
+    """
     given = coordinates(case)
     w1, b1, w2 = (np.abs(case.arguments[name]) for name in ("w1", "b1", "w2"))
     place = np.abs(np.stack(given, axis=-1))
@@ -136,12 +146,12 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def layers(heads: int, hidden: int) -> dict[str, Floats]:
-    """Weights of the network; some of its units switch on in between."""
+    """Make weights of the network, some of whose units switch on within its range of input."""
     return {"w1": fine((hidden, 2)), "b1": fine((hidden,), 13), "w2": fine((heads, hidden), 29)}
 
 
 def sized(height: int, width: int, before: tuple[int, int] = (0, 0)) -> dict[str, int]:
-    """A window and that of pre-training."""
+    """Return the sizes of a window and of that of pre-training."""
     return {
         "height": height,
         "width": width,
@@ -150,19 +160,19 @@ def sized(height: int, width: int, before: tuple[int, int] = (0, 0)) -> dict[str
     }
 
 
-def windows(trial: Trial) -> dict[str, Any]:
-    """A small window, and one of pre-training that is another or the same."""
+def windows(trial: Trial) -> ArgumentDict:
+    """Draw a small window, and one of pre-training that is another or the same."""
     return sized(*trial.pick.one_of(WINDOWS), trial.pick.one_of(((0, 0), (3, 4), (2, 2))))
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A network for a small window."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a network for a small window."""
     some = layers(trial.choose("heads", (2, 1, 3)), trial.choose("hidden", (4, 1, 7)))
     return {**some, **windows(trial)}
 
 
-def window_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Windows of released models, narrow ones, and one of a single patch."""
+def window_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield windows of released models, narrow ones, and one of a single patch."""
     for height, width, before in (
         (8, 8, (0, 0)),
         (16, 16, (8, 8)),
@@ -175,8 +185,8 @@ def window_sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield sized(height, width, before)
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """The same, and many heads, and as many units as released models have."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield the windows of ``window_sizes``, many heads, and as many units as released models."""
     for some in window_sizes(case):
         yield {**layers(2, 5), **some}
     for heads, hidden in ((33, 1), (1, 33), (3, 512)):
@@ -184,16 +194,19 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def offset_only(trial: Trial) -> None:
-    """Queries and keys at the same offset have the same number."""
+    """Check that queries and keys at the same offset have the same number."""
     y = trial.answer(**arguments(trial))
     rows = window(y.case).rows()
     _, first, group = np.unique(rows, return_index=True, return_inverse=True)
     query, key = np.unravel_index(first[group.reshape(rows.shape)], rows.shape)
-    trial.zero(y - y[:, query, key], "equal offsets have different numbers")
+    trial.assert_zero(y - y[:, query, key], "equal offsets have different numbers")
 
 
 def axes_exchanged(trial: Trial) -> None:
-    """Height and width exchanged, in the window and in w1."""
+    """Check that exchanging height and width exchanges the patches.
+
+    They are exchanged in the window and in w1.
+    """
     chosen = arguments(trial)
     turned = sized(
         chosen["width"],
@@ -203,100 +216,111 @@ def axes_exchanged(trial: Trial) -> None:
     one = trial.answer(**chosen)
     other = trial.answer(**(chosen | turned | {"w1": chosen["w1"][:, ::-1].copy()}))
     order = np.arange(chosen["height"] * chosen["width"]).reshape(sides(other.case)).T.ravel()
-    trial.zero(
+    trial.assert_zero(
         one - other[:, order[:, None], order],
         "exchanging both axes does not exchange the patches",
     )
 
 
 def upside_down(trial: Trial) -> None:
-    """The opposite signs in w1 exchange queries and keys."""
+    """Check that the opposite signs in w1 exchange queries and keys."""
     chosen = arguments(trial)
     one, other = trial.answer(**chosen), trial.answer(**(chosen | {"w1": -chosen["w1"]}))
-    trial.zero(
+    trial.assert_zero(
         one - other.swapped(1, 2), "changing the signs of w1 does not exchange queries and keys"
     )
 
 
 def silent_units(trial: Trial) -> None:
-    """Units below 0 leave what an answer of 0 gives."""
+    """Check that units below 0 leave what an answer of 0 gives."""
     chosen = arguments(trial)
     silent = {"w1": 0 * chosen["w1"], "b1": np.full(chosen["b1"].shape, -1.0)}
     y = trial.answer(**(chosen | silent))
     at_zero = 8.0 if through_sigmoid(y.case) else 0.0
-    trial.zero(y - Exact(at_zero), "units below 0 contribute to the bias")
+    trial.assert_zero(y - Exact(at_zero), "units below 0 contribute to the bias")
 
 
 def cropped(trial: Trial) -> None:
-    """A smaller window with the same window of pre-training."""
+    """Check that a smaller window has the same biases.
+
+    The window of pre-training stays the same.
+    """
     chosen = arguments(trial)
     chosen |= {"pretrained_height": 4, "pretrained_width": 3}
     whole = trial.answer(**chosen)
     high, wide = chosen["height"] - 1 or 1, chosen["width"] - 1 or 1
     part = trial.answer(**(chosen | {"height": high, "width": wide}))
     kept = np.arange(whole.case.shape[-1]).reshape(sides(whole.case))[:high, :wide].ravel()
-    trial.zero(whole[:, kept[:, None], kept] - part, "a smaller window has other biases")
+    trial.assert_zero(whole[:, kept[:, None], kept] - part, "a smaller window has other biases")
 
 
 def between(trial: Trial) -> None:
-    """Biases lie between 0 and 16."""
+    """Check that biases lie between 0 and 16."""
     y = trial.answer(**arguments(trial))
     for outside in (y - 16, -y):
-        trial.zero(outside.positive(), "the bias is not between 0 and 16")
+        trial.assert_zero(outside.positive(), "the bias is not between 0 and 16")
 
 
 def odd(trial: Trial) -> None:
-    """Opposite offsets have opposite coordinates."""
+    """Check that opposite offsets have opposite coordinates."""
     y = trial.answer(**windows(trial))
-    trial.zero(y + y[::-1], "opposite offsets do not have opposite coordinates")
+    trial.assert_zero(y + y[::-1], "opposite offsets do not have opposite coordinates")
 
 
 def corner(trial: Trial) -> None:
-    """The greatest offset of pre-training."""
+    """Check that the greatest offset of pre-training has the coordinate log2(9) / 3."""
     height, width = trial.pick.one_of(WINDOWS)
     y = trial.answer(**sized(height, width))
-    trial.zero(y[-1] - np.log(9) / np.log(8), "the corner does not have the coordinate log2(9) / 3")
+    trial.assert_zero(
+        y[-1] - np.log(9) / np.log(8), "the corner does not have the coordinate log2(9) / 3"
+    )
 
 
 def axes_apart(trial: Trial) -> None:
-    """Columns are exchanged with height and width."""
+    """Check that exchanging height and width exchanges the columns."""
     chosen = windows(trial)
     high, wide = chosen["height"], chosen["width"]
     turned = sized(wide, high, (chosen["pretrained_width"], chosen["pretrained_height"]))
     one, other = trial.answer(**chosen), trial.answer(**turned)
     order = np.arange(len(other.values)).reshape(2 * wide - 1, 2 * high - 1).T.ravel()
-    trial.zero(one - other[order, ::-1], "exchanging both axes does not exchange the columns")
+    trial.assert_zero(
+        one - other[order, ::-1], "exchanging both axes does not exchange the columns"
+    )
 
 
 def given_by(changes: Callable[[Case], Change]) -> DeviationModel:
-    """The result of other coordinates."""
+    """Make a model of the results of other coordinates."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for words, found in changes(case):
-            yield Model(words, result(case, found))
+            yield Prediction(words, result(case, found))
 
     return models
 
 
 def logarithms(case: Case, parts: Offsets) -> Offsets:
-    """Of both axes."""
+    """Compute the logarithms of both axes."""
     return logarithm(case, parts[0]), logarithm(case, parts[1])
 
 
 def divided(case: Case, high: float, wide: float) -> Offsets:
-    """Coordinates with other divisors."""
+    """Compute coordinates with other divisors."""
     return logarithms(case, measured(case, offsets(case), (high, wide)))
 
 
 def window_for_pretrained(case: Case) -> Change:
-    """The window itself, where another one is named."""
+    """Predict offsets measured by the window itself, where another one is named."""
     if normalized(case) and pretrained(case) != sides(case):
         high, wide = (max(side - 1.0, 1.0) for side in sides(case))
         yield "matches offsets measured by the window itself", divided(case, high, wide)
 
 
 def other_divisors(case: Case) -> Change:
-    """Sizes in place of sizes less one, one axis for both, or none."""
+    """Predict offsets with other divisors.
+
+    They are sizes in place of sizes less one, twice the size less one, half the size, the size of
+    one axis for both, or none.
+    """
     if not normalized(case):
         return
     high, wide = pretrained(case)
@@ -317,14 +341,14 @@ def other_divisors(case: Case) -> Change:
 
 
 def without_eight(case: Case) -> Change:
-    """Offsets between -1 and 1 in the logarithm."""
+    """Predict offsets between -1 and 1 in the logarithm."""
     if normalized(case):
         down, right = measured(case, offsets(case))
         yield "matches offsets not multiplied by 8", logarithms(case, (down / REACH, right / REACH))
 
 
 def other_logarithms(case: Case) -> Change:
-    """Coordinates that are a multiple of the right ones."""
+    """Predict logarithms to another base, which are a multiple of the right ones."""
     whole = np.log(REACH) if normalized(case) else 1.0
     for words, base in (
         ("base 2", 2.0),
@@ -346,7 +370,7 @@ def other_logarithms(case: Case) -> Change:
 
 
 def linear(case: Case) -> Change:
-    """No logarithms."""
+    """Predict coordinates without logarithms."""
     down, right = measured(case, offsets(case))
     yield "matches offsets without logarithms", (down, right)
     if normalized(case):
@@ -357,15 +381,15 @@ def linear(case: Case) -> Change:
 
 
 def unsigned(case: Case) -> Change:
-    """Distances."""
+    """Predict distances in the place of offsets."""
     down, right = coordinates(case)
     yield "matches distances in the place of offsets", (np.abs(down), np.abs(right))
 
 
 def other_form(case: Case) -> Change:
-    """The coordinates of the other convention."""
+    """Predict the coordinates of the other convention."""
     claimed = case.conventions["coordinates"]
-    other = case.under(coordinates="plain" if claimed == "normalized" else "normalized")
+    other = case.with_conventions(coordinates="plain" if claimed == "normalized" else "normalized")
     yield (
         f"matches {other.conventions['coordinates']} coordinates; {claimed} was claimed",
         coordinates(other),
@@ -373,7 +397,7 @@ def other_form(case: Case) -> Change:
 
 
 def reversed_offsets(case: Case) -> Change:
-    """Key minus query, on both axes or on one."""
+    """Predict offsets of key minus query, on both axes or on one."""
     down, right = coordinates(case)
     yield "matches offsets of key minus query on both axes", (-down, -right)
     yield "matches offsets of key minus query on the height alone", (-down, right)
@@ -381,7 +405,7 @@ def reversed_offsets(case: Case) -> Change:
 
 
 def transposed(case: Case) -> Change:
-    """Width before height."""
+    """Predict width before height, in the coordinates or in the order of rows."""
     down, right = coordinates(case)
     yield "matches the width's coordinate before the height's", (right, down)
     high, wide = sides(case)
@@ -389,18 +413,18 @@ def transposed(case: Case) -> Change:
     yield "matches offsets along the height that run faster", (down[order], right[order])
 
 
-def listed_by_column(case: Case, got: Floats) -> Iterator[Model]:
-    """The mistakes above, and patches listed column by column."""
+def listed_by_column(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the mistakes of ``transposed``, and patches listed column by column."""
     yield from given_by(transposed)(case, got)
     high, wide = sides(case)
     order = np.arange(high * wide).reshape(high, wide).T.ravel()
     rows = Window(high, wide).rows()[np.ix_(order, order)]
     output = biases(case, coordinates(case), rows)
-    yield Model("matches patches listed column by column", output)
+    yield Prediction("matches patches listed column by column", output)
 
 
-def other_outputs(case: Case, got: Floats) -> Iterator[Model]:
-    """Without a sigmoid, or with another one."""
+def other_outputs(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the answer without a sigmoid, or with another one."""
     found = answers(case, coordinates(case))
     for words, output in (
         ("the network's answer without a sigmoid", found),
@@ -409,33 +433,33 @@ def other_outputs(case: Case, got: Floats) -> Iterator[Model]:
         ("16 times a hyperbolic tangent", 16 * np.tanh(found)),
         ("16 times the network's answer", 16 * found),
     ):
-        yield Model(f"matches {words}", spread(case, output))
+        yield Prediction(f"matches {words}", spread(case, output))
 
 
-def without_relu(case: Case, got: Floats) -> Iterator[Model]:
-    """Two linear layers."""
+def without_relu(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a network of two linear layers, without the ReLU."""
     found = answers(case, coordinates(case), relu=False)
     output = 16 * sigmoid(found) if through_sigmoid(case) else found
-    yield Model("matches a network without ReLU", spread(case, output))
+    yield Prediction("matches a network without ReLU", spread(case, output))
 
 
 def narrow(case: Case) -> Change:
-    """Coordinates, or what their logarithm is taken of, in a narrow dtype."""
+    """Predict coordinates, or what their logarithm is taken of, in a narrow dtype."""
     parts, right = measured(case, offsets(case)), coordinates(case)
     for dtype in ("bfloat16", "float16"):
-        held = narrowed(right[0], dtype), narrowed(right[1], dtype)
+        held = round_to(right[0], dtype), round_to(right[1], dtype)
         yield f"matches coordinates in {dtype}", held
-        inside = narrowed(parts[0], dtype), narrowed(parts[1], dtype)
+        inside = round_to(parts[0], dtype), round_to(parts[1], dtype)
         yield f"matches offsets of the window in {dtype}", logarithms(case, inside)
 
 
 def table_shape(case: Case) -> tuple[int, ...]:
-    """A row for each offset."""
+    """Return the shape, with a row for each offset."""
     return window(case).count, 2
 
 
 def bias_shape(case: Case) -> tuple[int, ...]:
-    """Heads, queries, keys."""
+    """Return the numbers of heads, queries and keys."""
     tokens = int(np.prod(sides(case)))
     return case.arguments["w2"].shape[0], tokens, tokens
 
@@ -452,35 +476,38 @@ SHARED: dict[str, DeviationModel] = {
     "transposed": given_by(transposed),
     "narrow-coordinates": given_by(narrow),
 }
-ERROR_TERMS = {"log_cpb": error_terms, "log_cpb_coordinates": coordinate_terms}
-ARGUMENTS: dict[str, Callable[[Trial], dict[str, Any]]] = {
-    "log_cpb": arguments,
-    "log_cpb_coordinates": windows,
-}
-SWEEPS = {"log_cpb": no_sweep, "log_cpb_coordinates": no_sweep}
-SIZES = {"log_cpb": sizes, "log_cpb_coordinates": window_sizes}
-SHAPES: dict[str, Callable[[Case], tuple[int, ...]]] = {
-    "log_cpb": bias_shape,
-    "log_cpb_coordinates": table_shape,
-}
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "log_cpb": {
-        "offset-only": offset_only,
-        "axes-exchanged": axes_exchanged,
-        "upside-down": upside_down,
-        "silent-units": silent_units,
-        "heads-apart": heads_apart(arguments, "w2"),
-        "cropped": cropped,
-        "between-0-and-16": between,
-    },
-    "log_cpb_coordinates": {"odd": odd, "corner": corner, "axes-apart": axes_apart},
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "log_cpb": {
-        **SHARED,
-        "transposed": listed_by_column,
-        "output-swapped": other_outputs,
-        "relu-left-out": without_relu,
-    },
-    "log_cpb_coordinates": dict(SHARED),
+
+
+KNOWLEDGE = {
+    "log_cpb": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        shape=bias_shape,
+        invariants={
+            "offset-only": offset_only,
+            "axes-exchanged": axes_exchanged,
+            "upside-down": upside_down,
+            "silent-units": silent_units,
+            "heads-apart": heads_apart(arguments, "w2"),
+            "cropped": cropped,
+            "between-0-and-16": between,
+        },
+        deviations={
+            **SHARED,
+            "transposed": listed_by_column,
+            "output-swapped": other_outputs,
+            "relu-left-out": without_relu,
+        },
+    ),
+    "log_cpb_coordinates": CallKnowledge(
+        error_terms=coordinate_terms,
+        arguments=windows,
+        sweep=no_sweep,
+        sizes=window_sizes,
+        shape=table_shape,
+        invariants={"odd": odd, "corner": corner, "axes-apart": axes_apart},
+        deviations=dict(SHARED),
+    ),
 }

@@ -1,6 +1,6 @@
 """Rotary embedding of time, height and width, and its position ids: invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any
 
@@ -8,12 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 import posenc
-from posenc_conformance.diagnose.mistakes import (
-    Model,
-    attempt,
-    negated_positions,
-    other_conventions,
-)
+from posenc_conformance.diagnose.mistakes import negated_positions, other_conventions, predict_case
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
@@ -31,8 +26,11 @@ from posenc_conformance.families.rotary import (
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, exact_terms
-from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 AXES = ("time", "height", "width")
 Index = npt.NDArray[np.int64]
@@ -42,7 +40,10 @@ ALLOCATIONS = ("contiguous", "interleaved", "alternating")
 
 
 def axes(case: Case, allocation: str = "") -> Index:
-    """Which position each pair looks at; of another allocation too, cut where the pairs end."""
+    """Return which of the three positions each pair looks at.
+
+    Another allocation than the case's may be named; it is cut where the pairs end.
+    """
     sections = case.arguments["sections"]
     allocation = allocation or str(case.conventions["allocation"])
     if allocation == "contiguous":
@@ -54,25 +55,28 @@ def axes(case: Case, allocation: str = "") -> Index:
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per position of each pair."""
+    """Return the frequency of each pair, in radians per position."""
     return progression(case.arguments.get("base", 10000.0), rotary_dim(case))
 
 
 def places(case: Case) -> Floats:
-    """The position of each token that each pair looks at: [n, pairs]."""
+    """Return the position of each token that each pair looks at: [n, pairs]."""
     return np.asarray(case.arguments["positions"][axes(case)].T, dtype=np.float64)
 
 
 def thirds(pairs: int) -> Index:
-    """Height and width a third each, the rest for the time: fit for every allocation."""
+    """Give height and width a third of the pairs each, and the rest to the time.
+
+    Such sections fit every allocation.
+    """
     third = pairs // 3
     return np.array([pairs - 2 * third, third, third])
 
 
 def sections_of(trial: Trial, pairs: int) -> Index:
-    """Thirds, or sections as Qwen2-VL, Qwen3-VL or ERNIE 4.5 VL has them for 64 pairs.
+    """Draw thirds, or sections as Qwen2-VL, Qwen3-VL or ERNIE 4.5 VL has them for 64 pairs.
 
-    Never all pairs for one axis: axes and pairs could be exchanged then, and nothing would show.
+    No axis ever has all pairs: axes and pairs could be exchanged then, and nothing would show.
     """
     allocation = trial.subject.combination.conventions["allocation"]
     if pairs == 2:
@@ -94,8 +98,8 @@ TOKENS = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0]])
 """Time, height and width of tokens, no two axes alike."""
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads and a few tokens of a video."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads and a few tokens of a video."""
     head_dim = trial.choose("head_dim", (16, 6, 8, 12, 64, 80, 128))
     pairs, extra = head_dim // 2, {}
     if trial.can("rotation") and head_dim >= 8 and trial.pick.integer(0, 1):
@@ -109,16 +113,16 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Up to the largest position in time, and nearly as far in height and width."""
-    times, sections = reaching(largest), thirds(parameters.get("head_dim", 96) // 2)
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach the largest position in time, and nearly as far in height and width."""
+    times, sections = positions_up_to(largest), thirds(parameters.get("head_dim", 96) // 2)
     return far(parameters, largest, 96, sections=sections, base=10000.0) | {
         "positions": np.stack([times, times - times // 3, times - times // 5])
     }
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Small and large heads, powers of two and not, and many tokens."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield small and large heads, powers of two and not, and many tokens."""
     for head_dim in (6, 8, 12, 20, 64, 80, 96, 128, 132, 256):
         yield {
             "x": fine((2, 2, head_dim)),
@@ -129,8 +133,8 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"x": fine((5 * 15 * 15, 6)), "positions": frames, "sections": thirds(3)}
 
 
-def backward_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """A few sizes of heads."""
+def backward_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield a few sizes of heads."""
     yield from (change for change in sizes(case) if change["positions"].shape[-1] == 2)
 
 
@@ -139,7 +143,10 @@ BACKWARD = ROTATION.backward
 
 
 def text_is_rope(trial: Trial) -> None:
-    """Where time, height and width are equal, it is the rotary embedding of one position."""
+    """Check that the result is the rotary embedding of one position where all three are equal.
+
+    The three positions are time, height and width.
+    """
     chosen = arguments(trial)
     text = np.broadcast_to(chosen["positions"][:1], chosen["positions"].shape).copy()
     answer = trial.answer(**(chosen | {"positions": text}))
@@ -150,14 +157,14 @@ def text_is_rope(trial: Trial) -> None:
         layout=str(answer.case.conventions["layout"]),
         rotary_dim=rotary_dim(answer.case),
     )
-    trial.zero(
+    trial.assert_zero(
         answer - Exact(expected),
         "text, whose three positions are equal, is not turned as by rope",
     )
 
 
 def pass_through(trial: Trial) -> None:
-    """Channels beyond the sections are returned bit by bit."""
+    """Check that channels beyond the sections are returned bit by bit."""
     chosen = arguments(trial)
     size = chosen["x"].shape[-1]
     pairs = size // 4 if size >= 8 else max(1, size // 2 - 1)
@@ -165,44 +172,47 @@ def pass_through(trial: Trial) -> None:
     rest_passes(trial, chosen | partial, "the sections")
 
 
-def allocation_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """The other allocation of the same sections."""
+def allocation_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the other allocations of the same sections."""
     claimed = case.conventions["allocation"]
     for allocation in ALLOCATIONS:
         if allocation != claimed:
             axis = axes(case, allocation)
             angles = case.arguments["positions"][axis].T * frequencies(case)
             words = f"matches {allocation} sections; {claimed} ones were claimed"
-            yield Model(words, ROTATION.turned(case, angles))
+            yield Prediction(words, ROTATION.turned(case, angles))
 
 
-def axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Time, height and width taken for one another."""
+def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict time, height and width taken for one another."""
     for order in list(permutations(range(3)))[1:]:
         names = ", ".join(AXES[axis] for axis in order)
-        yield from attempt(
-            case.changed(positions=case.arguments["positions"][list(order)]),
+        yield from predict_case(
+            case.with_arguments(positions=case.arguments["positions"][list(order)]),
             f"matches positions in the order {names}",
         )
 
 
-def one_axis_for_all(case: Case, got: Floats) -> Iterator[Model]:
-    """Every pair turned by the same one of the three positions."""
+def one_axis_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict every pair turned by the same one of the three positions."""
     for name, position in zip(AXES, case.arguments["positions"], strict=True):
         angles = position[:, None] * frequencies(case)
-        yield Model(f"matches the {name} used for every pair", ROTATION.turned(case, angles))
+        yield Prediction(f"matches the {name} used for every pair", ROTATION.turned(case, angles))
 
 
-def interleaving_unbounded(case: Case, got: Floats) -> Iterator[Model]:
-    """Every third pair height and width to the end, whatever their sections."""
+def interleaving_unbounded(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict height and width for every third pair each to the end, whatever their sections."""
     if case.conventions["allocation"] == "interleaved":
         axis = np.arange(rotary_dim(case) // 2) % 3
         angles = case.arguments["positions"][axis].T * frequencies(case)
-        yield Model("matches interleaving beyond the sections", ROTATION.turned(case, angles))
+        yield Prediction("matches interleaving beyond the sections", ROTATION.turned(case, angles))
 
 
-def sections_in_channels(case: Case, got: Floats) -> Iterator[Model]:
-    """Twice the sections cut from sines and cosines that are written out for both halves."""
+def sections_in_channels(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sections counted in channels instead of pairs.
+
+    Twice the sections are cut from sines and cosines that are written out for both halves.
+    """
     if (case.conventions["layout"], case.conventions["allocation"]) != ("half", "contiguous"):
         return
     rotated = rotary_dim(case)
@@ -212,11 +222,11 @@ def sections_in_channels(case: Case, got: Floats) -> Iterator[Model]:
     first, second = (x[..., channel] for channel in channels(rotated, "half"))
     other = np.concatenate([-second, first], axis=-1)
     out[..., :rotated] = x[..., :rotated] * np.cos(angles) + other * np.sin(angles)
-    yield Model("matches sections counted in channels instead of pairs", out)
+    yield Prediction("matches sections counted in channels instead of pairs", out)
 
 
-def frequencies_restarted(case: Case, got: Floats) -> Iterator[Model]:
-    """A whole progression of its own for each section."""
+def frequencies_restarted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a whole progression of frequencies for each section."""
     axis = axes(case)
     number = np.array([np.count_nonzero(axis[:pair] == axis[pair]) for pair in range(len(axis))])
     share = number / case.arguments["sections"][axis]
@@ -224,18 +234,19 @@ def frequencies_restarted(case: Case, got: Floats) -> Iterator[Model]:
     yield ROTATION.with_frequencies(case, omega, "matches frequencies that restart in each section")
 
 
-def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Model]:
-    """Under partial rotation, frequencies from head_dim."""
+def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict frequencies from head_dim, under partial rotation."""
     rotated, head_dim = rotary_dim(case), case.arguments["x"].shape[-1]
     if rotated < head_dim:
         base = case.arguments.get("base", 10000.0) ** (rotated / head_dim)
-        yield from attempt(
-            case.changed(base=base), "matches frequencies computed from head_dim, not the sections"
+        yield from predict_case(
+            case.with_arguments(base=base),
+            "matches frequencies computed from head_dim, not the sections",
         )
 
 
-def whole_head_rotated(case: Case, got: Floats) -> Iterator[Model]:
-    """All channels rotated, those beyond the sections by the time."""
+def whole_head_rotated(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict all channels rotated, those beyond the sections by the time."""
     rotated, x = rotary_dim(case), case.arguments["x"]
     head_dim = x.shape[-1]
     if rotated < head_dim:
@@ -247,7 +258,7 @@ def whole_head_rotated(case: Case, got: Floats) -> Iterator[Model]:
         out = np.empty_like(x)
         out[..., to_first] = first * np.cos(angles) - second * np.sin(angles)
         out[..., to_second] = second * np.cos(angles) + first * np.sin(angles)
-        yield Model("matches the whole head rotated, whatever the sections add up to", out)
+        yield Prediction("matches the whole head rotated, whatever the sections add up to", out)
 
 
 # Position ids.
@@ -260,20 +271,20 @@ SEGMENTS: tuple[tuple[tuple[int, int, int], ...], ...] = (
     ((1, 2, 2), (1, 2, 4), (3, 0, 0), (2, 0, 0)),
     ((1, 0, 0), (3, 1, 4), (2, 0, 0), (1, 1, 1), (2, 0, 0), (2, 5, 1)),
 )
-"""Sizes in tokens."""
+"""Time, height and width of segments, in tokens; text has no height and width."""
 
 
 def in_patches(sizes: Any, merge_size: int) -> Index:
-    """Segments whose heights and widths are in tokens, in patches."""
+    """Convert segments whose heights and widths are in tokens to patches."""
     patches = np.array([1, merge_size, merge_size], dtype=np.int64)
     return np.array(sizes, dtype=np.int64).reshape(-1, 3) * patches
 
 
-def id_arguments(trial: Trial) -> dict[str, Any]:
-    """A few segments of text, images and videos."""
+def id_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few segments of text, images and videos."""
     merge_size = trial.choose("merge_size", (2, 1, 3))
     listed = trial.pick.one_of(SEGMENTS)
-    extra: dict[str, Any] = {}
+    extra: ArgumentDict = {}
     if trial.can("spacing") and trial.pick.integer(0, 1):
         extra["spacing"] = "seconds"
         extra["tokens_per_second"] = trial.choose("tokens_per_second", (2.0, 25.0, 4.0))
@@ -281,8 +292,8 @@ def id_arguments(trial: Trial) -> dict[str, Any]:
     return extra | {"segments": in_patches(listed, merge_size), "merge_size": merge_size}
 
 
-def id_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Long texts, large images, many frames, many segments, and none at all."""
+def id_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield long texts, large images, many frames, many segments, and none at all."""
     merge_size = case.arguments["merge_size"]
     for listed in (
         ((5000, 0, 0), (1, 33, 40), (1, 0, 0)),
@@ -295,30 +306,33 @@ def id_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def id_shape(case: Case) -> tuple[int, int]:
-    """Three ids for each token."""
+    """Return the shape, with three ids for each token."""
     return 3, sum(len(segment[0]) for segment in laid_out(case))
 
 
 Grid = tuple[int, int, int]
 After = Callable[[int, Grid, int], int]
-"""Where the next segment starts: from where an image or video starts, its size in tokens, and the
-time of its last frame plus one."""
+"""Gives where the next segment starts, from where an image or video starts, its size in tokens, and
+the time of its last frame plus one."""
 Times = Callable[[Case, int, int], Index]
-"""Times of the frames of an image or video, from its start and their number."""
+"""Gives the times of the frames of an image or video, from its start and their number."""
 
 
 def after_largest(start: int, size: Grid, longest: int) -> int:
-    """After the largest id."""
+    """Return the id after the largest one."""
     return start + max(longest, *size[1:])
 
 
 def after_spatial(start: int, size: Grid, longest: int) -> int:
-    """After the larger one of height and width."""
+    """Return the id after the larger one of height and width."""
     return start + max(size[1:])
 
 
 def every(step: float) -> Times:
-    """Each frame's number times what lies between two, cut to a whole number."""
+    """Make the times that are each frame's number times a step, cut to a whole number.
+
+    The step is what lies between two frames.
+    """
 
     def times(case: Case, start: int, frames: int) -> Index:
         seen: Index = np.floor(np.arange(frames) * step).astype(np.int64)
@@ -328,7 +342,7 @@ def every(step: float) -> Times:
 
 
 def pace(case: Case) -> float:
-    """By how much the time grows from frame to frame."""
+    """Compute by how much the time grows from frame to frame."""
     given = case.arguments
     seconds = given.get("second_per_grid")
     return 1.0 if seconds is None else float(given["tokens_per_second"] * seconds)
@@ -341,7 +355,7 @@ def laid_out(
     as_text: Callable[[int], bool] = lambda number: False,
     times: Times | None = None,
 ) -> list[Index]:
-    """Ids of each segment: [3, tokens].
+    """Compute the ids of each segment: [3, tokens].
 
     ``place`` makes ids of a segment's start and its tokens' time, height and width; ``as_text``
     says which images and videos, numbered from 0, are counted like text.
@@ -369,12 +383,12 @@ def laid_out(
 
 
 def joined(parts: list[Index]) -> Floats:
-    """Ids of all segments, one after the other."""
+    """Join the ids of all segments, one after the other."""
     return np.concatenate([np.zeros((3, 0)), *parts], axis=1)
 
 
 def text_counts_on(trial: Trial) -> None:
-    """The three ids of a text token are equal, and those of the next one larger by one."""
+    """Check that the ids of a text token are equal, and those of the next larger by one."""
     answer = trial.answer(**id_arguments(trial))
     wrong, first = [np.zeros(0)], 0
     for segment, part in zip(answer.case.arguments["segments"], laid_out(answer.case), strict=True):
@@ -382,11 +396,16 @@ def text_counts_on(trial: Trial) -> None:
         first += part.shape[1]
         if segment[1] == 0:
             wrong += [(ids - ids[:1]).ravel(), (np.diff(ids) - 1).ravel()]
-    trial.never(answer, np.concatenate(wrong) != 0, "text does not count on, equal on all axes")
+    trial.assert_none(
+        answer, np.concatenate(wrong) != 0, "text does not count on, equal on all axes"
+    )
 
 
 def grid_coordinates(trial: Trial) -> None:
-    """Ids of an image or video are its tokens' time, height and width, all from one start."""
+    """Check that ids of an image or video are its tokens' time, height and width.
+
+    All three start from the same id.
+    """
     answer = trial.answer(**id_arguments(trial))
     wrong, first = [np.zeros(0)], 0
     for segment, part in zip(answer.case.arguments["segments"], laid_out(answer.case), strict=True):
@@ -395,41 +414,43 @@ def grid_coordinates(trial: Trial) -> None:
         if segment[1] > 0:
             wrong.append((ids - ids[0, 0] - (part - part[0, 0])).ravel())
     what = "an image's ids are not its tokens' coordinates"
-    trial.never(answer, np.concatenate(wrong) != 0, what)
+    trial.assert_none(answer, np.concatenate(wrong) != 0, what)
 
 
 def prefix(trial: Trial) -> None:
-    """What comes later changes no id: a sequence can be continued."""
+    """Check that later segments change no id, so that a sequence can be continued."""
     chosen = id_arguments(trial)
     whole = trial.answer(**chosen)
     cut = trial.pick.integer(0, len(chosen["segments"]))
     part = trial.answer(**(chosen | {"segments": chosen["segments"][:cut]}))
     wrong = part.values != whole.values[:, : part.values.shape[1]]
-    trial.never(part, wrong, "later segments change the ids of earlier ones")
+    trial.assert_none(part, wrong, "later segments change the ids of earlier ones")
 
 
 def segments_apart(trial: Trial) -> None:
-    """Every id of a segment is larger than every id before it."""
+    """Check that every id of a segment is larger than every id before it."""
     answer = trial.answer(**id_arguments(trial))
     ends = np.cumsum([part.shape[1] for part in laid_out(answer.case)])[:-1]
     wrong = [
         answer.values[:, end:].min(initial=np.inf) <= answer.values[:, :end].max(initial=-1)
         for end in ends
     ]
-    trial.never(answer, wrong, "a segment repeats ids of those before it")
+    trial.assert_none(answer, wrong, "a segment repeats ids of those before it")
 
 
-def models_of_ids(explanation: str, **changes: Any) -> Callable[[Case, Floats], Iterator[Model]]:
-    """The ids of a sequence that is laid out in another way."""
+def models_of_ids(
+    explanation: str, **changes: Any
+) -> Callable[[Case, Floats], Iterator[Prediction]]:
+    """Make a model of the ids of a sequence that is laid out in another way."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(explanation, joined(laid_out(case, **changes)))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(explanation, joined(laid_out(case, **changes)))
 
     return models
 
 
-def start_off_by_one(case: Case, got: Floats) -> Iterator[Model]:
-    """The segment after an image or video starts one id early or late."""
+def start_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict segments that start one id early or late after an image or video."""
     largest = case.conventions["next_position"] == "largest"
     right = after_largest if largest else after_spatial
     for shift, word in ((-1, "early"), (1, "late")):
@@ -437,18 +458,18 @@ def start_off_by_one(case: Case, got: Floats) -> Iterator[Model]:
         def after(start: int, size: Grid, longest: int, shift: int = shift) -> int:
             return right(start, size, longest) + shift
 
-        yield Model(
+        yield Prediction(
             f"matches segments after images that start one {word}", joined(laid_out(case, after))
         )
 
 
 def after_tokens(start: int, size: Grid, longest: int) -> int:
-    """After as many ids as there are tokens."""
+    """Return the id after as many ids as there are tokens."""
     return start + int(np.prod(size))
 
 
-def height_zeroed(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows that all have one height."""
+def height_zeroed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows of an image that all have one height."""
     for words, first in (("0", 0), ("that of the first row", 1)):
 
         def place(start: int, grid: Index, first: int = first) -> Index:
@@ -456,23 +477,23 @@ def height_zeroed(case: Case, got: Floats) -> Iterator[Model]:
             ids[1] = first * start
             return ids
 
-        yield Model(
+        yield Prediction(
             f"matches heights of images set to {words}", joined(laid_out(case, place=place))
         )
 
 
-def seconds_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """Frames counted, or taken for seconds."""
+def seconds_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict frames that are counted, or taken for seconds."""
     if case.arguments.get("second_per_grid") is not None:
         for words, step in (
             ("frames counted one by one", 1.0),
             ("second_per_grid taken for 1", case.arguments["tokens_per_second"]),
         ):
-            yield Model(f"matches {words}", joined(laid_out(case, times=every(step))))
+            yield Prediction(f"matches {words}", joined(laid_out(case, times=every(step))))
 
 
-def seconds_cut_early(case: Case, got: Floats) -> Iterator[Model]:
-    """A product of whole numbers."""
+def seconds_cut_early(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict second_per_grid, or the interval of two frames, cut to a whole number first."""
     seconds = case.arguments.get("second_per_grid")
     if seconds is not None:
         for words, step in (
@@ -480,116 +501,121 @@ def seconds_cut_early(case: Case, got: Floats) -> Iterator[Model]:
             ("the interval of two frames", np.floor(pace(case))),
         ):
             output = joined(laid_out(case, times=every(step)))
-            yield Model(f"matches {words} cut to a whole number first", output)
+            yield Prediction(f"matches {words} cut to a whole number first", output)
 
 
-def start_spaced(case: Case, got: Floats) -> Iterator[Model]:
-    """The start multiplied with the frames' numbers; an image by tokens_per_second alone."""
+def start_spaced(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the start multiplied like the frames' numbers.
+
+    That of an image is multiplied by tokens_per_second alone.
+    """
     if case.arguments.get("second_per_grid") is not None:
 
         def times(case: Case, start: int, frames: int) -> Index:
             by = pace(case) if frames > 1 else case.arguments["tokens_per_second"]
-            return np.floor((start + np.arange(frames)) * by).astype(np.int64) - start
+            steps = np.floor((start + np.arange(frames)) * by) - start
+            return np.asarray(steps, dtype=np.int64)
 
         words = "matches the segment's start multiplied like the frames' numbers"
-        yield Model(words, joined(laid_out(case, times=times)))
+        yield Prediction(words, joined(laid_out(case, times=times)))
 
 
 def time_from_zero(start: int, grid: Index) -> Index:
-    """Time counted from 0, height and width from the start."""
+    """Count time from 0, and height and width from the start."""
     return start * np.array([[0], [1], [1]], dtype=np.int64) + grid
 
 
 def transposed(start: int, grid: Index) -> Index:
-    """Height and width exchanged."""
+    """Exchange height and width."""
     return start + grid[[0, 2, 1]]
 
 
 Check = Callable[[Trial], None]
 
-TURNS = {"m_rope": ROTATION.turns, "m_rope_vjp": BACKWARD.turns}
-ERROR_TERMS = {
-    "m_rope": ROTATION.error_terms,
-    "m_rope_position_ids": exact_terms,
-    "m_rope_vjp": BACKWARD.error_terms,
-}
-ARGUMENTS = {
-    "m_rope": arguments,
-    "m_rope_position_ids": id_arguments,
-    "m_rope_vjp": arguments,
-}
-SWEEPS = {
-    "m_rope": sweep,
-    "m_rope_position_ids": no_sweep,
-    "m_rope_vjp": small_head(sweep),
-}
-TIED = dict.fromkeys(("m_rope", "m_rope_vjp"), (("x", -1),))
-SIZES = {
-    "m_rope": sizes,
-    "m_rope_position_ids": id_sizes,
-    "m_rope_vjp": backward_sizes,
-}
-SHAPES = {"m_rope_position_ids": id_shape}
-INVARIANTS: dict[str, dict[str, Check]] = {
-    "m_rope": {
-        "isometry": ROTATION.isometry,
-        "identity-at-zero": ROTATION.identity_at_zero,
-        "relative-scores": ROTATION.relative_scores,
-        "scores-of-ones": ROTATION.scores_of_ones,
-        "text-is-rope": text_is_rope,
-        "axis-locality": ROTATION.axis_locality,
-        "pass-through": pass_through,
-        "layout-permutation": ROTATION.layout_permutation,
-    },
-    "m_rope_position_ids": {
-        "text-counts-on": text_counts_on,
-        "grid-coordinates": grid_coordinates,
-        "prefix": prefix,
-        "segments-apart": segments_apart,
-    },
-    "m_rope_vjp": BACKWARD.backward_invariants,
-}
-DEVIATIONS = {
-    "m_rope": {
-        "allocation-swapped": allocation_swapped,
-        "interleaving-unbounded": interleaving_unbounded,
-        "axes-swapped": axes_swapped,
-        "one-axis-for-all": one_axis_for_all,
-        "sections-in-channels": sections_in_channels,
-        "frequencies-restarted": frequencies_restarted,
-        "layout-swapped": LAYOUT_SWAPPED,
-        "positions-shifted": positions_shifted,
-        "sign-flipped": negated_positions,
-        "head-dim-frequencies": head_dim_frequencies,
-        "whole-head-rotated": whole_head_rotated,
-        "unrotated": ROTATION.unrotated,
-        "wrong-base": wrong_base,
-        "low-precision-angles": ROTATION.low_precision_angles,
-    },
-    "m_rope_position_ids": {
-        "next-position-swapped": other_conventions(
-            "next_position", "matches next positions that are {value}; {claimed} was claimed"
-        ),
-        "next-after-tokens": models_of_ids(
-            "matches next positions after as many ids as an image has tokens", after=after_tokens
-        ),
-        "start-off-by-one": start_off_by_one,
-        "time-from-zero": models_of_ids(
-            "matches times counted from 0, not from the segment's start", place=time_from_zero
-        ),
-        "height-and-width-exchanged": models_of_ids(
-            "matches heights and widths exchanged", place=transposed
-        ),
-        "images-as-text": models_of_ids(
-            "matches images counted like text", as_text=lambda number: True
-        ),
-        "later-images-as-text": models_of_ids(
-            "matches images after the first counted like text", as_text=lambda number: number > 0
-        ),
-        "height-zeroed": height_zeroed,
-        "seconds-ignored": seconds_ignored,
-        "seconds-cut-early": seconds_cut_early,
-        "start-spaced": start_spaced,
-    },
-    "m_rope_vjp": BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},
+
+KNOWLEDGE = {
+    "m_rope": CallKnowledge(
+        error_terms=ROTATION.error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        frequencies=ROTATION.read_frequencies,
+        tied=(("x", -1),),
+        invariants={
+            "isometry": ROTATION.isometry,
+            "identity-at-zero": ROTATION.identity_at_zero,
+            "relative-scores": ROTATION.relative_scores,
+            "scores-of-ones": ROTATION.scores_of_ones,
+            "text-is-rope": text_is_rope,
+            "axis-locality": ROTATION.axis_locality,
+            "pass-through": pass_through,
+            "layout-permutation": ROTATION.layout_permutation,
+        },
+        deviations={
+            "allocation-swapped": allocation_swapped,
+            "interleaving-unbounded": interleaving_unbounded,
+            "axes-swapped": axes_swapped,
+            "one-axis-for-all": one_axis_for_all,
+            "sections-in-channels": sections_in_channels,
+            "frequencies-restarted": frequencies_restarted,
+            "layout-swapped": LAYOUT_SWAPPED,
+            "positions-shifted": positions_shifted,
+            "sign-flipped": negated_positions,
+            "head-dim-frequencies": head_dim_frequencies,
+            "whole-head-rotated": whole_head_rotated,
+            "unrotated": ROTATION.unrotated,
+            "wrong-base": wrong_base,
+            "low-precision-angles": ROTATION.low_precision_angles,
+        },
+    ),
+    "m_rope_position_ids": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=id_arguments,
+        sweep=no_sweep,
+        sizes=id_sizes,
+        shape=id_shape,
+        invariants={
+            "text-counts-on": text_counts_on,
+            "grid-coordinates": grid_coordinates,
+            "prefix": prefix,
+            "segments-apart": segments_apart,
+        },
+        deviations={
+            "next-position-swapped": other_conventions(
+                "next_position", "matches next positions that are {value}; {claimed} was claimed"
+            ),
+            "next-after-tokens": models_of_ids(
+                "matches next positions after as many ids as an image has tokens",
+                after=after_tokens,
+            ),
+            "start-off-by-one": start_off_by_one,
+            "time-from-zero": models_of_ids(
+                "matches times counted from 0, not from the segment's start", place=time_from_zero
+            ),
+            "height-and-width-exchanged": models_of_ids(
+                "matches heights and widths exchanged", place=transposed
+            ),
+            "images-as-text": models_of_ids(
+                "matches images counted like text", as_text=lambda number: True
+            ),
+            "later-images-as-text": models_of_ids(
+                "matches images after the first counted like text",
+                as_text=lambda number: number > 0,
+            ),
+            "height-zeroed": height_zeroed,
+            "seconds-ignored": seconds_ignored,
+            "seconds-cut-early": seconds_cut_early,
+            "start-spaced": start_spaced,
+        },
+    ),
+    "m_rope_vjp": CallKnowledge(
+        error_terms=BACKWARD.error_terms,
+        arguments=arguments,
+        sweep=small_head(sweep),
+        sizes=backward_sizes,
+        frequencies=BACKWARD.read_frequencies,
+        tied=(("x", -1),),
+        invariants=BACKWARD.backward_invariants,
+        deviations=BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},
+    ),
 }

@@ -1,53 +1,51 @@
 """Multi-head latent attention: bounds, invariants and deviations of its logits."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import posenc
-from posenc_conformance.diagnose.mistakes import (
-    DeviationModel,
-    Model,
-    other_base,
-    other_conventions,
-)
+from posenc_conformance.diagnose.mistakes import other_base, other_conventions
 from posenc_conformance.families.lengths import lengths
 from posenc_conformance.families.rotary import POLAR, channels, progression
 from posenc_conformance.families.scores import alike, sizes, sweep, zeros
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
-YARN: Mapping[str, Any] = {
+YARN: Arguments = {
     "scaling": "yarn",
     "factor": 40.0,
     "original_max_position_embeddings": 4096,
     "mscale": 1.0,
     "mscale_all_dim": 0.707,
 }
-"""Of DeepSeek-V3, but that the two mscales differ, so that they are told apart."""
+"""The parameters of DeepSeek-V3, but that the two mscales differ, so that they are told apart."""
 
 
 def parts(case: Case) -> tuple[int, int]:
-    """Channels of content and of the rotary part."""
+    """Return the numbers of channels of content and of the rotary part."""
     return case.arguments["k_nope"].shape[-1], case.arguments["k_rope"].shape[-1]
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """[heads, q_len, k_len]."""
+    """Return the shape [heads, q_len, k_len]."""
     return *case.arguments["q"].shape[:2], case.arguments["k_rope"].shape[0]
 
 
 def grown(case: Case, name: str) -> float:
-    """0.1 mscale ln(factor) + 1, or 1 without YaRN."""
+    """Compute 0.1 mscale ln(factor) + 1, or 1 without YaRN."""
     factor = case.arguments.get("factor")
     return 1.0 if factor is None else float(1 + 0.1 * case.arguments[name] * np.log(factor))
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per position of each pair."""
+    """Return the frequency of each pair, in radians per position."""
     given, rope = case.arguments, parts(case)[1]
     if given.get("factor") is None:
         return progression(given["base"], rope)
@@ -75,18 +73,18 @@ class Parts:
     alone: float
     """Factor of the product of rotary parts."""
     all: float
-    """Factor of everything."""
+    """Factor of both products."""
 
     def logits(self) -> Floats:
-        """[heads, q_len, k_len]."""
+        """Compute the logits: [heads, q_len, k_len]."""
         return (self.content() + self.alone * self.position()) * self.all
 
     def content(self) -> Floats:
-        """Dot products of content."""
+        """Compute the dot products of content."""
         return np.asarray(self.q_nope @ np.swapaxes(self.k_nope, 1, 2))
 
     def position(self) -> Floats:
-        """Dot products of turned rotary parts."""
+        """Compute the dot products of turned rotary parts."""
         first, second = channels(self.q_rope.shape[-1], self.layout)
         q = self.q_rope[..., first] + 1j * self.q_rope[..., second]
         k = self.k_rope[..., first] + 1j * self.k_rope[..., second]
@@ -95,7 +93,7 @@ class Parts:
 
 
 def right(case: Case) -> Parts:
-    """As they should be."""
+    """Return the parts as they should be."""
     nope, rope = parts(case)
     given = case.arguments
     return Parts(
@@ -112,13 +110,16 @@ def right(case: Case) -> Parts:
 
 
 def lag(case: Case) -> Floats:
-    """Query minus key: [q_len, k_len]."""
+    """Compute query minus key: [q_len, k_len]."""
     _, q_len, k_len = shape(case)
     return np.asarray(np.arange(k_len - q_len, k_len)[:, None] - np.arange(k_len), dtype=np.float64)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of the magnitudes of all products, the lengths of pairs multiplied."""
+    """Give the scale, which is the sum of the magnitudes of all products, and the angle.
+
+    In the products of rotary parts, the lengths of pairs are multiplied.
+    """
     at, (_, q_len, k_len) = right(case), shape(case)
     first, second = channels(at.q_rope.shape[-1], at.layout)
     q, k = (np.hypot(each[..., first], each[..., second]) for each in (at.q_rope, at.k_rope))
@@ -133,10 +134,8 @@ def error_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(scale * at.all, angle + sum(parts(case)) / 4)
 
 
-def arrays(
-    heads: int, q_len: int, k_len: int, nope: int, rope: int, **others: Any
-) -> dict[str, Any]:
-    """Arrays of these sizes."""
+def arrays(heads: int, q_len: int, k_len: int, nope: int, rope: int, **others: Any) -> ArgumentDict:
+    """Make arrays of these sizes."""
     return {
         "q": fine((heads, q_len, nope + rope)),
         "k_nope": fine((heads, k_len, nope), 5),
@@ -146,10 +145,10 @@ def arrays(
     }
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, queries and keys, now and then under YaRN."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few heads, queries and keys, now and then under YaRN."""
     chosen = lengths(trial, (6, 2, 1, 9))
-    extra: Mapping[str, Any] = {}
+    extra: Arguments = {}
     if trial.can("scaling") and trial.pick.integer(0, 1):
         extra = YARN
     return arrays(
@@ -162,131 +161,133 @@ def arguments(trial: Trial) -> dict[str, Any]:
 
 
 def swept(heads: int, q_len: int, k_len: int, nope: int, rope: int, **others: Any) -> Any:
-    """Arguments of a sweep, without what only the usual sweep of scores has."""
+    """Make arguments of a sweep, without what only the usual sweep of scores has."""
     others.pop("head_dim", None)
     return arrays(heads, q_len, k_len, nope, rope, **others)
 
 
 def content_alone(trial: Trial) -> None:
-    """Without rotary parts only the scaled dot product of content is left."""
+    """Check that without rotary parts only the scaled dot product of content is left."""
     chosen = arguments(trial)
     y = trial.answer(**(chosen | zeros(chosen, "k_rope")))
     expected = right(y.case)
-    trial.zero(
+    trial.assert_zero(
         y - expected.content() * expected.all, "without rotary parts it is not content, scaled"
     )
 
 
 def own_position(trial: Trial) -> None:
-    """A query and the key at its own position have the plain dot product, scaled."""
+    """Check that a query and the key at its own position have the plain dot product, scaled."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     at = replace(right(y.case), lag=np.zeros(shape(y.case)[1:]))
     _, q_len, k_len = shape(y.case)
     rows, keys = np.arange(q_len), np.arange(k_len - q_len, k_len)
-    trial.zero(
+    trial.assert_zero(
         y[:, rows, keys] - at.logits()[:, rows, keys],
         "at equal positions the logit is not the plain dot product, scaled",
     )
 
 
 def toeplitz(trial: Trial) -> None:
-    """Where all tokens are alike, only their distance counts."""
+    """Check that only the distance of tokens counts where all tokens are alike."""
     chosen = arguments(trial)
     y = trial.answer(**(chosen | alike(chosen, "q", "k_nope", "k_rope")))
-    trial.zero(y[:, 1:, 1:] - y[:, :-1, :-1], "logits of equal tokens differ along a diagonal")
+    trial.assert_zero(
+        y[:, 1:, 1:] - y[:, :-1, :-1], "logits of equal tokens differ along a diagonal"
+    )
 
 
 def heads_share(trial: Trial) -> None:
-    """Heads with the same queries and content have the same logits."""
+    """Check that heads with the same queries and content have the same logits."""
     chosen = arguments(trial)
     same = {
         name: np.broadcast_to(chosen[name][:1], chosen[name].shape).copy()
         for name in ("q", "k_nope")
     }
     y = trial.answer(**(chosen | same))
-    trial.zero(y - y[:1], "heads with the same queries and content have different logits")
+    trial.assert_zero(y - y[:1], "heads with the same queries and content have different logits")
 
 
 def last_ones(trial: Trial) -> None:
-    """Fewer queries are the last rows of as many queries as keys."""
+    """Check that fewer queries are the last rows of as many queries as keys."""
     chosen = arguments(trial)
     heads, q_len, width = chosen["q"].shape
     k_len = len(chosen["k_rope"])
     q = fine((heads, k_len, width), 3)
     every = trial.answer(**(chosen | {"q": q}))
     few = trial.answer(**(chosen | {"q": q[:, k_len - q_len :].copy()}))
-    trial.zero(
+    trial.assert_zero(
         few - every[:, k_len - q_len :],
         "with fewer queries than keys the queries are not the last ones",
     )
 
 
 def instead(words: str, change: Callable[[Case, Parts], Parts]) -> DeviationModel:
-    """Logits of which one part is made otherwise."""
+    """Make a model of logits in which one part is made otherwise."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, change(case, right(case)).logits())
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, change(case, right(case)).logits())
 
     return models
 
 
 def all_by(words: str, factor: Callable[[Case], float]) -> DeviationModel:
-    """Logits times another factor, in the place of the square of m under YaRN."""
+    """Make a model of logits times another factor, in place of the square of m under YaRN."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         if case.arguments.get("factor") is not None:
             at = right(case)
             m = grown(case, "mscale_all_dim") ** 2
-            yield Model(words, replace(at, all=at.all / m * factor(case)).logits())
+            yield Prediction(words, replace(at, all=at.all / m * factor(case)).logits())
 
     return models
 
 
-def longer_pairs(case: Case, got: Floats) -> Iterator[Model]:
-    """m on the rotary parts, instead of on all logits or besides."""
+def longer_pairs(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict m on the rotary parts, instead of on all logits or besides."""
     if case.arguments.get("factor") is None:
         return
     at, m = right(case), grown(case, "mscale_all_dim") ** 2
-    yield Model(
+    yield Prediction(
         "matches the square of mscale on rotary parts only, as in plain YaRN",
         replace(at, alone=m, all=at.all / m).logits(),
     )
-    yield Model(
+    yield Prediction(
         "matches the square of mscale on rotary parts, and on everything once more",
         replace(at, alone=m).logits(),
     )
 
 
-def other_scale(case: Case, got: Floats) -> Iterator[Model]:
-    """All logits times a number, estimated."""
+def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict all logits times a number, which is estimated."""
     truth = np.asarray(case.truth)
     size = float((truth * truth).sum())
     times = float((got * truth).sum()) / size if size > 0 and np.isfinite(got).all() else 0.0
     if times > 0:
         channels_seen = sum(parts(case)) / times**2
-        yield Model(
+        yield Prediction(
             f"matches all logits times {times:.6g}, as if divided by "
             f"sqrt({channels_seen:.4g}) for sqrt({sum(parts(case))})",
             times * truth,
         )
 
 
-def parts_exchanged(case: Case, got: Floats) -> Iterator[Model]:
-    """The first channels of a query taken for its rotary part."""
+def parts_exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the first channels of a query taken for its rotary part."""
     rope, q = parts(case)[1], case.arguments["q"]
     at = replace(right(case), q_nope=q[..., rope:], q_rope=q[..., :rope])
-    yield Model("matches queries whose first channels are the rotary part", at.logits())
+    yield Prediction("matches queries whose first channels are the rotary part", at.logits())
 
 
 def queries_first(case: Case, at: Parts) -> Parts:
-    """Queries at the first positions."""
+    """Place queries at the first positions."""
     _, q_len, k_len = shape(case)
     return replace(at, lag=np.arange(q_len)[:, None] - np.arange(k_len, dtype=np.float64))
 
 
-def waves_in_other_layout(case: Case, got: Floats) -> Iterator[Model]:
-    """Sines and cosines written out for one layout, channels paired by another."""
+def waves_in_other_layout(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sines and cosines written out for one layout, channels paired by another."""
     at, rope = right(case), parts(case)[1]
     _, q_len, k_len = shape(case)
     first, second = channels(rope, at.layout)
@@ -303,74 +304,74 @@ def waves_in_other_layout(case: Case, got: Floats) -> Iterator[Model]:
     q = turned(at.q_rope, np.arange(k_len - q_len, k_len, dtype=np.float64))
     k = turned(at.k_rope, np.arange(k_len, dtype=np.float64))
     position = np.einsum("hic,jc->hij", q, k)
-    yield Model(
+    yield Prediction(
         "matches sines and cosines laid out for the other pairs",
         (at.content() + at.alone * position) * at.all,
     )
 
 
-def yarn_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """Frequencies of rope in the place of YaRN's."""
+def yarn_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict frequencies of rope in the place of YaRN's."""
     if case.arguments.get("factor") is not None:
         plain = progression(case.arguments["base"], parts(case)[1])
-        yield Model(
+        yield Prediction(
             "matches frequencies of rope, not YaRN's", replace(right(case), omega=plain).logits()
         )
 
 
-ERROR_TERMS = {"mla_scores": error_terms}
-ARGUMENTS = {"mla_scores": arguments}
-SWEEPS = {"mla_scores": sweep(swept, nope=4, rope=8)}
-SIZES = {
-    "mla_scores": sizes(
-        arrays,
-        (1, 2, 2, 3, 2),
-        (9, 3, 5, 5, 4),
-        (1, 4, 4, 128, 64),
-        (2, 1, 70, 6, 10),
-        (33, 2, 3, 1, 2),
-        (1, 65, 65, 2, 2),
-        (2, 192, 192, 2, 2),
-        (1, 2, 2, 130, 132),
-    )
-}
-SHAPES = {"mla_scores": shape}
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "mla_scores": {
-        "content-alone": content_alone,
-        "own-position": own_position,
-        "toeplitz": toeplitz,
-        "heads-share-the-rotary-key": heads_share,
-        "last-queries": last_ones,
-    }
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "mla_scores": {
-        "mscale-missing": all_by("matches logits without the square of mscale", lambda case: 1.0),
-        "mscale-once": all_by(
-            "matches mscale once, not squared", lambda case: grown(case, "mscale_all_dim")
+KNOWLEDGE = {
+    "mla_scores": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep(swept, nope=4, rope=8),
+        sizes=sizes(
+            arrays,
+            (1, 2, 2, 3, 2),
+            (9, 3, 5, 5, 4),
+            (1, 4, 4, 128, 64),
+            (2, 1, 70, 6, 10),
+            (33, 2, 3, 1, 2),
+            (1, 65, 65, 2, 2),
+            (2, 192, 192, 2, 2),
+            (1, 2, 2, 130, 132),
         ),
-        "mscale-for-all-dim": all_by(
-            "matches the square of what mscale gives, not mscale_all_dim",
-            lambda case: grown(case, "mscale") ** 2,
-        ),
-        "mscale-on-rotary-parts": longer_pairs,
-        "yarn-ignored": yarn_ignored,
-        "unrotated": instead(
-            "matches rotary parts that are not turned",
-            lambda case, at: replace(at, lag=0 * at.lag),
-        ),
-        "parts-exchanged": parts_exchanged,
-        "layout-swapped": other_conventions(
-            "layout", "matches the {value} layout exactly; {claimed} was claimed"
-        ),
-        "waves-in-other-layout": waves_in_other_layout,
-        "queries-first": instead("matches queries at the first positions", queries_first),
-        "sign-flipped": instead(
-            "matches a rotation in the opposite sense",
-            lambda case, at: replace(at, lag=-at.lag),
-        ),
-        "wrong-base": other_base,
-        "other-scale": other_scale,
-    }
+        shape=shape,
+        invariants={
+            "content-alone": content_alone,
+            "own-position": own_position,
+            "toeplitz": toeplitz,
+            "heads-share-the-rotary-key": heads_share,
+            "last-queries": last_ones,
+        },
+        deviations={
+            "mscale-missing": all_by(
+                "matches logits without the square of mscale", lambda case: 1.0
+            ),
+            "mscale-once": all_by(
+                "matches mscale once, not squared", lambda case: grown(case, "mscale_all_dim")
+            ),
+            "mscale-for-all-dim": all_by(
+                "matches the square of what mscale gives, not mscale_all_dim",
+                lambda case: grown(case, "mscale") ** 2,
+            ),
+            "mscale-on-rotary-parts": longer_pairs,
+            "yarn-ignored": yarn_ignored,
+            "unrotated": instead(
+                "matches rotary parts that are not turned",
+                lambda case, at: replace(at, lag=0 * at.lag),
+            ),
+            "parts-exchanged": parts_exchanged,
+            "layout-swapped": other_conventions(
+                "layout", "matches the {value} layout exactly; {claimed} was claimed"
+            ),
+            "waves-in-other-layout": waves_in_other_layout,
+            "queries-first": instead("matches queries at the first positions", queries_first),
+            "sign-flipped": instead(
+                "matches a rotation in the opposite sense",
+                lambda case, at: replace(at, lag=-at.lag),
+            ),
+            "wrong-base": other_base,
+            "other-scale": other_scale,
+        },
+    ),
 }

@@ -1,46 +1,50 @@
 """Normalised positions: bounds, invariants and deviations."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.families.encodings import channels_alike
-from posenc_conformance.judge.arrays import Floats, narrowed
+from posenc_conformance.judge.arrays import Floats, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 LENGTHS = (9, 2, 3, 5, 4, 6, 17, 33, 100)
 SMALLEST_NORMAL = {"float16": 2.0**-14}
-"""Where it matters: other dtypes reach below 2**-126."""
+"""Smallest normal number where it matters: other dtypes reach below 2**-126."""
 LARGEST_FLOAT16 = 65504
 
 
 def shape(case: Case) -> tuple[int, int]:
-    """A row for every position of the length."""
+    """Return the shape, with a row for every position of the length."""
     return case.arguments["length"], case.arguments["dim"]
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the value, but not below the smallest normal number; 0 where it is 0."""
+    """Give the scale, which is the value, and an angle of 0.
+
+    The scale is not below the smallest normal number, but 0 where the value is 0.
+    """
     part = parts(case)
     least = SMALLEST_NORMAL.get(case.dtype, 0.0)
     return ErrorTerms(np.where(part > 0, np.maximum(part, least), 0.0), np.zeros(()))
 
 
 def places(case: Case) -> Floats:
-    """The positions, as a column."""
+    """Return the positions as a column."""
     return np.arange(case.arguments["length"], dtype=np.float64)[:, None]
 
 
 def parts(case: Case) -> Floats:
-    """The column that is repeated."""
+    """Compute the column that is repeated along the channels."""
     return np.asarray(places(case) / (case.arguments["length"] - 1))
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A short sequence."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a short sequence."""
     lengths = [length for length in LENGTHS if length - 1 <= trial.scope.max_position]
     return {
         "length": trial.choose("length", lengths),
@@ -48,13 +52,13 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """More positions than 16 bits count."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach more positions than 16 bits count, or the largest position."""
     return {"length": max(2, min(largest, 2**16) + 1), "dim": 1, **parameters}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Short and long, narrow and wide, powers of two and not."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield short and long, narrow and wide results, powers of two and not."""
     for length in (2, 3, 4, 7, 8, 16, 64, 65, 127, 256, 257, 512, 1000, 2049):
         yield {"length": length, "dim": 2}
     for dim in (1, 2, 3, 5, 8, 16, 31, 64, 100, 128, 257, 512, 1000):
@@ -62,119 +66,119 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def equal_channels(trial: Trial) -> None:
-    """One number in all channels."""
+    """Check that all channels of a position have one number."""
     channels_alike(trial, trial.answer(**arguments(trial)))
 
 
 def endpoints(trial: Trial) -> None:
-    """From 0 to 1."""
+    """Check that rows go from 0 to 1."""
     answer = trial.answer(**arguments(trial))
-    trial.zero(answer[[0, -1]] - np.array([[0], [1]]), "the ends are not 0 and 1")
+    trial.assert_zero(answer[[0, -1]] - np.array([[0], [1]]), "the ends are not 0 and 1")
 
 
 def equal_steps(trial: Trial) -> None:
-    """The same step everywhere."""
+    """Check that the step is the same everywhere, 1/(L-1)."""
     answer = trial.answer(**arguments(trial))
     step = 1 / (answer.case.arguments["length"] - 1)
-    trial.zero(answer[1:] - answer[:-1] - step, "neighbours do not differ by 1/(L-1)")
+    trial.assert_zero(answer[1:] - answer[:-1] - step, "neighbours do not differ by 1/(L-1)")
 
 
 def reversal(trial: Trial) -> None:
-    """What is left to the end."""
+    """Check that rows p and L-1-p add up to 1."""
     answer = trial.answer(**arguments(trial))
-    trial.zero(answer + answer[::-1] - 1, "rows p and L-1-p do not add up to 1")
+    trial.assert_zero(answer + answer[::-1] - 1, "rows p and L-1-p do not add up to 1")
 
 
 def stretched(trial: Trial) -> None:
-    """Every k-th row of a sequence k times as long."""
+    """Check that a sequence is every k-th row of one k times as long."""
     chosen = arguments(trial)
     k = trial.pick.integer(2, 4)
     length = trial.choose("length", (k * (chosen["length"] - 1) + 1,))
     if length != k * (chosen["length"] - 1) + 1 or length - 1 > trial.scope.max_position:
         return
     answer, longer = trial.answer(**chosen), trial.answer(**(chosen | {"length": length}))
-    trial.zero(
+    trial.assert_zero(
         answer - longer[::k],
         f"row p of length {chosen['length']} is not row {k}p of length {length}",
     )
 
 
-def as_models(explanations: Mapping[str, Floats], case: Case) -> Iterator[Model]:
-    """Columns repeated along the channels."""
+def as_models(explanations: Mapping[str, Floats], case: Case) -> Iterator[Prediction]:
+    """Predict columns repeated along the channels."""
     for explanation, column in explanations.items():
-        yield Model(explanation, np.broadcast_to(column, case.shape).astype(np.float64))
+        yield Prediction(explanation, np.broadcast_to(column, case.shape).astype(np.float64))
 
 
-def divided_by_length(case: Case, got: Floats) -> Iterator[Model]:
-    """p/L."""
+def divided_by_length(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict p/L."""
     yield from as_models({"matches p/L": places(case) / case.arguments["length"]}, case)
 
 
-def counted_from_one(case: Case, got: Floats) -> Iterator[Model]:
-    """(p+1)/L."""
+def counted_from_one(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict (p+1)/L."""
     yield from as_models({"matches (p+1)/L": (places(case) + 1) / case.arguments["length"]}, case)
 
 
-def half_steps(case: Case, got: Floats) -> Iterator[Model]:
-    """(p+1/2)/L."""
+def half_steps(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict (p+1/2)/L."""
     column = (places(case) + 0.5) / case.arguments["length"]
     yield from as_models({"matches (p+1/2)/L": column}, case)
 
 
-def symmetric_range(case: Case, got: Floats) -> Iterator[Model]:
-    """From -1 to 1."""
+def symmetric_range(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a range from -1 to 1."""
     yield from as_models({"matches the range from -1 to 1": 2 * parts(case) - 1}, case)
 
 
-def unnormalized(case: Case, got: Floats) -> Iterator[Model]:
-    """p."""
+def unnormalized(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the position p itself."""
     yield from as_models({"matches the positions themselves": places(case)}, case)
 
 
-def reversed_rows(case: Case, got: Floats) -> Iterator[Model]:
-    """From 1 to 0."""
+def reversed_rows(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a range from 1 to 0."""
     yield from as_models({"matches rows in reverse order": parts(case)[::-1]}, case)
 
 
-def narrow_positions(case: Case, got: Floats) -> Iterator[Model]:
-    """Something held in a narrow dtype."""
+def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, quotients or both held in a narrow dtype."""
     last = case.arguments["length"] - 1
     for dtype in ("bfloat16", "float16"):
         if last > LARGEST_FLOAT16 and dtype == "float16":
             continue  # positions would be infinite
-        place = narrowed(places(case), dtype)
+        place = round_to(places(case), dtype)
         held = {
-            "quotients": narrowed(parts(case), dtype),
+            "quotients": round_to(parts(case), dtype),
             "positions": place / last,
             "positions and the last one": place / place[-1],
-            "positions and quotients": narrowed(place / place[-1], dtype),
+            "positions and quotients": round_to(place / place[-1], dtype),
         }
         explanations = {f"matches {what} in {dtype}": column for what, column in held.items()}
         yield from as_models(explanations, case)
 
 
-SHAPES = {"normalized": shape}
-ERROR_TERMS = {"normalized": error_terms}
-ARGUMENTS = {"normalized": arguments}
-SWEEPS = {"normalized": sweep}
-SIZES = {"normalized": sizes}
-INVARIANTS = {
-    "normalized": {
-        "equal-channels": equal_channels,
-        "endpoints": endpoints,
-        "equal-steps": equal_steps,
-        "reversal": reversal,
-        "stretched": stretched,
-    }
-}
-DEVIATIONS = {
-    "normalized": {
-        "divided-by-length": divided_by_length,
-        "counted-from-one": counted_from_one,
-        "half-steps": half_steps,
-        "symmetric-range": symmetric_range,
-        "unnormalized": unnormalized,
-        "reversed": reversed_rows,
-        "narrow-positions": narrow_positions,
-    }
+KNOWLEDGE = {
+    "normalized": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        shape=shape,
+        invariants={
+            "equal-channels": equal_channels,
+            "endpoints": endpoints,
+            "equal-steps": equal_steps,
+            "reversal": reversal,
+            "stretched": stretched,
+        },
+        deviations={
+            "divided-by-length": divided_by_length,
+            "counted-from-one": counted_from_one,
+            "half-steps": half_steps,
+            "symmetric-range": symmetric_range,
+            "unnormalized": unnormalized,
+            "reversed": reversed_rows,
+            "narrow-positions": narrow_positions,
+        },
+    ),
 }

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from posenc_conformance.families.rotary import progression, rotary_dim
-from posenc_conformance.families.rotary_scaling import Arguments, Scaling, unscaled
+from posenc_conformance.families.rotary_scaling import Scaling, unscaled
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.scheme_file.model import Arguments
 
 
 def frequencies(given: Arguments, size: int) -> Floats:
-    """Those of the larger base."""
+    """Compute the frequencies of the larger base."""
     return progression(given["base"] * given["factor"] ** (size / (size - 2)), size)
 
 
@@ -25,55 +26,50 @@ SCALING = Scaling(
 
 
 def ends(given: Arguments, size: int) -> Floats:
-    """Multiplier of the first frequency and of the last one."""
+    """Return the multipliers of the first and the last frequency, and nan between them."""
     said = np.full(size // 2, np.nan)
     said[0], said[-1] = 1, 1 / given["factor"]
     return said
 
 
 def unscaled_models(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The factor ignored."""
+    """Predict plain RoPE, with the factor ignored."""
     yield "matches plain RoPE; factor was ignored", unscaled(case.arguments, rotary_dim(case))
 
 
 def exponent_missing(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The base times the factor itself."""
+    """Predict the base times the factor itself, without an exponent."""
     base, factor = case.arguments["base"], case.arguments["factor"]
     yield "matches the base times factor", progression(base * factor, rotary_dim(case))
 
 
 def exponent_inverted(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The fraction upside down."""
+    """Predict the exponent upside down, (d-2)/d."""
     base, factor, size = case.arguments["base"], case.arguments["factor"], rotary_dim(case)
     omega = progression(base * factor ** ((size - 2) / size), size)
     yield "matches the base times factor to the power (d-2)/d, not d/(d-2)", omega
 
 
 def interpolated(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Position interpolation instead, or on top."""
+    """Predict position interpolation instead of the larger base, or on top of it."""
     omega, factor = unscaled(case.arguments, rotary_dim(case)), case.arguments["factor"]
     yield "matches frequencies divided by factor, with the base as it was", omega / factor
     both = SCALING.frequencies(case) / factor
     yield "matches frequencies divided by factor on top of the larger base", both
 
 
-TURNS = SCALING.turns
-ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
-SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
-INVARIANTS = SCALING.invariants(
-    {
+KNOWLEDGE = SCALING.knowledge(
+    frequency_invariants={
         "ends": SCALING.multiplier(
             ends, "the first frequency changed, or the last is not divided by factor"
         ),
         "geometric": SCALING.geometric,
     },
-    {"factor-one": SCALING.is_rope(factor=1.0)},
-)
-DEVIATIONS = SCALING.deviations(
-    {
+    rotation_invariants={"factor-one": SCALING.is_rope(factor=1.0)},
+    mistakes={
         "unscaled": unscaled_models,
         "exponent-missing": exponent_missing,
         "exponent-inverted": exponent_inverted,
         "interpolated": interpolated,
-    }
+    },
 )

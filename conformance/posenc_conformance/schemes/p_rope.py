@@ -2,57 +2,60 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 import posenc
-from posenc_conformance.diagnose.mistakes import Model
 from posenc_conformance.families.rotary import (
     channels,
     progression,
     rotary_dim,
     written_channels,
 )
-from posenc_conformance.families.rotary_scaling import Arguments, Scaling, unscaled
+from posenc_conformance.families.rotary_scaling import Scaling, unscaled
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 
 def count(given: Arguments, size: int) -> int:
-    """Pairs that turn, counted in decimal."""
+    """Count the pairs that turn, with the proportion taken as a decimal fraction."""
     return int(Fraction(str(given["proportion"])) * size / 2)
 
 
 def stretch(given: Arguments) -> float:
-    """What frequencies are divided by."""
+    """Return what frequencies are divided by: the factor, or 1 if there is none."""
     return float(given.get("factor", 1.0))
 
 
 def divided(given: Arguments, size: int) -> Floats:
-    """RoPE's frequencies of all pairs, over the factor."""
+    """Return RoPE's frequencies of all pairs, divided by the factor."""
     return np.asarray(unscaled(given, size) / stretch(given))
 
 
 def leading(given: Arguments, size: int, number: int) -> Floats:
-    """Frequencies of the first pairs, and 0."""
+    """Return the frequencies of the first ``number`` pairs, and 0 for the others."""
     return np.where(np.arange(size // 2) < number, divided(given, size), 0.0)
 
 
 def frequencies(given: Arguments, size: int) -> Floats:
-    """Of the pairs that turn, and 0 of the others."""
+    """Return the frequencies of the pairs that turn, and 0 for the others."""
     return leading(given, size, count(given, size))
 
 
 def division(given: Arguments, size: int) -> Floats:
-    """One rounding more where there is a factor, of the four that RoPE's angles are granted."""
+    """Give the cost of dividing by the factor: 0.25, or 0 if there is no factor.
+
+    The division is one more rounding, beside the four that RoPE's angles are granted.
+    """
     return np.full(size // 2, 0.25 if "factor" in given else 0.0)
 
 
-def stretched(trial: Trial) -> dict[str, Any]:
-    """Longer contexts, where they are claimed."""
+def stretched(trial: Trial) -> ArgumentDict:
+    """Draw a factor for longer contexts now and then, where scaling is claimed."""
     if trial.can("scaling") and trial.pick.integer(0, 1):
         return {"scaling": "linear", "factor": trial.choose("factor", (4.0, 8.0, 1.5, 3.0))}
     return {}
@@ -61,7 +64,7 @@ def stretched(trial: Trial) -> dict[str, Any]:
 SCALING = Scaling(
     "p_rope",
     frequencies,
-    # At 1 and at 0 most mistakes are right; those that are not are asked for in changes alone.
+    # At 1 and at 0 most mistakes give the right result, so that changes alone ask for these.
     choices={"proportion": (0.5, 0.25, 0.75, 0.3, 0.7)},
     changes=({"proportion": 1.0}, {"proportion": 0.25}, {"proportion": 0.0}),
     cost=division,
@@ -70,27 +73,27 @@ SCALING = Scaling(
 
 
 def pairs_that_turn(trial: Trial) -> None:
-    """Exactly floor(p d / 2) leading frequencies are not 0."""
+    """Check that exactly floor(p d / 2) leading frequencies are not 0."""
     answer = trial.answer(**SCALING.frequency_arguments(trial))
     given = answer.case.arguments
     wanted = np.arange(given["rotary_dim"] // 2) < count(given, given["rotary_dim"])
     # In float16 a slow frequency may be rounded to 0, as its bound allows.
     wrong = np.where(wanted, answer.values <= -answer.bound, answer.values != 0)
-    trial.never(answer, wrong, "not just the leading pairs turn")
+    trial.assert_none(answer, wrong, "not just the leading pairs turn")
 
 
 def slow_pairs_pass(trial: Trial) -> None:
-    """Pairs beyond the share come out as they went in."""
+    """Check that the pairs beyond the share that turns come out as they went in."""
     answer = trial.answer(**SCALING.rotary_arguments(trial))
     x = answer.case.arguments["x"]
     still = SCALING.frequencies(answer.case) == 0
     for channel in written_channels(answer.case):
         change = answer - Exact(x)
-        trial.zero(change[..., channel[still]], "a pair beyond the share is changed")
+        trial.assert_zero(change[..., channel[still]], "a pair beyond the share is changed")
 
 
 def times_factor(trial: Trial) -> None:
-    """Multiplied by the factor, the frequencies are those without one."""
+    """Check that the factor times the frequencies gives those without a factor."""
     if not trial.can("scaling"):
         return
     chosen = SCALING.frequency_arguments(trial)
@@ -98,11 +101,14 @@ def times_factor(trial: Trial) -> None:
     factor = trial.choose("factor", (4.0, 8.0, 1.5, 3.0))
     scaled = trial.answer(**plain, scaling="linear", factor=factor)
     what = f"{factor:g} times the frequencies are not those without a factor"
-    trial.zero(scaled * Exact(factor) - trial.answer(**plain), what)
+    trial.assert_zero(scaled * Exact(factor) - trial.answer(**plain), what)
 
 
 def all_turned(case: Case, x: Floats) -> Floats:
-    """Position interpolation of these channels, which without a factor is rotary embedding."""
+    """Apply position interpolation to these channels.
+
+    Without a factor it is rotary embedding.
+    """
     given = case.arguments
     turned = posenc.position_interpolation(
         x,
@@ -115,25 +121,27 @@ def all_turned(case: Case, x: Floats) -> Floats:
 
 
 def proportion_one(trial: Trial) -> None:
-    """With proportion 1 all pairs turn."""
+    """Check that all pairs turn with proportion 1."""
     answer = trial.answer(**(SCALING.rotary_arguments(trial) | {"proportion": 1.0}))
     expected = all_turned(answer.case, np.asarray(answer.case.arguments["x"], np.float64))
-    trial.zero(answer - Exact(expected), "with proportion 1 it is not RoPE of all pairs")
+    trial.assert_zero(answer - Exact(expected), "with proportion 1 it is not RoPE of all pairs")
 
 
 def no_rotation(trial: Trial) -> None:
-    """With proportion 0 nothing turns, at any position."""
+    """Check that nothing turns with proportion 0, at any position."""
     answer = trial.answer(**(SCALING.rotary_arguments(trial) | {"proportion": 0.0}))
-    trial.zero(answer - Exact(answer.case.arguments["x"]), "with proportion 0 something turns")
+    trial.assert_zero(
+        answer - Exact(answer.case.arguments["x"]), "with proportion 0 something turns"
+    )
 
 
 def all_turn(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The proportion ignored."""
+    """Predict frequencies with the proportion ignored."""
     yield "matches plain RoPE; proportion was ignored", divided(case.arguments, rotary_dim(case))
 
 
 def fast_dropped(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The slow frequencies kept, or the kept ones put last."""
+    """Predict the slow frequencies kept, or the kept ones put on the last pairs."""
     given, size = case.arguments, rotary_dim(case)
     number, omega = count(given, size), divided(given, size)
     last = np.arange(size // 2) >= size // 2 - number
@@ -143,7 +151,7 @@ def fast_dropped(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def partial_frequencies(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Frequencies of a head of as many channels as turn."""
+    """Predict the frequencies of a head of only as many channels as turn."""
     given, size = case.arguments, rotary_dim(case)
     number = count(given, size)
     if number:
@@ -153,7 +161,7 @@ def partial_frequencies(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def other_count(case: Case) -> Iterator[tuple[str, Floats]]:
-    """A pair more or less, or twice as many."""
+    """Predict one turning pair more or less, or twice as many."""
     given, size = case.arguments, rotary_dim(case)
     number = count(given, size)
     for other in (number - 1, number + 1, 2 * number):
@@ -163,18 +171,18 @@ def other_count(case: Case) -> Iterator[tuple[str, Floats]]:
             yield words + share, leading(given, size, other)
 
 
-def taken_for_partial(case: Case, got: Floats) -> Iterator[Model]:
-    """Partial rotary embedding: a smaller head within the head."""
+def taken_for_partial(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict partial rotary embedding: a smaller head within the head."""
     given, number = case.arguments, count(case.arguments, rotary_dim(case))
     if number:
         turned = np.array(given["x"], np.float64)
         turned[..., : 2 * number] = all_turned(case, turned[..., : 2 * number])
-        yield Model(f"matches partial rotation of {2 * number} channels", turned)
+        yield Prediction(f"matches partial rotation of {2 * number} channels", turned)
     yield from SCALING.in_rotation(partial_frequencies)(case, got)
 
 
-def paired_within(case: Case, got: Floats) -> Iterator[Model]:
-    """The right frequencies, on pairs made within the leading channels."""
+def paired_within(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the right frequencies on pairs made within the leading channels."""
     given, size = case.arguments, rotary_dim(case)
     number = count(given, size)
     x, out = given["x"], given["x"].copy()
@@ -183,54 +191,49 @@ def paired_within(case: Case, got: Floats) -> Iterator[Model]:
     out[..., first] = x[..., first] * np.cos(angles) - x[..., second] * np.sin(angles)
     out[..., second] = x[..., first] * np.sin(angles) + x[..., second] * np.cos(angles)
     words = f"matches pairs (t, t + {number}) within the first {2 * number} channels"
-    yield Model(words, out)
+    yield Prediction(words, out)
 
 
 def factor_ignored(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Frequencies as if there were no factor."""
+    """Predict frequencies as if there were no factor."""
     by = stretch(case.arguments)
     if by != 1:
         yield "matches frequencies without the factor", SCALING.frequencies(case) * by
 
 
 def factor_multiplied(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Frequencies times the factor."""
+    """Predict frequencies multiplied by the factor."""
     by = stretch(case.arguments)
     if by != 1:
         yield "matches frequencies times the factor", SCALING.frequencies(case) * by**2
 
 
-def many_that_turn(case: Case) -> Iterator[dict[str, Any]]:
-    """More pairs than a grid has blocks, of which most turn."""
+def many_that_turn(case: Case) -> Iterator[ArgumentDict]:
+    """Yield more pairs than a grid has blocks, and let most of them turn."""
     yield {"rotary_dim": 2**18, "proportion": 0.75}
 
 
-TURNS = SCALING.turns
-MANY = {"p_rope_frequencies": many_that_turn}
-ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
-SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
-INVARIANTS = SCALING.invariants(
-    {
+KNOWLEDGE = SCALING.knowledge(
+    frequency_invariants={
         "pairs-that-turn": pairs_that_turn,
         "falling": SCALING.falling,
         "times-factor": times_factor,
     },
-    {
+    rotation_invariants={
         "slow-pairs-pass": slow_pairs_pass,
         "proportion-one": proportion_one,
         "proportion-zero": no_rotation,
     },
-)
-DEVIATIONS = SCALING.deviations(
-    {
+    mistakes={
         "count-wrong": other_count,
         "all-turn": all_turn,
         "fast-dropped": fast_dropped,
         "factor-ignored": factor_ignored,
         "factor-multiplied": factor_multiplied,
     },
-    frequencies={
+    frequency_deviations={
         "taken-for-partial": SCALING.in_frequencies(partial_frequencies),
     },
-    rotation={"paired-within": paired_within, "taken-for-partial": taken_for_partial},
+    rotation_deviations={"paired-within": paired_within, "taken-for-partial": taken_for_partial},
+    many=many_that_turn,
 )

@@ -1,28 +1,34 @@
 """Perceiver's Fourier features: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model, several
+from posenc_conformance.diagnose.mistakes import any_of
 from posenc_conformance.families.encodings import Waves, dot_products, on_circles
-from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 Integers = npt.NDArray[np.int64]
 ROWS = 4
 SIN, COS, POSITION = 0, 1, 2
 SHIFTED_SINE = np.pi / 8
-"""What a cosine formed as sin(a + π/2) loses beside its angle, an eighth of it."""
+"""What a cosine formed as sin(a + π/2) loses beside what its angle a loses: an eighth of π."""
 GRIDS = ([4, 3], [1, 5], [6], [2, 3, 4], [7, 1])
 
 
 def features(case: Case) -> tuple[Integers, Integers, Integers]:
-    """Of each feature the coordinate, the number of its band, and what it is."""
+    """Return the coordinate, the number of the band and the kind of each feature.
+
+    The kind is SIN, COS or POSITION.
+    """
     coords, count = case.arguments["x"].shape[-1], case.arguments["num_bands"]
     position, both = case.conventions["position"], case.conventions["waves"] == "both"
     waves = (SIN, COS) if both else (SIN,)
@@ -39,18 +45,18 @@ def features(case: Case) -> tuple[Integers, Integers, Integers]:
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """Features in place of coordinates."""
+    """Return the shape of x with features in place of coordinates."""
     return *case.arguments["x"].shape[:-1], len(features(case)[0])
 
 
 def bands(case: Case, highest: Any = None) -> Floats:
-    """Bands of every axis, up to these or to the right ones: [coords, bands]."""
+    """Return the bands of every axis, up to ``highest`` or the right one: [coords, bands]."""
     top = case.arguments["max_resolution"] / 2 if highest is None else np.asarray(highest)
     return np.asarray(np.linspace(np.ones(len(top)), top, case.arguments["num_bands"], axis=-1))
 
 
 def from_half_turns(case: Case, half_turns: Floats) -> Floats:
-    """The features that these angles, [..., coords, bands] in half turns, would give."""
+    """Compute the features that these angles, [..., coords, bands] in half turns, give."""
     coord, band, kind = features(case)
     angles = np.pi * half_turns[..., coord, band]
     waves = np.where(kind == SIN, np.sin(angles), np.cos(angles))
@@ -58,12 +64,12 @@ def from_half_turns(case: Case, half_turns: Floats) -> Floats:
 
 
 def from_bands(case: Case, frequencies: Floats) -> Floats:
-    """The features that these bands, [coords, bands], would give."""
+    """Compute the features that these bands, [coords, bands], give."""
     return from_half_turns(case, case.arguments["x"][..., None] * frequencies)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is 1, and 0 for copies of the position."""
+    """Give the scale, 1 or 0 for copies of the position, and the angle of each feature."""
     coord, band, kind = features(case)
     angle = np.pi * np.abs(case.arguments["x"])[..., coord] * bands(case)[coord, band]
     return ErrorTerms(
@@ -71,8 +77,8 @@ def error_terms(case: Case) -> ErrorTerms:
     )
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few positions, in one batch or two."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few positions, in one batch or two."""
     coords = trial.choose("coords", (2, 1, 3))
     batches = trial.pick.one_of(((), (2,)))
     sizes = trial.pick.one_of(((8, 20, 6), (5, 12, 224), (16, 2, 7)))
@@ -84,13 +90,16 @@ def arguments(trial: Trial) -> dict[str, Any]:
 
 
 def resolutions(trial: Trial, sizes: tuple[int, ...]) -> Integers:
-    """Places of each axis; of all axes the same number, where perceiver-pytorch is claimed."""
+    """Return the number of places of each axis.
+
+    All axes have the same number where the order of perceiver-pytorch is claimed.
+    """
     alike = trial.subject.combination.conventions["order"] == "by-coordinate"
     return np.array([sizes[0]] * len(sizes) if alike else sizes)
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Many positions in the 64 bands of released models."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Take many positions, in the 64 bands of released models."""
     coords = parameters.get("coords", 2)
     return {
         "x": fine((63, coords)),
@@ -99,8 +108,8 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     }
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many coordinates, bands, places and positions."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many coordinates, bands, places and positions."""
     for coords, count, places in ((1, 1, 2), (1, 192, 1920), (2, 64, 224), (3, 32, 16), (4, 7, 3)):
         yield {
             "x": fine((3, coords), 5),
@@ -116,7 +125,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def waves_of(answer: Answer) -> Waves:
-    """Sines and cosines of an answer: [..., coords, bands]."""
+    """Return sines and cosines of an answer: [..., coords, bands]."""
     coord, band, kind = features(answer.case)
     order = np.lexsort((band, coord, kind))
     by_axis = (-1, answer.case.arguments["num_bands"])
@@ -125,24 +134,27 @@ def waves_of(answer: Answer) -> Waves:
 
 
 def norm(trial: Trial) -> None:
-    """Each pair lies on the unit circle."""
+    """Check that each pair lies on the unit circle."""
     on_circles(trial, waves_of(trial.answer(**arguments(trial))))
 
 
 def even_steps(trial: Trial) -> None:
-    """Sine and cosine of what an angle grows by are the same from each band to the next."""
+    """Check that angles grow by the same step from each band to the next.
+
+    The sines and the cosines of the steps are compared.
+    """
     waves = waves_of(trial.answer(**arguments(trial)))
     here, there = waves[..., :-1], waves[..., 1:]
     cos = there.cos * here.cos + there.sin * here.sin
     sin = there.sin * here.cos - there.cos * here.sin
     for step in (cos, sin):
-        trial.zero(
+        trial.assert_zero(
             step[..., 1:] - step[..., :-1], "the bands of an axis are not at equal distances"
         )
 
 
 def dot_by_offset(trial: Trial) -> None:
-    """The dot product of two positions stays when both move by the same step."""
+    """Check that the dot product of two positions stays when both move by the same step."""
     chosen = arguments(trial)
     # Multiples of 1/64, so that positions and their sums are exact in every dtype.
     points = lattice(chosen["x"].shape[-2:]) / 2
@@ -151,19 +163,19 @@ def dot_by_offset(trial: Trial) -> None:
     for x in (points, points + step):
         waves = waves_of(trial.answer(**(chosen | {"x": x})))
         dots.append(sum_of_products(waves.sin) + sum_of_products(waves.cos))
-    trial.zero(
+    trial.assert_zero(
         dots[0] - dots[1], "the dot product of two positions depends on more than their difference"
     )
 
 
 def sum_of_products(waves: Answer) -> Answer:
-    """Dot products of every two rows, [rows, coords, bands] to [rows, rows]."""
+    """Compute dot products of every two rows: [rows, coords, bands] to [rows, rows]."""
     every = np.indices(waves.values.shape[1:]).reshape(2, -1)
     return dot_products(waves[:, every[0], every[1]])
 
 
 def reflection(trial: Trial) -> None:
-    """At the opposite position sines change sign and cosines do not."""
+    """Check that at the opposite position sines change sign and cosines do not."""
     chosen = arguments(trial)
     ahead = trial.answer(**chosen)
     behind = trial.answer(**(chosen | {"x": -chosen["x"]}))
@@ -172,11 +184,15 @@ def reflection(trial: Trial) -> None:
         (ahead + behind)[..., kind == SIN],
         (ahead - behind)[..., kind == COS],
     ):
-        trial.zero(residual, "at the opposite position it is not the sines that change sign")
+        trial.assert_zero(residual, "at the opposite position it is not the sines that change sign")
 
 
 def repeats(which: int, apart: Callable[[Floats], Floats], what: str) -> Callable[[Trial], None]:
-    """In one band, positions so far apart are the same."""
+    """Make a check that positions so far apart have the same features in one band.
+
+    ``which`` is 0 for the first band and 1 for the last. ``apart`` takes the resolutions to the
+    distances.
+    """
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -191,45 +207,45 @@ def repeats(which: int, apart: Callable[[Floats], Floats], what: str) -> Callabl
         moved = trial.answer(**(chosen | {"x": points + step}))
         _, band, kind = features(answer.case)
         of_band = (band == which * last) & (kind != POSITION)
-        trial.zero((answer - moved)[..., of_band], what)
+        trial.assert_zero((answer - moved)[..., of_band], what)
 
     return check
 
 
 def coordinates_apart(trial: Trial) -> None:
-    """Features of a coordinate are the same whatever the other coordinates are."""
+    """Check that the first coordinate's features do not depend on the other coordinates."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     coord, _, _ = features(answer.case)
     other = chosen["x"].copy()
     other[..., 1:] = fine(other[..., 1:].shape, 41)
     moved = trial.answer(**(chosen | {"x": other}))
-    trial.zero(
+    trial.assert_zero(
         (answer - moved)[..., coord == 0],
         "features of the first coordinate change with the others",
     )
 
 
 def position_copied(trial: Trial) -> None:
-    """The coordinates are among the features, exactly as given."""
+    """Check that the coordinates are among the features, exactly as given."""
     answer = trial.answer(**arguments(trial))
     coord, _, kind = features(answer.case)
     copied = kind == POSITION
     wrong = answer.values[..., copied] != answer.case.arguments["x"][..., coord[copied]]
-    trial.never(answer, wrong, "the position is not copied")
+    trial.assert_none(answer, wrong, "the position is not copied")
 
 
 def by_bands(words: str, frequencies: Callable[[Case], Floats]) -> DeviationModel:
-    """Other bands."""
+    """Make a model that predicts the features of other bands."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, from_bands(case, frequencies(case)))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, from_bands(case, frequencies(case)))
 
     return models
 
 
 def log_bands(first: float) -> Callable[[Case], Floats]:
-    """Bands in geometric progression."""
+    """Make bands in geometric progression, from ``first`` to the highest."""
 
     def frequencies(case: Case) -> Floats:
         top = case.arguments["max_resolution"] / 2
@@ -240,7 +256,7 @@ def log_bands(first: float) -> Callable[[Case], Floats]:
 
 
 def octaves(ratio: float) -> Callable[[Case], Floats]:
-    """The same bands for all axes, each the one before times a ratio."""
+    """Make the same bands for all axes, each the one before times a ratio."""
 
     def frequencies(case: Case) -> Floats:
         each = ratio ** np.arange(case.arguments["num_bands"])
@@ -250,12 +266,15 @@ def octaves(ratio: float) -> Callable[[Case], Floats]:
 
 
 def up_to(part: float) -> Callable[[Case], Floats]:
-    """Bands up to this part of the resolution."""
+    """Make bands up to this part of the resolution."""
     return lambda case: bands(case, case.arguments["max_resolution"] * part)
 
 
 def without_an_end(first: float, steps: Callable[[int], Floats]) -> Callable[[Case], Floats]:
-    """Bands so many parts of the way from the first to the highest."""
+    """Make bands at given parts of the way from the first to the highest.
+
+    ``steps`` takes the number of bands to these parts.
+    """
 
     def frequencies(case: Case) -> Floats:
         top = case.arguments["max_resolution"][:, None] / 2
@@ -265,12 +284,12 @@ def without_an_end(first: float, steps: Callable[[int], Floats]) -> Callable[[Ca
 
 
 def times_factor(factor: float) -> Callable[[Case], Floats]:
-    """All bands times a factor."""
+    """Multiply all bands by a factor."""
     return lambda case: bands(case) * factor
 
 
-def one_resolution(case: Case, got: Floats) -> Iterator[Model]:
-    """The resolution of one axis for all, or those of the axes in reverse order."""
+def one_resolution(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict one axis's resolution used for all axes, or the resolutions in reverse order."""
     places = case.arguments["max_resolution"]
     for words, other in (
         ("the resolution of the first axis for all", np.full_like(places, places[0])),
@@ -278,11 +297,14 @@ def one_resolution(case: Case, got: Floats) -> Iterator[Model]:
         ("the largest resolution for all axes", np.full_like(places, places.max())),
         ("the resolutions of the axes in reverse order", places[::-1]),
     ):
-        yield Model(f"matches {words}", from_bands(case, bands(case, other / 2)))
+        yield Prediction(f"matches {words}", from_bands(case, bands(case, other / 2)))
 
 
-def first_of_the_batch(case: Case, got: Floats) -> Iterator[Model]:
-    """Sines and cosines of the first of a batch for all of it, with or without its positions."""
+def first_of_the_batch(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sines and cosines of the first of a batch for all of it.
+
+    They come with the positions of each, or with those of the first.
+    """
     x = case.arguments["x"]
     if x.ndim < 3:
         return
@@ -291,15 +313,15 @@ def first_of_the_batch(case: Case, got: Floats) -> Iterator[Model]:
     for only in (first, x[:1]):
         alike = np.broadcast_to(only, x.shape)
         waves = from_half_turns(case, alike[..., None] * bands(case))
-        yield Model("matches waves of the first of the batch", waves)
+        yield Prediction("matches waves of the first of the batch", waves)
         whole = np.where(kind == POSITION, alike[..., coord], waves)
-        yield Model("matches features of the first of the batch", np.asarray(whole))
+        yield Prediction("matches features of the first of the batch", np.asarray(whole))
 
 
-def misplaced(case: Case, got: Floats) -> Iterator[Model]:
-    """The right features in another order that is found in the wild."""
+def misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the right features in other orders that are found in the wild."""
     coord, band, kind = features(case)
-    right = case.changed().truth
+    right = case.with_arguments().truth
     orders: dict[str, tuple[Any, ...]] = {
         "all sines before all cosines, by coordinate": (band, coord, kind),
         "all sines before all cosines, by band": (coord, band, kind),
@@ -314,185 +336,202 @@ def misplaced(case: Case, got: Floats) -> Iterator[Model]:
     ):
         for words, keys in orders.items():
             order = np.lexsort((*keys, key))
-            yield Model(f"matches {words}, the position {where}", right[..., order])
+            yield Prediction(f"matches {words}, the position {where}", right[..., order])
         order = np.lexsort((band, kind, np.where(kind == POSITION, 3, 0), coord))
-        yield Model("matches each coordinate behind its waves", right[..., order])
+        yield Prediction("matches each coordinate behind its waves", right[..., order])
 
 
-def waves_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Cosine where the sine belongs."""
-    yield Model(
+def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict cosines where sines belong, and sines where cosines do."""
+    yield Prediction(
         "matches sine and cosine exchanged",
-        np.where(features(case)[2] == POSITION, case.changed().truth, exchanged(case)),
+        np.where(features(case)[2] == POSITION, case.with_arguments().truth, exchanged(case)),
     )
 
 
 def exchanged(case: Case) -> Floats:
-    """Cosines for sines and sines for cosines."""
+    """Compute cosines for sines and sines for cosines."""
     coord, band, kind = features(case)
     angles = np.pi * case.arguments["x"][..., coord] * bands(case)[coord, band]
     return np.asarray(np.where(kind == SIN, np.cos(angles), np.sin(angles)))
 
 
-def narrow_angles(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions, bands or angles held in a narrow dtype."""
+def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, bands or angles held in a narrow dtype."""
     x, right = case.arguments["x"][..., None], bands(case)
     for dtype in ("bfloat16", "float16"):
-        p, w = narrowed(x, dtype), narrowed(right, dtype)
+        p, w = round_to(x, dtype), round_to(right, dtype)
         held = {
             "positions": p * right,
             "bands": x * w,
             "positions and bands": p * w,
-            "angles in half turns": narrowed(p * w, dtype),
-            "angles": narrowed(np.pi * x * right, dtype) / np.pi,
-            "positions, bands and angles": narrowed(np.pi * narrowed(p * w, dtype), dtype) / np.pi,
+            "angles in half turns": round_to(p * w, dtype),
+            "angles": round_to(np.pi * x * right, dtype) / np.pi,
+            "positions, bands and angles": round_to(np.pi * round_to(p * w, dtype), dtype) / np.pi,
         }
         for what, half_turns in held.items():
-            yield Model(f"matches {what} in {dtype}", from_half_turns(case, half_turns))
+            yield Prediction(f"matches {what} in {dtype}", from_half_turns(case, half_turns))
 
 
 def grid_shape(case: Case) -> tuple[int, ...]:
-    """A row for every place."""
+    """Return the shape of a grid: a row for every place, a column for every axis."""
     return int(np.prod(case.arguments["index_dims"])), len(case.arguments["index_dims"])
 
 
 def grid_terms(case: Case) -> ErrorTerms:
-    """The scale is 1; numbers below 2 are rounded a few times."""
+    """Give the scale, 1, and an angle of 0.5: numbers below 2 are rounded a few times."""
     return ErrorTerms(np.ones(()), np.full((), 0.5))
 
 
-def grid_arguments(trial: Trial) -> dict[str, Any]:
-    """A few places along a few axes."""
+def grid_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few places along a few axes."""
     allowed = trial.choose("coords", (1, 2, 3))
     fit = [grid for grid in GRIDS if len(grid) == allowed] or [[2] * allowed]
     return {"index_dims": np.array(trial.pick.one_of(fit))}
 
 
-def grid_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """A small image."""
+def grid_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Take the places of a small image."""
     return {"index_dims": np.array([16] * parameters.get("coords", 2))}
 
 
-def grid_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """One place, many, and many axes."""
+def grid_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield grids of one place, of many places, and of many axes."""
     for grid in ([1], [2], [1000], [1, 1], [224, 3], [3, 225], [2, 1, 2, 3], [257, 128]):
         yield {"index_dims": np.array(grid)}
 
 
 def corners(trial: Trial) -> None:
-    """The first place is -1 everywhere, and the last one 1 along axes of several places."""
+    """Check that the first place is -1 everywhere, and that the last reaches 1.
+
+    The last place is 1 along axes of several places.
+    """
     answer = trial.answer(**grid_arguments(trial))
     several_places = answer.case.arguments["index_dims"] > 1
     wrong = "the grid does not go from -1 to 1"
-    trial.zero(answer[0] + 1, wrong)
-    trial.zero((answer[-1] - 1)[several_places], wrong)
+    trial.assert_zero(answer[0] + 1, wrong)
+    trial.assert_zero((answer[-1] - 1)[several_places], wrong)
 
 
 def opposite_places(trial: Trial) -> None:
-    """In reverse order the places are the opposite ones."""
+    """Check that in reverse order the places are the opposite ones.
+
+    Axes of a single place are left out.
+    """
     answer = trial.answer(**grid_arguments(trial))
     several_places = answer.case.arguments["index_dims"] > 1
-    trial.zero(
+    trial.assert_zero(
         (answer + answer[::-1])[:, several_places],
         "in reverse order the places are not the opposite ones",
     )
 
 
 def index_of(case: Case) -> tuple[Integers, Integers]:
-    """Index of every place along every axis, and how many an axis has."""
+    """Return each place's index along each axis, and how many places each axis has."""
     places = case.arguments["index_dims"]
     return np.indices(tuple(places)).reshape(len(places), -1).T, places
 
 
 def other_places(words: str, where: Callable[[Integers, Integers], Any]) -> DeviationModel:
-    """Places from the index and the number of places of their axis."""
+    """Make a model that computes places from their index and the number on their axis."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, np.asarray(where(*index_of(case)), dtype=np.float64))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, np.asarray(where(*index_of(case)), dtype=np.float64))
 
     return models
 
 
-def axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Coordinates in reverse order, or the first axis fastest."""
-    right, places = case.changed().truth, case.arguments["index_dims"]
-    yield Model("matches coordinates in reverse order", right[:, ::-1])
+def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict coordinates in reverse order, the first axis fastest, or both."""
+    right, places = case.with_arguments().truth, case.arguments["index_dims"]
+    yield Prediction("matches coordinates in reverse order", right[:, ::-1])
     turned = np.arange(len(right)).reshape(tuple(places)).T.ravel()
-    yield Model("matches the first axis fastest", right[turned])
-    yield Model("matches the grid transposed", right[turned][:, ::-1])
+    yield Prediction("matches the first axis fastest", right[turned])
+    yield Prediction("matches the grid transposed", right[turned][:, ::-1])
 
 
-ERROR_TERMS = {"perceiver_fourier": error_terms, "perceiver_positions": grid_terms}
-ARGUMENTS = {"perceiver_fourier": arguments, "perceiver_positions": grid_arguments}
-SWEEPS = {"perceiver_fourier": sweep, "perceiver_positions": grid_sweep}
-SIZES = {"perceiver_fourier": sizes, "perceiver_positions": grid_sizes}
-SHAPES = {"perceiver_fourier": shape, "perceiver_positions": grid_shape}
-INVARIANTS = {
-    "perceiver_fourier": {
-        "norm": norm,
-        "even-steps": even_steps,
-        "dot-by-offset": dot_by_offset,
-        "reflection": reflection,
-        "first-band": repeats(
-            0, lambda places: np.full(places.shape, 2.0), "in the first band points 2 apart differ"
-        ),
-        "last-band": repeats(
-            1, lambda places: 4 / places, "in the last band points 4/max_resolution apart differ"
-        ),
-        "coordinates-apart": coordinates_apart,
-        "position-copied": position_copied,
-    },
-    "perceiver_positions": {"corners": corners, "opposite-places": opposite_places},
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "perceiver_fourier": {
-        "log-bands": several(
-            by_bands("matches bands in geometric progression from 1", log_bands(1.0)),
-            by_bands("matches bands in geometric progression from 2", log_bands(2.0)),
-        ),
-        "octaves": several(
-            by_bands("matches bands that double", octaves(2.0)),
-            by_bands("matches bands that halve", octaves(0.5)),
-        ),
-        "nyquist-wrong": several(
-            by_bands("matches bands up to the resolution, not half of it", up_to(1.0)),
-            by_bands("matches bands up to a quarter of the resolution", up_to(0.25)),
-        ),
-        "last-band-missing": several(
-            by_bands(
-                "matches equal steps that end before the highest band",
-                without_an_end(1.0, lambda count: np.arange(count) / count),
+KNOWLEDGE = {
+    "perceiver_fourier": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        shape=shape,
+        invariants={
+            "norm": norm,
+            "even-steps": even_steps,
+            "dot-by-offset": dot_by_offset,
+            "reflection": reflection,
+            "first-band": repeats(
+                0,
+                lambda places: np.full(places.shape, 2.0),
+                "in the first band points 2 apart differ",
             ),
-            by_bands(
-                "matches equal steps from 0 that leave 0 out",
-                without_an_end(0.0, lambda count: np.arange(1, count + 1) / count),
+            "last-band": repeats(
+                1,
+                lambda places: 4 / places,
+                "in the last band points 4/max_resolution apart differ",
             ),
-            by_bands(
-                "matches equal steps that begin at 0",
-                without_an_end(0.0, lambda count: np.arange(count) / max(count - 1, 1)),
+            "coordinates-apart": coordinates_apart,
+            "position-copied": position_copied,
+        },
+        deviations={
+            "log-bands": any_of(
+                by_bands("matches bands in geometric progression from 1", log_bands(1.0)),
+                by_bands("matches bands in geometric progression from 2", log_bands(2.0)),
             ),
-        ),
-        "factor-wrong": several(
-            by_bands("matches no factor π", times_factor(1 / np.pi)),
-            by_bands("matches a factor of 2π", times_factor(2.0)),
-        ),
-        "one-resolution": one_resolution,
-        "first-of-the-batch": first_of_the_batch,
-        "order-swapped": misplaced,
-        "waves-swapped": waves_swapped,
-        "low-precision-angles": narrow_angles,
-    },
-    "perceiver_positions": {
-        "pixel-centers": other_places(
-            "matches places in the middle of their cells", lambda i, n: (2 * i + 1) / n - 1
-        ),
-        "range-wrong": several(
-            other_places("matches places from 0 to 1", lambda i, n: i / np.maximum(n - 1, 1)),
-            other_places("matches places counted from 0", lambda i, n: i + 0.0),
-        ),
-        "axes-swapped": axes_swapped,
-        "end-missing": other_places(
-            "matches steps that do not reach 1", lambda i, n: 2 * i / n - 1
-        ),
-    },
+            "octaves": any_of(
+                by_bands("matches bands that double", octaves(2.0)),
+                by_bands("matches bands that halve", octaves(0.5)),
+            ),
+            "nyquist-wrong": any_of(
+                by_bands("matches bands up to the resolution, not half of it", up_to(1.0)),
+                by_bands("matches bands up to a quarter of the resolution", up_to(0.25)),
+            ),
+            "last-band-missing": any_of(
+                by_bands(
+                    "matches equal steps that end before the highest band",
+                    without_an_end(1.0, lambda count: np.arange(count) / count),
+                ),
+                by_bands(
+                    "matches equal steps from 0 that leave 0 out",
+                    without_an_end(0.0, lambda count: np.arange(1, count + 1) / count),
+                ),
+                by_bands(
+                    "matches equal steps that begin at 0",
+                    without_an_end(0.0, lambda count: np.arange(count) / max(count - 1, 1)),
+                ),
+            ),
+            "factor-wrong": any_of(
+                by_bands("matches no factor π", times_factor(1 / np.pi)),
+                by_bands("matches a factor of 2π", times_factor(2.0)),
+            ),
+            "one-resolution": one_resolution,
+            "first-of-the-batch": first_of_the_batch,
+            "order-swapped": misplaced,
+            "waves-swapped": waves_swapped,
+            "low-precision-angles": narrow_angles,
+        },
+    ),
+    "perceiver_positions": CallKnowledge(
+        error_terms=grid_terms,
+        arguments=grid_arguments,
+        sweep=grid_sweep,
+        sizes=grid_sizes,
+        shape=grid_shape,
+        invariants={"corners": corners, "opposite-places": opposite_places},
+        deviations={
+            "pixel-centers": other_places(
+                "matches places in the middle of their cells", lambda i, n: (2 * i + 1) / n - 1
+            ),
+            "range-wrong": any_of(
+                other_places("matches places from 0 to 1", lambda i, n: i / np.maximum(n - 1, 1)),
+                other_places("matches places counted from 0", lambda i, n: i + 0.0),
+            ),
+            "axes-swapped": axes_swapped,
+            "end-missing": other_places(
+                "matches steps that do not reach 1", lambda i, n: 2 * i / n - 1
+            ),
+        },
+    ),
 }

@@ -1,80 +1,84 @@
 """PoPE: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import (
-    DeviationModel,
-    Model,
+    any_of,
     bases,
     negated_positions,
     other_conventions,
     rounded_angles,
-    several,
     shifted_positions,
 )
-from posenc_conformance.diagnose.turns import Turns, turns_of
 from posenc_conformance.families.encodings import dot_products
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.positions import reaching
-from posenc_conformance.judge.trial import Arguments, InvariantCheck, Trial
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.frequencies import PairFrequencies, fit_frequencies
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.positions import positions_up_to
+from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 ROWS = 5
 TURN = 2 * np.pi
 SPREADS = ((2.0, 0.0), (2.0, 0.0), (90.0, 35.0))
-"""By what x is spread, and about what: of 98 the exponential overflows in float32, of -28 it is far
-below the rounding of 1."""
+"""How far x is spread, and about which middle. The exponential of 98 overflows in float32; that of
+-28 is far below the rounding of 1."""
 
 
 def softplus(x: Floats) -> Floats:
-    """ln(1 + exp(x)), without overflow."""
+    """Compute ln(1 + exp(x)) without overflow."""
     return np.asarray(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))))
 
 
 def frequencies(case: Case, step: float = 1.0) -> Floats:
-    """Radians per position, of every channel."""
+    """Return the frequency of every channel, in radians per position."""
     head_dim = case.arguments["x"].shape[-1]
     base = case.arguments.get("base", 10000.0)
     return np.asarray(float(base) ** (-step * np.arange(head_dim) / head_dim))
 
 
 def phases(case: Case) -> Floats:
-    """What is added to the angles of every channel; 0 for queries."""
+    """Return what is added to the angles of every channel; 0 for queries."""
     if case.call.name == "pope_query":
         return np.zeros(case.arguments["x"].shape[-1])
     return np.asarray(np.clip(case.arguments["bias"], -TURN, 0.0))
 
 
 def places(case: Case) -> Floats:
-    """Positions as a column."""
+    """Return positions as a column."""
     return np.asarray(case.arguments["positions"][:, None], dtype=np.float64)
 
 
 def arranged(case: Case, cos: Floats, sin: Floats) -> Floats:
-    """Cosines and sines in the layout of the case."""
+    """Arrange cosines and sines in the layout of the case."""
     if case.conventions["layout"] == "half":
         return np.concatenate([cos, sin], axis=-1)
     return np.stack([cos, sin], axis=-1).reshape(*cos.shape[:-1], 2 * cos.shape[-1])
 
 
 def polar(case: Case, angles: Floats, length: Any = None) -> Floats:
-    """The result of these angles, [n, head_dim], and of these lengths."""
+    """Compute the result of these angles, [n, head_dim], and of these lengths.
+
+    Without lengths it takes the right ones.
+    """
     long = softplus(case.arguments["x"]) if length is None else length
     return arranged(case, long * np.cos(angles), long * np.sin(angles))
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """Twice the channels."""
+    """Return the shape of x with twice the channels."""
     *leading, head_dim = case.arguments["x"].shape
     return *leading, 2 * head_dim
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the length of each channel's vector."""
+    """Give the scale, which is the length of each channel's vector, and the angle."""
     w = frequencies(case)
     angle = np.abs(places(case)) * w
     lost = angle * (1 + np.abs(np.log(w)))
@@ -84,8 +88,8 @@ def error_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(arranged(case, length, length), arranged(case, lost, lost))
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads and a few rows that follow each other."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads and a few rows that follow each other."""
     head_dim = trial.choose("head_dim", (8, 1, 2, 6, 64))
     start = trial.position(ROWS)
     spread, middle = trial.pick.one_of(SPREADS)
@@ -100,13 +104,13 @@ def arguments(trial: Trial) -> dict[str, Any]:
 
 
 def phases_of(head_dim: int) -> Floats:
-    """Phases between -2π and 0."""
+    """Make phases between -2π and 0."""
     return np.asarray(-np.pi * (1 + fine((head_dim,), 23)))
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """All powers of two up to the largest position."""
-    positions, head_dim = reaching(largest), parameters.get("head_dim", 16)
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach all powers of two up to the largest position."""
+    positions, head_dim = positions_up_to(largest), parameters.get("head_dim", 16)
     return {
         "x": fine((len(positions), head_dim)),
         "positions": positions,
@@ -114,14 +118,14 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     }
 
 
-def key_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """The same with phases."""
+def key_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach all powers of two up to the largest position, with phases."""
     chosen = sweep(parameters, largest)
     return {**chosen, "bias": phases_of(chosen["x"].shape[-1])}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many channels, and many rows."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many channels, and many rows."""
     for head_dim, rows in ((1, 3), (2, 3), (5, 3), (64, 3), (96, 3), (128, 3), (256, 2), (3, 1025)):
         spread, middle = SPREADS[head_dim % len(SPREADS)]
         chosen = {"x": spread * fine((rows, head_dim)) + middle, "positions": 3 * np.arange(rows)}
@@ -131,7 +135,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def parts(answer: Answer) -> tuple[Answer, Answer]:
-    """Cosines and sines of an answer."""
+    """Split an answer into cosines and sines."""
     half = answer.values.shape[-1] // 2
     if answer.case.conventions["layout"] == "half":
         return answer[..., :half], answer[..., half:]
@@ -139,33 +143,35 @@ def parts(answer: Answer) -> tuple[Answer, Answer]:
 
 
 def same_length(trial: Trial) -> None:
-    """Rows of the same content have vectors of the same length at all positions."""
+    """Check that rows of the same content have vectors of one length at all positions."""
     chosen = arguments(trial)
     chosen["x"] = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
     cos, sin = parts(trial.answer(**chosen))
     squares = cos * cos + sin * sin
-    trial.zero(squares[:, 1:] - squares[:, :1], "the length of a vector depends on its position")
+    trial.assert_zero(
+        squares[:, 1:] - squares[:, :1], "the length of a vector depends on its position"
+    )
 
 
 def origin(trial: Trial) -> None:
-    """At position 0 there are no sines."""
+    """Check that all sines are 0 at position 0."""
     chosen = arguments(trial)
     _, sin = parts(trial.answer(**(chosen | {"positions": np.zeros(ROWS, dtype=np.int64)})))
-    trial.zero(sin, "at position 0 a sine is not 0")
+    trial.assert_zero(sin, "at position 0 a sine is not 0")
 
 
 def softplus_difference(trial: Trial) -> None:
-    """At position 0 the cosines of x and -x differ by x."""
+    """Check that at position 0 the cosines of x and -x differ by x."""
     chosen = arguments(trial)
     chosen["positions"] = np.zeros(ROWS, dtype=np.int64)
     answer = trial.answer(**chosen)
     cos, _ = parts(answer)
     other, _ = parts(trial.answer(**(chosen | {"x": -chosen["x"]})))
-    trial.zero(cos - other - answer.given("x"), "the lengths of x and -x do not differ by x")
+    trial.assert_zero(cos - other - answer.given("x"), "the lengths of x and -x do not differ by x")
 
 
 def by_offset(trial: Trial) -> None:
-    """Dot products of rows stay when all move by the same step."""
+    """Check that dot products of rows stay when all move by the same step."""
     chosen = arguments(trial)
     chosen["x"] = chosen["x"][0]
     chosen["positions"] = chosen["positions"] - chosen["positions"][0]
@@ -174,41 +180,41 @@ def by_offset(trial: Trial) -> None:
         dot_products(trial.answer(**(chosen | {"positions": chosen["positions"] + more})))
         for more in (0, step)
     )
-    trial.zero(here - there, "dot products change when all positions move by the same step")
+    trial.assert_zero(here - there, "dot products change when all positions move by the same step")
 
 
 def full_phase(trial: Trial) -> None:
-    """Phases beyond the limits are those of no phase."""
+    """Check that phases beyond the limits give what no phase gives."""
     chosen = arguments(trial)
     plain = trial.answer(**(chosen | {"bias": np.zeros_like(chosen["bias"])}))
     for beyond in (-7.5, 0.75):
         other = trial.answer(**(chosen | {"bias": np.full_like(chosen["bias"], beyond)}))
-        trial.zero(other - plain, "a phase beyond the limits is not taken to them")
+        trial.assert_zero(other - plain, "a phase beyond the limits is not taken to them")
 
 
 def angles(words: str, made: Callable[[Case], Floats]) -> DeviationModel:
-    """Other angles."""
+    """Make a model that predicts the result of other angles."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, polar(case, np.asarray(made(case))))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, polar(case, np.asarray(made(case))))
 
     return models
 
 
 def right_angles(case: Case) -> Floats:
-    """Angles of every row and channel."""
+    """Compute the correct angle of every row and channel."""
     return np.asarray(places(case) * frequencies(case) + phases(case))
 
 
-def waves_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Sines before cosines."""
+def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sines before cosines."""
     angle, length = right_angles(case), softplus(case.arguments["x"])
     output = arranged(case, length * np.sin(angle), length * np.cos(angle))
-    yield Model("matches sine and cosine exchanged", output)
+    yield Prediction("matches sine and cosine exchanged", output)
 
 
-def length_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """Another function of the channel as length."""
+def length_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another function of the channel as length."""
     x = case.arguments["x"]
     for words, length in (
         ("the channel itself", x),
@@ -216,34 +222,34 @@ def length_wrong(case: Case, got: Floats) -> Iterator[Model]:
         ("the positive part of the channel", np.maximum(x, 0)),
         ("the exponential of the channel", np.exp(np.minimum(x, 50))),
     ):
-        yield Model(f"matches {words} as length", polar(case, right_angles(case), length))
+        yield Prediction(f"matches {words} as length", polar(case, right_angles(case), length))
 
 
-def negated(case: Case, got: Floats) -> Iterator[Model]:
-    """Angles of the opposite sign, with the phase or without."""
+def negated(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict angles of the opposite sign, with the phase negated too or not."""
     yield from negated_positions(case, got)
-    yield Model("matches angles of the opposite sign", polar(case, -right_angles(case)))
+    yield Prediction("matches angles of the opposite sign", polar(case, -right_angles(case)))
 
 
-def shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions that start too early or too late."""
+def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions that start too early or too late."""
     yield from shifted_positions(case, np.nan)
 
 
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base."""
+def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the result with another base."""
     yield from bases(case, None)
 
 
-def narrow_angles(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions, frequencies or angles in a narrow dtype."""
+def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, frequencies or angles held in a narrow dtype."""
     yield from rounded_angles(
         places(case), frequencies(case), lambda angle: polar(case, angle + phases(case))
     )
 
 
-def unlimited(case: Case, got: Floats) -> Iterator[Model]:
-    """Phases as they are, or with other limits."""
+def unlimited(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict phases without limits, or with other limits."""
     turned = places(case) * frequencies(case)
     bias = case.arguments["bias"]
     for words, phase in (
@@ -252,7 +258,7 @@ def unlimited(case: Case, got: Floats) -> Iterator[Model]:
         ("phases up to 0", np.minimum(bias, 0.0)),
         ("phases from -π to π", np.clip(bias, -np.pi, np.pi)),
     ):
-        yield Model(f"matches {words}", polar(case, turned + phase))
+        yield Prediction(f"matches {words}", polar(case, turned + phase))
 
 
 SHARED: dict[str, DeviationModel] = {
@@ -272,15 +278,12 @@ SHARED: dict[str, DeviationModel] = {
 }
 
 
-ARGUMENTS: dict[str, Arguments] = {"pope_query": arguments, "pope_key": arguments}
-
-
-def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
-    """Frequencies read from the vectors of channels, behind the phases."""
+def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
+    """Read frequencies from the vectors of channels, with the phases taken into account."""
     size = case.arguments["x"].shape[-1]
     half = case.conventions["layout"] == "half"
     cos, sin = (slice(size), slice(size, None)) if half else (slice(0, None, 2), slice(1, None, 2))
-    yield turns_of(
+    yield fit_frequencies(
         case,
         (
             softplus(case.arguments["x"]) * np.exp(1j * phases(case)),
@@ -293,34 +296,45 @@ def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
     )
 
 
-TURNS = {"pope_query": turns, "pope_key": turns}
-ERROR_TERMS = {"pope_query": error_terms, "pope_key": error_terms}
-SWEEPS = {"pope_query": sweep, "pope_key": key_sweep}
-SIZES = {"pope_query": sizes, "pope_key": sizes}
-SHAPES = {"pope_query": shape, "pope_key": shape}
-INVARIANTS: dict[str, dict[str, InvariantCheck]] = {
-    "pope_query": {
-        "length": same_length,
-        "origin": origin,
-        "softplus-difference": softplus_difference,
-    },
-    "pope_key": {
-        "key-length": same_length,
-        "by-offset": by_offset,
-        "full-phase": full_phase,
-    },
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "pope_query": SHARED,
-    "pope_key": SHARED
-    | {
-        "phase-ignored": several(
-            angles("matches keys without phases", lambda case: places(case) * frequencies(case)),
-            angles(
-                "matches phases subtracted",
-                lambda case: places(case) * frequencies(case) - phases(case),
+KNOWLEDGE = {
+    "pope_query": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        shape=shape,
+        frequencies=read_frequencies,
+        invariants={
+            "length": same_length,
+            "origin": origin,
+            "softplus-difference": softplus_difference,
+        },
+        deviations=SHARED,
+    ),
+    "pope_key": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=key_sweep,
+        sizes=sizes,
+        shape=shape,
+        frequencies=read_frequencies,
+        invariants={
+            "key-length": same_length,
+            "by-offset": by_offset,
+            "full-phase": full_phase,
+        },
+        deviations=SHARED
+        | {
+            "phase-ignored": any_of(
+                angles(
+                    "matches keys without phases", lambda case: places(case) * frequencies(case)
+                ),
+                angles(
+                    "matches phases subtracted",
+                    lambda case: places(case) * frequencies(case) - phases(case),
+                ),
             ),
-        ),
-        "phase-unlimited": unlimited,
-    },
+            "phase-unlimited": unlimited,
+        },
+    ),
 }

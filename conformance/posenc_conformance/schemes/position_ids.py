@@ -1,23 +1,26 @@
 """Position ids: invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.case import Case, exact_terms
-from posenc_conformance.judge.trial import Arguments, InvariantCheck, Trial
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.trial import DrawArguments, InvariantCheck, Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 Ids = npt.NDArray[np.int64]
 LONG = 300
-"""More tokens than 8 bits count."""
+"""More tokens than 8 bits can count."""
 
 
 def mask_of(lengths: list[int], n: int, side: str) -> Ids:
-    """Sequences of these lengths, padded to n tokens on one side."""
+    """Make the mask of sequences of these lengths, padded to n tokens on one side."""
     place = np.arange(n)
     if side == "left":
         place = place[::-1]
@@ -25,7 +28,10 @@ def mask_of(lengths: list[int], n: int, side: str) -> Ids:
 
 
 def drawn_mask(trial: Trial) -> Ids:
-    """A batch padded on the left, on the right or here and there; some rows whole, some empty."""
+    """Draw a batch padded on the left, on the right or here and there.
+
+    Some rows are whole, some empty.
+    """
     batch, n = trial.choose("batch", (2, 1, 3, 5)), trial.choose("n", (5, 1, 2, 9, 33))
     side = trial.pick.one_of(("left", "right", "anywhere"))
     if side == "anywhere":
@@ -34,84 +40,87 @@ def drawn_mask(trial: Trial) -> Ids:
     return mask_of([trial.pick.integer(0, n) for _ in range(batch)], n, side)
 
 
-def padded_arguments(trial: Trial) -> dict[str, Any]:
-    """A mask."""
+def padded_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a mask."""
     return {"attention_mask": drawn_mask(trial)}
 
 
-def fairseq_arguments(trial: Trial) -> dict[str, Any]:
-    """A mask, and the padding index of most models or another."""
+def fairseq_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a mask, and the padding index of most models or another."""
     index = trial.choose("padding_index", (1, 0, 2, 7))
     return {"attention_mask": drawn_mask(trial), "padding_index": index}
 
 
 def tokens_of(mask: Ids, padding_index: int) -> Ids:
-    """Tokens of a small vocabulary where the mask has 1, padding elsewhere."""
+    """Make tokens of a small vocabulary where the mask has 1, and padding elsewhere."""
     row, place = np.indices(mask.shape)
     drawn = (7 * row + 3 * place + row * place) % 9
     return np.where(mask == 1, drawn + (drawn >= padding_index), padding_index)
 
 
-def token_arguments(trial: Trial) -> dict[str, Any]:
-    """Tokens of a batch, a padding index, and a cache that holds none or some."""
+def token_arguments(trial: Trial) -> ArgumentDict:
+    """Draw tokens of a batch, a padding index, and a cache that holds none or some."""
     given = fairseq_arguments(trial)
     past = trial.choose("past_length", (3, 0, 1, 11, 300))
     return with_tokens(given["attention_mask"], given["padding_index"], past)
 
 
-def with_tokens(mask: Ids, index: int, past: int) -> dict[str, Any]:
-    """Arguments with the tokens of a mask."""
+def with_tokens(mask: Ids, index: int, past: int) -> ArgumentDict:
+    """Make arguments with the tokens of a mask."""
     return {"input_ids": tokens_of(mask, index), "padding_index": index, "past_length": past}
 
 
-def packed_arguments(trial: Trial) -> dict[str, Any]:
-    """A few sequences, some of them empty, but not in the simplest call: some code refuses that."""
+def packed_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few sequences, some of them empty.
+
+    None is empty in the simplest call, because some code refuses that.
+    """
     count = trial.choose("sequences", (2, 1, 3, 6))
     lengths = [trial.pick.one_of((3, 0, 1, 2, 5, 9)) for _ in range(count)]
     return {"lengths": np.array(lengths)}
 
 
-def cached_arguments(trial: Trial) -> dict[str, Any]:
-    """One new token or a few, behind none or many."""
+def cached_arguments(trial: Trial) -> ArgumentDict:
+    """Draw one new token or a few, behind none or many."""
     q_len = trial.choose("q_len", (3, 1, 2, 8))
     past = trial.choose("past_length", (trial.position(q_len),))
     return {"past_length": past, "q_len": q_len}
 
 
-def padded_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Long sequences padded on the left, by more and more."""
+def padded_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Take long sequences padded on the left, by more and more."""
     n = parameters.get("n", min(largest, 4095) + 1)
     lengths = [n - row * n // 3 for row in range(parameters.get("batch", 2))]
     return {"attention_mask": mask_of(lengths, n, "left")}
 
 
-def fairseq_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """The same."""
+def fairseq_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Take long sequences padded on the left by more and more, and a padding index."""
     index = parameters.get("padding_index", 1)
     return {**padded_sweep(parameters, largest), "padding_index": index}
 
 
-def token_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """The same, behind none."""
+def token_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Take tokens of long sequences padded on the left by more and more, behind no cache."""
     given = fairseq_sweep(parameters, largest)
     past = parameters.get("past_length", 0)
     return with_tokens(given["attention_mask"], given["padding_index"], past)
 
 
-def packed_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """A long sequence behind short ones."""
+def packed_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Put a long sequence behind short ones."""
     count = parameters.get("sequences", 3)
     return {"lengths": np.array([*range(1, count), min(largest, 4095)])}
 
 
-def cached_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """The last positions that are claimed."""
+def cached_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach the last positions that are claimed."""
     q_len = parameters.get("q_len", min(4, largest + 1))
     return {"past_length": largest + 1 - q_len, "q_len": q_len, **parameters}
 
 
-def padded_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """One token, padding on the right and amid the tokens, long, many and empty sequences."""
+def padded_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield one token, padding on each side and amid tokens, long, many and empty sequences."""
     yield {"attention_mask": np.ones((1, 1), dtype=np.int64)}
     yield {"attention_mask": mask_of([3, 5], 7, "right")}
     yield {"attention_mask": np.array([[1, 0, 1, 1, 0, 1], [0, 0, 1, 0, 1, 1]])}
@@ -121,8 +130,8 @@ def padded_sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"attention_mask": np.zeros((2, 4), dtype=np.int64)}
 
 
-def token_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """The same, behind a short and a long cache."""
+def token_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield the tokens of :func:`padded_sizes`, then others behind no, a short and a long cache."""
     index = case.arguments["padding_index"]
     for change in padded_sizes(case):
         yield with_tokens(change["attention_mask"], index, 3)
@@ -130,20 +139,20 @@ def token_sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield with_tokens(mask_of([2, 5], 5, "left"), index, past)
 
 
-def packed_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """One token, many sequences, sequences beyond 256 tokens, and no sequence at all."""
+def packed_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield one token, many sequences, sequences beyond 256 tokens, and no sequence at all."""
     for lengths in ([1], [2, 1] * 70, [LONG, 1, 257], [0, 0], []):
         yield {"lengths": np.array(lengths, dtype=np.int64)}
 
 
-def cached_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """No cache, no new token, one and many."""
+def cached_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield no cache and long ones, with no new token, one and many."""
     for past_length, q_len in ((0, 1), (0, LONG), (5, 0), (255, 3), (1000, 1)):
         yield {"past_length": past_length, "q_len": q_len}
 
 
-def mask_in(given: Mapping[str, Any]) -> Ids:
-    """Which are tokens: 1, or 0 for padding."""
+def mask_in(given: Arguments) -> Ids:
+    """Return which places hold tokens: 1, or 0 for padding."""
     if "input_ids" in given:
         tokens: Ids = (given["input_ids"] != given["padding_index"]).astype(np.int64)
         return tokens
@@ -151,8 +160,11 @@ def mask_in(given: Mapping[str, Any]) -> Ids:
     return mask
 
 
-def padding_alike(arguments: Arguments) -> InvariantCheck:
-    """All padding has one number: that of the convention, or the padding index."""
+def padding_alike(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that all padding has one number.
+
+    It is that of the convention, or the padding index.
+    """
 
     def check(trial: Trial) -> None:
         answer = trial.answer(**arguments(trial))
@@ -161,13 +173,13 @@ def padding_alike(arguments: Arguments) -> InvariantCheck:
         if number is None:
             number = {"zero": 0, "one": 1}[str(answer.case.conventions["padded"])]
         wrong = (mask_in(given) == 0) & (answer.values != number)
-        trial.never(answer, wrong, f"padding does not have the number {number}")
+        trial.assert_none(answer, wrong, f"padding does not have the number {number}")
 
     return check
 
 
-def padding_without_effect(arguments: Arguments) -> InvariantCheck:
-    """Tokens have the numbers that they would have without any padding."""
+def padding_without_effect(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that tokens have the numbers that they have without any padding."""
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
@@ -180,44 +192,50 @@ def padding_without_effect(arguments: Arguments) -> InvariantCheck:
                 alone = {**chosen, name: chosen[name][row : row + 1, mask[row] == 1]}
                 expected[row, mask[row] == 1] = trial.answer(**alone).values[0]
         wrong = answer.values != expected
-        trial.never(answer, wrong, "padding changes the numbers of tokens")
+        trial.assert_none(answer, wrong, "padding changes the numbers of tokens")
 
     return check
 
 
-def rows_apart(arguments: Arguments) -> InvariantCheck:
-    """Sequences do not affect each other: in reverse order their numbers are the same."""
+def rows_apart(arguments: DrawArguments) -> InvariantCheck:
+    """Make a check that sequences do not affect each other.
+
+    In reverse order their numbers are the same.
+    """
 
     def check(trial: Trial) -> None:
         chosen = arguments(trial)
         answer = trial.answer(**chosen)
         turned = {**chosen, "attention_mask": chosen["attention_mask"][::-1].copy()}
         wrong = answer.values != trial.answer(**turned).values[::-1]
-        trial.never(answer, wrong, "numbers depend on the other sequences of the batch")
+        trial.assert_none(answer, wrong, "numbers depend on the other sequences of the batch")
 
     return check
 
 
 def behind_the_index(trial: Trial) -> None:
-    """The first token of a sequence has the number after the padding index."""
+    """Check that the first token of a sequence has the number after the padding index."""
     answer = trial.answer(**fairseq_arguments(trial))
     given = answer.case.arguments
     first = given["attention_mask"].cumsum(axis=1) * given["attention_mask"] == 1
     wrong = first & (answer.values != given["padding_index"] + 1)
-    trial.never(answer, wrong, "the first token is not numbered next to padding")
+    trial.assert_none(answer, wrong, "the first token is not numbered next to padding")
 
 
 def concatenated(trial: Trial) -> None:
-    """Packing the sequences of two lists is packing each list."""
+    """Check that packing the sequences of two lists is packing each list."""
     first, second = (packed_arguments(trial)["lengths"] for _ in range(2))
     answer = trial.answer(lengths=np.concatenate([first, second]))
     parts = [trial.answer(lengths=lengths).values for lengths in (first, second)]
     wrong = answer.values != np.concatenate(parts)
-    trial.never(answer, wrong, "sequences that stand before change the numbers of others")
+    trial.assert_none(answer, wrong, "sequences that stand before change the numbers of others")
 
 
 def begins_anew(trial: Trial) -> None:
-    """As many zeros as there are sequences with tokens; all other steps are by one."""
+    """Check that each sequence begins at 0, and that all other steps are by one.
+
+    There are as many zeros as there are sequences with tokens.
+    """
     answer = trial.answer(**packed_arguments(trial))
     lengths = answer.case.arguments["lengths"]
     starts = (lengths.cumsum() - lengths)[lengths > 0]
@@ -225,32 +243,32 @@ def begins_anew(trial: Trial) -> None:
     expected[starts] = 0
     expected[:1] = 0
     wrong = answer.values != expected
-    trial.never(answer, wrong, "a sequence does not begin at 0, or does not go on by one")
+    trial.assert_none(answer, wrong, "a sequence does not begin at 0, or does not go on by one")
 
 
 def as_without_cache(trial: Trial) -> None:
-    """New tokens have the numbers that they have when everything is computed at once."""
+    """Check that new tokens have the numbers that they have if all is computed at once."""
     q_len = trial.choose("q_len", (3, 1, 2, 8))
     past = trial.choose("past_length", (trial.pick.integer(0, 40),))
     answer = trial.answer(past_length=past, q_len=q_len)
     whole = trial.answer(past_length=0, q_len=past + q_len)
     wrong = answer.values != whole.values[past:]
-    trial.never(answer, wrong, "with a cache tokens have other numbers than without one")
+    trial.assert_none(answer, wrong, "with a cache tokens have other numbers than without one")
 
 
 def one_by_one(trial: Trial) -> None:
-    """New tokens have the same numbers one at a time as all at once."""
+    """Check that new tokens have the same numbers one at a time as all at once."""
     chosen = cached_arguments(trial)
     past, q_len = chosen["past_length"], chosen["q_len"]
     singles = [(past + i, 1) for i in range(q_len)]
     answer = trial.answer(**chosen)
     alone = [trial.answer(past_length=p, q_len=n).values for p, n in singles]
     wrong = answer.values != np.concatenate(alone)
-    trial.never(answer, wrong, "one at a time tokens have other numbers than all at once")
+    trial.assert_none(answer, wrong, "one at a time tokens have other numbers than all at once")
 
 
 def tokens_as_without_cache(trial: Trial) -> None:
-    """Tokens behind a cache have the numbers that they have behind the tokens in it."""
+    """Check that tokens have the same numbers behind a cache as behind the tokens in it."""
     chosen = token_arguments(trial)
     past, tokens = chosen["past_length"], chosen["input_ids"]
     answer = trial.answer(**chosen)
@@ -259,11 +277,11 @@ def tokens_as_without_cache(trial: Trial) -> None:
         return
     whole = {**chosen, "input_ids": np.concatenate([before, tokens], axis=1), "past_length": 0}
     wrong = answer.values != trial.answer(**whole).values[:, past:]
-    trial.never(answer, wrong, "with a cache tokens have other numbers than without one")
+    trial.assert_none(answer, wrong, "with a cache tokens have other numbers than without one")
 
 
 def numbered(case: Case) -> tuple[Ids, Any, int]:
-    """Mask of a case, the number of padding, and that of the first token."""
+    """Return the mask of a case, the number of padding, and that of the first token."""
     index = case.arguments.get("padding_index")
     mask = mask_in(case.arguments)
     if index is None:
@@ -271,13 +289,13 @@ def numbered(case: Case) -> tuple[Ids, Any, int]:
     return mask, index, index + 1 + case.arguments.get("past_length", 0)
 
 
-def ids(explanation: str, values: Any) -> Model:
-    """What a mistake would have returned, as numbers."""
-    return Model(explanation, np.asarray(values, dtype=np.float64))
+def ids(explanation: str, values: Any) -> Prediction:
+    """Make a prediction of the numbers that a mistake would have returned."""
+    return Prediction(explanation, np.asarray(values, dtype=np.float64))
 
 
-def padding_counted(case: Case, got: Floats) -> Iterator[Model]:
-    """Tokens numbered by their place in the row, as if there were no padding."""
+def padding_counted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict tokens numbered by their place in the row, as if there were no padding."""
     mask, padding, first = numbered(case)
     places = np.broadcast_to(first + np.arange(mask.shape[1]), mask.shape)
     yield ids("matches places in the row, padding counted", places)
@@ -285,8 +303,8 @@ def padding_counted(case: Case, got: Floats) -> Iterator[Model]:
     yield ids("matches places in the row, padding counted and then overwritten", filled)
 
 
-def left_padding_only(case: Case, got: Floats) -> Iterator[Model]:
-    """The padding before the first token subtracted from places in the row."""
+def left_padding_only(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict places in the row, less the padding before the first token."""
     mask, padding, first = numbered(case)
     started = mask.cumsum(axis=1) > 0
     counted = first - 1 + started.cumsum(axis=1)
@@ -295,8 +313,8 @@ def left_padding_only(case: Case, got: Floats) -> Iterator[Model]:
     yield ids("matches numbers that padding within makes skip", filled)
 
 
-def padding_unfilled(case: Case, got: Floats) -> Iterator[Model]:
-    """Numbers of tokens so far, without a number of its own for padding."""
+def padding_unfilled(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a running count of tokens, without a number of its own for padding."""
     mask, _, first = numbered(case)
     counted = mask.cumsum(axis=1) + first - 1
     yield ids("matches a running count, one less before the first token", counted)
@@ -304,8 +322,8 @@ def padding_unfilled(case: Case, got: Floats) -> Iterator[Model]:
     yield ids("matches a running count that is cut at the first number", clipped)
 
 
-def count_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Counting from another number; padding has its own number or is shifted too."""
+def count_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict counts from another number; padding has its own number or is shifted too."""
     mask, padding, _ = numbered(case)
     for shift in (1, -1, 2):
         moved = np.where(mask == 1, case.truth + shift, padding)
@@ -313,15 +331,15 @@ def count_shifted(case: Case, got: Floats) -> Iterator[Model]:
         yield ids(f"matches all numbers shifted by {shift:+d}", case.truth + shift)
 
 
-def row_shared(case: Case, got: Floats) -> Iterator[Model]:
-    """The numbers of one sequence given to all."""
+def row_shared(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the numbers of one sequence for all."""
     for row, words in ((0, "first"), (-1, "last")):
         same = np.broadcast_to(case.truth[row : row + 1 or None], case.shape)
         yield ids(f"matches the numbers of the {words} sequence in every row", same)
 
 
-def index_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """A fixed padding index, or none."""
+def index_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a fixed padding index, or none."""
     asked = case.arguments["padding_index"]
     mask = case.arguments["attention_mask"]
     counted = mask.cumsum(axis=1) - 1
@@ -329,26 +347,29 @@ def index_ignored(case: Case, got: Floats) -> Iterator[Model]:
     yield ids("matches numbers from 0 on, padding 1", np.where(mask == 1, counted, 1))
     for index in (0, 1, 2):
         if index != asked:
-            yield from attempt(
-                case.changed(padding_index=index),
+            yield from predict_case(
+                case.with_arguments(padding_index=index),
                 f"matches padding index {index}; {asked} was asked for",
             )
 
 
-def past_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """Numbers as without a cache."""
-    yield from attempt(case.changed(past_length=0), "matches numbers without a cache")
+def past_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict numbers as without a cache."""
+    yield from predict_case(case.with_arguments(past_length=0), "matches numbers without a cache")
 
 
-def past_on_padding(case: Case, got: Floats) -> Iterator[Model]:
-    """The cache's length on padding, too."""
+def past_on_padding(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the length of the cache added to the number of padding, too."""
     mask, padding, _ = numbered(case)
     moved = np.where(mask == 1, case.truth, padding + case.arguments["past_length"])
     yield ids("matches the length of the cache added to the number of padding", moved)
 
 
-def past_unshifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Numbers that go on from the cache's length, as where there is no padding index."""
+def past_unshifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict numbers that go on from the length of the cache.
+
+    That is right where there is no padding index.
+    """
     mask, padding, first = numbered(case)
     counted = mask.cumsum(axis=1) + first - 1
     for less in dict.fromkeys((padding, padding + 1)):
@@ -357,8 +378,11 @@ def past_unshifted(case: Case, got: Floats) -> Iterator[Model]:
             yield ids(f"matches numbers behind a cache {less} too low", moved)
 
 
-def other_padding(case: Case, got: Floats) -> Iterator[Model]:
-    """Another token for padding; numbers begin behind the padding index all the same, or not."""
+def other_padding(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another token taken for padding.
+
+    Numbers begin behind the right padding index all the same, or behind that token.
+    """
     asked, tokens = case.arguments["padding_index"], case.arguments["input_ids"]
     past = case.arguments["past_length"]
     for index in (0, 1, 2):
@@ -366,11 +390,11 @@ def other_padding(case: Case, got: Floats) -> Iterator[Model]:
             mask = (tokens != index).astype(np.int64)
             words = f"matches token {index} taken for padding; {asked} was asked for"
             yield ids(words, (mask.cumsum(axis=1) + past) * mask + asked)
-            yield from attempt(case.changed(padding_index=index), words)
+            yield from predict_case(case.with_arguments(padding_index=index), words)
 
 
-def not_restarted(case: Case, got: Floats) -> Iterator[Model]:
-    """One count over everything, or one that begins anew at the wrong places."""
+def not_restarted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict one count over everything, or one that begins anew at the wrong places."""
     lengths = case.arguments["lengths"]
     total = int(lengths.sum())
     yield ids("matches one count over all sequences", np.arange(total))
@@ -379,8 +403,8 @@ def not_restarted(case: Case, got: Floats) -> Iterator[Model]:
         yield ids("matches a count that restarts at fixed places", np.arange(total) % longest)
 
 
-def restarted_beside(case: Case, got: Floats) -> Iterator[Model]:
-    """A count that begins anew one token late, or from 1."""
+def restarted_beside(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a count that begins anew one token late, or from 1; or numbers of sequences."""
     lengths = case.arguments["lengths"]
     late = np.roll(case.truth, 1)
     late[:1] = 0
@@ -392,13 +416,16 @@ def restarted_beside(case: Case, got: Floats) -> Iterator[Model]:
     yield ids("matches numbers of sequences", np.repeat(np.arange(len(lengths)), lengths))
 
 
-def from_zero(case: Case, got: Floats) -> Iterator[Model]:
-    """New tokens numbered as if there were no cache."""
+def from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict new tokens numbered as if there were no cache."""
     yield ids("matches positions from 0 on, the cache forgotten", np.arange(case.shape[0]))
 
 
-def cache_miscounted(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions shifted by a token, or by as many as are new; always, or after a cache alone."""
+def cache_miscounted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions shifted by a token, or by as many as are new.
+
+    They are shifted always, or after a cache alone.
+    """
     past, q_len = int(case.arguments["past_length"]), int(case.arguments["q_len"])
     for shift in dict.fromkeys((1, -1, q_len, -q_len)):
         if shift:
@@ -408,111 +435,107 @@ def cache_miscounted(case: Case, got: Floats) -> Iterator[Model]:
                 yield ids(f"{words} after a cache", case.truth + shift)
 
 
-def all_alike(case: Case, got: Floats) -> Iterator[Model]:
-    """All new tokens at one position."""
+def all_alike(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict all new tokens at one position."""
     past, q_len = case.arguments["past_length"], case.arguments["q_len"]
     yield ids("matches the first new position for all", np.full(q_len, past))
     yield ids("matches the last new position for all", np.full(q_len, past + q_len - 1))
 
 
-def saved_ids(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
-    """Positions one after the other."""
+def saved_ids(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
+    """Yield the arguments for an array of positions one after the other."""
     if array.ndim == 1 and array.dtype.kind in "iu" and array[0] >= 0 and len(array) <= 2**22:
         yield {"past_length": int(array[0]), "q_len": len(array)}, array
 
 
-IDENTIFY = {"cached_position_ids": saved_ids}
-ERROR_TERMS = {
-    "padded_position_ids": exact_terms,
-    "fairseq_position_ids": exact_terms,
-    "token_position_ids": exact_terms,
-    "packed_position_ids": exact_terms,
-    "cached_position_ids": exact_terms,
-}
-SHAPES = {
-    "padded_position_ids": lambda case: case.arguments["attention_mask"].shape,
-    "fairseq_position_ids": lambda case: case.arguments["attention_mask"].shape,
-    "token_position_ids": lambda case: case.arguments["input_ids"].shape,
-    "packed_position_ids": lambda case: (int(case.arguments["lengths"].sum()),),
-    "cached_position_ids": lambda case: (case.arguments["q_len"],),
-}
-ARGUMENTS = {
-    "padded_position_ids": padded_arguments,
-    "fairseq_position_ids": fairseq_arguments,
-    "token_position_ids": token_arguments,
-    "packed_position_ids": packed_arguments,
-    "cached_position_ids": cached_arguments,
-}
-SWEEPS = {
-    "padded_position_ids": padded_sweep,
-    "fairseq_position_ids": fairseq_sweep,
-    "token_position_ids": token_sweep,
-    "packed_position_ids": packed_sweep,
-    "cached_position_ids": cached_sweep,
-}
-MANY: dict[str, Callable[[Case], Iterator[dict[str, Any]]]] = {
-    "padded_position_ids": lambda case: iter(
-        [{"attention_mask": 1 * (np.arange(240) >= np.arange(300)[:, None] % 7)}]
-    ),
-    "cached_position_ids": lambda case: iter([{"q_len": 2**16 + 1}]),
-}
-SIZES = {
-    "padded_position_ids": padded_sizes,
-    "fairseq_position_ids": padded_sizes,
-    "token_position_ids": token_sizes,
-    "packed_position_ids": packed_sizes,
-    "cached_position_ids": cached_sizes,
-}
-INVARIANTS = {
-    "padded_position_ids": {
-        "padding-without-effect": padding_without_effect(padded_arguments),
-        "padding-alike": padding_alike(padded_arguments),
-        "rows-apart": rows_apart(padded_arguments),
-    },
-    "fairseq_position_ids": {
-        "fairseq-padding-without-effect": padding_without_effect(fairseq_arguments),
-        "fairseq-padding-alike": padding_alike(fairseq_arguments),
-        "behind-the-index": behind_the_index,
-    },
-    "token_position_ids": {
-        "tokens-padding-without-effect": padding_without_effect(token_arguments),
-        "tokens-padding-alike": padding_alike(token_arguments),
-        "tokens-as-without-cache": tokens_as_without_cache,
-    },
-    "packed_position_ids": {"concatenated": concatenated, "begins-anew": begins_anew},
-    "cached_position_ids": {"as-without-cache": as_without_cache, "one-by-one": one_by_one},
-}
-DEVIATIONS = {
-    "padded_position_ids": {
-        "padded-swapped": other_conventions(
-            "padded", "matches {value} for padding; {claimed} was claimed"
+KNOWLEDGE = {
+    "padded_position_ids": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=padded_arguments,
+        sweep=padded_sweep,
+        sizes=padded_sizes,
+        shape=lambda case: case.arguments["attention_mask"].shape,
+        many=lambda case: iter(
+            [{"attention_mask": 1 * (np.arange(240) >= np.arange(300)[:, None] % 7)}]
         ),
-        "padding-counted": padding_counted,
-        "left-padding-only": left_padding_only,
-        "padding-unfilled": padding_unfilled,
-        "row-shared": row_shared,
-        "count-shifted": count_shifted,
-    },
-    "fairseq_position_ids": {
-        "index-ignored": index_ignored,
-        "fairseq-padding-counted": padding_counted,
-        "fairseq-padding-unfilled": padding_unfilled,
-        "fairseq-count-shifted": count_shifted,
-    },
-    "token_position_ids": {
-        "past-ignored": past_ignored,
-        "past-on-padding": past_on_padding,
-        "past-unshifted": past_unshifted,
-        "tokens-padding-counted": padding_counted,
-        "tokens-index-ignored": other_padding,
-    },
-    "packed_position_ids": {
-        "not-restarted": not_restarted,
-        "restarted-beside": restarted_beside,
-    },
-    "cached_position_ids": {
-        "from-zero": from_zero,
-        "cache-miscounted": cache_miscounted,
-        "all-alike": all_alike,
-    },
+        invariants={
+            "padding-without-effect": padding_without_effect(padded_arguments),
+            "padding-alike": padding_alike(padded_arguments),
+            "rows-apart": rows_apart(padded_arguments),
+        },
+        deviations={
+            "padded-swapped": other_conventions(
+                "padded", "matches {value} for padding; {claimed} was claimed"
+            ),
+            "padding-counted": padding_counted,
+            "left-padding-only": left_padding_only,
+            "padding-unfilled": padding_unfilled,
+            "row-shared": row_shared,
+            "count-shifted": count_shifted,
+        },
+    ),
+    "fairseq_position_ids": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=fairseq_arguments,
+        sweep=fairseq_sweep,
+        sizes=padded_sizes,
+        shape=lambda case: case.arguments["attention_mask"].shape,
+        invariants={
+            "fairseq-padding-without-effect": padding_without_effect(fairseq_arguments),
+            "fairseq-padding-alike": padding_alike(fairseq_arguments),
+            "behind-the-index": behind_the_index,
+        },
+        deviations={
+            "index-ignored": index_ignored,
+            "fairseq-padding-counted": padding_counted,
+            "fairseq-padding-unfilled": padding_unfilled,
+            "fairseq-count-shifted": count_shifted,
+        },
+    ),
+    "token_position_ids": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=token_arguments,
+        sweep=token_sweep,
+        sizes=token_sizes,
+        shape=lambda case: case.arguments["input_ids"].shape,
+        invariants={
+            "tokens-padding-without-effect": padding_without_effect(token_arguments),
+            "tokens-padding-alike": padding_alike(token_arguments),
+            "tokens-as-without-cache": tokens_as_without_cache,
+        },
+        deviations={
+            "past-ignored": past_ignored,
+            "past-on-padding": past_on_padding,
+            "past-unshifted": past_unshifted,
+            "tokens-padding-counted": padding_counted,
+            "tokens-index-ignored": other_padding,
+        },
+    ),
+    "packed_position_ids": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=packed_arguments,
+        sweep=packed_sweep,
+        sizes=packed_sizes,
+        shape=lambda case: (int(case.arguments["lengths"].sum()),),
+        invariants={"concatenated": concatenated, "begins-anew": begins_anew},
+        deviations={
+            "not-restarted": not_restarted,
+            "restarted-beside": restarted_beside,
+        },
+    ),
+    "cached_position_ids": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=cached_arguments,
+        sweep=cached_sweep,
+        sizes=cached_sizes,
+        shape=lambda case: (case.arguments["q_len"],),
+        identify=saved_ids,
+        many=lambda case: iter([{"q_len": 2**16 + 1}]),
+        invariants={"as-without-cache": as_without_cache, "one-by-one": one_by_one},
+        deviations={
+            "from-zero": from_zero,
+            "cache-miscounted": cache_miscounted,
+            "all-alike": all_alike,
+        },
+    ),
 }

@@ -1,14 +1,12 @@
 """Position interpolation: bounds, invariants and deviations."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 import posenc
 from posenc_conformance.families.rotary import rotary_dim
 from posenc_conformance.families.rotary_scaling import (
-    Arguments,
     Scaling,
     lists_of_frequencies,
     unscaled,
@@ -17,10 +15,11 @@ from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 
 def frequencies(given: Arguments, size: int) -> Floats:
-    """RoPE's, divided."""
+    """Return RoPE's frequencies, divided by the factor."""
     return np.asarray(unscaled(given, size) / given["factor"])
 
 
@@ -33,19 +32,22 @@ SCALING = Scaling(
 
 
 def times_factor(trial: Trial) -> None:
-    """Multiplied by the factor, the frequencies are those of factor 1."""
+    """Check that the factor times the frequencies gives those of factor 1."""
     chosen = SCALING.frequency_arguments(trial)
     scaled, plain = trial.answer(**chosen), trial.answer(**(chosen | {"factor": 1.0}))
     factor = chosen["factor"]
-    trial.zero(
+    trial.assert_zero(
         scaled * Exact(factor) - plain,
         f"{factor:g} times the frequencies are not those of factor 1",
     )
 
 
 def stretched_positions(trial: Trial) -> None:
-    """Position s·m of the longer context is turned like position m of the original one."""
-    chosen: dict[str, Any] = SCALING.rotary_arguments(trial)
+    """Check that positions of the longer context turn like those of the original one.
+
+    Position s·m of the one is compared with position m of the other.
+    """
+    chosen: ArgumentDict = SCALING.rotary_arguments(trial)
     factor, positions = chosen["factor"], chosen["positions"]
     if factor % 1 or positions.max() * factor > trial.scope.max_position:
         return
@@ -56,62 +58,58 @@ def stretched_positions(trial: Trial) -> None:
         base=chosen["base"],
         layout=str(answer.case.conventions["layout"]),
     )
-    trial.zero(
+    trial.assert_zero(
         answer - Exact(expected),
         f"position {factor:g} m is not turned like position m without scaling",
     )
 
 
 def unscaled_models(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The factor ignored."""
+    """Predict RoPE's frequencies, with the factor ignored."""
     yield "matches plain RoPE; factor was ignored", unscaled(case.arguments, rotary_dim(case))
 
 
 def multiplied(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Times the factor."""
+    """Predict frequencies multiplied by the factor."""
     omega = unscaled(case.arguments, rotary_dim(case))
     yield "matches frequencies multiplied by factor", omega * case.arguments["factor"]
 
 
 def scaled_twice(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Positions and frequencies both divided."""
+    """Predict positions and frequencies both divided by the factor."""
     omega = unscaled(case.arguments, rotary_dim(case))
     yield "matches frequencies divided by factor twice", omega / case.arguments["factor"] ** 2
 
 
 def exponent_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
-    """The factor in the exponent."""
+    """Predict frequencies with the factor in the exponent."""
     omega = unscaled(case.arguments, rotary_dim(case))
     factor = case.arguments["factor"]
     yield "matches exponents divided by factor, not frequencies", omega ** (1 / factor)
 
 
 def base_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
-    """NTK-aware scaling instead."""
+    """Predict NTK-aware scaling instead."""
     size, factor = rotary_dim(case), case.arguments["factor"]
     if size > 2:
         slowdown = factor ** (-np.arange(0, size, 2) / (size - 2))
         yield "matches NTK-aware scaling by factor", unscaled(case.arguments, size) * slowdown
 
 
-IDENTIFY = {
-    "position_interpolation_frequencies": lists_of_frequencies(
-        *({"base": 10000.0, "factor": factor} for factor in (1.0, 2.0, 4.0, 8.0, 16.0))
-    )
-}
-TURNS = SCALING.turns
-ERROR_TERMS, ARGUMENTS = SCALING.error_terms, SCALING.arguments
-SWEEPS, SIZES = SCALING.sweeps, SCALING.sizes
-INVARIANTS = SCALING.invariants(
-    {"times-factor": times_factor, "geometric": SCALING.geometric},
-    {"factor-one": SCALING.is_rope(factor=1.0), "stretched-positions": stretched_positions},
-)
-DEVIATIONS = SCALING.deviations(
-    {
+KNOWLEDGE = SCALING.knowledge(
+    frequency_invariants={"times-factor": times_factor, "geometric": SCALING.geometric},
+    rotation_invariants={
+        "factor-one": SCALING.is_rope(factor=1.0),
+        "stretched-positions": stretched_positions,
+    },
+    mistakes={
         "unscaled": unscaled_models,
         "multiplied": multiplied,
         "scaled-twice": scaled_twice,
         "exponent-scaled": exponent_scaled,
         "base-scaled": base_scaled,
-    }
+    },
+    identify=lists_of_frequencies(
+        *({"base": 10000.0, "factor": factor} for factor in (1.0, 2.0, 4.0, 8.0, 16.0))
+    ),
 )

@@ -1,16 +1,18 @@
 """Query temperature: invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model, other_conventions
-from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.diagnose.mistakes import other_conventions
+from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 Numbers = npt.NDArray[np.int64]
 Factor = Callable[[Case, Floats], Floats]
@@ -20,46 +22,46 @@ LENGTHS = (3, 8192, 8, 100, 4096, 16384, 2048)
 
 
 def first(case: Case) -> int:
-    """Number of the query at position 0."""
+    """Return the number of the query at position 0."""
     return int(case.conventions["count"] == "from-1")
 
 
 def numbers(case: Case) -> Floats:
-    """Number of each row."""
+    """Return the number of each row."""
     return np.asarray(case.arguments["positions"] + first(case), dtype=np.float64)
 
 
 def length_of(case: Case) -> int:
-    """Queries between two steps, or the trained length."""
+    """Return the number of queries between two steps, or the trained length."""
     return int(case.arguments["length"])
 
 
 def in_steps(case: Case, number: Floats) -> Floats:
-    """Factors that grow at multiples of the length."""
+    """Compute factors that grow at multiples of the length."""
     steps = np.floor(number / length_of(case))
     return np.asarray(1 + case.arguments["beta"] * np.log1p(steps))
 
 
 def logarithm(case: Case, number: Floats) -> Floats:
-    """Logarithms to the base of the length, at least 1."""
+    """Compute logarithms to the base of the length, at least 1."""
     length = length_of(case)
     return np.asarray(np.log(np.maximum(number, length)) / np.log(length))
 
 
 def factor_of(case: Case, number: Floats) -> Floats:
-    """Factors of the call."""
+    """Compute the factors that the call has for these numbers."""
     made = in_steps if case.call.name == "query_temperature" else logarithm
     return made(case, number)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the magnitude of the result; nothing is turned."""
+    """Give the scale, which is the magnitude of the result, and no angle: nothing is turned."""
     scale = np.abs(case.arguments["x"]) * factor_of(case, numbers(case))[:, None]
     return ErrorTerms(scale, np.zeros(()))
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads and a few queries about a multiple of the length."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads and a few queries about a multiple of the length."""
     length = trial.choose("length", LENGTHS)
     blocks = min(
         trial.pick.one_of((1, 0, 5000, 2, 3, 7)), (trial.scope.max_position - ROWS) // length
@@ -75,9 +77,9 @@ def arguments(trial: Trial) -> dict[str, Any]:
     return chosen
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """All powers of two up to the largest position."""
-    positions = reaching(largest)
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach all powers of two up to the largest position."""
+    positions = positions_up_to(largest)
     rest = {name: value for name, value in parameters.items() if name != "head_dim"}
     return {
         "x": fine((len(positions), parameters.get("head_dim", 8))),
@@ -88,15 +90,15 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     }
 
 
-def log_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """The same for the logarithm."""
+def log_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach all powers of two up to the largest position, for the logarithm."""
     chosen = sweep(parameters, largest) | {"length": parameters.get("length", 2048)}
     del chosen["beta"]
     return chosen
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many channels, powers of two and not, and many rows."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many channels, powers of two and others, and many rows."""
     length = length_of(case)
     for head_dim in (1, 2, 6, 64, 80, 128, 256):
         place = np.array([0, length - 1, 3 * length])
@@ -105,70 +107,75 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def untouched(trial: Trial) -> None:
-    """Below the length nothing changes, bit by bit."""
+    """Check that nothing changes below the length, bit by bit."""
     chosen = arguments(trial)
     chosen["positions"] = np.arange(ROWS) % chosen["length"]
     answer = trial.answer(**chosen)
     short = numbers(answer.case) < chosen["length"]
     wrong = (answer.values != answer.case.arguments["x"])[..., short, :]
-    trial.never(answer, wrong, "queries below the length are changed")
+    trial.assert_none(answer, wrong, "queries below the length are changed")
 
 
 def of_the_rows(trial: Trial) -> None:
-    """Every channel of a row has the same factor: x by the factor of a row of ones."""
+    """Check that every channel of a row has the same factor.
+
+    The result must be x times what a row of ones becomes.
+    """
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     ones = trial.answer(**(chosen | {"x": np.ones_like(chosen["x"])}))
-    trial.zero(
+    trial.assert_zero(
         answer - answer.case.arguments["x"] * ones,
         "the result is not x by what a query of ones becomes",
     )
 
 
 def never_smaller(trial: Trial) -> None:
-    """A later query has no smaller factor."""
+    """Check that a later query has no smaller factor."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"x": np.ones_like(chosen["x"])}))
     gap = answer[..., 1:, :] - answer[..., :-1, :]
-    trial.within(answer, np.minimum(gap.values, 0), gap.bound, "a later query has a smaller factor")
+    trial.assert_within(
+        answer, np.minimum(gap.values, 0), gap.bound, "a later query has a smaller factor"
+    )
 
 
 def steps_of_length(trial: Trial) -> None:
-    """Between two multiples of the length the factor stays."""
+    """Check that the factor stays between two multiples of the length."""
     chosen = arguments(trial)
     answer = trial.answer(**(chosen | {"x": np.ones_like(chosen["x"])}))
     steps = numbers(answer.case) // chosen["length"]
     same = np.flatnonzero(np.diff(steps) == 0)
-    trial.zero(
+    trial.assert_zero(
         answer[..., same + 1, :] - answer[..., same, :],
         "the factor changes between two multiples of the length",
     )
 
 
 def squared_length(trial: Trial) -> None:
-    """At the length squared the factor is 2."""
+    """Check that the factor is 2 at the length squared."""
     chosen = arguments(trial)
     short = {"length": trial.choose("length", (8, 100, 64))}
     place = short["length"] ** 2 - int(trial.subject.combination.conventions["count"] == "from-1")
     if place <= trial.scope.max_position:
         answer = trial.answer(**(chosen | short | {"positions": np.full(ROWS, place)}))
-        trial.zero(
+        trial.assert_zero(
             answer - 2 * answer.case.arguments["x"], "the factor at the length squared is not 2"
         )
 
 
 def other_factor(words: str, factor: Factor) -> DeviationModel:
-    """Queries by another factor for each row."""
+    """Make a model that predicts queries times another factor for each row."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         found = factor(case, numbers(case))
-        yield Model(words, np.asarray(case.arguments["x"] * found[..., :, None]))
+        yield Prediction(words, np.asarray(case.arguments["x"] * found[..., :, None]))
 
     return models
 
 
 def of_base(base: float) -> Factor:
-    """A logarithm of another base in the steps."""
+    """Make a factor with a logarithm of another base in the steps."""
 
     def factor(case: Case, number: Floats) -> Floats:
         return np.asarray(1 + (in_steps(case, number) - 1) / np.log(base))
@@ -176,85 +183,88 @@ def of_base(base: float) -> Factor:
     return factor
 
 
-def other_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Logarithms to base 2 or 10."""
+def other_base(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict logarithms to base 2 or 10."""
     for base in (2, 10):
         yield from other_factor(f"matches logarithms to base {base}", of_base(base))(case, got)
 
 
 def without_floor(case: Case, number: Floats) -> Floats:
-    """The logarithm of the quotient as it is."""
+    """Compute factors from the quotient as it is, which is not rounded down."""
     return np.asarray(1 + case.arguments["beta"] * np.log1p(number / length_of(case)))
 
 
-def other_beta(case: Case, got: Floats) -> Iterator[Model]:
-    """1, 0.1 or another number for beta."""
+def other_beta(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the result with 1 or 0.1 for beta."""
     for beta in (1.0, 0.1):
         if beta != case.arguments["beta"]:
             growth = np.log1p(np.floor(numbers(case) / length_of(case)))
-            yield Model(
+            yield Prediction(
                 f"matches beta {beta:g}; {case.arguments['beta']:g} was asked for",
                 case.arguments["x"] * (1 + beta * growth)[:, None],
             )
 
 
-def other_length(case: Case, got: Floats) -> Iterator[Model]:
-    """Another length than the one asked for."""
+def other_length(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the result with another length than the one asked for."""
     for length in (*LENGTHS, 1024, 32768, 131072, 262144):
         if length != length_of(case):
-            other = case.changed(length=length)
-            yield Model(
+            other = case.with_arguments(length=length)
+            yield Prediction(
                 f"matches the length {length}; {length_of(case)} was asked for",
                 case.arguments["x"] * factor_of(other, numbers(case))[:, None],
             )
 
 
-def narrow_positions(case: Case, got: Floats) -> Iterator[Model]:
-    """Numbers held in a narrow dtype, before or after the 1 is added."""
+def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict numbers, or their quotients by the length, held in a narrow dtype.
+
+    Numbers are rounded before the 1 is added, or before and after.
+    """
     for dtype in ("bfloat16", "float16"):
         limit = np.finfo(np.float16).max if dtype == "float16" else np.inf
         if numbers(case).max(initial=0) > limit:
             continue
-        place = narrowed(case.arguments["positions"].astype(np.float64), dtype)
-        for number in (narrowed(place + first(case), dtype), place + first(case)):
-            yield Model(
+        place = round_to(case.arguments["positions"].astype(np.float64), dtype)
+        for number in (round_to(place + first(case), dtype), place + first(case)):
+            yield Prediction(
                 f"matches positions in {dtype}",
                 case.arguments["x"] * factor_of(case, number)[:, None],
             )
-        quotient = narrowed(numbers(case) / length_of(case), dtype) * length_of(case)
-        yield Model(
+        quotient = round_to(numbers(case) / length_of(case), dtype) * length_of(case)
+        yield Prediction(
             f"matches numbers divided by the length in {dtype}",
             case.arguments["x"] * factor_of(case, quotient)[:, None],
         )
 
 
 def squared(case: Case, number: Floats) -> Floats:
-    """The factor twice."""
+    """Compute factors that are applied twice."""
     return np.asarray(factor_of(case, number) ** 2)
 
 
 def inverted(case: Case, number: Floats) -> Floats:
-    """The temperature in the place of its inverse."""
+    """Compute the temperature in the place of its inverse."""
     return np.asarray(1 / factor_of(case, number))
 
 
 def of_the_last(case: Case, number: Floats) -> Floats:
-    """The factor of the last query for all."""
+    """Compute the factor of the last query, for all rows."""
     return np.asarray(factor_of(case, np.full_like(number, number.max(initial=0))))
 
 
 def counted_anew(case: Case, number: Floats) -> Floats:
-    """Rows counted from 0, whatever their positions."""
+    """Compute factors of rows counted from position 0, whatever their positions."""
     return factor_of(case, np.arange(len(number), dtype=np.float64) + first(case))
 
 
 def not_clipped(case: Case, number: Floats) -> Floats:
-    """Logarithms below 1 too."""
+    """Compute logarithms to the base of the length, those below 1 too."""
     return np.asarray(np.log(np.maximum(number, 1e-300)) / np.log(length_of(case)))
 
 
 def ones(case: Case, number: Floats) -> Floats:
-    """No factor."""
+    """Return 1 for every row, which is no factor."""
     return np.ones_like(number)
 
 
@@ -277,31 +287,38 @@ SHARED: dict[str, DeviationModel] = {
     "narrow-positions": narrow_positions,
 }
 
-ERROR_TERMS = {"query_temperature": error_terms, "query_log_scale": error_terms}
-ARGUMENTS = {"query_temperature": arguments, "query_log_scale": arguments}
-SWEEPS = {"query_temperature": sweep, "query_log_scale": log_sweep}
-SIZES = {"query_temperature": sizes, "query_log_scale": sizes}
-INVARIANTS: dict[str, dict[str, Check]] = {
-    "query_temperature": {
-        "untouched": untouched,
-        "of-the-rows": of_the_rows,
-        "never-smaller": never_smaller,
-        "steps-of-length": steps_of_length,
-    },
-    "query_log_scale": {
-        "log-untouched": untouched,
-        "log-of-the-rows": of_the_rows,
-        "log-never-smaller": never_smaller,
-        "squared-length": squared_length,
-    },
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "query_temperature": SHARED
-    | {
-        "without-floor": other_factor("matches a factor that grows smoothly", without_floor),
-        "other-logarithm": other_base,
-        "other-beta": other_beta,
-    },
-    "query_log_scale": SHARED
-    | {"not-clipped": other_factor("matches factors below 1 at short lengths", not_clipped)},
+
+KNOWLEDGE = {
+    "query_temperature": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        invariants={
+            "untouched": untouched,
+            "of-the-rows": of_the_rows,
+            "never-smaller": never_smaller,
+            "steps-of-length": steps_of_length,
+        },
+        deviations=SHARED
+        | {
+            "without-floor": other_factor("matches a factor that grows smoothly", without_floor),
+            "other-logarithm": other_base,
+            "other-beta": other_beta,
+        },
+    ),
+    "query_log_scale": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=log_sweep,
+        sizes=sizes,
+        invariants={
+            "log-untouched": untouched,
+            "log-of-the-rows": of_the_rows,
+            "log-never-smaller": never_smaller,
+            "squared-length": squared_length,
+        },
+        deviations=SHARED
+        | {"not-clipped": other_factor("matches factors below 1 at short lengths", not_clipped)},
+    ),
 }

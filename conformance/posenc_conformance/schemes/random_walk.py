@@ -1,24 +1,26 @@
 """Random walks on graphs: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, lattice
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 COMPLETE = (5, 2, 3, 9)
 
 
 def graph(nodes: int, kind: str = "weighted") -> Floats:
-    """Adjacency of a few edges, of weight 1 or others, in both directions or one.
+    """Make the adjacency of a few edges, of weight 1 or others, in both directions or one.
 
-    Weights are multiples of a quarter, so that every dtype holds them; the graph is connected, has
-    odd cycles where it can, and one node with an edge to itself.
+    Weights are multiples of a quarter, so that every dtype holds them. The graph is connected. It
+    has odd cycles where it can, and one node has an edge to itself.
     """
     place = np.arange(nodes)
     apart = (place[:, None] - place) % max(nodes, 1)
@@ -34,14 +36,14 @@ def graph(nodes: int, kind: str = "weighted") -> Floats:
 
 
 def probabilities(weights: Floats, degree: str) -> Floats:
-    """Of each step, from the row's node to the column's."""
+    """Compute the probability of each step, from the row's node to the column's."""
     sums = weights.sum(axis=1 if degree == "out" else 0)
     share = np.where(sums > 0, 1 / np.where(sums > 0, sums, 1), 0)
     return np.asarray(weights * (share[:, None] if degree == "out" else share))
 
 
 def diagonals(step: Floats, count: int, power: Floats | None = None) -> Floats:
-    """Of powers of a matrix, from the first or another one on."""
+    """Return diagonals of powers of a matrix, from the first or another power on."""
     power = step if power is None else power
     columns = []
     with np.errstate(over="ignore", invalid="ignore"):
@@ -52,7 +54,7 @@ def diagonals(step: Floats, count: int, power: Floats | None = None) -> Floats:
 
 
 def given(case: Case) -> tuple[Floats, int, str]:
-    """Weights, number of steps, and whose sums."""
+    """Return the weights, the number of steps, and the degree (in or out) that divides weights."""
     return (
         case.arguments["adjacency"],
         int(case.arguments["steps"]),
@@ -61,13 +63,17 @@ def given(case: Case) -> tuple[Floats, int, str]:
 
 
 def walked(case: Case, weights: Floats | None = None) -> Floats:
-    """The result, for the weights of a case or others."""
+    """Compute the result for the weights of a case, or for others."""
     own, steps, degree = given(case)
     return diagonals(probabilities(own if weights is None else weights, degree), steps)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale grows with the steps; so do the errors of products, beside 1."""
+    """Give the scale, which grows with the steps, and no angle.
+
+    The errors of products grow with the steps too. They are small beside 1, the greatest
+    probability, rather than beside the result.
+    """
     weights, steps, _ = given(case)
     u = UNIT_ROUNDOFF["float64" if case.dtype == "float64" else "float32"]
     sums = (len(weights) + 1) * u / UNIT_ROUNDOFF[case.dtype]
@@ -75,19 +81,19 @@ def error_terms(case: Case) -> ErrorTerms:
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """A row for each node."""
+    """Return the shape of the result: a row for each node, a column for each step."""
     return len(case.arguments["adjacency"]), int(case.arguments["steps"])
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A small graph."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a small graph."""
     nodes = trial.choose("nodes", (5, 7, 4, 2, 1))
     kind = trial.pick.one_of(("weighted", "directed", "plain"))
     return {"adjacency": graph(nodes, kind), "steps": trial.choose("steps", (4, 1, 9))}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """As many steps as the paper has, many nodes, and none; nodes without edges."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield nodes without edges, as many steps as the paper has, many nodes, and none."""
     alone = np.pad(graph(6), (1, 2))
     yield {"adjacency": alone, "steps": 5}
     for nodes, steps in ((8, 20), (40, 3), (12, 33), (0, 2), (257, 2)):
@@ -95,70 +101,77 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def relabelled(trial: Trial) -> None:
-    """Nodes in another order."""
+    """Check that nodes in another order have the same rows."""
     chosen = arguments(trial)
     order = np.argsort(lattice((len(chosen["adjacency"]),)), kind="stable")
     turned = {"adjacency": chosen["adjacency"][np.ix_(order, order)]}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | turned))
-    trial.zero(other - one[order], "with nodes in another order their rows differ")
+    trial.assert_zero(other - one[order], "with nodes in another order their rows differ")
 
 
 def weights_scaled(trial: Trial) -> None:
-    """A quarter of all weights."""
+    """Check that all weights divided by 4 give the same probabilities."""
     chosen = arguments(trial)
     scaled = {"adjacency": chosen["adjacency"] / 4}
     one, other = trial.answer(**chosen), trial.answer(**(chosen | scaled))
-    trial.zero(other - one, "a quarter of all weights gives other probabilities")
+    trial.assert_zero(other - one, "a quarter of all weights gives other probabilities")
 
 
 def prefix(trial: Trial) -> None:
-    """Fewer steps."""
+    """Check that fewer steps give the first columns of more steps."""
     chosen = arguments(trial)
     more = trial.answer(**(chosen | {"steps": chosen["steps"] + 2}))
     few = trial.answer(**chosen)
-    trial.zero(more[:, : chosen["steps"]] - few, "fewer steps are not the first columns")
+    trial.assert_zero(more[:, : chosen["steps"]] - few, "fewer steps are not the first columns")
 
 
 def complete_graph(trial: Trial) -> None:
-    """Each node with all others."""
+    """Check the walk in a complete graph, where each node has edges to all others."""
     nodes = trial.pick.one_of(COMPLETE)
     y = trial.answer(adjacency=1 - np.eye(nodes), steps=trial.choose("steps", (5, 1, 9)))
     step = np.arange(y.values.shape[1])
     expected = (1 - (-1 / (nodes - 1)) ** step) / nodes
-    trial.zero(y - np.broadcast_to(expected, y.values.shape), "in a complete graph the walk errs")
+    trial.assert_zero(
+        y - np.broadcast_to(expected, y.values.shape), "in a complete graph the walk errs"
+    )
 
 
 def two_sides(trial: Trial) -> None:
-    """Edges between two sides alone."""
+    """Check that no walk is back after an odd number of steps between two sides.
+
+    All edges go from one side to the other.
+    """
     chosen = arguments(trial)
     nodes = len(chosen["adjacency"])
     side = np.arange(nodes) % 2
     across = chosen["adjacency"] * (side[:, None] != side)
     y = trial.answer(**(chosen | {"adjacency": across}))
-    trial.zero(y[:, ::2], "between two sides the walk is back after an odd number of steps")
+    trial.assert_zero(y[:, ::2], "between two sides the walk is back after an odd number of steps")
 
 
 def apart(trial: Trial) -> None:
-    """Two graphs side by side."""
+    """Check that another graph beside it does not change the rows of a graph."""
     chosen = arguments(trial)
     nodes = len(chosen["adjacency"])
     both = np.zeros((nodes + 3, nodes + 3))
     both[:nodes, :nodes], both[nodes:, nodes:] = chosen["adjacency"], graph(3)
     one, whole = trial.answer(**chosen), trial.answer(**(chosen | {"adjacency": both}))
-    trial.zero(whole[:nodes] - one, "another graph beside it changes the rows of a graph")
+    trial.assert_zero(whole[:nodes] - one, "another graph beside it changes the rows of a graph")
 
 
 def turned_around(trial: Trial) -> None:
-    """A cycle in one direction."""
+    """Check that a walk around a one-way cycle is back after each full turn alone."""
     nodes = trial.pick.one_of((4, 2, 3, 7))
     cycle = np.roll(np.eye(nodes), 1, axis=1)
     y = trial.answer(adjacency=cycle, steps=trial.choose("steps", (7, 9)))
     back = np.arange(1, y.values.shape[1] + 1) % nodes == 0
-    trial.zero(y - np.broadcast_to(back.astype(np.int64), y.values.shape), "a cycle is not closed")
+    trial.assert_zero(
+        y - np.broadcast_to(back.astype(np.int64), y.values.shape), "a cycle is not closed"
+    )
 
 
-def weights_left_out(case: Case, got: Floats) -> Iterator[Model]:
-    """Above the line, or altogether."""
+def weights_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict weights left out above the line of the fraction, or altogether."""
     weights, steps, degree = given(case)
     ones = (weights > 0).astype(np.float64)
     axis = 1 if degree == "out" else 0
@@ -168,19 +181,19 @@ def weights_left_out(case: Case, got: Floats) -> Iterator[Model]:
         ("1 over the sum of weights, or 1 if that is less", np.maximum(sums, 1)),
     ):
         step = ones / np.where(below > 0, below, 1)
-        yield Model(f"matches {words}", diagonals(step, steps))
-    yield Model("matches edges that all have weight 1", walked(case, ones))
+        yield Prediction(f"matches {words}", diagonals(step, steps))
+    yield Prediction("matches edges that all have weight 1", walked(case, ones))
 
 
-def degree_floored(case: Case, got: Floats) -> Iterator[Model]:
-    """Sums of at least 1."""
+def degree_floored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sums of weights of at least 1."""
     weights, steps, degree = given(case)
     sums = np.maximum(weights.sum(axis=1 if degree == "out" else 0, keepdims=True), 1)
-    yield Model("matches sums of weights of at least 1", diagonals(weights / sums, steps))
+    yield Prediction("matches sums of weights of at least 1", diagonals(weights / sums, steps))
 
 
-def other_direction(case: Case, got: Floats) -> Iterator[Model]:
-    """Sums of the other axis, or columns scaled by sums of rows."""
+def other_direction(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sums along the other axis, or columns scaled by sums of rows."""
     yield from other_conventions("degree", "matches degree {value}; {claimed} was claimed")(
         case, got
     )
@@ -188,25 +201,27 @@ def other_direction(case: Case, got: Floats) -> Iterator[Model]:
     sums = weights.sum(axis=1 if degree == "out" else 0)
     share = np.where(sums > 0, 1 / np.where(sums > 0, sums, 1), 0)
     across = weights * (share if degree == "out" else share[:, None])
-    yield Model("matches weights divided by the degree of the other node", diagonals(across, steps))
+    yield Prediction(
+        "matches weights divided by the degree of the other node", diagonals(across, steps)
+    )
 
 
-def not_normalized(case: Case, got: Floats) -> Iterator[Model]:
-    """Counts of walks."""
+def not_normalized(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict counts of walks, not probabilities."""
     weights, steps, _ = given(case)
-    yield Model("matches powers of the adjacency matrix", diagonals(weights, steps))
+    yield Prediction("matches powers of the adjacency matrix", diagonals(weights, steps))
 
 
-def steps_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """From 0 or from 2."""
+def steps_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict steps counted from 0 or from 2."""
     weights, steps, degree = given(case)
     step = probabilities(weights, degree)
     for words, power in (("0", np.eye(len(step))), ("2", step @ step)):
-        yield Model(f"matches steps counted from {words}", diagonals(step, steps, power))
+        yield Prediction(f"matches steps counted from {words}", diagonals(step, steps, power))
 
 
-def powers_squared(case: Case, got: Floats) -> Iterator[Model]:
-    """Steps 1, 2, 4, 8, or from 2 on."""
+def powers_squared(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict steps 1, 2, 4, 8 and so on, or the same from 2 on."""
     weights, steps, degree = given(case)
     for first in (1, 2):
         power = probabilities(weights, degree)
@@ -216,58 +231,56 @@ def powers_squared(case: Case, got: Floats) -> Iterator[Model]:
                 power = power @ power
             columns.append(np.diagonal(power))
         words = "1, 2, 4, 8" if first == 1 else "2, 4, 8"
-        yield Model(f"matches steps {words}", np.stack(columns, axis=-1))
+        yield Prediction(f"matches steps {words}", np.stack(columns, axis=-1))
 
 
-def loops_added(case: Case, got: Floats) -> Iterator[Model]:
-    """An edge from each node to itself."""
+def loops_added(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict edges from nodes to themselves added, set to 1 or left out."""
     weights = given(case)[0]
     eye = np.eye(len(weights))
-    yield Model("matches edges added from nodes to themselves", walked(case, weights + eye))
+    yield Prediction("matches edges added from nodes to themselves", walked(case, weights + eye))
     set_to = weights * (1 - eye) + eye
-    yield Model("matches edges from nodes to themselves set to 1", walked(case, set_to))
-    yield Model(
+    yield Prediction("matches edges from nodes to themselves set to 1", walked(case, set_to))
+    yield Prediction(
         "matches edges from nodes to themselves left out", walked(case, weights * (1 - eye))
     )
 
 
-def alone_stays(case: Case, got: Floats) -> Iterator[Model]:
-    """A node without edges is found again, or not defined."""
+def alone_stays(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict that a walk stays at a node without edges, and so finds it again."""
     weights, _, degree = given(case)
     alone = weights.sum(axis=1 if degree == "out" else 0) == 0
     if alone.any():
         staying = weights + np.diag(alone.astype(np.float64))
-        yield Model("matches nodes without edges that stay", walked(case, staying))
+        yield Prediction("matches nodes without edges that stay", walked(case, staying))
 
 
-ERROR_TERMS = {"random_walk": error_terms}
-ARGUMENTS: dict[str, Callable[[Trial], dict[str, Any]]] = {"random_walk": arguments}
-SWEEPS = {"random_walk": no_sweep}
-SIZES = {"random_walk": sizes}
-SHAPES = {"random_walk": shape}
-TIED = {  # powers of 257 nodes take minutes, and thousands of powers many seconds
-    "random_walk": (("adjacency", -1), ("adjacency", -2), ("steps", None))
-}
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "random_walk": {
-        "relabelled": relabelled,
-        "weights-scaled": weights_scaled,
-        "prefix": prefix,
-        "complete-graph": complete_graph,
-        "two-sides": two_sides,
-        "apart": apart,
-        "turned-around": turned_around,
-    }
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "random_walk": {
-        "weights-left-out": weights_left_out,
-        "degree-floored": degree_floored,
-        "direction-swapped": other_direction,
-        "not-normalized": not_normalized,
-        "steps-shifted": steps_shifted,
-        "powers-squared": powers_squared,
-        "loops-added": loops_added,
-        "alone-stays": alone_stays,
-    }
+KNOWLEDGE = {
+    "random_walk": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        shape=shape,
+        tied=(("adjacency", -1), ("adjacency", -2), ("steps", None)),
+        invariants={
+            "relabelled": relabelled,
+            "weights-scaled": weights_scaled,
+            "prefix": prefix,
+            "complete-graph": complete_graph,
+            "two-sides": two_sides,
+            "apart": apart,
+            "turned-around": turned_around,
+        },
+        deviations={
+            "weights-left-out": weights_left_out,
+            "degree-floored": degree_floored,
+            "direction-swapped": other_direction,
+            "not-normalized": not_normalized,
+            "steps-shifted": steps_shifted,
+            "powers-squared": powers_squared,
+            "loops-added": loops_added,
+            "alone-stays": alone_stays,
+        },
+    ),
 }

@@ -2,26 +2,27 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import Array, Floats, fine
 from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 Index = npt.NDArray[np.int64]
 LARGEST_WINDOW = 64
-"""Rows or columns of patches that are looked for in what is saved."""
+"""The most rows or columns of patches that are looked for in a saved array."""
 WINDOWS = ((2, 3), (3, 2), (2, 2), (1, 4), (5, 3))
 
 
 @dataclass(frozen=True)
 class Window:
-    """The rows of patches, with places for mistakes."""
+    """A window of patches, and the rows of the table that they read, rightly or by mistake."""
 
     height: int
     width: int
@@ -32,7 +33,7 @@ class Window:
         right: Callable[[Index], Index] = lambda offset: offset,
         stride: int = 0,
     ) -> Index:
-        """Row of each query and key, from changed offsets or with another stride."""
+        """Return the row of each query and key, from changed offsets or with another stride."""
         row, column = np.divmod(np.arange(self.height * self.width), self.width)
         below = down(row[:, None] - row) + self.height - 1
         beside = right(column[:, None] - column) + self.width - 1
@@ -40,22 +41,22 @@ class Window:
 
     @property
     def count(self) -> int:
-        """Rows for patches."""
+        """The number of rows for patches."""
         return (2 * self.height - 1) * (2 * self.width - 1)
 
 
 def window(case: Case) -> Window:
-    """That of a case."""
+    """Return the window of a case."""
     return Window(int(case.arguments["height"]), int(case.arguments["width"]))
 
 
 def has_class(case: Case) -> bool:
-    """Whether a class token comes first."""
+    """Say whether a class token comes first."""
     return case.conventions["class_token"] == "first"
 
 
 def with_class(case: Case, patches: Index, extra: tuple[int, int, int] = (0, 1, 2)) -> Index:
-    """The same with the rows of a class token, if there is one: as query, as key, as both."""
+    """Add the rows of a class token, if there is one: as query, as key, as both."""
     if not has_class(case):
         return patches
     tokens = len(patches) + 1
@@ -68,7 +69,7 @@ def with_class(case: Case, patches: Index, extra: tuple[int, int, int] = (0, 1, 
 
 
 def result(case: Case, rows: Index) -> Floats:
-    """What a call returns that reads these rows; rows beyond the table wrap around."""
+    """Compute what a call returns that reads these rows; rows beyond the table wrap around."""
     if case.call.name == "relative_table_2d_rows":
         return np.asarray(rows, dtype=np.float64)
     table = case.arguments["table"]
@@ -76,38 +77,38 @@ def result(case: Case, rows: Index) -> Floats:
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """[heads, tokens, tokens], or without heads."""
+    """Return the shape [heads, tokens, tokens], or the same without heads."""
     at = window(case)
     tokens = at.height * at.width + has_class(case)
     heads = (case.arguments["table"].shape[1],) if "table" in case.arguments else ()
     return *heads, tokens, tokens
 
 
-def arrays(heads: int, height: int, width: int, extra: int) -> dict[str, Any]:
-    """A table for a window."""
+def arrays(heads: int, height: int, width: int, extra: int) -> ArgumentDict:
+    """Make a table for a window."""
     rows = (2 * height - 1) * (2 * width - 1) + extra
     return {"table": fine((rows, heads)), "height": height, "width": width}
 
 
 def extra_of(trial: Trial) -> int:
-    """Rows for a class token."""
+    """Return the number of rows for a class token."""
     return 3 * (trial.subject.combination.conventions["class_token"] == "first")
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A small window, square or not."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a small window, square or not, with a table."""
     height, width = trial.pick.one_of(WINDOWS)
     return arrays(trial.choose("heads", (2, 1, 3)), height, width, extra_of(trial))
 
 
-def row_arguments(trial: Trial) -> dict[str, Any]:
-    """The same without a table."""
+def row_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a small window, square or not, without a table."""
     height, width = trial.pick.one_of(WINDOWS)
     return {"height": height, "width": width}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Windows of released models, long and narrow ones, many heads; one of a single patch."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield windows of released models, long and narrow ones, many heads, and a single patch."""
     extra = 3 * has_class(case)
     for heads, height, width in (
         (3, 7, 7),
@@ -121,34 +122,39 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield arrays(heads, height, width, extra)
 
 
-def row_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """The same without tables."""
+def row_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield windows without tables: of released models, long and narrow ones, a single patch."""
     for height, width in ((7, 7), (14, 14), (1, 65), (16, 9), (9, 16), (1, 1)):
         yield {"height": height, "width": width}
 
 
 def patches_of(case: Case, values: Floats) -> Floats:
-    """Without the class token."""
+    """Return values without those of the class token."""
     return values[..., 1:, 1:] if has_class(case) else values
 
 
 def offset_only(trial: Trial) -> None:
-    """Queries and keys at the same offset have the same number."""
+    """Check that queries and keys at the same offset have the same number."""
     answer = trial.answer(**trial_arguments(trial))
     found = patches_of(answer.case, answer.values)
     rows = window(answer.case).rows()
     _, first, group = np.unique(rows, return_index=True, return_inverse=True)
     query, key = np.unravel_index(first[group.reshape(rows.shape)], rows.shape)
-    trial.never(answer, found != found[..., query, key], "equal offsets have different numbers")
+    trial.assert_none(
+        answer, found != found[..., query, key], "equal offsets have different numbers"
+    )
 
 
-def trial_arguments(trial: Trial) -> dict[str, Any]:
-    """Of either call."""
-    return ARGUMENTS[trial.subject.call.name](trial)
+def trial_arguments(trial: Trial) -> ArgumentDict:
+    """Draw arguments of either call."""
+    return trial.subject.knowledge.arguments(trial)
 
 
 def upside_down(trial: Trial) -> None:
-    """The part of the table for patches upside down, and the result transposed: the same."""
+    """Check that the table upside down gives the result transposed.
+
+    Only the part of the table for patches is turned, and only patches are compared.
+    """
     chosen = arguments(trial)
     count = len(chosen["table"]) - extra_of(trial)
     turned = chosen["table"].copy()
@@ -157,51 +163,53 @@ def upside_down(trial: Trial) -> None:
     wrong = patches_of(one.case, one.values) != np.swapaxes(
         patches_of(one.case, other.values), -1, -2
     )
-    trial.never(one, wrong, "turning the table upside down does not exchange queries and keys")
+    trial.assert_none(
+        one, wrong, "turning the table upside down does not exchange queries and keys"
+    )
 
 
 def heads_apart(trial: Trial) -> None:
-    """Each head reads its own column."""
+    """Check that each head reads its own column."""
     chosen = arguments(trial)
     whole = trial.answer(**chosen)
     head = trial.pick.integer(0, chosen["table"].shape[1] - 1)
     alone = trial.answer(**(chosen | {"table": chosen["table"][:, head : head + 1].copy()}))
-    trial.never(whole, whole.values[head] != alone.values[0], "a head depends on other heads")
+    trial.assert_none(whole, whole.values[head] != alone.values[0], "a head depends on other heads")
 
 
 def every_row(trial: Trial) -> None:
-    """Every row of the table is read."""
+    """Check that every row of the table is read."""
     answer = trial.answer(**row_arguments(trial))
     count = window(answer.case).count + 3 * has_class(answer.case)
     missing = set(range(count)) - set(answer.values.ravel().astype(int).tolist())
-    trial.never(answer, np.array([len(missing)]), "rows of the table are never read")
+    trial.assert_none(answer, np.array([len(missing)]), "rows of the table are never read")
 
 
 def class_rows(trial: Trial) -> None:
-    """The class token reads the three rows behind, and patches do not."""
+    """Check that the class token reads the three rows behind those of the patches."""
     answer = trial.answer(**row_arguments(trial))
     rows, count = answer.values, window(answer.case).count
     wrong = np.concatenate(
         [rows[0, 1:] != count, rows[1:, 0] != count + 1, [rows[0, 0] != count + 2]]
     )
-    trial.never(answer, wrong, "the class token does not read the last three rows")
+    trial.assert_none(answer, wrong, "the class token does not read the last three rows")
 
 
 Rows = Callable[[Case], Iterator[tuple[str, Index]]]
 
 
 def reading(rows: Rows) -> DeviationModel:
-    """The result of reading other rows."""
+    """Make a model that predicts the result of reading other rows."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for words, found in rows(case):
-            yield Model(words, result(case, found))
+            yield Prediction(words, result(case, found))
 
     return models
 
 
 def reversed_offsets(case: Case) -> Iterator[tuple[str, Index]]:
-    """Key minus query, on both axes or on one."""
+    """Predict offsets of key minus query, on both axes or on one."""
     at = window(case)
     for words, down, right in (
         ("both axes", np.negative, np.negative),
@@ -213,7 +221,7 @@ def reversed_offsets(case: Case) -> Iterator[tuple[str, Index]]:
 
 
 def transposed(case: Case) -> Iterator[tuple[str, Index]]:
-    """Width before height in the table, or in the list of patches."""
+    """Predict width before height in the table, or in the list of patches."""
     at = window(case)
     row, column = np.divmod(np.arange(at.height * at.width), at.width)
     by_width = (column[:, None] - column + at.width - 1) * (2 * at.height - 1)
@@ -225,7 +233,7 @@ def transposed(case: Case) -> Iterator[tuple[str, Index]]:
 
 
 def other_strides(case: Case) -> Iterator[tuple[str, Index]]:
-    """Another number between rows of offsets."""
+    """Predict another number of rows between offsets one apart in height."""
     at = window(case)
     for stride in (
         2 * at.height - 1,
@@ -243,12 +251,12 @@ def other_strides(case: Case) -> Iterator[tuple[str, Index]]:
 
 
 def unsigned(case: Case) -> Iterator[tuple[str, Index]]:
-    """Distances in the place of offsets."""
+    """Predict distances in the place of offsets."""
     yield "matches distances, not offsets", with_class(case, window(case).rows(np.abs, np.abs))
 
 
 def unshifted(case: Case) -> Iterator[tuple[str, Index]]:
-    """Negative numbers used as indices from the end."""
+    """Predict negative numbers used as indices from the end."""
     at = window(case)
     middle = (at.height - 1) * (2 * at.width - 1) + at.width - 1
     found = with_class(case, at.rows() - middle)
@@ -260,7 +268,7 @@ def unshifted(case: Case) -> Iterator[tuple[str, Index]]:
 
 
 def class_exchanged(case: Case) -> Iterator[tuple[str, Index]]:
-    """The three rows behind in another order, or before the others."""
+    """Predict the three rows behind in another order, or before the others."""
     if has_class(case):
         rows = window(case).rows()
         yield (
@@ -276,8 +284,8 @@ def class_exchanged(case: Case) -> Iterator[tuple[str, Index]]:
         yield "matches a table that begins with the class token's rows", first
 
 
-def resampled(case: Case, got: Floats) -> Iterator[Model]:
-    """The table taken for one of columns first, and stretched over the window."""
+def resampled(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a table taken for one of columns first, and stretched over the window."""
     if case.call.name == "relative_table_2d_rows":
         return
     at, table = window(case), case.arguments["table"]
@@ -292,8 +300,8 @@ def resampled(case: Case, got: Floats) -> Iterator[Model]:
         share = np.expand_dims(place - near, tuple(each for each in range(3) if each != axis))
         taken = np.take(taken, near, axis) * (1 - share) + np.take(taken, far, axis) * share
     stretched = np.concatenate([taken.reshape(at.count, -1), table[at.count :]])
-    changed = case.changed(table=stretched)
-    yield Model(
+    changed = case.with_arguments(table=stretched)
+    yield Prediction(
         "matches a table taken for one of columns first, then stretched to the window",
         result(changed, with_class(case, at.rows())),
     )
@@ -309,8 +317,11 @@ SHARED: Mapping[str, DeviationModel] = {
 }
 
 
-def saved_rows(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
-    """A row for each two tokens, of each height and width that have as many, or one less."""
+def saved_rows(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
+    """Yield each height and width that fit an array of rows, one for each two tokens.
+
+    They have as many patches as there are tokens, or one less.
+    """
     if array.ndim != 2 or array.dtype.kind not in "iu" or len(set(array.shape)) > 1:
         return
     for cells in (len(array), len(array) - 1):
@@ -319,28 +330,32 @@ def saved_rows(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
                 yield {"height": height, "width": cells // height}, array
 
 
-IDENTIFY = {"relative_table_2d_rows": saved_rows}
-ERROR_TERMS = {"relative_table_2d": exact_terms, "relative_table_2d_rows": exact_terms}
-ARGUMENTS: dict[str, Callable[[Trial], dict[str, Any]]] = {
-    "relative_table_2d": arguments,
-    "relative_table_2d_rows": row_arguments,
-}
-SWEEPS = {"relative_table_2d": no_sweep, "relative_table_2d_rows": no_sweep}
-SIZES = {"relative_table_2d": sizes, "relative_table_2d_rows": row_sizes}
-SHAPES = {"relative_table_2d": shape, "relative_table_2d_rows": shape}
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "relative_table_2d": {
-        "offset-only": offset_only,
-        "upside-down": upside_down,
-        "heads-apart": heads_apart,
-    },
-    "relative_table_2d_rows": {
-        "rows-offset-only": offset_only,
-        "every-row": every_row,
-        "class-rows": class_rows,
-    },
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "relative_table_2d": {**SHARED, "table-stretched": resampled},
-    "relative_table_2d_rows": dict(SHARED),
+KNOWLEDGE = {
+    "relative_table_2d": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        shape=shape,
+        invariants={
+            "offset-only": offset_only,
+            "upside-down": upside_down,
+            "heads-apart": heads_apart,
+        },
+        deviations={**SHARED, "table-stretched": resampled},
+    ),
+    "relative_table_2d_rows": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=row_arguments,
+        sweep=no_sweep,
+        sizes=row_sizes,
+        shape=shape,
+        identify=saved_rows,
+        invariants={
+            "rows-offset-only": offset_only,
+            "every-row": every_row,
+            "class-rows": class_rows,
+        },
+        deviations=dict(SHARED),
+    ),
 }

@@ -1,16 +1,14 @@
 """Rotary embedding: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from posenc_conformance.diagnose.mistakes import (
-    Model,
-    attempt,
     bases,
     iterated,
     negated_positions,
+    predict_case,
     rounded_base,
     shifted_positions,
 )
@@ -35,29 +33,32 @@ from posenc_conformance.families.rotary import (
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per position of each pair."""
+    """Return the frequency of each pair, in radians per position."""
     return progression(case.arguments.get("base", 10000.0), rotary_dim(case))
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads and a few positions in a row."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads and a few positions in a row."""
     head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     extra = some_channels(trial, head_dim)
     rows = few_rows(head_dim, trial.position(ROWS))
     return extra | rows | {"base": trial.choose("base", (10000.0, 500000.0, 1e6, 100.0))}
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """All powers of two up to the largest position, for one head of 128 channels."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach all powers of two up to the largest position, for one head of 128 channels."""
     return far(parameters, largest, base=10000.0)
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Small and large heads, powers of two and not, and many rows."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield small and large heads, powers of two and others, and many rows."""
     yield from few_heads(
         (2, 4, 6, 10, 12, 16, 24, 48, 64, 80, 96, 112, 128, 130, 160, 192, 256, 512)
     )(case)
@@ -69,12 +70,12 @@ BACKWARD = ROTATION.backward
 
 
 def pass_through(trial: Trial) -> None:
-    """Channels from rotary_dim on are returned bit by bit."""
+    """Check that channels from rotary_dim on are returned bit by bit."""
     rest_passes(trial, partial(trial, arguments(trial)))
 
 
 def vjp_inverse(trial: Trial) -> None:
-    """Turned forward, the gradient is the one that was given."""
+    """Check that the result, turned forward, is the gradient that was given."""
     answer = trial.answer(**arguments(trial))
     case, given = answer.case, answer.case.arguments["x"]
     first, second = (answer[..., channel] for channel in written_channels(case))
@@ -86,7 +87,7 @@ def vjp_inverse(trial: Trial) -> None:
         first * sin + second * cos - to_second,
         answer[..., rest] - Exact(given[..., rest]),
     ):
-        trial.zero(residual, "turned forward, it is not the gradient given")
+        trial.assert_zero(residual, "turned forward, it is not the gradient given")
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:
@@ -107,8 +108,8 @@ def estimated_base(case: Case, got: Floats) -> float | None:
     return rounded_base(omega ** (-rotated / (rotated - 2))) if omega > 0 else None
 
 
-def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions off by as much as the slowest pair's angle says."""
+def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions off by as much as the slowest pair's angle says."""
     first, second = (channel[-1] for channel in written_channels(case))
     estimate = np.nan
     if np.isfinite(case.truth).all():
@@ -117,37 +118,41 @@ def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
     yield from shifted_positions(case, estimate)
 
 
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base."""
+def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the result with another base."""
     yield from bases(case, estimated_base(case, got))
 
 
-def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Model]:
-    """Under partial rotation, frequencies from head_dim."""
+def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict frequencies from head_dim under partial rotation."""
     rotated, head_dim = rotary_dim(case), case.arguments["x"].shape[-1]
     if rotated < head_dim:
         base = case.arguments.get("base", 10000.0) ** (rotated / head_dim)
-        yield from attempt(
-            case.changed(base=base), "matches frequencies computed from head_dim, not rotary_dim"
+        yield from predict_case(
+            case.with_arguments(base=base),
+            "matches frequencies computed from head_dim, not rotary_dim",
         )
 
 
-def iterated_frequencies(case: Case, got: Floats) -> Iterator[Model]:
-    """Each angle made of the one before."""
+def iterated_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict angles, or frequencies, that are each made of the one before."""
     places, omega = ROTATION.places(case), ROTATION.frequencies(case)
     yield from iterated(places, omega, lambda angles: ROTATION.turned(case, angles))
 
 
-def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Model]:
-    """Evenly spaced exponents that reach 1, which of one pair alone is no mistake."""
+def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict evenly spaced exponents that reach 1.
+
+    For one pair alone this is no mistake.
+    """
     pairs = rotary_dim(case) // 2
     if pairs > 1:
         omega = np.asarray(case.arguments.get("base", 10000.0) ** -np.linspace(0, 1, pairs))
         yield ROTATION.with_frequencies(case, omega, "matches exponents t/(d/2-1), not 2t/d")
 
 
-def tables_mixed(case: Case, got: Floats) -> Iterator[Model]:
-    """An angle for each channel as one layout has it, and pairs as the other."""
+def tables_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict an angle for each channel as one layout has it, and pairs as the other."""
     layout, rotated = case.conventions["layout"], rotary_dim(case)
     if layout not in ("half", "interleaved") or rotated < 4:
         return
@@ -159,64 +164,71 @@ def tables_mixed(case: Case, got: Floats) -> Iterator[Model]:
         wave = every[:, here]
         out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., there] * np.sin(wave)
     how = "tiled in halves" if tiled else "repeated for neighbours"
-    yield Model(f"matches angles {how}, with pairs of the {layout} layout", out)
+    yield Prediction(f"matches angles {how}, with pairs of the {layout} layout", out)
 
 
-def layout_not_reversed(case: Case, got: Floats) -> Iterator[Model]:
-    """Channels read and written as in the forward pass, or those of another layout."""
+def layout_not_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict channels read and written as in the forward pass, or those of another layout."""
     forward = forward_of(case)
     if read_channels(forward)[0].tolist() != read_channels(case)[0].tolist():
         output = ROTATION.turned(forward, BACKWARD.angles(case))
-        yield Model("matches channels read and written as in the forward pass", output)
+        yield Prediction("matches channels read and written as in the forward pass", output)
     yield from LAYOUT_SWAPPED(case, got)
 
 
-TURNS = {"rope": ROTATION.turns, "rope_vjp": BACKWARD.turns}
-ERROR_TERMS = {"rope": ROTATION.error_terms, "rope_vjp": BACKWARD.error_terms}
-ARGUMENTS = {"rope": arguments, "rope_vjp": arguments}
-SWEEPS = {"rope": sweep, "rope_vjp": sweep}
-SIZES = {"rope": sizes, "rope_vjp": few_heads((2, 6, 48, 80, 128, 130, 256))}
-INVARIANTS = {
-    "rope": {
-        "isometry": ROTATION.isometry,
-        "identity-at-zero": ROTATION.identity_at_zero,
-        "relative-scores": ROTATION.relative_scores,
-        "scores-of-ones": ROTATION.scores_of_ones,
-        "composition": ROTATION.composition,
-        "linearity": linear_in("x", ROTATION.arguments),
-        "pair-locality": ROTATION.pair_locality,
-        "pass-through": pass_through,
-        "layout-permutation": ROTATION.layout_permutation,
-        "chunks": ROTATION.chunks,
-    },
-    "rope_vjp": {
-        "vjp-inverse": vjp_inverse,
-        "vjp-isometry": BACKWARD.isometry,
-        "vjp-linearity": linear_in("x", BACKWARD.arguments),
-    },
-}
-DEVIATIONS = {
-    "rope": {
-        "layout-swapped": LAYOUT_SWAPPED,
-        "positions-shifted": positions_shifted,
-        "sign-flipped": negated_positions,
-        "head-dim-frequencies": head_dim_frequencies,
-        "rotary-dim-ignored": all_channels_rotated,
-        "unrotated": ROTATION.unrotated,
-        "degrees": ROTATION.degrees,
-        "exponent-halved": ROTATION.exponent_halved,
-        "exponent-doubled": ROTATION.at_frequencies(
-            lambda case: frequencies(case) ** 2, "matches exponents 4t/d instead of 2t/d"
-        ),
-        "exponent-to-the-end": exponent_to_the_end,
-        "tables-mixed": tables_mixed,
-        "wrong-base": wrong_base,
-        "low-precision-angles": ROTATION.low_precision_angles,
-        "iterated-frequencies": iterated_frequencies,
-    },
-    "rope_vjp": {
-        "backward-is-forward": BACKWARD.turned_forward,
-        "backward-layout-not-reversed": layout_not_reversed,
-        "backward-unrotated": BACKWARD.unrotated,
-    },
+KNOWLEDGE = {
+    "rope": CallKnowledge(
+        error_terms=ROTATION.error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        frequencies=ROTATION.read_frequencies,
+        invariants={
+            "isometry": ROTATION.isometry,
+            "identity-at-zero": ROTATION.identity_at_zero,
+            "relative-scores": ROTATION.relative_scores,
+            "scores-of-ones": ROTATION.scores_of_ones,
+            "composition": ROTATION.composition,
+            "linearity": linear_in("x", ROTATION.arguments),
+            "pair-locality": ROTATION.pair_locality,
+            "pass-through": pass_through,
+            "layout-permutation": ROTATION.layout_permutation,
+            "chunks": ROTATION.chunks,
+        },
+        deviations={
+            "layout-swapped": LAYOUT_SWAPPED,
+            "positions-shifted": positions_shifted,
+            "sign-flipped": negated_positions,
+            "head-dim-frequencies": head_dim_frequencies,
+            "rotary-dim-ignored": all_channels_rotated,
+            "unrotated": ROTATION.unrotated,
+            "degrees": ROTATION.degrees,
+            "exponent-halved": ROTATION.exponent_halved,
+            "exponent-doubled": ROTATION.at_frequencies(
+                lambda case: frequencies(case) ** 2, "matches exponents 4t/d instead of 2t/d"
+            ),
+            "exponent-to-the-end": exponent_to_the_end,
+            "tables-mixed": tables_mixed,
+            "wrong-base": wrong_base,
+            "low-precision-angles": ROTATION.low_precision_angles,
+            "iterated-frequencies": iterated_frequencies,
+        },
+    ),
+    "rope_vjp": CallKnowledge(
+        error_terms=BACKWARD.error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=few_heads((2, 6, 48, 80, 128, 130, 256)),
+        frequencies=BACKWARD.read_frequencies,
+        invariants={
+            "vjp-inverse": vjp_inverse,
+            "vjp-isometry": BACKWARD.isometry,
+            "vjp-linearity": linear_in("x", BACKWARD.arguments),
+        },
+        deviations={
+            "backward-is-forward": BACKWARD.turned_forward,
+            "backward-layout-not-reversed": layout_not_reversed,
+            "backward-unrotated": BACKWARD.unrotated,
+        },
+    ),
 }

@@ -1,17 +1,11 @@
 """Rotary embedding of rows and columns: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import (
-    Model,
-    attempt,
-    negated_positions,
-    other_conventions,
-)
+from posenc_conformance.diagnose.mistakes import negated_positions, other_conventions, predict_case
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
@@ -25,11 +19,14 @@ from posenc_conformance.families.rotary import (
     turned_error,
     written_channels,
 )
-from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 ROW, COLUMN = 0, 1
 HEAD_DIMS = (8, 4, 12, 16, 64, 80, 128)
@@ -37,7 +34,7 @@ Index = npt.NDArray[np.int64]
 
 
 def members(case: Case) -> tuple[Index, Index]:
-    """Of each pair: whether it belongs to the second axis, and its number among those of its."""
+    """Return whether each pair belongs to the second axis, and its number on its axis."""
     pairs = np.arange(case.arguments["x"].shape[-1] // 2)
     if case.conventions["order"] == "alternating":
         return pairs % 2, pairs // 2
@@ -46,7 +43,7 @@ def members(case: Case) -> tuple[Index, Index]:
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per position of each pair."""
+    """Return the frequency of each pair, in radians per position."""
     second, number = members(case)
     exponent = 4 * number + 2 * second * (case.conventions.get("progression") == "split")
     base = case.arguments.get("base", 10000.0)
@@ -54,36 +51,36 @@ def frequencies(case: Case) -> Floats:
 
 
 def axes(case: Case) -> tuple[int, int]:
-    """The first axis and the second."""
+    """Return the first axis and the second."""
     return (ROW, COLUMN) if case.conventions["order"] == "row-first" else (COLUMN, ROW)
 
 
 def places(case: Case) -> Floats:
-    """Row or column of each patch, whichever a pair looks at: [n, pairs]."""
+    """Return the row or column of each patch, whichever a pair looks at: [n, pairs]."""
     axis = np.array(axes(case))[members(case)[0]]
     return np.asarray(case.arguments["positions"][axis].T, dtype=np.float64)
 
 
 def grid(trial: Trial) -> Index:
-    """Two rows of three patches somewhere in an image."""
+    """Draw two rows of three patches somewhere in an image."""
     corner = [[trial.position(ROWS)], [trial.position(ROWS)]]
     return np.array(corner) + np.indices((2, 3)).reshape(2, ROWS)
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads and a few patches."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads and a few patches."""
     head_dim = trial.choose("head_dim", HEAD_DIMS)
     positions = grid(trial)
     return {
         "x": np.roll(fine((2, ROWS, head_dim)), positions[0, 0] % 5),
         "positions": positions,
-        # First a base whose square root nobody uses, which names the two mistakes apart.
+        # The first base has a square root that nobody uses, so that two mistakes are told apart.
         "base": trial.choose("base", (1000.0, 10000.0, 100.0)),
     }
 
 
-def mixed_arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads with frequencies of their own."""
+def mixed_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few heads with frequencies of their own."""
     head_dim = trial.choose("head_dim", HEAD_DIMS)
     heads = trial.choose("heads", (2, 1, 3))
     return {
@@ -94,18 +91,18 @@ def mixed_arguments(trial: Trial) -> dict[str, Any]:
 
 
 def reach(largest: int) -> Index:
-    """All powers of two in one axis, and two thirds of them in the other."""
-    rows = reaching(largest)
+    """Return all powers of two on one axis, and two thirds of them on the other."""
+    rows = positions_up_to(largest)
     return np.stack([rows, rows - rows // 3])
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Up to the largest position, for one head of 64 channels."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach the largest position, for one head of 64 channels."""
     return far(parameters, largest, 64, base=10000.0) | {"positions": reach(largest)}
 
 
-def mixed_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Up to the largest position, for one head of 32 channels."""
+def mixed_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach the largest position, for one head of 32 channels."""
     positions = reach(largest)
     heads, head_dim = parameters.get("heads", 1), parameters.get("head_dim", 32)
     return {
@@ -118,21 +115,21 @@ def mixed_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
 PAIR_OF_PATCHES = np.array([[1, 3], [7, 2]])
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Small and large heads, powers of two and not, and many patches."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield small and large heads, powers of two and others, and many patches."""
     for head_dim in (4, 8, 12, 16, 64, 80, 88, 128, 132, 256):
         yield {"x": fine((2, 2, head_dim)), "positions": PAIR_OF_PATCHES}
     yield {"x": fine((33 * 33, 4)), "positions": np.indices((33, 33)).reshape(2, -1)}
 
 
-def backward_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """A few sizes of heads."""
+def backward_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield a few sizes of heads."""
     for head_dim in (4, 12, 80, 128, 132):
         yield {"x": fine((2, 2, head_dim)), "positions": PAIR_OF_PATCHES}
 
 
-def mixed_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Numbers of heads, sizes of heads and batch axes."""
+def mixed_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield numbers of heads, sizes of heads and batch axes."""
     for leading, heads, head_dim in (
         ((), 1, 4),
         ((2,), 2, 64),
@@ -155,12 +152,12 @@ def mixed_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def unit(case: Case) -> Floats:
-    """Frequencies of pairs whose places are angles already."""
+    """Return frequencies of 1, for pairs whose places are angles already."""
     return np.ones(case.arguments["x"].shape[-1] // 2)
 
 
 def by_weight(case: Case, positions: Floats) -> tuple[Floats, Floats]:
-    """First and second axis times their weights: [heads, n, pairs] each."""
+    """Multiply the first and the second axis by their weights: [heads, n, pairs] each."""
     first, second = (
         positions[axis][:, None] * weight[:, None, :]
         for axis, weight in zip(axes(case), case.arguments["frequencies"], strict=True)
@@ -169,19 +166,22 @@ def by_weight(case: Case, positions: Floats) -> tuple[Floats, Floats]:
 
 
 def mixed_angles(case: Case) -> Floats:
-    """Angle of each head, patch and pair."""
+    """Compute the angle of each head, patch and pair."""
     first, second = by_weight(case, case.arguments["positions"])
     return np.asarray(first + second, dtype=np.float64)
 
 
 def magnitudes(case: Case) -> Floats:
-    """Sum of the magnitudes of both products: what rounding them and their sum grows with."""
+    """Compute the sum of the magnitudes of both products.
+
+    The errors of rounding the products and their sum grow with it.
+    """
     first, second = by_weight(case, case.arguments["positions"])
     return np.asarray(np.abs(first) + np.abs(second), dtype=np.float64)
 
 
 def sides(case: Case) -> tuple[int, int]:
-    """How many patches each axis of an image is divided by: those of rows, then of columns."""
+    """Return the number of patches that divides each axis of an image: rows, then columns."""
     height, width = case.arguments["height"], case.arguments["width"]
     if case.conventions["extent"] == "longer-side":
         return max(height, width), max(height, width)
@@ -189,13 +189,13 @@ def sides(case: Case) -> tuple[int, int]:
 
 
 def patches(case: Case) -> Index:
-    """Row and column of each patch: [2, height * width]."""
+    """Return the row and column of each patch: [2, height * width]."""
     shape = case.arguments["height"], case.arguments["width"]
     return np.indices(shape).reshape(2, -1)
 
 
 def spread(case: Case, coordinates: Floats) -> Floats:
-    """Turns of each patch, in radians, for pairs that turn once for each 1: [n, pairs].
+    """Compute each patch's angle in radians, for pairs that turn once for each 1: [n, pairs].
 
     Coordinates are those of rows and columns: [2, n].
     """
@@ -204,27 +204,30 @@ def spread(case: Case, coordinates: Floats) -> Floats:
 
 
 def coordinates(case: Case) -> Floats:
-    """From -1 to 1, of rows and columns: [2, height * width]."""
+    """Compute coordinates from -1 to 1, of rows and columns: [2, height * width]."""
     return np.asarray((2 * patches(case) + 1) / np.array(sides(case))[:, None] - 1)
 
 
 def in_image(case: Case) -> Floats:
-    """Where each patch is, for each pair."""
+    """Compute where each patch is, for each pair."""
     return spread(case, coordinates(case))
 
 
 def cancelled(case: Case) -> Floats:
-    """What rounding a coordinate grows with: 2 u of 1, and of the coordinate what rope grants."""
+    """Compute what the errors of rounding a coordinate grow with.
+
+    They are 2 u of 1, and of the coordinate what rope grants.
+    """
     return spread(case, (1 + 3 * np.abs(coordinates(case))) / 2)
 
 
-def image(height: int, width: int, head_dim: int, *leading: int) -> dict[str, Any]:
-    """All patches of an image."""
+def image(height: int, width: int, head_dim: int, *leading: int) -> ArgumentDict:
+    """Make arguments with all patches of an image."""
     return {"x": fine((*leading, height * width, head_dim)), "height": height, "width": width}
 
 
-def image_arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads and a small image."""
+def image_arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads and a small image."""
     chosen = image(
         trial.choose("height", (3, 2, 1, 5)),
         trial.choose("width", (5, 1, 3, 4)),
@@ -234,8 +237,8 @@ def image_arguments(trial: Trial) -> dict[str, Any]:
     return chosen | {"base": trial.choose("base", (100.0, 1000.0, 10000.0))}
 
 
-def image_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """One patch and many, rows and columns, small and large heads."""
+def image_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield one patch and many, rows and columns, small and large heads."""
     for height, width, head_dim in (
         (1, 1, 4),
         (1, 300, 4),
@@ -260,7 +263,7 @@ IMAGE_BOUNDS = Rotation(image_arguments, frequencies, cancelled)
 
 
 def transposition(trial: Trial) -> None:
-    """With rows and columns exchanged, the pairs of the two axes change places."""
+    """Check that the pairs of the two axes change places when rows and columns do."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     pairs = np.arange(chosen["x"].shape[-1] // 2)
@@ -273,53 +276,59 @@ def transposition(trial: Trial) -> None:
     back = np.arange(x.shape[-1])
     for channel in written_channels(answer.case):
         back[channel] = channel[partner]
-    trial.zero(
+    trial.assert_zero(
         answer - other[..., back],
         "the transposed image does not have the two axes' pairs exchanged",
     )
 
 
 def axes_compose(trial: Trial) -> None:
-    """Turning by the row and then by the column is turning by both."""
+    """Check that turning by the row and then by the column is turning by both."""
     chosen = mixed_arguments(trial)
     row, column = (chosen["positions"] * np.array([[axis == 0], [axis == 1]]) for axis in (0, 1))
     first = trial.answer(**(chosen | {"positions": row}))
     second = trial.answer(**(chosen | {"x": first.values, "positions": column}))
     both = trial.answer(**chosen)
     carried = turned_error(first, read_channels(both.case), written_channels(both.case))
-    trial.zero(
+    trial.assert_zero(
         both - second.allowing(carried),
         "turning by the row and then by the column is not turning by both",
     )
 
 
 def mirrored(trial: Trial) -> None:
-    """Turned by half a turn, the image turns its pairs back."""
+    """Check that the image, turned by half a turn, turns its pairs back."""
     chosen = image_arguments(trial)
     answer = trial.answer(**chosen)
     back = np.ones(chosen["x"].shape[-1])
     back[read_channels(answer.case)[1]] = -1
     other = trial.answer(**(chosen | {"x": (back * chosen["x"])[:, ::-1].copy()}))
-    trial.zero(
+    trial.assert_zero(
         answer - other[:, ::-1] * back,
         "in the image turned by half a turn the pairs do not turn back",
     )
 
 
 def middle(trial: Trial) -> None:
-    """The middle of sides of an odd number of patches."""
+    """Check that the middle patch is not turned.
+
+    There is one if each side has an odd number of patches.
+    """
     chosen = image_arguments(trial)
     height, width = chosen["height"], chosen["width"]
     if height % 2 and width % 2:
         answer = trial.answer(**chosen)
         row = height * width // 2
-        trial.zero(
+        trial.assert_zero(
             answer[:, row] - Exact(answer.case.arguments["x"][:, row]), "the middle patch is turned"
         )
 
 
 def image_relative_scores(trial: Trial) -> None:
-    """One query and one key everywhere, one patch apart on each axis that has two."""
+    """Check that scores of patches equally far apart are equal within an image.
+
+    One query and one key are everywhere, one patch apart on each axis that has two.
+    """
     chosen = image_arguments(trial)
     height, width = chosen["height"], chosen["width"]
     x = np.broadcast_to(chosen["x"][:, :1], chosen["x"].shape).copy()
@@ -329,11 +338,16 @@ def image_relative_scores(trial: Trial) -> None:
     queries = rows[down:, along:].ravel()
     keys = rows[: height - down, : width - along].ravel()
     scores = (answer[0, queries] * answer[1, keys]).sum(axis=-1)
-    trial.zero(scores - scores[:1], "scores of patches equally far apart differ within an image")
+    trial.assert_zero(
+        scores - scores[:1], "scores of patches equally far apart differ within an image"
+    )
 
 
 def refined(trial: Trial) -> None:
-    """The same image of three times as many patches on each side."""
+    """Check that the middle patch of nine is turned as the one patch of a coarser image.
+
+    It is the same image, with three times as many patches on each side.
+    """
     chosen = image_arguments(trial)
     height, width = chosen["height"], chosen["width"]
     coarse = trial.answer(**chosen)
@@ -341,27 +355,27 @@ def refined(trial: Trial) -> None:
     x = fine((2, rows.size, chosen["x"].shape[-1]), 7).copy()
     x[:, rows[1::3, 1::3].ravel()] = chosen["x"]
     answer = trial.answer(**(chosen | {"x": x, "height": 3 * height, "width": 3 * width}))
-    trial.zero(
+    trial.assert_zero(
         answer[:, rows[1::3, 1::3].ravel()] - coarse,
         "the middle patch of nine is not turned as the one was",
     )
 
 
-def elsewhere(case: Case, coordinates: Floats, words: str) -> Model:
-    """Patches turned by other coordinates than theirs: [2, n]."""
-    return Model(words, IMAGE.turned(case, spread(case, coordinates) * frequencies(case)))
+def elsewhere(case: Case, coordinates: Floats, words: str) -> Prediction:
+    """Predict patches turned by other coordinates than theirs: [2, n]."""
+    return Prediction(words, IMAGE.turned(case, spread(case, coordinates) * frequencies(case)))
 
 
-def image_counted(case: Case, got: Floats) -> Iterator[Model]:
-    """Patches counted, from 0 or from 1."""
+def image_counted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict patches counted, from 0 or from 1."""
     for first in (0, 1):
         counted = (patches(case) + first) / (2 * np.pi)
         words = f"matches rows and columns counted from {first}, in radians"
         yield elsewhere(case, counted, words)
 
 
-def image_corners(case: Case, got: Floats) -> Iterator[Model]:
-    """First corners of patches; or a row of numbers that includes both ends."""
+def image_corners(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict first corners of patches, or a row of numbers that includes both ends."""
     number = np.array(sides(case))[:, None]
     corners = 2 * patches(case) / number - 1
     yield elsewhere(case, corners, "matches the first corners of patches instead of their middles")
@@ -369,13 +383,13 @@ def image_corners(case: Case, got: Floats) -> Iterator[Model]:
     yield elsewhere(case, ends, "matches coordinates evenly spaced from -1 to 1 with both ends")
 
 
-def image_unit_range(case: Case, got: Floats) -> Iterator[Model]:
-    """Coordinates from 0 to 1."""
+def image_unit_range(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict coordinates from 0 to 1."""
     yield elsewhere(case, (coordinates(case) + 1) / 2, "matches coordinates from 0 to 1")
 
 
-def image_radians(case: Case, got: Floats) -> Iterator[Model]:
-    """No 2π."""
+def image_radians(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict coordinates without the factor 2π."""
     yield elsewhere(
         case,
         coordinates(case) / (2 * np.pi),
@@ -383,8 +397,8 @@ def image_radians(case: Case, got: Floats) -> Iterator[Model]:
     )
 
 
-def image_extents(case: Case, got: Floats) -> Iterator[Model]:
-    """Sides divided by others."""
+def image_extents(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sides divided by other numbers of patches."""
     yield from other_extents(case, got)
     height, width = case.arguments["height"], case.arguments["width"]
     shorter = (2 * patches(case) + 1) / min(height, width) - 1
@@ -394,42 +408,44 @@ def image_extents(case: Case, got: Floats) -> Iterator[Model]:
         yield elsewhere(case, both, "matches both sides divided by the width")
 
 
-def image_axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """The coordinate of the column for the row, or the pairs of the axes in another order."""
+def image_axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the column's coordinate for the row, or the axes' pairs in another order."""
     words = "matches rows and columns exchanged"
     yield elsewhere(case, coordinates(case)[::-1], words)
     yield from other_orders(case, got)
 
 
-def image_low_precision(case: Case, got: Floats) -> Iterator[Model]:
-    """Coordinates, frequencies or angles in a narrow dtype."""
+def image_low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict coordinates, frequencies or angles held in a narrow dtype."""
     omega, exact = frequencies(case), coordinates(case)
     for dtype in ("bfloat16", "float16"):
-        held = narrowed((patches(case) + 0.5) / np.array(sides(case))[:, None], dtype)
-        near, slow = narrowed(2 * held - 1, dtype), narrowed(omega, dtype)
-        periods = 1 / narrowed(1 / omega, dtype)
+        held = round_to((patches(case) + 0.5) / np.array(sides(case))[:, None], dtype)
+        near, slow = round_to(2 * held - 1, dtype), round_to(omega, dtype)
+        periods = 1 / round_to(1 / omega, dtype)
         for what, where, each in (
             ("coordinates", near, omega),
-            ("coordinates", narrowed(exact, dtype), omega),
+            ("coordinates", round_to(exact, dtype), omega),
             ("frequencies", exact, slow),
             ("periods, 1 / frequency,", exact, periods),
             ("coordinates and frequencies", near, slow),
         ):
             angles = spread(case, where) * each
-            yield Model(f"matches {what} in {dtype}", IMAGE.turned(case, angles))
-        angles = narrowed(in_image(case) * omega, dtype)
-        yield Model(f"matches angles in {dtype}", IMAGE.turned(case, angles))
+            yield Prediction(f"matches {what} in {dtype}", IMAGE.turned(case, angles))
+        angles = round_to(in_image(case) * omega, dtype)
+        yield Prediction(f"matches angles in {dtype}", IMAGE.turned(case, angles))
 
 
-def axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows and columns exchanged, or the pairs of the two axes in another order."""
+def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows and columns exchanged, or the pairs of the two axes in another order."""
     exchanged = case.arguments["positions"][::-1]
-    yield from attempt(case.changed(positions=exchanged), "matches rows and columns exchanged")
+    yield from predict_case(
+        case.with_arguments(positions=exchanged), "matches rows and columns exchanged"
+    )
     yield from other_orders(case, got)
 
 
-def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Model]:
-    """The first frequencies of one progression over the whole head, for both axes."""
+def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the first frequencies of one progression over the whole head, for both axes."""
     if case.conventions["progression"] == "shared":
         omega = frequencies(case) ** 0.5
         yield AXIAL.with_frequencies(
@@ -437,8 +453,11 @@ def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Model]:
         )
 
 
-def progression_halved(case: Case, got: Floats) -> Iterator[Model]:
-    """One progression cut in two: the fast half for the first axis, the slow one for the second."""
+def progression_halved(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict one progression cut in two.
+
+    The first axis has the fast half, the second axis the slow one.
+    """
     second, number = members(case)
     head_dim = case.arguments["x"].shape[-1]
     exponent = 2 * number + head_dim / 2 * second
@@ -450,48 +469,48 @@ def progression_halved(case: Case, got: Floats) -> Iterator[Model]:
     )
 
 
-def one_axis_for_both(case: Case, got: Floats) -> Iterator[Model]:
-    """All pairs turned by the row, or all by the column."""
+def one_axis_for_both(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict all pairs turned by the row, or all by the column."""
     for name, position in zip(("row", "column"), case.arguments["positions"], strict=True):
         angles = position[:, None] * frequencies(case)
-        yield Model(f"matches the {name} used for both axes", AXIAL.turned(case, angles))
+        yield Prediction(f"matches the {name} used for both axes", AXIAL.turned(case, angles))
 
 
-def one_head_for_all(case: Case, got: Floats) -> Iterator[Model]:
-    """The frequencies of the first head in every head."""
+def one_head_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the frequencies of the first head in every head."""
     weights = case.arguments["frequencies"]
     same = np.broadcast_to(weights[:, :1], weights.shape).copy()
-    yield from attempt(
-        case.changed(frequencies=same), "matches the frequencies of head 0 in every head"
+    yield from predict_case(
+        case.with_arguments(frequencies=same), "matches the frequencies of head 0 in every head"
     )
 
 
-def axial_instead(case: Case, got: Floats) -> Iterator[Model]:
-    """Half of the pairs turned by one axis and half by the other."""
+def axial_instead(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict half of the pairs turned by one axis and half by the other."""
     first, second = by_weight(case, case.arguments["positions"])
     pairs = np.arange(first.shape[-1])
     angles = np.where(pairs < len(pairs) // 2, first, second)
     output = MIXED.turned(case, angles)
-    yield Model("matches each half of the pairs turned by one axis only", output)
+    yield Prediction("matches each half of the pairs turned by one axis only", output)
 
 
-def mixed_low_precision(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions, products or angles in a narrow dtype."""
+def mixed_low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, products or angles held in a narrow dtype."""
     positions = case.arguments["positions"].astype(np.float64)
     for dtype in ("bfloat16", "float16"):
         if np.abs(positions).max(initial=0) > np.finfo(np.float16).max and dtype == "float16":
             continue  # positions would be infinite
-        near = narrowed(positions, dtype)
+        near = round_to(positions, dtype)
         product, rounded = by_weight(case, positions), by_weight(case, near)
         held = {
             "positions": rounded[0] + rounded[1],
-            "angles": narrowed(product[0] + product[1], dtype),
-            "positions and angles": narrowed(
-                narrowed(rounded[0], dtype) + narrowed(rounded[1], dtype), dtype
+            "angles": round_to(product[0] + product[1], dtype),
+            "positions and angles": round_to(
+                round_to(rounded[0], dtype) + round_to(rounded[1], dtype), dtype
             ),
         }
         for what, angles in held.items():
-            yield Model(f"matches {what} in {dtype}", MIXED.turned(case, angles))
+            yield Prediction(f"matches {what} in {dtype}", MIXED.turned(case, angles))
 
 
 other_orders = other_conventions(
@@ -505,92 +524,92 @@ other_extents = other_conventions("extent", "matches coordinates of {value}; {cl
 
 Check = Callable[[Trial], None]
 
-TURNS = {"rope_2d": AXIAL.turns, "rope_2d_vjp": BACKWARD.turns}
-ERROR_TERMS = {
-    "rope_2d": AXIAL.error_terms,
-    "rope_2d_mixed": MIXED_BOUNDS.error_terms,
-    "rope_2d_vjp": BACKWARD.error_terms,
-    "rope_2d_image": IMAGE_BOUNDS.error_terms,
-}
-ARGUMENTS = {
-    "rope_2d": arguments,
-    "rope_2d_mixed": mixed_arguments,
-    "rope_2d_vjp": arguments,
-    "rope_2d_image": image_arguments,
-}
-SWEEPS = {
-    "rope_2d": sweep,
-    "rope_2d_mixed": mixed_sweep,
-    "rope_2d_vjp": small_head(sweep),
-    "rope_2d_image": no_sweep,
-}
-SIZES = {
-    "rope_2d": sizes,
-    "rope_2d_mixed": mixed_sizes,
-    "rope_2d_vjp": backward_sizes,
-    "rope_2d_image": image_sizes,
-}
-BATCHED: dict[str, tuple[str, ...]] = {"rope_2d_mixed": ()}  # x has a fixed axis of heads
-INVARIANTS: dict[str, dict[str, Check]] = {
-    "rope_2d": {
-        "isometry": AXIAL.isometry,
-        "identity-at-zero": AXIAL.identity_at_zero,
-        "relative-scores": AXIAL.relative_scores,
-        "scores-of-ones": AXIAL.scores_of_ones,
-        "axis-locality": AXIAL.axis_locality,
-        "transposition": transposition,
-        "layout-permutation": AXIAL.layout_permutation,
-    },
-    "rope_2d_mixed": {
-        "mixed-isometry": MIXED.isometry,
-        "mixed-identity-at-zero": MIXED.identity_at_zero,
-        "mixed-relative-scores": MIXED.relative_scores,
-        "mixed-axes-compose": axes_compose,
-    },
-    "rope_2d_vjp": BACKWARD.backward_invariants,
-    "rope_2d_image": {
-        "image-isometry": IMAGE.isometry,
-        "image-mirrored": mirrored,
-        "image-middle": middle,
-        "image-relative-scores": image_relative_scores,
-        "image-refined": refined,
-    },
-}
-DEVIATIONS = {
-    "rope_2d": {
-        "axes-swapped": axes_swapped,
-        "layout-swapped": LAYOUT_SWAPPED,
-        "progression-swapped": other_progressions,
-        "positions-shifted": positions_shifted,
-        "sign-flipped": negated_positions,
-        "head-dim-frequencies": head_dim_frequencies,
-        "progression-halved": progression_halved,
-        "one-axis-for-both": one_axis_for_both,
-        "unrotated": AXIAL.unrotated,
-        "wrong-base": wrong_base,
-        "low-precision-angles": AXIAL.low_precision_angles,
-    },
-    "rope_2d_mixed": {
-        "mixed-axes-swapped": other_orders,
-        "mixed-layout-swapped": LAYOUT_SWAPPED,
-        "mixed-one-head-for-all": one_head_for_all,
-        "mixed-axial": axial_instead,
-        "mixed-low-precision-angles": mixed_low_precision,
-    },
-    "rope_2d_vjp": BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},
-    "rope_2d_image": {
-        "image-counted": image_counted,
-        "image-corners": image_corners,
-        "image-unit-range": image_unit_range,
-        "image-radians": image_radians,
-        "image-extent-swapped": image_extents,
-        "image-layout-swapped": LAYOUT_SWAPPED,
-        "image-axes-swapped": image_axes_swapped,
-        "image-head-dim-frequencies": IMAGE.at_frequencies(
-            lambda case: frequencies(case) ** 0.5,
-            "matches frequencies computed from head_dim, not from half of it",
-        ),
-        "image-wrong-base": wrong_base,
-        "image-low-precision-angles": image_low_precision,
-    },
+
+KNOWLEDGE = {
+    "rope_2d": CallKnowledge(
+        error_terms=AXIAL.error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        frequencies=AXIAL.read_frequencies,
+        invariants={
+            "isometry": AXIAL.isometry,
+            "identity-at-zero": AXIAL.identity_at_zero,
+            "relative-scores": AXIAL.relative_scores,
+            "scores-of-ones": AXIAL.scores_of_ones,
+            "axis-locality": AXIAL.axis_locality,
+            "transposition": transposition,
+            "layout-permutation": AXIAL.layout_permutation,
+        },
+        deviations={
+            "axes-swapped": axes_swapped,
+            "layout-swapped": LAYOUT_SWAPPED,
+            "progression-swapped": other_progressions,
+            "positions-shifted": positions_shifted,
+            "sign-flipped": negated_positions,
+            "head-dim-frequencies": head_dim_frequencies,
+            "progression-halved": progression_halved,
+            "one-axis-for-both": one_axis_for_both,
+            "unrotated": AXIAL.unrotated,
+            "wrong-base": wrong_base,
+            "low-precision-angles": AXIAL.low_precision_angles,
+        },
+    ),
+    "rope_2d_mixed": CallKnowledge(
+        error_terms=MIXED_BOUNDS.error_terms,
+        arguments=mixed_arguments,
+        sweep=mixed_sweep,
+        sizes=mixed_sizes,
+        batched=(),
+        invariants={
+            "mixed-isometry": MIXED.isometry,
+            "mixed-identity-at-zero": MIXED.identity_at_zero,
+            "mixed-relative-scores": MIXED.relative_scores,
+            "mixed-axes-compose": axes_compose,
+        },
+        deviations={
+            "mixed-axes-swapped": other_orders,
+            "mixed-layout-swapped": LAYOUT_SWAPPED,
+            "mixed-one-head-for-all": one_head_for_all,
+            "mixed-axial": axial_instead,
+            "mixed-low-precision-angles": mixed_low_precision,
+        },
+    ),
+    "rope_2d_image": CallKnowledge(
+        error_terms=IMAGE_BOUNDS.error_terms,
+        arguments=image_arguments,
+        sweep=no_sweep,
+        sizes=image_sizes,
+        invariants={
+            "image-isometry": IMAGE.isometry,
+            "image-mirrored": mirrored,
+            "image-middle": middle,
+            "image-relative-scores": image_relative_scores,
+            "image-refined": refined,
+        },
+        deviations={
+            "image-counted": image_counted,
+            "image-corners": image_corners,
+            "image-unit-range": image_unit_range,
+            "image-radians": image_radians,
+            "image-extent-swapped": image_extents,
+            "image-layout-swapped": LAYOUT_SWAPPED,
+            "image-axes-swapped": image_axes_swapped,
+            "image-head-dim-frequencies": IMAGE.at_frequencies(
+                lambda case: frequencies(case) ** 0.5,
+                "matches frequencies computed from head_dim, not from half of it",
+            ),
+            "image-wrong-base": wrong_base,
+            "image-low-precision-angles": image_low_precision,
+        },
+    ),
+    "rope_2d_vjp": CallKnowledge(
+        error_terms=BACKWARD.error_terms,
+        arguments=arguments,
+        sweep=small_head(sweep),
+        sizes=backward_sizes,
+        frequencies=BACKWARD.read_frequencies,
+        invariants=BACKWARD.backward_invariants,
+        deviations=BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},
+    ),
 }

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
 from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.families.rotary import channels
-from posenc_conformance.judge.arrays import Floats, fine, narrowed
+from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 ROWS = 6
 LONGER = 5
@@ -19,7 +21,7 @@ Tables = tuple[Floats, Floats]
 
 
 def tables(case: Case) -> Tables:
-    """Cosine and sine of each row and pair: [n, pairs]."""
+    """Return cosine and sine of each row and pair: [n, pairs]."""
     given = case.arguments
     if "cis" in given:
         return given["cis"][..., 0], given["cis"][..., 1]
@@ -32,18 +34,18 @@ def tables(case: Case) -> Tables:
 
 
 def halves(rows: Floats) -> Tables:
-    """The left and the right half of rows."""
+    """Split rows into their left and their right half."""
     half = rows.shape[1] // 2
     return rows[:, :half], rows[:, half:]
 
 
 def other(layout: str) -> str:
-    """The layout that is not this one."""
+    """Return the layout that is not this one."""
     return "half" if layout == "interleaved" else "interleaved"
 
 
 def spread(pairs: Floats, layout: str) -> Floats:
-    """A number for each pair, as one for each channel of a layout."""
+    """Turn a number for each pair into one for each channel of a layout."""
     out = np.empty((*pairs.shape[:-1], 2 * pairs.shape[-1]))
     for each in channels(out.shape[-1], layout):
         out[..., each] = pairs
@@ -51,7 +53,7 @@ def spread(pairs: Floats, layout: str) -> Floats:
 
 
 def turned(case: Case, cos: Floats, sin: Floats, layout: str = "") -> Floats:
-    """What tables with a number for each channel make of x."""
+    """Compute what tables with a number for each channel make of x."""
     x, out = case.arguments["x"], case.arguments["x"].copy()
     first, second = channels(cos.shape[1], layout or str(case.conventions["layout"]))
     out[..., first] = x[..., first] * cos[:, first] - x[..., second] * sin[:, first]
@@ -60,13 +62,13 @@ def turned(case: Case, cos: Floats, sin: Floats, layout: str = "") -> Floats:
 
 
 def by_pairs(case: Case, cos: Floats, sin: Floats, layout: str = "") -> Floats:
-    """What tables with a number for each pair make of x."""
+    """Compute what tables with a number for each pair make of x."""
     layout = layout or str(case.conventions["layout"])
     return turned(case, spread(cos, layout), spread(sin, layout), layout)
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is what is added up; no angle is computed."""
+    """Give the scale, which is what is added up, and no angle, as none is computed."""
     cos, sin = (np.abs(each) for each in tables(case))
     x = np.abs(case.arguments["x"])
     first, second = channels(2 * cos.shape[1], str(case.conventions["layout"]))
@@ -79,8 +81,8 @@ def error_terms(case: Case) -> ErrorTerms:
 # Arguments.
 
 
-def given_tables(call: str, conventions: Mapping[str, Any], cos: Floats, sin: Floats) -> Any:
-    """Tables in the form that a call takes them in."""
+def given_tables(call: str, conventions: Arguments, cos: Floats, sin: Floats) -> Any:
+    """Make tables in the form that a call takes them in."""
     if call == "rope_apply_pairs":
         return {"cis": np.stack([cos, sin], axis=-1)}
     if call == "rope_apply_cache":
@@ -94,13 +96,13 @@ def given_tables(call: str, conventions: Mapping[str, Any], cos: Floats, sin: Fl
     return {"cos": cos, "sin": sin}
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads of a few rows, and tables that are no cosines and sines."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads of a few rows, and tables that are no cosines and sines."""
     return with_tables(trial, fine, 5)
 
 
-def with_tables(trial: Trial, make: Callable[..., Floats], start: int) -> dict[str, Any]:
-    """Arguments whose tables have values of a kind."""
+def with_tables(trial: Trial, make: Callable[..., Floats], start: int) -> ArgumentDict:
+    """Draw arguments whose tables have the values that ``make`` gives."""
     call = trial.subject.call
     head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     n = trial.choose("n", (ROWS,)) if "n" in call.parameters else ROWS
@@ -112,12 +114,12 @@ def with_tables(trial: Trial, make: Callable[..., Floats], start: int) -> dict[s
     return {"x": fine((2, n, head_dim)), **formed, **chosen}
 
 
-def no_sweep(parameters: Mapping[str, Any], largest: int) -> None:
-    """None: tables have no positions."""
+def no_sweep(parameters: Arguments, largest: int) -> None:
+    """Return None: tables have no positions."""
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Small and large heads, powers of two and not; one row and many."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield small and large heads, powers of two and others, one row and many."""
     for rows, dim in (
         *((2, dim) for dim in (2, 4, 6, 10, 16, 48, 64, 80, 96, 128, 130, 256, 512)),
         (1, 8),
@@ -133,7 +135,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def longer_pairs(trial: Trial) -> None:
-    """A pair becomes as much longer as its cosine and sine are together."""
+    """Check that a pair becomes as much longer as its cosine and sine are together."""
     answer = trial.answer(**arguments(trial))
     cos, sin = tables(answer.case)
     layout = str(answer.case.conventions["layout"])
@@ -141,13 +143,15 @@ def longer_pairs(trial: Trial) -> None:
     x = answer.case.arguments["x"]
     before = x[..., first] ** 2 + x[..., second] ** 2
     after = answer[..., first] * answer[..., first] + answer[..., second] * answer[..., second]
-    trial.zero(after - before * (cos**2 + sin**2), "a pair has another length than tables say")
+    trial.assert_zero(
+        after - before * (cos**2 + sin**2), "a pair has another length than tables say"
+    )
 
 
-def constant(cos: float, sin: float) -> Callable[[Trial], dict[str, Any]]:
-    """Arguments whose tables have one cosine and one sine."""
+def constant(cos: float, sin: float) -> Callable[[Trial], ArgumentDict]:
+    """Make a function that draws arguments whose tables have one cosine and one sine."""
 
-    def drawn(trial: Trial) -> dict[str, Any]:
+    def drawn(trial: Trial) -> ArgumentDict:
         values = iter((cos, sin))
         return with_tables(trial, lambda shape, _: np.full(shape, next(values)), 0)
 
@@ -155,22 +159,24 @@ def constant(cos: float, sin: float) -> Callable[[Trial], dict[str, Any]]:
 
 
 def identity(trial: Trial) -> None:
-    """Nothing turns."""
+    """Check that nothing turns with cosines of 1 and sines of 0."""
     answer = trial.answer(**constant(1.0, 0.0)(trial))
     wrong = answer.values != answer.case.arguments["x"]
-    trial.never(answer, wrong, "cosines of 1 and sines of 0 change something")
+    trial.assert_none(answer, wrong, "cosines of 1 and sines of 0 change something")
 
 
 def quarter_turn(trial: Trial) -> None:
-    """Pairs turn by a quarter."""
+    """Check that pairs turn by a quarter with cosines of 0 and sines of 1."""
     answer = trial.answer(**constant(0.0, 1.0)(trial))
     cos, sin = tables(answer.case)
     wrong = answer.values != by_pairs(answer.case, cos, sin)
-    trial.never(answer, wrong, "cosines of 0 and sines of 1 do not make (-x₂, x₁) of (x₁, x₂)")
+    trial.assert_none(
+        answer, wrong, "cosines of 0 and sines of 1 do not make (-x₂, x₁) of (x₁, x₂)"
+    )
 
 
 def rows_apart(trial: Trial) -> None:
-    """Another row of tables changes the same row of the result alone."""
+    """Check that another row of tables changes the same row of the result alone."""
     chosen = arguments(trial)
     before = trial.answer(**chosen)
     row = trial.pick.integer(0, before.values.shape[-2] - 1)
@@ -180,17 +186,17 @@ def rows_apart(trial: Trial) -> None:
     after = trial.answer(**(chosen | moved))
     elsewhere = np.arange(before.values.shape[-2]) != row
     wrong = (after.values != before.values)[..., elsewhere, :]
-    trial.never(after, wrong, f"row {row} of the tables changes other rows of the result")
+    trial.assert_none(after, wrong, f"row {row} of the tables changes other rows of the result")
 
 
 def cache_order(trial: Trial) -> None:
-    """The cache upside down, and rows counted from its end."""
+    """Check that the cache upside down, with rows counted from its end, changes nothing."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     cache, rows = chosen["cache"], chosen["rows"]
     turned_over = {"cache": cache[::-1].copy(), "rows": len(cache) - 1 - rows}
     again = trial.answer(**(chosen | turned_over))
-    trial.zero(
+    trial.assert_zero(
         again - answer, "a cache in another order, with rows renumbered, gives another result"
     )
 
@@ -198,8 +204,8 @@ def cache_order(trial: Trial) -> None:
 # Models of mistakes.
 
 
-def mixed(case: Case, got: Floats) -> Iterator[Model]:
-    """Numbers repeated for one layout under pairs of the other."""
+def mixed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict numbers repeated for one layout under pairs of the other."""
     layout = str(case.conventions["layout"])
     cos, sin = tables(case)
     if cos.shape[1] < 2:
@@ -207,37 +213,39 @@ def mixed(case: Case, got: Floats) -> Iterator[Model]:
     how = {"half": "tiled in halves", "interleaved": "repeated for neighbours"}
     for numbers, pairs in ((other(layout), layout), (layout, other(layout))):
         output = turned(case, spread(cos, numbers), spread(sin, numbers), pairs)
-        yield Model(f"matches tables {how[numbers]}, with pairs of the {pairs} layout", output)
+        yield Prediction(f"matches tables {how[numbers]}, with pairs of the {pairs} layout", output)
     if case.conventions["table"] == "doubled":
         first = channels(2 * cos.shape[1], other(layout))[0]
         given = case.arguments
         output = by_pairs(case, given["cos"][:, first], given["sin"][:, first])
         words = f"matches doubled tables read as those of the {other(layout)} layout"
-        yield Model(words + ", for an odd number of pairs" * (cos.shape[1] % 2), output)
+        yield Prediction(words + ", for an odd number of pairs" * (cos.shape[1] % 2), output)
 
 
-def layout_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Pairs of the other layout."""
+def layout_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict pairs of the other layout."""
     claimed = str(case.conventions["layout"])
     value = other(claimed)
     output = by_pairs(case, *tables(case), value)
-    yield Model(f"matches the {value} layout exactly; {claimed} was claimed", output)
+    yield Prediction(f"matches the {value} layout exactly; {claimed} was claimed", output)
 
 
-def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """The other way."""
+def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict pairs turned the other way."""
     cos, sin = tables(case)
-    yield Model("matches sines of the opposite sign", by_pairs(case, cos, -sin))
+    yield Prediction("matches sines of the opposite sign", by_pairs(case, cos, -sin))
 
 
-def exchanged(case: Case, got: Floats) -> Iterator[Model]:
-    """Sines for cosines."""
+def exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sines for cosines, and cosines for sines."""
     cos, sin = tables(case)
-    yield Model("matches sines taken for cosines, and cosines for sines", by_pairs(case, sin, cos))
+    yield Prediction(
+        "matches sines taken for cosines, and cosines for sines", by_pairs(case, sin, cos)
+    )
 
 
-def other_rows(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows of the tables off by one, one for all, or in order."""
+def other_rows(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows of the tables off by one, one for all, or in order."""
     count = case.shape[-2]
     cos, sin = tables(case)
     wanted = np.arange(count)
@@ -245,32 +253,32 @@ def other_rows(case: Case, got: Floats) -> Iterator[Model]:
         cos, sin = halves(case.arguments["cache"])
         wanted = case.arguments["rows"]
         if count <= len(cos):
-            yield Model(
+            yield Prediction(
                 "matches rows of the cache in order, not those asked for",
                 by_pairs(case, cos[:count], sin[:count]),
             )
     for shift in (1, -1):
         taken = np.clip(wanted + shift, 0, len(cos) - 1)
-        yield Model(
+        yield Prediction(
             f"matches rows of the tables shifted by {shift:+d}",
             by_pairs(case, cos[taken], sin[taken]),
         )
     if count:
         taken = np.full(count, wanted[0])
-        yield Model("matches the first row for all", by_pairs(case, cos[taken], sin[taken]))
+        yield Prediction("matches the first row for all", by_pairs(case, cos[taken], sin[taken]))
 
 
-def narrow_tables(case: Case, got: Floats) -> Iterator[Model]:
-    """Tables in half precision."""
+def narrow_tables(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict tables in half precision."""
     cos, sin = tables(case)
     for dtype in ("bfloat16", "float16"):
-        output = by_pairs(case, narrowed(cos, dtype), narrowed(sin, dtype))
-        yield Model(f"matches tables rounded to {dtype}", output)
+        output = by_pairs(case, round_to(cos, dtype), round_to(sin, dtype))
+        yield Prediction(f"matches tables rounded to {dtype}", output)
 
 
-def unrotated(case: Case, got: Floats) -> Iterator[Model]:
-    """No rotation at all."""
-    yield Model("matches x without any rotation", case.arguments["x"])
+def unrotated(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict no rotation at all."""
+    yield Prediction("matches x without any rotation", case.arguments["x"])
 
 
 CALLS = ("rope_apply", "rope_apply_pairs", "rope_apply_cache")
@@ -283,19 +291,37 @@ SHARED: Mapping[str, DeviationModel] = {
     "tables-narrowed": narrow_tables,
     "unrotated": unrotated,
 }
-ERROR_TERMS = dict.fromkeys(CALLS, error_terms)
-ARGUMENTS = dict.fromkeys(CALLS, arguments)
-SWEEPS = dict.fromkeys(CALLS, no_sweep)
-SIZES = dict.fromkeys(CALLS, sizes)
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "rope_apply": {
-        "lengths": longer_pairs,
-        "identity": identity,
-        "quarter-turn": quarter_turn,
-        "linear-in-x": linear_in("x", arguments),
-        "rows-apart": rows_apart,
-    },
-    "rope_apply_pairs": {"pairs-lengths": longer_pairs, "pairs-quarter-turn": quarter_turn},
-    "rope_apply_cache": {"cache-quarter-turn": quarter_turn, "cache-order": cache_order},
+
+
+KNOWLEDGE = {
+    "rope_apply": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        invariants={
+            "lengths": longer_pairs,
+            "identity": identity,
+            "quarter-turn": quarter_turn,
+            "linear-in-x": linear_in("x", arguments),
+            "rows-apart": rows_apart,
+        },
+        deviations=dict(SHARED),
+    ),
+    "rope_apply_pairs": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        invariants={"pairs-lengths": longer_pairs, "pairs-quarter-turn": quarter_turn},
+        deviations=dict(SHARED),
+    ),
+    "rope_apply_cache": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=no_sweep,
+        sizes=sizes,
+        invariants={"cache-quarter-turn": quarter_turn, "cache-order": cache_order},
+        deviations=dict(SHARED),
+    ),
 }
-DEVIATIONS = {call: dict(SHARED) for call in CALLS}

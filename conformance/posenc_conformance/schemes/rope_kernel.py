@@ -1,7 +1,7 @@
 """Rotary embedding as kernels are called: bounds, invariants and deviations.
 
-Each call is one of rows that are turned, each at a position: what a call is given is taken apart
-into rows of shape [..., n, head_dim], and what becomes of them is put together again.
+Each call turns rows, each at a position. What a call is given is taken apart into rows of shape
+[..., n, head_dim], and the turned rows are put together again.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,25 +10,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model
-from posenc_conformance.diagnose.turns import Turns, turns_of
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.frequencies import PairFrequencies, fit_frequencies
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 Integers = npt.NDArray[np.int64]
 LENGTHS = (6, 7, 17, 33, 65)
-"""Rows that are drawn, none of which a block divides but the first; a single one is among sizes."""
+"""Numbers of rows to draw from. No block divides them, but for the first. ``sizes`` has one row."""
 ROUNDINGS = 16
-"""So many may be between a model of a mistake and what makes it, with two rotations in turn."""
+"""Roundings that may lie between a model of a mistake and its cause, with two rotations in turn."""
 GAP = 16
-"""Between the positions at which drawn sequences start."""
+"""Distance between the positions at which drawn sequences start."""
 
 
 def rows_of(case: Case) -> Floats:
-    """All rows that a call is given, those of values too: [..., n, head_dim]."""
+    """Return all rows that a call is given, those of values too: [..., n, head_dim]."""
     given = case.arguments
     if "qkv" in given:
         return apart(case, given["qkv"])
@@ -38,7 +40,7 @@ def rows_of(case: Case) -> Floats:
 
 
 def apart(case: Case, result: Floats) -> Floats:
-    """Rows of something that has the form of the result, as :func:`rows_of` has them."""
+    """Take an array in the form of the result apart into rows, as :func:`rows_of` has them."""
     if "qkv" not in case.arguments:
         return result
     rows, width = result.shape
@@ -47,14 +49,14 @@ def apart(case: Case, result: Floats) -> Floats:
 
 
 def joined(case: Case, rows: Floats) -> Floats:
-    """Rows as the result of the call has them."""
+    """Put rows together as the result of the call has them."""
     if "qkv" in case.arguments:
         return np.asarray(rows.swapaxes(0, 1).reshape(case.shape))
     return rows
 
 
 def counts(case: Case) -> tuple[int, int, int]:
-    """Heads of the query, the key and the value."""
+    """Return the numbers of heads of the query, the key and the value."""
     given = case.arguments
     if "q" in given:
         return len(given["q"]), len(given["k"]), 0
@@ -62,7 +64,7 @@ def counts(case: Case) -> tuple[int, int, int]:
 
 
 def positions(case: Case) -> Integers:
-    """Position of each row: broadcasts to the rows without their channels."""
+    """Return the position of each row; it broadcasts to the rows without their channels."""
     given = case.arguments
     if case.call.name == "rope_batched":
         return np.asarray(given["positions"][:, None, :])
@@ -75,12 +77,15 @@ def positions(case: Case) -> Integers:
 
 
 def in_sequences(edges: Integers, offsets: Integers, lengths: Integers) -> Integers:
-    """Positions of rows, as many for each sequence as its length, counted from its edge."""
+    """Compute positions of rows, as many for each sequence as its length.
+
+    They are counted from the sequence's edge, and start at its offset.
+    """
     return np.asarray(np.arange(lengths.sum()) + np.repeat(offsets - edges[:-1], lengths))
 
 
 def turning(case: Case) -> npt.NDArray[np.bool_]:
-    """Which rows are turned, as :func:`rows_of` has them; those of values are not."""
+    """Return which rows are turned, as :func:`rows_of` has them; those of values are not."""
     rows = rows_of(case)
     if "qkv" not in case.arguments:
         return np.ones(rows.shape[:-1], bool)
@@ -89,12 +94,12 @@ def turning(case: Case) -> npt.NDArray[np.bool_]:
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per position of each pair."""
+    """Return the frequency of each pair, in radians per position."""
     return progression(case.arguments.get("base", 10000.0), rows_of(case).shape[-1])
 
 
 def turned(case: Case, rows: Floats, where: Any) -> Floats:
-    """Rows, turned at positions that broadcast to them."""
+    """Turn rows at positions that broadcast to them."""
     angles = np.asarray(where)[..., None] * frequencies(case)
     first, second = channels(rows.shape[-1], str(case.conventions["layout"]))
     out = np.empty(rows.shape)
@@ -104,14 +109,14 @@ def turned(case: Case, rows: Floats, where: Any) -> Floats:
 
 
 def at(case: Case, where: Any) -> Floats:
-    """What a call gives if its rows stand at other positions."""
+    """Compute what a call gives if its rows stand at other positions."""
     rows = rows_of(case)
     out = turned(case, rows, where)
     return joined(case, np.where(turning(case)[..., None], out, rows))
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the length of the turned pair; values must be equal."""
+    """Give the scale, the length of the turned pair, and the angle; values must be equal."""
     rows, omega = rows_of(case), frequencies(case)
     first, second = channels(rows.shape[-1], str(case.conventions["layout"]))
     length = np.hypot(rows[..., first], rows[..., second]) * turning(case)[..., None]
@@ -134,8 +139,8 @@ def given(
     key_heads: int = 1,
     n: int = 6,
     head_dim: int = 8,
-) -> dict[str, Any]:
-    """Arguments of a call: sequences of n rows that start at some positions."""
+) -> ArgumentDict:
+    """Make arguments of a call: sequences of n rows that start at some positions."""
     many = (len(starts), heads, n, head_dim)
     if call == "rope_batched":
         return {"x": fine(many), "positions": starts[:, None] + np.arange(n)}
@@ -156,8 +161,8 @@ def given(
     return {"x": fine((heads, n, head_dim)), "positions": where}
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few sequences of a few rows, each at positions of its own."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few sequences of a few rows, each at positions of its own."""
     call = trial.subject.call
     n = trial.pick.one_of(LENGTHS)
     batch = trial.choose("batch", (2, 1, 3)) if "batch" in call.parameters else 2
@@ -172,17 +177,17 @@ def arguments(trial: Trial) -> dict[str, Any]:
 
 
 def _head_counts(trial: Trial) -> list[tuple[int, int]]:
-    """Heads, and a number of key heads that divides theirs, as claimed."""
+    """List claimed numbers of heads, each with a number of key heads that divides it."""
     claimed = trial.scope.parameters
     some, few = claimed.get("heads", (2, 1, 3, 4)), claimed.get("key_heads", (1, 2))
     return [(each, least) for each in some for least in few if each % least == 0] or [(2, 1)]
 
 
-def sweep(call: str) -> Callable[[Mapping[str, Any], int], dict[str, Any]]:
-    """All powers of two up to the largest position."""
+def sweep(call: str) -> Callable[[Arguments, int], ArgumentDict]:
+    """Make a sweep that reaches all powers of two up to the largest position."""
 
-    def arguments(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-        where = reaching(largest)
+    def arguments(parameters: Arguments, largest: int) -> ArgumentDict:
+        where = positions_up_to(largest)
         sizes = {
             name: parameters.get(name, usual)
             for name, usual in (("heads", 1), ("key_heads", 1), ("head_dim", 128))
@@ -200,8 +205,8 @@ def sweep(call: str) -> Callable[[Mapping[str, Any], int], dict[str, Any]]:
     return arguments
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Rows that no block divides, a row for each of many sequences, small and large heads."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield rows that no block divides, a row for each of many sequences, small and large heads."""
     for rows, dim in (
         *((2, dim) for dim in (2, 4, 6, 10, 16, 48, 64, 80, 96, 128, 130, 256, 512)),
         *((rows, 4) for rows in (1, 3, 31, 63, 65, 127, 129, 255, 1000, 2049)),
@@ -216,20 +221,20 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def alone(trial: Trial) -> None:
-    """Each sequence of a batch, as if it were the only one."""
+    """Check that each sequence of a batch is turned as if it were the only one."""
     chosen = arguments(trial)
     whole = trial.answer(**chosen)
     name = "positions" if "positions" in chosen else "offsets"
     for sequence in range(len(chosen["x"])):
         own = slice(sequence, sequence + 1)
         one = trial.answer(**(chosen | {"x": chosen["x"][own], name: chosen[name][own]}))
-        trial.zero(
+        trial.assert_zero(
             whole[own] - one, f"sequence {sequence} is not what it is alone, at its own positions"
         )
 
 
 def unpacked(trial: Trial) -> None:
-    """Each packed sequence, as if it were the only one."""
+    """Check that each packed sequence is turned as if it were the only one."""
     chosen = arguments(trial)
     whole = trial.answer(**chosen)
     edges, offsets = chosen["cu_seqlens"], chosen["offsets"]
@@ -243,45 +248,45 @@ def unpacked(trial: Trial) -> None:
             "offsets": offsets[sequence : sequence + 1],
         }
         one = trial.answer(**(chosen | own))
-        trial.zero(whole[:, rows] - one, f"sequence {sequence} is not what it is alone")
+        trial.assert_zero(whole[:, rows] - one, f"sequence {sequence} is not what it is alone")
 
 
 def heads_alone(trial: Trial) -> None:
-    """Each head, as if it were the only one of its kind."""
+    """Check that each head is turned as if it were the only one of its kind."""
     chosen = arguments(trial)
     whole = trial.answer(**chosen)
     heads = len(chosen["q"])
     for head, row in enumerate(rows_of(whole.case)):
         one = trial.answer(**(chosen | {"q": row[None], "k": row[None]}))
         which = f"query head {head}" if head < heads else f"key head {head - heads}"
-        trial.zero(whole[head : head + 1] - one[:1], f"{which} is not what it is alone")
+        trial.assert_zero(whole[head : head + 1] - one[:1], f"{which} is not what it is alone")
 
 
 def values_stay(trial: Trial) -> None:
-    """Values are returned bit by bit."""
+    """Check that values are returned bit by bit."""
     answer = trial.answer(**arguments(trial))
     given = answer.case.arguments["qkv"]
     heads, key_heads, _ = counts(answer.case)
     first = given.shape[1] // sum(counts(answer.case)) * (heads + key_heads)
     wrong = answer.values[:, first:] != given[:, first:]
-    trial.never(answer, wrong, "values are changed")
+    trial.assert_none(answer, wrong, "values are changed")
 
 
 def lengths_stay(trial: Trial) -> None:
-    """Every pair keeps its length."""
+    """Check that every pair keeps its length."""
     answer = trial.answer(**arguments(trial))
     x = answer.case.arguments["x"]
     first, second = channels(x.shape[-1], str(answer.case.conventions["layout"]))
     before = x[..., first] ** 2 + x[..., second] ** 2
     after = answer[..., first] * answer[..., first] + answer[..., second] * answer[..., second]
-    trial.zero(after - before, "a pair has another length than before")
+    trial.assert_zero(after - before, "a pair has another length than before")
 
 
 # Models of mistakes.
 
 
 def rounded_as(case: Case, model: Floats, got: Floats) -> Floats:
-    """A model's numbers, or those that a call gave, if they are the same but for rounding.
+    """Return a model's numbers, or those that a call gave if they differ by rounding alone.
 
     Where other rows or values are turned than should be, the bound says nothing of their rounding.
     """
@@ -290,8 +295,8 @@ def rounded_as(case: Case, model: Floats, got: Floats) -> Floats:
     return np.where(np.abs(got - model) <= ROUNDINGS * unit * np.abs(model).max(), got, model)
 
 
-def last_block_skipped(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows behind the last full block left as they were, or never written."""
+def last_block_skipped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows behind the last full block left as they were, or never written."""
     rows = rows_of(case)
     n = rows.shape[-2]
     whole = turned(case, rows, positions(case))
@@ -299,53 +304,57 @@ def last_block_skipped(case: Case, got: Floats) -> Iterator[Model]:
         if full == n:
             continue
         for words, rest in (("left as they were", rows), ("never written", 0 * rows)):
-            if full or not rest.any():  # that nothing at all was done has other names
+            if full or not rest.any():  # nothing done at all has other names
                 kept = np.where(np.arange(n)[:, None] < full, whole, rest)
                 output = joined(case, np.where(turning(case)[..., None], kept, rows))
-                yield Model(f"matches full blocks of rows, those from {full} on {words}", output)
+                yield Prediction(
+                    f"matches full blocks of rows, those from {full} on {words}", output
+                )
 
 
-def first_for_all(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions of the first sequence for all."""
+def first_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions of the first sequence for all."""
     where = positions(case)
     if case.call.name == "rope_packed":
         edges, offsets = case.arguments["cu_seqlens"], case.arguments["offsets"]
         where = in_sequences(edges, 0 * offsets + offsets[:1].sum(), np.diff(edges))
-        yield Model("matches the first sequence's offset for all", at(case, where))
+        yield Prediction("matches the first sequence's offset for all", at(case, where))
     elif len(where):
-        yield Model("matches the first sequence's positions for all", at(case, where[:1]))
+        yield Prediction("matches the first sequence's positions for all", at(case, where[:1]))
 
 
-def first_only(case: Case, got: Floats) -> Iterator[Model]:
-    """Sequences after the first left as they were, or never written."""
+def first_only(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sequences after the first left as they were, or never written."""
     x = case.arguments["x"]
     whole = at(case, positions(case))
     for words, rest in (("left as they were", x), ("never written", 0 * x)):
         output = np.concatenate([whole[:1], rest[1:]])
-        yield Model(f"matches the first sequence, the others {words}", output)
+        yield Prediction(f"matches the first sequence, the others {words}", output)
         if x.shape[2] == 1:
-            yield Model(f"matches the first of sequences of one row, the others {words}", output)
+            yield Prediction(
+                f"matches the first of sequences of one row, the others {words}", output
+            )
 
 
-def offsets_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """Every sequence counted from 0."""
+def offsets_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict every sequence counted from 0."""
     offsets = case.arguments["offsets"]
-    without = case.anew(arguments={**case.arguments, "offsets": 0 * offsets})
-    yield Model("matches sequences that all start at position 0", at(case, positions(without)))
+    without = case.with_fields(arguments={**case.arguments, "offsets": 0 * offsets})
+    yield Prediction("matches sequences that all start at position 0", at(case, positions(without)))
 
 
-def boundaries_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows counted through."""
+def boundaries_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows counted on from one sequence to the next."""
     rows, offsets = np.arange(case.arguments["x"].shape[1]), case.arguments["offsets"]
     words = "matches rows counted on from one sequence to the next"
-    yield Model(words + ", offsets left out" * bool(offsets.any()), at(case, rows))
+    yield Prediction(words + ", offsets left out" * bool(offsets.any()), at(case, rows))
     if offsets[:1].any():
         where = rows + offsets[0]
-        yield Model("matches rows counted on, from the first offset", at(case, where))
+        yield Prediction("matches rows counted on, from the first offset", at(case, where))
 
 
-def boundaries_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Sequences that begin a row late, or a row early."""
+def boundaries_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sequences that begin a row late, or a row early."""
     edges, offsets = case.arguments["cu_seqlens"], case.arguments["offsets"]
     total = int(edges[-1])
     for shift, words in ((1, "a row late"), (-1, "a row early")):
@@ -354,17 +363,17 @@ def boundaries_shifted(case: Case, got: Floats) -> Iterator[Model]:
         if (lengths < 0).any():
             continue
         where = in_sequences(moved, offsets, lengths)
-        yield Model(f"matches sequences that begin {words}", at(case, where))
+        yield Prediction(f"matches sequences that begin {words}", at(case, where))
         if shift > 0:
             row = np.arange(total)
             first = np.isin(row, edges[1:-1])
             once = np.where(first, where, positions(case))
             words = "matches first rows counted on from the sequence before, all others right"
-            yield Model(words, at(case, once))
+            yield Prediction(words, at(case, once))
 
 
-def head_counts_mixed(case: Case, got: Floats) -> Iterator[Model]:
-    """One number of heads for queries and keys."""
+def head_counts_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict one number of heads for queries and keys."""
     heads, key_heads, values = counts(case)
     if heads == key_heads:
         return
@@ -380,24 +389,29 @@ def head_counts_mixed(case: Case, got: Floats) -> Iterator[Model]:
         found = where[np.minimum(number // taken, n - 1)]
         out = right.copy()
         out[part] = turned(case, rows[part], found)
-        yield Model(f"matches positions of rows of {words}", joined(case, out))
+        yield Prediction(f"matches positions of rows of {words}", joined(case, out))
     least = min(heads, key_heads)
     out = right.copy()
     out[least:heads] = rows[least:heads]
-    yield Model(f"matches {least} heads of the query rotated, the others left", joined(case, out))
+    yield Prediction(
+        f"matches {least} heads of the query rotated, the others left", joined(case, out)
+    )
     if values:
         every = turned(case, rows, where)
         beyond = min(2 * heads, len(rows))
         out = np.concatenate([every[:beyond], rows[beyond:]])
         words = f"matches {beyond - heads} heads behind the query's rotated, of values too"
-        yield Model(words, rounded_as(case, joined(case, out), got))
+        yield Prediction(words, rounded_as(case, joined(case, out), got))
         out = np.concatenate([every[: 2 * key_heads], rows[2 * key_heads :]])
         words = f"matches the first {2 * key_heads} heads rotated, the others left"
-        yield Model(words, joined(case, out))
+        yield Prediction(words, joined(case, out))
 
 
-def crossed(case: Case, got: Floats) -> Iterator[Model]:
-    """Second members of queries made of keys, first members of keys made of queries."""
+def crossed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict pairs mixed of queries and keys.
+
+    Second members of queries are made of keys, first members of keys are made of queries.
+    """
     heads, key_heads, _ = counts(case)
     rows = rows_of(case)
     first, second = channels(rows.shape[-1], str(case.conventions["layout"]))
@@ -415,25 +429,25 @@ def crossed(case: Case, got: Floats) -> Iterator[Model]:
         out[heads : heads + key_heads, :, first] = whole[to_query][..., first]
         out[heads + key_heads :] = rows[heads + key_heads :]
         words = f"matches pairs of which one half is made of the other, of heads {words}"
-        yield Model(words, joined(case, out))
+        yield Prediction(words, joined(case, out))
 
 
-def keys_left(case: Case, got: Floats) -> Iterator[Model]:
-    """Queries alone."""
+def keys_left(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict that queries alone are rotated."""
     heads, _, _ = counts(case)
     rows = rows_of(case)
     out = np.concatenate([turned(case, rows, positions(case))[:heads], rows[heads:]])
-    yield Model("matches queries rotated, keys left as they were", joined(case, out))
+    yield Prediction("matches queries rotated, keys left as they were", joined(case, out))
 
 
-def values_turned(case: Case, got: Floats) -> Iterator[Model]:
-    """All heads."""
+def values_turned(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict all heads rotated, those of values too."""
     out = joined(case, turned(case, rows_of(case), positions(case)))
-    yield Model("matches values rotated as well", rounded_as(case, out, got))
+    yield Prediction("matches values rotated as well", rounded_as(case, out, got))
 
 
-def strides_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows of q and k taken to follow each other, as if nothing lay between."""
+def strides_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows of q and k taken to follow each other, as if nothing lay between."""
     qkv, where = case.arguments["qkv"], positions(case)[:, None]
     heads, key_heads, _ = counts(case)
     width = qkv.shape[1] // sum(counts(case))
@@ -451,18 +465,18 @@ def strides_ignored(case: Case, got: Floats) -> Iterator[Model]:
         )
         flat[start : start + len(qkv) * count * width] = read(flat, start, count).reshape(-1)
     words = "rows of q and k read as if they followed each other"
-    yield Model(f"matches {words}", rounded_as(case, apart, got))
+    yield Prediction(f"matches {words}", rounded_as(case, apart, got))
     written = rounded_as(case, flat.reshape(qkv.shape), got)
-    yield Model(f"matches {words}, and written so", written)
+    yield Prediction(f"matches {words}, and written so", written)
 
 
-def copy_changed(case: Case, got: Floats) -> Iterator[Model]:
-    """x as it was."""
-    yield Model("matches x as it was: a copy was changed", case.arguments["x"])
+def copy_changed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict x as it was, because a copy was changed."""
+    yield Prediction("matches x as it was: a copy was changed", case.arguments["x"])
 
 
-def overwritten(case: Case, got: Floats) -> Iterator[Model]:
-    """A member of a pair used after it was written."""
+def overwritten(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a member of a pair used after it was written."""
     x = case.arguments["x"]
     angles = positions(case)[:, None] * frequencies(case)
     first, second = channels(x.shape[-1], str(case.conventions["layout"]))
@@ -470,7 +484,7 @@ def overwritten(case: Case, got: Floats) -> Iterator[Model]:
         out = x.copy()
         out[..., one] = x[..., one] * np.cos(angles) - sign * x[..., other] * np.sin(angles)
         out[..., other] = sign * out[..., one] * np.sin(angles) + x[..., other] * np.cos(angles)
-        yield Model(f"matches {which} members made of what was already written", out)
+        yield Prediction(f"matches {which} members made of what was already written", out)
 
 
 CALLS = (
@@ -481,27 +495,10 @@ CALLS = (
     "rope_in_place",
     "rope_qkv",
 )
-PLACES = dict.fromkeys(CALLS, positions)
-SHAPES = {
-    "rope_batched": lambda case: case.arguments["x"].shape,
-    "rope_offsets": lambda case: case.arguments["x"].shape,
-    "rope_packed": lambda case: case.arguments["x"].shape,
-    "rope_query_key": lambda case: (
-        len(case.arguments["q"]) + len(case.arguments["k"]),
-        *case.arguments["q"].shape[1:],
-    ),
-    "rope_in_place": lambda case: case.arguments["x"].shape,
-    "rope_qkv": lambda case: case.arguments["qkv"].shape,
-}
-BATCHED: Mapping[str, tuple[str, ...]] = {
-    "rope_batched": (),
-    "rope_offsets": (),
-    "rope_packed": (),
-}
 
 
-def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
-    """Frequencies of all rows that are turned, in the layout that is claimed, then in the other."""
+def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
+    """Read frequencies of all rows that are turned, in the claimed layout, then the other."""
     claimed = str(case.conventions["layout"])
     there = turning(case)
     rows = rows_of(case)[there]
@@ -509,7 +506,7 @@ def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
     places = np.broadcast_to(positions(case), there.shape)[there][:, None]
     for layout in dict.fromkeys((claimed, *case.scheme.conventions["layout"].values)):
         first, second = channels(rows.shape[-1], str(layout))
-        yield turns_of(
+        yield fit_frequencies(
             case,
             (rows[:, first] + 1j * rows[:, second], result[:, first] + 1j * result[:, second]),
             places,
@@ -519,58 +516,113 @@ def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
         )
 
 
-TURNS = dict.fromkeys(CALLS, turns)
-ERROR_TERMS = dict.fromkeys(CALLS, error_terms)
-ARGUMENTS = dict.fromkeys(CALLS, arguments)
-SWEEPS = {call: sweep(call) for call in CALLS}
-SIZES = dict.fromkeys(CALLS, sizes)
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "rope_batched": {"sequences-alone": alone},
-    "rope_offsets": {"offsets-alone": alone},
-    "rope_packed": {"packed-alone": unpacked},
-    "rope_query_key": {"heads-alone": heads_alone},
-    "rope_in_place": {"lengths-stay": lengths_stay},
-    "rope_qkv": {"values-stay": values_stay},
-}
 SHARED: Mapping[str, DeviationModel] = {
     "layout-swapped": LAYOUT_SWAPPED,
     "last-block-skipped": last_block_skipped,
 }
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "rope_batched": {
-        **SHARED,
-        "first-sequence-for-all": first_for_all,
-        "first-sequence-only": first_only,
-    },
-    "rope_offsets": {
-        **SHARED,
-        "first-sequence-for-all": first_for_all,
-        "first-sequence-only": first_only,
-        "offsets-ignored": offsets_ignored,
-    },
-    "rope_packed": {
-        **SHARED,
-        "first-sequence-for-all": first_for_all,
-        "offsets-ignored": offsets_ignored,
-        "boundaries-ignored": boundaries_ignored,
-        "boundaries-shifted": boundaries_shifted,
-    },
-    "rope_query_key": {
-        **SHARED,
-        "head-counts-mixed": head_counts_mixed,
-        "query-key-crossed": crossed,
-        "keys-unrotated": keys_left,
-    },
-    "rope_in_place": {
-        **SHARED,
-        "copy-changed": copy_changed,
-        "pair-overwritten": overwritten,
-    },
-    "rope_qkv": {
-        **SHARED,
-        "head-counts-mixed": head_counts_mixed,
-        "keys-unrotated": keys_left,
-        "values-rotated": values_turned,
-        "strides-ignored": strides_ignored,
-    },
+
+
+KNOWLEDGE = {
+    "rope_batched": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep("rope_batched"),
+        sizes=sizes,
+        shape=lambda case: case.arguments["x"].shape,
+        places=positions,
+        frequencies=read_frequencies,
+        batched=(),
+        invariants={"sequences-alone": alone},
+        deviations={
+            **SHARED,
+            "first-sequence-for-all": first_for_all,
+            "first-sequence-only": first_only,
+        },
+    ),
+    "rope_offsets": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep("rope_offsets"),
+        sizes=sizes,
+        shape=lambda case: case.arguments["x"].shape,
+        places=positions,
+        frequencies=read_frequencies,
+        batched=(),
+        invariants={"offsets-alone": alone},
+        deviations={
+            **SHARED,
+            "first-sequence-for-all": first_for_all,
+            "first-sequence-only": first_only,
+            "offsets-ignored": offsets_ignored,
+        },
+    ),
+    "rope_packed": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep("rope_packed"),
+        sizes=sizes,
+        shape=lambda case: case.arguments["x"].shape,
+        places=positions,
+        frequencies=read_frequencies,
+        batched=(),
+        invariants={"packed-alone": unpacked},
+        deviations={
+            **SHARED,
+            "first-sequence-for-all": first_for_all,
+            "offsets-ignored": offsets_ignored,
+            "boundaries-ignored": boundaries_ignored,
+            "boundaries-shifted": boundaries_shifted,
+        },
+    ),
+    "rope_query_key": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep("rope_query_key"),
+        sizes=sizes,
+        shape=lambda case: (
+            len(case.arguments["q"]) + len(case.arguments["k"]),
+            *case.arguments["q"].shape[1:],
+        ),
+        places=positions,
+        frequencies=read_frequencies,
+        invariants={"heads-alone": heads_alone},
+        deviations={
+            **SHARED,
+            "head-counts-mixed": head_counts_mixed,
+            "query-key-crossed": crossed,
+            "keys-unrotated": keys_left,
+        },
+    ),
+    "rope_in_place": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep("rope_in_place"),
+        sizes=sizes,
+        shape=lambda case: case.arguments["x"].shape,
+        places=positions,
+        frequencies=read_frequencies,
+        invariants={"lengths-stay": lengths_stay},
+        deviations={
+            **SHARED,
+            "copy-changed": copy_changed,
+            "pair-overwritten": overwritten,
+        },
+    ),
+    "rope_qkv": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep("rope_qkv"),
+        sizes=sizes,
+        shape=lambda case: case.arguments["qkv"].shape,
+        places=positions,
+        frequencies=read_frequencies,
+        invariants={"values-stay": values_stay},
+        deviations={
+            **SHARED,
+            "head-counts-mixed": head_counts_mixed,
+            "keys-unrotated": keys_left,
+            "values-rotated": values_turned,
+            "strides-ignored": strides_ignored,
+        },
+    ),
 }

@@ -1,16 +1,11 @@
 """Sandwich: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import (
-    DeviationModel,
-    Model,
-    other_conventions,
-    rounded_angles,
-)
+from posenc_conformance.diagnose.mistakes import other_conventions, rounded_angles
 from posenc_conformance.families.biases import (
     distance_shifted,
     last_queries,
@@ -21,16 +16,19 @@ from posenc_conformance.families.biases import (
 from posenc_conformance.families.lengths import Integers, lags, lengths, queries
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 
 def half_of(case: Case) -> int:
-    """Number of frequencies."""
+    """Return the number of frequencies."""
     return int(case.arguments["dim"]) // 2
 
 
 def frequencies(case: Case, step: float = 2.0, count: int | None = None) -> Floats:
-    """Radians per position."""
+    """Compute the frequencies, in radians per position."""
     number = half_of(case) if count is None else count
     first = int(case.conventions["exponents"] == "from-1")
     exponents = step * np.arange(first, first + number) / case.arguments["dim"]
@@ -38,29 +36,32 @@ def frequencies(case: Case, step: float = 2.0, count: int | None = None) -> Floa
 
 
 def at_own_key(case: Case) -> float:
-    """What is subtracted from every sum."""
+    """Return what is subtracted from every sum."""
     return float(half_of(case)) if case.conventions["own_key"] == "zero" else 0.0
 
 
 def numbers(case: Case) -> Floats:
-    """What heads divide by: [heads, 1, 1]."""
+    """Compute the numbers that heads divide by: [heads, 1, 1]."""
     heads = case.arguments["heads"]
     return np.asarray(8 * np.arange(1, heads + 1)[:, None, None] / heads)
 
 
 def biased(case: Case, sums: Floats, by: Floats | None = None) -> Floats:
-    """The bias that these dot products, [q_len, k_len], would give."""
+    """Compute the bias that these dot products, [q_len, k_len], would give."""
     return np.asarray((sums - at_own_key(case)) / (numbers(case) if by is None else by))
 
 
 def sums_of(case: Case, lag: Any, w: Floats | None = None) -> Floats:
-    """Sums of cosines at distances."""
+    """Compute the sums of cosines at these distances."""
     rates = frequencies(case) if w is None else w
     return np.asarray(np.cos(np.asarray(lag)[..., None] * rates).sum(axis=-1))
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the number of cosines by the head's number, and of what is subtracted."""
+    """Give the scale, which is the number of cosines over the number of the head, and the angle.
+
+    What is subtracted from the sums adds as much again to the scale.
+    """
     half, w = half_of(case), frequencies(case)
     parts = 2.0 if case.conventions["own_key"] == "zero" else 1.0
     reach = queries(case) + np.arange(int(case.parameter("k_len")))
@@ -68,82 +69,87 @@ def error_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(parts * half / numbers(case), np.asarray(lost / parts))
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, channels, queries and keys."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few heads, channels, queries and keys."""
     return lengths(trial, heads=(2, 1, 3, 8), dim=(8, 2, 4, 128, 64))
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """One query at the end of many keys."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Place one query at the end of many keys."""
     chosen = {"heads": 2, "q_len": 1, "k_len": min(largest, 4096) + 1, "dim": 64}
     return {**chosen, **parameters}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many heads, channels and queries."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many heads, channels and queries."""
     for heads, dim in ((1, 2), (3, 6), (7, 20), (12, 64), (32, 128), (5, 100)):
         yield {"heads": heads, "q_len": 2, "k_len": 5, "dim": dim}
     yield {"heads": 1, "q_len": 300, "k_len": 600, "dim": 4}
 
 
 def symmetric(trial: Trial) -> None:
-    """Queries and keys may change places."""
+    """Check that queries and keys may change places."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     few = chosen["q_len"]
     square = y[:, :, chosen["k_len"] - few :]
-    trial.zero(square - square.swapped(1, 2), "queries and keys do not change places")
+    trial.assert_zero(square - square.swapped(1, 2), "queries and keys do not change places")
 
 
 def own_key(trial: Trial) -> None:
-    """No key has a larger bias than the query's own."""
+    """Check that no key has a larger bias than the query's own."""
     chosen = arguments(trial)
     y = trial.answer(**chosen)
     rows = np.arange(chosen["q_len"])
     own = y[:, rows, chosen["k_len"] - chosen["q_len"] + rows]
-    trial.zero((y - own[:, :, None]).positive(), "a key has a larger bias than the query's own")
+    trial.assert_zero(
+        (y - own[:, :, None]).positive(), "a key has a larger bias than the query's own"
+    )
 
 
 def zero_at_own_key(trial: Trial) -> None:
-    """The query's own key has no bias."""
+    """Check that the query's own key has no bias."""
     y = trial.answer(**arguments(trial))
-    trial.zero(y.where(lags(y.case) == 0), "the bias of a query's own key is not 0")
+    trial.assert_zero(y.where(lags(y.case) == 0), "the bias of a query's own key is not 0")
 
 
 def heads_in_proportion(trial: Trial) -> None:
-    """Head n times n is the first head."""
+    """Check that the bias of head n times n is that of the first head."""
     y = trial.answer(**arguments(trial))
     number = np.arange(1, y.case.arguments["heads"] + 1)[:, None, None]
-    trial.zero(y * number - y[:1], "the heads are not in proportion to 1, 1/2, 1/3, …")
+    trial.assert_zero(y * number - y[:1], "the heads are not in proportion to 1, 1/2, 1/3, …")
 
 
 def by_sums(words: str, made: Callable[[Case], Floats]) -> DeviationModel:
-    """Other dot products."""
+    """Make a model that predicts the bias from other dot products."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, biased(case, made(case)))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, biased(case, made(case)))
 
     return models
 
 
-def cosine_left_out(case: Case, got: Floats) -> Iterator[Model]:
-    """Sums of angles, of either sign or none, with all frequencies or one less."""
+def cosine_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sums of angles, without cosines.
+
+    The angles are of either sign or none. The sums are over all frequencies or one less.
+    """
     for count in (half_of(case), half_of(case) - 1):
         total = frequencies(case, count=count).sum()
         for lag in (-lags(case), lags(case), np.abs(lags(case))):
-            yield Model("matches sums of angles, without cosines", biased(case, lag * total))
+            yield Prediction("matches sums of angles, without cosines", biased(case, lag * total))
 
 
-def frequency_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """The lowest frequency left out, or the highest."""
+def frequency_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the lowest frequency left out, or the highest."""
     w = frequencies(case)
     for words, some in (("lowest", w[:-1]), ("highest", w[1:])):
         sums = sums_of(case, lags(case), some)
-        yield Model(f"matches no wave of the {words} frequency", biased(case, sums))
+        yield Prediction(f"matches no wave of the {words} frequency", biased(case, sums))
 
 
-def head_number_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """Other numbers to divide by."""
+def head_number_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict other numbers for heads to divide by."""
     right = numbers(case)
     sums = sums_of(case, lags(case))
     for words, by in (
@@ -154,34 +160,34 @@ def head_number_wrong(case: Case, got: Floats) -> Iterator[Model]:
         ("products in the place of quotients", 1 / right),
         ("the number of the head without 8", right / 8),
     ):
-        yield Model(f"matches {words}", biased(case, sums, by))
+        yield Prediction(f"matches {words}", biased(case, sums, by))
 
 
-def exponent_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """i/dim or 4i/dim in the place of 2i/dim."""
+def exponent_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict i/dim or 4i/dim as exponents in the place of 2i/dim."""
     for step in (1.0, 4.0):
         sums = sums_of(case, lags(case), frequencies(case, step))
-        yield Model(f"matches exponents of {step:g} i/dim", biased(case, sums))
+        yield Prediction(f"matches exponents of {step:g} i/dim", biased(case, sums))
 
 
-def averaged(case: Case, got: Floats) -> Iterator[Model]:
-    """The mean over frequencies or channels, before or after dim/2 is subtracted."""
+def averaged(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the mean over frequencies or channels, before or after dim/2 is subtracted."""
     sums = sums_of(case, lags(case))
     for words, count in (("frequencies", half_of(case)), ("channels", 2 * half_of(case))):
-        yield Model(f"matches the mean over {words}", biased(case, sums) / count)
-        yield Model(f"matches the mean over {words}", biased(case, sums / count))
+        yield Prediction(f"matches the mean over {words}", biased(case, sums) / count)
+        yield Prediction(f"matches the mean over {words}", biased(case, sums / count))
 
 
-def sines_alone(case: Case, got: Floats) -> Iterator[Model]:
-    """Dot products of sines."""
+def sines_alone(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the dot products of sines alone."""
     keys = np.arange(case.parameter("k_len"))
     w = frequencies(case)
     query, key = (np.sin(each[..., None] * w) for each in (queries(case)[:, 0], keys))
-    yield Model("matches the dot product of sines alone", biased(case, query @ key.T))
+    yield Prediction("matches the dot product of sines alone", biased(case, query @ key.T))
 
 
-def narrow_angles(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances, frequencies or angles in a narrow dtype."""
+def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances, frequencies or angles in a narrow dtype."""
     lag = np.abs(lags(case)).astype(np.float64)
     yield from rounded_angles(
         lag[..., None], frequencies(case), lambda angles: biased(case, np.cos(angles).sum(axis=-1))
@@ -189,46 +195,46 @@ def narrow_angles(case: Case, got: Floats) -> Iterator[Model]:
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """The bias if the queries stood at these positions."""
+    """Yield the bias that queries at these positions would have."""
     yield biased(case, sums_of(case, lags(case, query)))
 
 
 def shifted(case: Case, shift: int) -> Floats:
-    """The bias with so much added to all distances."""
+    """Compute the bias with so much added to all distances."""
     return biased(case, sums_of(case, lags(case) + shift))
 
 
-ERROR_TERMS = {"sandwich_bias": error_terms}
-ARGUMENTS = {"sandwich_bias": arguments}
-SWEEPS = {"sandwich_bias": sweep}
-SIZES = {"sandwich_bias": sizes}
-INVARIANTS = {
-    "sandwich_bias": {
-        "toeplitz": toeplitz(arguments),
-        "symmetric": symmetric,
-        "last-queries": last_queries(arguments),
-        "own-key": own_key,
-        "zero-at-own-key": zero_at_own_key,
-        "heads-in-proportion": heads_in_proportion,
-    }
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "sandwich_bias": {
-        "exponents-swapped": other_conventions(
-            "exponents", "matches exponents {value}; {claimed} was claimed"
-        ),
-        "own-key-swapped": other_conventions(
-            "own_key", "matches the bias of the own key {value}; {claimed} was claimed"
-        ),
-        "cosine-left-out": cosine_left_out,
-        "frequency-missing": frequency_missing,
-        "head-number-wrong": head_number_wrong,
-        "exponent-halved": exponent_wrong,
-        "averaged": averaged,
-        "sines-alone": sines_alone,
-        "queries-from-zero": queries_from_zero(from_queries),
-        "distance-shifted": distance_shifted(shifted),
-        "sign-flipped": negated("matches the bias with the sign flipped"),
-        "low-precision-angles": narrow_angles,
-    }
+KNOWLEDGE = {
+    "sandwich_bias": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        invariants={
+            "toeplitz": toeplitz(arguments),
+            "symmetric": symmetric,
+            "last-queries": last_queries(arguments),
+            "own-key": own_key,
+            "zero-at-own-key": zero_at_own_key,
+            "heads-in-proportion": heads_in_proportion,
+        },
+        deviations={
+            "exponents-swapped": other_conventions(
+                "exponents", "matches exponents {value}; {claimed} was claimed"
+            ),
+            "own-key-swapped": other_conventions(
+                "own_key", "matches the bias of the own key {value}; {claimed} was claimed"
+            ),
+            "cosine-left-out": cosine_left_out,
+            "frequency-missing": frequency_missing,
+            "head-number-wrong": head_number_wrong,
+            "exponent-halved": exponent_wrong,
+            "averaged": averaged,
+            "sines-alone": sines_alone,
+            "queries-from-zero": queries_from_zero(from_queries),
+            "distance-shifted": distance_shifted(shifted),
+            "sign-flipped": negated("matches the bias with the sign flipped"),
+            "low-precision-angles": narrow_angles,
+        },
+    ),
 }

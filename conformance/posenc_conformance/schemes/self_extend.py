@@ -1,26 +1,29 @@
 """Self-Extend: its distances, invariants and deviations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import DeviationModel, Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.lengths import Integers, queries
 from posenc_conformance.families.remapped import Distance, Remapped, error_terms, keys, logits
 from posenc_conformance.families.scores import sweep
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 NUMBERS = ((3, 6), (2, 4), (4, 4), (1, 5), (5, 10), (2, 64))
-"""Sizes of groups and windows; windows are multiples, as blocks demand."""
+"""Sizes of groups and windows. The windows are multiples of the groups, as blocks demand."""
 UNEVEN = ((3, 7), (4, 6), (2, 1), (3, 2))
-"""Windows that are none."""
+"""Sizes of groups and windows. The windows are no multiples of the groups."""
 
 
-def drawn(trial: Trial) -> dict[str, Any]:
-    """Groups of a few positions, windows of a few groups."""
+def drawn(trial: Trial) -> ArgumentDict:
+    """Draw groups of a few positions and windows of a few groups."""
     sliding = trial.subject.combination.conventions["neighbours"] == "sliding"
     chosen = trial.pick.one_of(NUMBERS + UNEVEN if sliding else NUMBERS)
     names = ("group_size", "window")
@@ -28,7 +31,7 @@ def drawn(trial: Trial) -> dict[str, Any]:
 
 
 def is_near(case: Case, query: Integers, key: Integers) -> Any:
-    """Which keys are neighbours."""
+    """Say which keys are neighbours."""
     window = case.arguments["window"]
     if case.conventions["neighbours"] == "sliding":
         return query - key < window
@@ -36,7 +39,7 @@ def is_near(case: Case, query: Integers, key: Integers) -> Any:
 
 
 def grouped(case: Case, query: Integers) -> Integers:
-    """Positions of queries among groups, such that far keys follow on near ones."""
+    """Compute grouped positions of queries, such that far keys follow on near ones."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     if case.conventions["neighbours"] == "sliding":
         return np.asarray(query // group + window - window // group)
@@ -44,35 +47,38 @@ def grouped(case: Case, query: Integers) -> Integers:
 
 
 def far(case: Case, query: Integers, key: Integers) -> Floats:
-    """Distances at grouped positions."""
+    """Compute the distances at grouped positions."""
     return np.asarray(grouped(case, query) - key // case.arguments["group_size"], np.float64)
 
 
 def near(case: Case, query: Integers, key: Integers) -> Floats:
-    """Distances of the positions."""
+    """Compute the distances of the positions themselves."""
     return np.asarray(query - key, np.float64)
 
 
 def distance(case: Case, query: Integers, key: Integers) -> Floats:
-    """Those of neighbours as they are, others grouped."""
+    """Compute the distances: of neighbours as they are, of other keys grouped."""
     return joined(near, far)(case, query, key)
 
 
 def joined(one: Distance, other: Distance) -> Distance:
-    """One distance for neighbours and another for other keys."""
+    """Join one distance for neighbours and another for other keys."""
     return lambda case, query, key: np.where(
         is_near(case, query, key), one(case, query, key), other(case, query, key)
     )
 
 
 def unmoved(case: Case, query: Integers, key: Integers) -> Floats:
-    """Grouped positions of queries that nothing is added to."""
+    """Compute distances at grouped positions, with nothing added to those of queries."""
     group = case.arguments["group_size"]
     return np.asarray(query // group - key // group, np.float64)
 
 
 def fractions(case: Case, query: Integers, key: Integers) -> Floats:
-    """Positions divided by the size of groups, which share none."""
+    """Compute distances at positions that are divided by the size of groups.
+
+    The quotients are not rounded down, so that no two positions share a group.
+    """
     group, window = case.arguments["group_size"], case.arguments["window"]
     if case.conventions["neighbours"] == "sliding":
         return np.asarray((query - key) / group + window - window / group)
@@ -80,7 +86,7 @@ def fractions(case: Case, query: Integers, key: Integers) -> Floats:
 
 
 def of_distances(case: Case, query: Integers, key: Integers) -> Floats:
-    """Distances divided, in the place of positions."""
+    """Compute distances that are divided in the place of positions."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     lag = query - key
     if case.conventions["neighbours"] == "sliding":
@@ -89,30 +95,33 @@ def of_distances(case: Case, query: Integers, key: Integers) -> Floats:
 
 
 def from_the_window(case: Case, query: Integers, key: Integers) -> Floats:
-    """What distances have beyond the window divided."""
+    """Compute distances of which the part beyond the window is divided."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     return np.asarray(window + (query - key - window) // group, np.float64)
 
 
 def from_one(case: Case, query: Integers, key: Integers) -> Floats:
-    """Groups of positions that are counted from 1."""
+    """Compute distances at grouped positions that are counted from 1."""
     return far(case, query + 1, key + 1)
 
 
-def shift_not_floored(case: Case, got: Floats) -> Iterator[Model]:
-    """w / g not rounded down, where it is no whole number."""
+def shift_not_floored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict window / group_size not rounded down, where it is no whole number."""
     group, window = case.arguments["group_size"], case.arguments["window"]
     if window % group:
         less = window / group - window // group
         wrong = joined(near, lambda *at: far(*at) - less)
-        yield Model(
+        yield Prediction(
             f"matches queries moved by {window} - {window}/{group}, not rounded down",
             logits(case, wrong(case, queries(case), keys(case))),
         )
 
 
-def window_off_by_one(case: Case, got: Floats) -> Iterator[Model]:
-    """A neighbour too many or too few; a block that is closed one token late or early."""
+def window_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a neighbour too many or too few.
+
+    With blocks, predict a block that is closed one token late or early.
+    """
     query, key, window = queries(case), keys(case), case.arguments["window"]
     one, other = near(case, query, key), far(case, query, key)
     for more in (1, -1):
@@ -124,14 +133,14 @@ def window_off_by_one(case: Case, got: Floats) -> Iterator[Model]:
             moved = query - begun * (window - window // group) - key // group
             found = np.where(key >= begun * window, one, moved)
             words = f"blocks that are closed one token too {'late' if more > 0 else 'early'}"
-        yield Model(f"matches {words}", logits(case, found.astype(np.float64)))
+        yield Prediction(f"matches {words}", logits(case, found.astype(np.float64)))
 
 
-def distances_grouped(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances rounded down to groups, not positions."""
+def distances_grouped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances, not positions, rounded down to groups."""
     for other, words in ((of_distances, ""), (from_the_window, " beyond the window")):
         wrong = joined(near, other)(case, queries(case), keys(case))
-        yield Model(
+        yield Prediction(
             f"matches distances{words} rounded down to groups, not positions", logits(case, wrong)
         )
 
@@ -145,46 +154,47 @@ SCORES = Remapped(
 
 
 def group_of_far(case: Case) -> Integers:
-    """Groups of far keys."""
+    """Find the groups of far keys, -1 for neighbours."""
     query, key = queries(case), keys(case)
     return np.where(is_near(case, query, key), -1, key // case.arguments["group_size"])
 
 
-ERROR_TERMS = {"self_extend_scores": error_terms}
-ARGUMENTS = {"self_extend_scores": SCORES.arguments}
-SWEEPS = {"self_extend_scores": sweep(SCORES.arrays)}
-SIZES = {"self_extend_scores": SCORES.sizes}
-INVARIANTS: dict[str, dict[str, Callable[[Trial], None]]] = {
-    "self_extend_scores": SCORES.invariants
-    | {
-        "groups-alike": SCORES.alike(
-            "k", group_of_far, "far keys of a group are alike, and their logits differ"
-        )
-    }
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "self_extend_scores": {
-        "neighbours-swapped": other_conventions(
-            "neighbours", "matches {value} neighbours exactly; {claimed} was claimed"
-        ),
-        "shift-missing": SCORES.instead(
-            "matches grouped positions of queries that are not moved on by the window",
-            joined(near, unmoved),
-        ),
-        "shift-not-floored": shift_not_floored,
-        "window-off-by-one": window_off_by_one,
-        "no-neighbours": SCORES.instead("matches grouped positions for near keys as well", far),
-        "parts-exchanged": SCORES.instead(
-            "matches near keys at grouped positions and far ones at their own", joined(far, near)
-        ),
-        "positions-not-floored": SCORES.instead(
-            "matches positions divided by the size of groups, not rounded down",
-            joined(near, fractions),
-        ),
-        "distances-grouped": distances_grouped,
-        "groups-from-1": SCORES.instead(
-            "matches groups of positions counted from 1", joined(near, from_one)
-        ),
-        **SCORES.deviations,
-    }
+KNOWLEDGE = {
+    "self_extend_scores": CallKnowledge(
+        error_terms=error_terms,
+        arguments=SCORES.arguments,
+        sweep=sweep(SCORES.arrays),
+        sizes=SCORES.sizes,
+        invariants=SCORES.invariants
+        | {
+            "groups-alike": SCORES.alike(
+                "k", group_of_far, "far keys of a group are alike, and their logits differ"
+            )
+        },
+        deviations={
+            "neighbours-swapped": other_conventions(
+                "neighbours", "matches {value} neighbours exactly; {claimed} was claimed"
+            ),
+            "shift-missing": SCORES.instead(
+                "matches grouped positions of queries that are not moved on by the window",
+                joined(near, unmoved),
+            ),
+            "shift-not-floored": shift_not_floored,
+            "window-off-by-one": window_off_by_one,
+            "no-neighbours": SCORES.instead("matches grouped positions for near keys as well", far),
+            "parts-exchanged": SCORES.instead(
+                "matches near keys at grouped positions and far ones at their own",
+                joined(far, near),
+            ),
+            "positions-not-floored": SCORES.instead(
+                "matches positions divided by the size of groups, not rounded down",
+                joined(near, fractions),
+            ),
+            "distances-grouped": distances_grouped,
+            "groups-from-1": SCORES.instead(
+                "matches groups of positions counted from 1", joined(near, from_one)
+            ),
+            **SCORES.deviations,
+        },
+    ),
 }

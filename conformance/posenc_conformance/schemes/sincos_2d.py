@@ -1,35 +1,32 @@
 """Sinusoidal encoding of grid cells: bounds, invariants and deviations."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import (
-    Model,
-    attempt,
-    other_conventions,
-    rounded_angles,
-)
-from posenc_conformance.diagnose.turns import Turns, turns_of_waves
+from posenc_conformance.diagnose.mistakes import other_conventions, predict_case, rounded_angles
 from posenc_conformance.families.encodings import Waves, all_different, on_circles, wrong_base
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.frequencies import PairFrequencies, fit_wave_frequencies
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 Integers = npt.NDArray[np.int64]
 ROW, COLUMN = 0, 1
 SIN = 0
 NORMALIZING = 0.75
-"""Roundings of a normalized coordinate (the sum with 1e-6, the quotient, 2π, their product), less
+"""Roundings of a normalised coordinate (the sum with 1e-6, the quotient, 2π, their product), less
 the one of an index, in units of the model's four."""
 
 
 def channels(case: Case) -> tuple[Integers, Integers, Integers]:
-    """Axis, pair and wave of each channel."""
+    """Find the axis, the pair and the wave of each channel."""
     half, pairs = case.arguments["dim"] // 2, case.arguments["dim"] // 4
     part, within = np.divmod(np.arange(2 * half), half)
     if case.conventions["layout"] == "interleaved":
@@ -41,25 +38,25 @@ def channels(case: Case) -> tuple[Integers, Integers, Integers]:
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per step of each pair."""
+    """Compute the radians per step of each pair."""
     pairs = case.arguments["dim"] // 4
     steps = pairs - (case.conventions["denominator"] == "d/4-1")
     return np.asarray(case.arguments.get("base", 10000.0) ** -(np.arange(pairs) / steps))
 
 
 def places(case: Case, shift: int = 0, epsilon: float = 1e-6) -> list[Floats]:
-    """Coordinate of each row, and of each column."""
+    """Compute the coordinate of each row, and of each column."""
     counts = case.arguments["height"], case.arguments["width"]
     if case.conventions["coordinates"] == "index":
-        return [np.arange(count) + float(shift) for count in counts]
+        return [np.arange(count, dtype=np.float64) + shift for count in counts]
     first = shift + (1.0 if case.conventions["coordinates"] == "normalized" else 0.5)
     return [2 * np.pi * (np.arange(count) + first) / (count + epsilon) for count in counts]
 
 
 def by_cell(case: Case, rows: Floats, columns: Floats) -> Floats:
-    """What belongs to each channel's axis, cell by cell; rows and columns have any trailing axes.
+    """Spread values of rows and columns over the cells: each channel gets those of its axis.
 
-    The result has shape [height * width, dim, …].
+    Rows and columns have any trailing axes. The result has shape [height * width, dim, …].
     """
     axis, _, _ = channels(case)
     of_row, of_column = np.repeat(rows, len(columns), axis=0), np.concatenate([columns] * len(rows))
@@ -67,14 +64,14 @@ def by_cell(case: Case, rows: Floats, columns: Floats) -> Floats:
 
 
 def from_angles(case: Case, rows: Floats, columns: Floats) -> Floats:
-    """The table that these angles, of shape [rows or columns, pairs], would give."""
+    """Compute the table that these angles, of shape [rows or columns, pairs], would give."""
     _, pair, wave = channels(case)
     angles = by_cell(case, rows, columns)[:, np.arange(len(pair)), pair]
     return np.asarray(np.where(wave == SIN, np.sin(angles), np.cos(angles)))
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is 1."""
+    """Give the scale, which is 1, and the angle of each channel."""
     omega = frequencies(case)
     roundings = 1 + np.abs(np.log(omega))
     if case.conventions["coordinates"] != "index":
@@ -83,8 +80,8 @@ def error_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(np.ones(()), by_cell(case, *places(case)) * (omega * roundings)[pair])
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A small grid, hardly ever square."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a small grid, hardly ever square."""
     dims = [8, 12, 16, 64]
     if trial.subject.combination.conventions["denominator"] == "d/4":
         dims.append(4)
@@ -96,13 +93,13 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """A wide grid."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Make a wide grid."""
     return {"height": 2, "width": 1025, "dim": 12, "base": 10000.0, **parameters}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many channels; one cell, one row, one column, squares and not."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many channels; one cell, one row, one column, squares and other grids."""
     smallest = 8 if case.conventions["denominator"] == "d/4-1" else 4
     dims = (4, 8, 12, 20, 48, 96, 132, 256, 384, 1024)
     yield from ({"height": 3, "width": 2, "dim": dim} for dim in dims if dim >= smallest)
@@ -111,13 +108,13 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def grid_of(answer: Answer) -> Answer:
-    """An answer of shape [height, width, dim]."""
+    """Arrange an answer as [height, width, dim]."""
     given = answer.case.arguments
     return answer[np.arange(len(answer.values)).reshape(given["height"], given["width"])]
 
 
 def norm(trial: Trial) -> None:
-    """Sine and cosine of each pair lie on the unit circle."""
+    """Check that sine and cosine of each pair lie on the unit circle."""
     answer = trial.answer(**arguments(trial))
     axis, pair, wave = channels(answer.case)
     sin, cos = np.lexsort((pair, axis, wave)).reshape(2, -1)
@@ -125,16 +122,19 @@ def norm(trial: Trial) -> None:
 
 
 def axes_apart(trial: Trial) -> None:
-    """A row's channels are the same in every column, and a column's in every row."""
+    """Check that the channels of a row are the same in every column.
+
+    Those of a column must be the same in every row.
+    """
     answer = trial.answer(**arguments(trial))
     grid = grid_of(answer)
     axis, _, _ = channels(answer.case)
     for change, held in ((grid - grid[:, :1], ROW), (grid - grid[:1], COLUMN)):
-        trial.zero(change[..., axis == held], "channels of one axis change along the other")
+        trial.assert_zero(change[..., axis == held], "channels of one axis change along the other")
 
 
 def dot_by_offset(trial: Trial) -> None:
-    """The dot product of two cells stays when both move by one row, or by one column."""
+    """Check that the dot product of two cells stays when both move by one row or one column."""
     answer = trial.answer(**arguments(trial))
     cell = grid_of(answer)
     dot = (cell[:, :, None, None] * cell).sum(axis=-1)
@@ -142,103 +142,115 @@ def dot_by_offset(trial: Trial) -> None:
         dot[1:, :, 1:, :] - dot[:-1, :, :-1, :],
         dot[:, 1:, :, 1:] - dot[:, :-1, :, :-1],
     ):
-        trial.zero(change, "the dot product of two cells depends on more than their offset")
+        trial.assert_zero(change, "the dot product of two cells depends on more than their offset")
 
 
 def transpose(trial: Trial) -> None:
-    """The transposed grid has the same cells with their halves exchanged."""
+    """Check that the transposed grid has the same cells with their halves exchanged."""
     chosen = arguments(trial)
     height, width = chosen["height"], chosen["width"]
     answer = trial.answer(**chosen)
     other = grid_of(trial.answer(**(chosen | {"height": width, "width": height})))
     halves_exchanged = np.roll(np.arange(chosen["dim"]), chosen["dim"] // 2)
-    trial.zero(
+    trial.assert_zero(
         grid_of(answer) - other.swapped(0, 1)[..., halves_exchanged],
         "the grid with rows and columns exchanged is not the same with halves exchanged",
     )
 
 
 def origin(trial: Trial) -> None:
-    """In the first cell every sine is 0 and every cosine 1."""
+    """Check that every sine is 0 and every cosine 1 in the first cell."""
     answer = trial.answer(**arguments(trial))
     _, _, wave = channels(answer.case)
-    trial.zero(answer[:1] - wave, "the first cell is not (sine 0, cosine 1)")
+    trial.assert_zero(answer[:1] - wave, "the first cell is not (sine 0, cosine 1)")
 
 
 def same_in_larger_grid(trial: Trial) -> None:
-    """A cell has the same encoding in a larger grid."""
+    """Check that a cell has the same encoding in a larger grid."""
     chosen = arguments(trial)
     larger = {"height": chosen["height"] + 1, "width": chosen["width"] + 2}
     answer = trial.answer(**chosen)
     other = grid_of(trial.answer(**(chosen | larger)))
-    trial.zero(
+    trial.assert_zero(
         grid_of(answer) - other[: chosen["height"], : chosen["width"]],
         "a cell's encoding depends on the size of the grid",
     )
 
 
 def uniqueness(trial: Trial) -> None:
-    """Different cells differ, wherever the truth differs by more than errors."""
+    """Check that cells differ wherever the truth differs by more than the error bounds."""
     answer = trial.answer(**arguments(trial))
     all_different(trial, answer, "two cells have the same encoding")
 
 
-def column_by_column(case: Case, got: Floats) -> Iterator[Model]:
-    """Cells numbered down the columns."""
+def column_by_column(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict cells numbered down the columns."""
     given = case.arguments
-    grid = case.changed().truth.reshape(given["height"], given["width"], given["dim"])
+    grid = case.with_arguments().truth.reshape(given["height"], given["width"], given["dim"])
     cells = np.swapaxes(grid, 0, 1).reshape(case.shape)
-    yield Model("matches cells numbered column by column", cells)
+    yield Prediction("matches cells numbered column by column", cells)
 
 
-def sizes_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Height taken for width."""
+def sizes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict height and width exchanged."""
     given = case.arguments
-    yield from attempt(
-        case.changed(height=given["width"], width=given["height"]),
+    yield from predict_case(
+        case.with_arguments(height=given["width"], width=given["height"]),
         "matches height and width exchanged",
     )
 
 
-def shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows and columns counted from another number."""
+def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows and columns counted from another number."""
     for shift in (1, -1):
         angles = [np.outer(place, frequencies(case)) for place in places(case, shift)]
-        yield Model(f"matches rows and columns shifted by {shift:+d}", from_angles(case, *angles))
+        yield Prediction(
+            f"matches rows and columns shifted by {shift:+d}", from_angles(case, *angles)
+        )
 
 
-def without_epsilon(case: Case, got: Floats) -> Iterator[Model]:
-    """The last coordinate exactly 2π."""
+def without_epsilon(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict coordinates divided by their number alone, without the 1e-6.
+
+    Of normalised coordinates, the last is then exactly 2π.
+    """
     angles = [np.outer(place, frequencies(case)) for place in places(case, epsilon=0.0)]
-    yield Model("matches coordinates divided by their number alone", from_angles(case, *angles))
+    yield Prediction(
+        "matches coordinates divided by their number alone", from_angles(case, *angles)
+    )
 
 
-def waves_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Cosine where the sine belongs."""
+def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a cosine where the sine belongs, and a sine where the cosine belongs."""
     angles = [np.pi / 2 - np.outer(place, frequencies(case)) for place in places(case)]
-    yield Model("matches sine and cosine exchanged", from_angles(case, *angles))
+    yield Prediction("matches sine and cosine exchanged", from_angles(case, *angles))
 
 
-def whole_dim(case: Case, got: Floats) -> Iterator[Model]:
-    """The exponent of one dimension, 2t/d, although a half has only d/2 channels."""
+def whole_dim(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the exponent of one dimension, 2t/d.
+
+    It is wrong, because a half has only d/2 channels.
+    """
     pairs = case.arguments["dim"] // 4
     steps = 2 * pairs - (case.conventions["denominator"] == "d/4-1")
     omega = case.arguments.get("base", 10000.0) ** -(np.arange(pairs) / steps)
     angles = [np.outer(place, omega) for place in places(case)]
-    yield Model("matches exponents of the whole dim, not of half of it", from_angles(case, *angles))
+    yield Prediction(
+        "matches exponents of the whole dim, not of half of it", from_angles(case, *angles)
+    )
 
 
-def step_rounded_down(case: Case, got: Floats) -> Iterator[Model]:
-    """The step of the exponent rounded down to a whole number."""
+def step_rounded_down(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the step of the exponent rounded down to a whole number."""
     dim = case.arguments["dim"]
     step = np.floor(-np.log(case.arguments.get("base", 10000.0)) / dim / 2)
     angles = [np.outer(place, np.exp(2 * np.arange(dim // 4) * step)) for place in places(case)]
     words = f"matches frequencies exp({2 * step:.0f} t): the step of the exponent rounded down"
-    yield Model(words, from_angles(case, *angles))
+    yield Prediction(words, from_angles(case, *angles))
 
 
-def low_precision(case: Case, got: Floats) -> Iterator[Model]:
-    """Coordinates, frequencies or angles in a narrow dtype."""
+def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict coordinates, frequencies or angles in a narrow dtype."""
     rows, columns = places(case)
 
     def result(angles: Floats) -> Floats:
@@ -248,8 +260,11 @@ def low_precision(case: Case, got: Floats) -> Iterator[Model]:
     yield from rounded_angles(both, frequencies(case), result)
 
 
-def saved_tables(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
-    """A row for each cell of a square, perhaps after a row of zeros for a class token."""
+def saved_tables(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
+    """Read an array as a table with a row for each cell of a square.
+
+    A row of zeros for a class token may come first.
+    """
     if array.ndim != 2 or array.shape[1] % 4 or array.dtype.kind not in "fV":
         return
     table = array[1:] if not array[0].any() else array
@@ -258,15 +273,12 @@ def saved_tables(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
         yield {"height": side, "width": side, "dim": table.shape[1], "base": 10000.0}, table
 
 
-IDENTIFY = {"sincos_2d": saved_tables}
-
-
-def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
-    """Frequencies of each axis, read from the cells."""
+def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
+    """Read the frequencies of each axis from the cells."""
     axis, pair, wave = channels(case)
     order = np.lexsort((pair, axis))
     sin, cos = order[wave[order] == SIN], order[wave[order] != SIN]
-    yield turns_of_waves(
+    yield fit_wave_frequencies(
         case,
         output,
         case.bound,
@@ -277,44 +289,45 @@ def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
     )
 
 
-TURNS = {"sincos_2d": turns}
-ERROR_TERMS = {"sincos_2d": error_terms}
-ARGUMENTS = {"sincos_2d": arguments}
-SWEEPS = {"sincos_2d": sweep}
-SIZES = {"sincos_2d": sizes}
-INVARIANTS = {
-    "sincos_2d": {
-        "norm": norm,
-        "axes-apart": axes_apart,
-        "dot-by-offset": dot_by_offset,
-        "transpose": transpose,
-        "origin": origin,
-        "same-in-larger-grid": same_in_larger_grid,
-        "uniqueness": uniqueness,
-    }
-}
-DEVIATIONS = {
-    "sincos_2d": {
-        "column-by-column": column_by_column,
-        "sizes-swapped": sizes_swapped,
-        "axes-swapped": other_conventions(
-            "first_axis", "matches the {value} in the first half; {claimed} was claimed"
-        ),
-        "layout-swapped": other_conventions(
-            "layout", "matches the {value} layout exactly; {claimed} was claimed"
-        ),
-        "waves-swapped": waves_swapped,
-        "positions-shifted": shifted,
-        "coordinates-swapped": other_conventions(
-            "coordinates", "matches coordinates by {value}; {claimed} was claimed"
-        ),
-        "epsilon-left-out": without_epsilon,
-        "denominator-swapped": other_conventions(
-            "denominator", "matches the exponent denominator {value}; {claimed} was claimed"
-        ),
-        "whole-dim-exponent": whole_dim,
-        "step-rounded-down": step_rounded_down,
-        "wrong-base": wrong_base,
-        "low-precision-angles": low_precision,
-    }
+KNOWLEDGE = {
+    "sincos_2d": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        frequencies=read_frequencies,
+        identify=saved_tables,
+        invariants={
+            "norm": norm,
+            "axes-apart": axes_apart,
+            "dot-by-offset": dot_by_offset,
+            "transpose": transpose,
+            "origin": origin,
+            "same-in-larger-grid": same_in_larger_grid,
+            "uniqueness": uniqueness,
+        },
+        deviations={
+            "column-by-column": column_by_column,
+            "sizes-swapped": sizes_swapped,
+            "axes-swapped": other_conventions(
+                "first_axis", "matches the {value} in the first half; {claimed} was claimed"
+            ),
+            "layout-swapped": other_conventions(
+                "layout", "matches the {value} layout exactly; {claimed} was claimed"
+            ),
+            "waves-swapped": waves_swapped,
+            "positions-shifted": shifted,
+            "coordinates-swapped": other_conventions(
+                "coordinates", "matches coordinates by {value}; {claimed} was claimed"
+            ),
+            "epsilon-left-out": without_epsilon,
+            "denominator-swapped": other_conventions(
+                "denominator", "matches the exponent denominator {value}; {claimed} was claimed"
+            ),
+            "whole-dim-exponent": whole_dim,
+            "step-rounded-down": step_rounded_down,
+            "wrong-base": wrong_base,
+            "low-precision-angles": low_precision,
+        },
+    ),
 }

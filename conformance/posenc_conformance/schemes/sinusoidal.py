@@ -1,13 +1,12 @@
 """Sinusoidal encoding: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.mistakes import (
-    Model,
     bases,
     iterated,
     negated_positions,
@@ -16,7 +15,6 @@ from posenc_conformance.diagnose.mistakes import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.diagnose.turns import Turns, turns_of_waves
 from posenc_conformance.families.encodings import (
     Waves,
     all_different,
@@ -29,15 +27,19 @@ from posenc_conformance.families.encodings import (
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.positions import reaching, spread
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.frequencies import PairFrequencies, fit_wave_frequencies
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.positions import positions_up_to, rows_to_show
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 ROWS = 9
 SIN, COS, ZERO = 0, 1, 2
 
 
 def channels(case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Pair number of each channel, and what the channel holds: SIN, COS or ZERO."""
+    """Find the pair number of each channel, and what the channel holds: SIN, COS or ZERO."""
     dim = case.arguments["dim"]
     odd_dim = case.conventions.get("odd_dim") if dim % 2 else None
     even = dim - 1 if odd_dim == "zero" else dim + dim % 2
@@ -53,7 +55,7 @@ def channels(case: Case) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 
 def exponents(case: Case) -> Floats:
-    """Exponent of each pair: its frequency is ``base ** -exponent``."""
+    """Compute the exponent of each pair, whose frequency is ``base ** -exponent``."""
     dim = case.arguments["dim"]
     odd_dim = case.conventions.get("odd_dim") if dim % 2 else None
     pairs = dim // 2 if odd_dim == "zero" else (dim + 1) // 2
@@ -65,12 +67,12 @@ def exponents(case: Case) -> Floats:
 
 
 def places(case: Case) -> Floats:
-    """Positions at which the tokens stand."""
+    """Compute the positions at which the tokens stand."""
     return np.asarray(case.arguments["positions"] + case.conventions["first_position"], np.float64)
 
 
 def factor(case: Case) -> float:
-    """The output scale."""
+    """Return the output scale."""
     dim = float(case.arguments["dim"])
     factors: dict[str, float] = {
         "1": 1.0,
@@ -81,23 +83,26 @@ def factor(case: Case) -> float:
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per position of each pair."""
+    """Compute the radians per position of each pair."""
     return np.asarray(case.arguments.get("base", 10000.0) ** -exponents(case))
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is the output scale, and 0 for a column of zeros."""
+    """Give the scale, which is the output scale, and the angle of each channel.
+
+    The scale of a column of zeros is 0.
+    """
     omega = frequencies(case)
     pair, kind = channels(case)
     angle = np.abs(places(case))[:, None] * omega * (1 + np.abs(np.log(omega)))
     return ErrorTerms(np.where(kind == ZERO, 0.0, factor(case)), angle[:, pair])
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few positions in a row."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few positions in a row."""
     sizes = [8, 2, 4, 6, 16, 64, 96, 128]
     odd = [value for value in trial.can("odd_dim") if value != "refuse"]
-    extra: dict[str, Any] = {}
+    extra: ArgumentDict = {}
     if odd and trial.pick.integer(0, 1):
         sizes = [5, 3, 9, 65]
         extra["odd_dim"] = trial.pick.one_of(odd)
@@ -110,13 +115,13 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """All powers of two up to the largest position, at 66 channels."""
-    return {"positions": reaching(largest), "dim": 66, "base": 10000.0, **parameters}
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach all powers of two up to the largest position, at 66 channels."""
+    return {"positions": positions_up_to(largest), "dim": 66, "base": 10000.0, **parameters}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many channels, powers of two and not, and many rows."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many channels, powers of two and not, and many rows."""
     smallest = 4 if case.conventions["single_pair"] == "refuse" else 2
     few = {"positions": np.array([0, 1, 7])}
     dims = (2, 4, 6, 10, 12, 16, 24, 48, 64, 96, 100, 128, 130, 192, 256, 384, 512, 768, 1024)
@@ -125,7 +130,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def circles(answer: Answer) -> Waves:
-    """Sine and cosine of each pair that has both, whatever the layout."""
+    """Pick the sine and the cosine of each pair that has both, whatever the layout."""
     pair, kind = channels(answer.case)
     whole = [t for t in range(pair.max() + 1) if np.sum((pair == t) & (kind != ZERO)) == 2]
     sin, cos = (
@@ -136,13 +141,13 @@ def circles(answer: Answer) -> Waves:
 
 
 def turn(waves: Waves, start: Any, end: Any) -> tuple[Answer, Answer]:
-    """Cosine and sine (times factor squared) of the rotation from rows to rows."""
+    """Compute cosine and sine (times factor squared) of the rotation from rows to rows."""
     (s, c), (s_end, c_end) = ((waves[rows].sin, waves[rows].cos) for rows in (start, end))
     return c * c_end + s * s_end, c * s_end - s * c_end
 
 
 def norm(trial: Trial) -> None:
-    """Each pair lies on its circle."""
+    """Check that each pair lies on its circle."""
     on_circles(
         trial,
         circles(trial.answer(**arguments(trial))),
@@ -151,27 +156,30 @@ def norm(trial: Trial) -> None:
 
 
 def dot_by_offset(trial: Trial) -> None:
-    """Dot products along each diagonal are equal."""
+    """Check that dot products along each diagonal are equal."""
     waves = circles(trial.answer(**arguments(trial)))
     dots = dot_products(waves.sin) + dot_products(waves.cos)
-    trial.zero(
+    trial.assert_zero(
         along_diagonals(dots), "the dot product of two rows depends on more than their distance"
     )
 
 
 def shift_is_rotation(trial: Trial) -> None:
-    """The rotation from p to p+k is the same at every p."""
+    """Check that the rotation from p to p+k is the same at every p."""
     waves = circles(trial.answer(**arguments(trial)))
     k = trial.pick.integer(1, ROWS - 2)
     rows = np.arange(ROWS - k)
     for part in turn(waves, rows, rows + k):
-        trial.zero(
+        trial.assert_zero(
             part[1:] - part[:-1], f"moving by {k} positions is not the same rotation everywhere"
         )
 
 
 def group_law(trial: Trial) -> None:
-    """Rotating by k, then by l, is rotating by k+l, as angles measured in turns add up."""
+    """Check that rotating by k, then by l, is rotating by k+l.
+
+    Angles add up, up to whole turns.
+    """
     waves = circles(trial.answer(**arguments(trial)))
     k = trial.pick.integer(1, ROWS - 2)
     more = trial.pick.integer(1, ROWS - 1 - k)
@@ -184,24 +192,27 @@ def group_law(trial: Trial) -> None:
         cos_k * cos_m - sin_k * sin_m - cos * square,
         sin_k * cos_m + cos_k * sin_m - sin * square,
     ):
-        trial.zero(
+        trial.assert_zero(
             residual,
             f"rotating by {k} and then by {more} positions is not rotating by {k + more}",
         )
 
 
 def recurrence(trial: Trial) -> None:
-    """Neighbours add up to a multiple of the row between, the same multiple everywhere."""
+    """Check that the neighbours of a row add up to the same multiple of it everywhere."""
     answer = trial.answer(**arguments(trial))
     both, middle = answer[2:] + answer[:-2], answer[1:-1]
-    trial.zero(
+    trial.assert_zero(
         both[1:] * middle[:-1] - both[:-1] * middle[1:],
         "PE(p+1) + PE(p-1) is not the same multiple of PE(p) at every p",
     )
 
 
 def double_angle(trial: Trial) -> None:
-    """sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a, between positions p and 2p."""
+    """Check that sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a.
+
+    a and 2a are the angles at positions p and 2p.
+    """
     first = trial.subject.combination.conventions["first_position"]
     chosen = arguments(trial)
     positions = chosen["positions"] // 2 + first
@@ -216,28 +227,31 @@ def double_angle(trial: Trial) -> None:
 
 
 def origin(trial: Trial) -> None:
-    """At position 0 every sine is 0 and every cosine 1, times the scale."""
+    """Check that at position 0 every sine is 0 and every cosine 1, times the scale."""
     answer = trial.answer(**(arguments(trial) | {"positions": np.arange(2)}))
     _, kind = channels(answer.case)
     expected = np.where(kind == COS, factor(answer.case), 0.0)
-    trial.zero(answer[:1] - Exact(expected), "position 0 is not (sine 0, cosine 1)")
+    trial.assert_zero(answer[:1] - Exact(expected), "position 0 is not (sine 0, cosine 1)")
 
 
 def distance(trial: Trial) -> None:
-    """The squared distance of two rows is 4 Σ sin²(w δ/2)."""
+    """Check that the squared distance of two rows is 4 Σ sin²(w δ/2)."""
     answer = trial.answer(**arguments(trial))
     waves, rows = circles(answer), np.arange(1, ROWS)
     sin, cos = (part[1:] - part[:1] for part in (waves.sin, waves.cos))
     omega = frequencies(answer.case)[: sin.values.shape[1]]
     expected = 4 * np.sum(np.sin(np.outer(rows, omega) / 2) ** 2, axis=1)
-    trial.zero(
+    trial.assert_zero(
         (sin * sin + cos * cos).sum(axis=1) - expected * waves.factor**2,
         "the distance of two rows is not that of their positions on the circles",
     )
 
 
 def uniqueness(trial: Trial) -> None:
-    """Rows of different positions differ, wherever the truth differs by more than errors."""
+    """Check that rows of different positions differ.
+
+    They must differ wherever the truth differs by more than the error bounds.
+    """
     chosen = arguments(trial)
     spread = min(64, trial.scope.max_position + 1)
     chosen["positions"] = trial.position(spread) + np.arange(spread)
@@ -245,7 +259,7 @@ def uniqueness(trial: Trial) -> None:
 
 
 def reflection(trial: Trial) -> None:
-    """At the opposite position sines change sign and cosines do not."""
+    """Check that sines change sign and cosines do not at the opposite position."""
     chosen = arguments(trial)
     first = trial.subject.combination.conventions["first_position"]
     positions = chosen["positions"]
@@ -253,14 +267,14 @@ def reflection(trial: Trial) -> None:
     answer = trial.answer(**chosen)
     _, kind = channels(answer.case)
     ahead, behind = answer[:ROWS], answer[ROWS:]
-    trial.zero(
+    trial.assert_zero(
         behind - ahead * np.where(kind == SIN, -1, 1),
         "PE(-p) is not PE(p) with the sines negated",
     )
 
 
 def derivative(trial: Trial) -> None:
-    """The symmetric difference quotient at real positions is exact for any step."""
+    """Check that the symmetric difference quotient at real positions is exact for any step."""
     chosen = arguments(trial)
     step = trial.pick.one_of((0.5, 0.25, 0.125))
     positions = chosen["positions"].astype(np.float64)
@@ -273,11 +287,16 @@ def derivative(trial: Trial) -> None:
         after.sin - before.sin - middle.cos * change,
         after.cos - before.cos + middle.sin * change,
     ):
-        trial.zero(residual, "PE(p+h) - PE(p-h) is not 2 sin(w h) times the quarter-turned PE(p)")
+        trial.assert_zero(
+            residual, "PE(p+h) - PE(p-h) is not 2 sin(w h) times the quarter-turned PE(p)"
+        )
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:
-    """Estimate the base from the slowest pair's angle at the first position other than 0."""
+    """Estimate the base from the slowest pair's angle at the first position other than 0.
+
+    Return None if the angle says nothing.
+    """
     pair, kind = channels(case)
     exponent = exponents(case)
     slowest = int(pair.max())
@@ -292,8 +311,11 @@ def estimated_base(case: Case, got: Floats) -> float | None:
     return rounded_base(omega ** (-1 / exponent[slowest])) if omega > 0 else None
 
 
-def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions off by as much as the slowest pair's angle says."""
+def positions_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict shifted positions.
+
+    First they are off by as much as the angle of the slowest pair says, then by one or two.
+    """
     pair, kind = channels(case)
     slowest = pair == pair.max()
     sin, cos = slowest & (kind == SIN), slowest & (kind == COS)
@@ -304,13 +326,13 @@ def positions_shifted(case: Case, got: Floats) -> Iterator[Model]:
     yield from shifted_positions(case, estimate)
 
 
-def wrong_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base."""
+def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another base: the estimated one, then those in common use."""
     yield from bases(case, estimated_base(case, got))
 
 
 def from_angles(case: Case, angles: Floats) -> Floats:
-    """The result that these angles, one per pair, would give."""
+    """Compute the result that these angles, one per pair, would give."""
     pair, kind = channels(case)
     theta = angles[:, pair]
     waves = np.where(kind == SIN, np.sin(theta), np.cos(theta))
@@ -320,43 +342,46 @@ def from_angles(case: Case, angles: Floats) -> Floats:
 other_scales = other_conventions("scale", "matches the scale {value}; {claimed} was claimed")
 
 
-def wrong_scale(case: Case, got: Floats) -> Iterator[Model]:
-    """Another scale of the spec, or whatever single factor fits best."""
+def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another scale of the spec, or whatever single factor fits best."""
     yield from other_scales(case, got)
     known = np.isfinite(case.truth)
     truth = np.where(known, case.truth, 0.0)
     best = float(np.sum(truth * got) / np.sum(truth**2)) if np.any(truth) else 1.0
-    yield Model(f"matches every value multiplied by {best:.6g}", case.truth * best)
+    yield Prediction(f"matches every value multiplied by {best:.6g}", case.truth * best)
 
 
-def degrees(case: Case, got: Floats) -> Iterator[Model]:
-    """Angles taken for degrees, or turned into degrees."""
+def degrees(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict angles taken for degrees, or turned into degrees."""
     angles = np.outer(places(case), frequencies(case))
-    yield Model("matches angles taken for degrees", from_angles(case, np.deg2rad(angles)))
+    yield Prediction("matches angles taken for degrees", from_angles(case, np.deg2rad(angles)))
     into = from_angles(case, np.rad2deg(angles))
-    yield Model("matches angles turned into degrees, of which sines are taken", into)
+    yield Prediction("matches angles turned into degrees, of which sines are taken", into)
 
 
-def swapped_waves(case: Case, got: Floats) -> Iterator[Model]:
-    """Sine where the cosine belongs, in the same layout."""
+def swapped_waves(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a sine where the cosine belongs, in the same layout."""
     angles = np.pi / 2 - np.outer(places(case), frequencies(case))
-    yield Model("matches sine and cosine swapped", from_angles(case, angles))
+    yield Prediction("matches sine and cosine swapped", from_angles(case, angles))
 
 
-def odd_channel_exponent(case: Case, got: Floats) -> Iterator[Model]:
-    """Every channel with a frequency of its own."""
+def odd_channel_exponent(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict every channel with a frequency of its own."""
     output = _channel_by_channel(case, 1)
-    yield Model("matches a cosine with its own exponent, (2t+1)/d instead of 2t/d", output)
+    yield Prediction("matches a cosine with its own exponent, (2t+1)/d instead of 2t/d", output)
 
 
-def channel_for_pair(case: Case, got: Floats) -> Iterator[Model]:
-    """Twice the number of the channel in the exponent, for twice that of the pair."""
+def channel_for_pair(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict twice the number of the channel in the exponent.
+
+    Twice the number of the pair belongs there.
+    """
     output = _channel_by_channel(case, 2)
-    yield Model("matches exponents 2c/d in channel c, with c in the place of the pair", output)
+    yield Prediction("matches exponents 2c/d in channel c, with c in the place of the pair", output)
 
 
 def _channel_by_channel(case: Case, times: int) -> Floats:
-    """The result if the exponent of each channel c were ``times * c / d``."""
+    """Compute the result if the exponent of each channel c were ``times * c / d``."""
     dim, base = case.arguments["dim"], case.arguments.get("base", 10000.0)
     pair, kind = channels(case)
     theta = np.outer(places(case), base ** -(times * (2 * pair + (kind == COS)) / dim))
@@ -364,55 +389,58 @@ def _channel_by_channel(case: Case, times: int) -> Floats:
     return np.where(kind == ZERO, 0.0, factor(case) * waves)
 
 
-def step_rounded_down(case: Case, got: Floats) -> Iterator[Model]:
-    """The step of the exponent rounded down to a whole number."""
+def step_rounded_down(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the step of the exponent rounded down to a whole number."""
     steps = -np.log(case.arguments.get("base", 10000.0)) / case.arguments["dim"] / np.array([1, 2])
     for step in dict.fromkeys(np.floor(steps).tolist()):
         omega = np.exp(2 * np.arange(len(exponents(case))) * step)
         words = f"matches frequencies exp({2 * step:.0f} t): the step of the exponent rounded down"
-        yield Model(words, from_angles(case, np.outer(places(case), omega)))
+        yield Prediction(words, from_angles(case, np.outer(places(case), omega)))
 
 
-def exponent_doubled(case: Case, got: Floats) -> Iterator[Model]:
-    """Exponent 4t/d, from stepping over even numbers and doubling them again."""
+def exponent_doubled(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the exponent 4t/d.
+
+    It comes from stepping over even numbers and doubling them again.
+    """
     angles = np.outer(places(case), frequencies(case) ** 2)
-    yield Model("matches exponents twice as large", from_angles(case, angles))
+    yield Prediction("matches exponents twice as large", from_angles(case, angles))
 
 
-def exponent_halved(case: Case, got: Floats) -> Iterator[Model]:
-    """Exponent t/d."""
+def exponent_halved(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the exponent t/d."""
     angles = np.outer(places(case), frequencies(case) ** 0.5)
-    yield Model("matches exponents half as large", from_angles(case, angles))
+    yield Prediction("matches exponents half as large", from_angles(case, angles))
 
 
-def low_precision_angles(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions, frequencies and angles in a narrow dtype."""
+def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, frequencies and angles in a narrow dtype."""
     yield from rounded_angles(
         places(case)[:, None], frequencies(case), lambda angles: from_angles(case, angles)
     )
 
 
-def iterated_frequencies(case: Case, got: Floats) -> Iterator[Model]:
-    """Each angle made of the one before."""
+def iterated_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict angles, or frequencies, each of which is made of the one before."""
     yield from iterated(
         places(case)[:, None], frequencies(case), lambda angles: from_angles(case, angles)
     )
 
 
-def cancelling_logarithms(case: Case, got: Floats) -> Iterator[Model]:
-    """Frequencies exp((1 - e) L - L), L being the base's logarithm, in float32."""
+def cancelling_logarithms(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict frequencies exp((1 - e) L - L), L being the base's logarithm, in float32."""
     whole = np.float32(np.log(case.arguments.get("base", 10000.0)))
     share = np.float32(1) - exponents(case).astype(np.float32)
     angles = places(case)[:, None].astype(np.float32) * np.exp(share * whole - whole)
     words = "matches frequencies exp((1 - e) ln(base) - ln(base)), in float32"
-    yield Model(words, from_angles(case, angles.astype(np.float64)))
+    yield Prediction(words, from_angles(case, angles.astype(np.float64)))
 
 
-def tables(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
-    """A table with a row for each position from 0 on."""
+def tables(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
+    """Read an array as a table with a row for each position from 0 on."""
     if array.ndim != 2 or array.shape[1] < 2:
         return
-    rows = spread(len(array))
+    rows = rows_to_show(len(array))
     arguments = {"positions": rows, "dim": array.shape[1], "base": 10000.0}
     if array.shape[1] % 2 == 0:
         yield arguments, array[rows]
@@ -421,17 +449,17 @@ def tables(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
         yield {**arguments, "odd_dim": rule}, array[rows]
 
 
-def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
-    """Frequencies read from a table in the layout that is claimed, then in the others."""
+def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
+    """Read frequencies from a table, in the claimed layout, then in the others."""
     claimed = case.conventions["layout"]
     if case.arguments["dim"] % 2:
         return
     for layout in dict.fromkeys((claimed, *case.scheme.conventions["layout"].values)):
-        pair, kind = channels(case.under(layout=layout))
+        pair, kind = channels(case.with_conventions(layout=layout))
         sin, cos = (
             np.flatnonzero(kind == wave)[np.argsort(pair[kind == wave])] for wave in (SIN, COS)
         )
-        yield turns_of_waves(
+        yield fit_wave_frequencies(
             case,
             output,
             case.bound,
@@ -443,49 +471,49 @@ def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
         )
 
 
-IDENTIFY = {"sinusoidal": tables}
-TURNS = {"sinusoidal": turns}
-ERROR_TERMS = {"sinusoidal": error_terms}
-ARGUMENTS = {"sinusoidal": arguments}
-SWEEPS = {"sinusoidal": sweep}
-SIZES = {"sinusoidal": sizes}
-INVARIANTS = {
-    "sinusoidal": {
-        "norm": norm,
-        "dot-by-offset": dot_by_offset,
-        "shift-is-rotation": shift_is_rotation,
-        "group-law": group_law,
-        "recurrence": recurrence,
-        "double-angle": double_angle,
-        "origin": origin,
-        "distance": distance,
-        "uniqueness": uniqueness,
-        "reflection": reflection,
-        "derivative": derivative,
-    }
-}
-DEVIATIONS = {
-    "sinusoidal": {
-        "layout-swapped": other_conventions(
-            "layout", "matches the {value} layout exactly; {claimed} was claimed"
-        ),
-        "positions-shifted": positions_shifted,
-        "sign-flipped": negated_positions,
-        "denominator-swapped": other_conventions(
-            "denominator", "matches the exponent denominator {value}; {claimed} was claimed"
-        ),
-        "wrong-scale": wrong_scale,
-        "waves-swapped": swapped_waves,
-        "degrees": degrees,
-        "odd-channel-exponent": odd_channel_exponent,
-        "exponent-doubled": exponent_doubled,
-        "exponent-halved": exponent_halved,
-        "channel-for-pair": channel_for_pair,
-        "step-rounded-down": step_rounded_down,
-        "one-row-for-all": one_row_for_all,
-        "wrong-base": wrong_base,
-        "low-precision-angles": low_precision_angles,
-        "iterated-frequencies": iterated_frequencies,
-        "cancelling-logarithms": cancelling_logarithms,
-    }
+KNOWLEDGE = {
+    "sinusoidal": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        frequencies=read_frequencies,
+        identify=tables,
+        invariants={
+            "norm": norm,
+            "dot-by-offset": dot_by_offset,
+            "shift-is-rotation": shift_is_rotation,
+            "group-law": group_law,
+            "recurrence": recurrence,
+            "double-angle": double_angle,
+            "origin": origin,
+            "distance": distance,
+            "uniqueness": uniqueness,
+            "reflection": reflection,
+            "derivative": derivative,
+        },
+        deviations={
+            "layout-swapped": other_conventions(
+                "layout", "matches the {value} layout exactly; {claimed} was claimed"
+            ),
+            "positions-shifted": positions_shifted,
+            "sign-flipped": negated_positions,
+            "denominator-swapped": other_conventions(
+                "denominator", "matches the exponent denominator {value}; {claimed} was claimed"
+            ),
+            "wrong-scale": wrong_scale,
+            "waves-swapped": swapped_waves,
+            "degrees": degrees,
+            "odd-channel-exponent": odd_channel_exponent,
+            "exponent-doubled": exponent_doubled,
+            "exponent-halved": exponent_halved,
+            "channel-for-pair": channel_for_pair,
+            "step-rounded-down": step_rounded_down,
+            "one-row-for-all": one_row_for_all,
+            "wrong-base": wrong_base,
+            "low-precision-angles": low_precision_angles,
+            "iterated-frequencies": iterated_frequencies,
+            "cancelling-logarithms": cancelling_logarithms,
+        },
+    ),
 }

@@ -1,11 +1,11 @@
 """Sliding windows: invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.masks import (
     LONG,
     after_hops,
@@ -29,37 +29,40 @@ from posenc_conformance.families.masks import (
 )
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 WINDOWS = (4, 2, 6, 40)
 ODD_WINDOWS = (1, 3)
 
 
 def windows(trial: Trial) -> tuple[int, ...]:
-    """Windows that the claimed reach allows: a half must be whole."""
+    """List the windows that the claimed reach allows: a half must be whole."""
     reach = trial.subject.combination.conventions["reach"]
     return WINDOWS if reach == "half-each-side" else WINDOWS + ODD_WINDOWS
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Windows shorter and longer than the keys."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw windows shorter and longer than the keys."""
     return {**lengths(trial), "window": trial.choose("window", windows(trial))}
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys, half of them in the window."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Place two queries at the end of many keys, half of them in the window."""
     return {**last_two(largest), "window": 1024, **parameters}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every length; windows of a block of threads, and longer than that."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every length, windows of a block of threads, and longer windows."""
     yield from lengths_sizes()
     for window in (2, 128, 256, LONG):
         yield {"q_len": 3, "k_len": LONG, "window": window}
 
 
 def sides(case: Case) -> tuple[int, int]:
-    """Keys before and after the query that the window reaches."""
+    """Count the keys before and after the query that the window reaches."""
     window = int(case.arguments["window"])
     return {
         "window-keys": (window - 1, 0),
@@ -70,64 +73,70 @@ def sides(case: Case) -> tuple[int, int]:
 
 
 def number_of_keys(case: Case, query: Any) -> Any:
-    """As many as the window reaches, less what lies before the first key or after the last."""
+    """Count the keys that a query attends to.
+
+    They are as many as the window reaches, less what lies before the first key or after the last.
+    """
     before, after = sides(case)
     return np.minimum(query, before) + 1 + np.minimum(case.arguments["k_len"] - 1 - query, after)
 
 
 def two_layers(trial: Trial) -> None:
-    """Through two layers the window reaches twice as far."""
+    """Check that the window reaches twice as far through two layers."""
     chosen = square(arguments(trial))
     window = chosen["window"]
     twice = 2 * window - (trial.subject.combination.conventions["reach"] == "window-keys")
     answer, wide = trial.answer(**chosen), trial.answer(**{**chosen, "window": twice})
     wrong = after_hops(answer.values, answer.values) != (wide.values > 0)
-    trial.never(wide, wrong, f"two layers of window {window} are not one of window {twice}")
+    trial.assert_none(wide, wrong, f"two layers of window {window} are not one of window {twice}")
 
 
 def whole(trial: Trial) -> None:
-    """A window as long as all keys together hides no key before the query."""
+    """Check that a window longer than all keys together hides no key before the query.
+
+    It is twice as long, because only half of it may lie before the query.
+    """
     chosen = lengths(trial)
     window = 2 * chosen["k_len"]
     answer = trial.answer(**chosen, window=window)
     query, key = places(answer.case)
     hidden = (key <= query) & (answer.values == 0)
-    trial.never(answer, hidden, "a window longer than the text hides a key before the query")
+    trial.assert_none(answer, hidden, "a window longer than the text hides a key before the query")
 
 
-def window_dropped(case: Case, got: Floats) -> Iterator[Model]:
-    """All keys, or all up to the query."""
+def window_dropped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict attention to all keys, or to all up to the query."""
     query, key = places(case)
     yield predicted("matches a causal mask without a window", key <= query)
     yield predicted("matches no mask at all", np.ones(case.shape))
 
 
-IDENTIFY = {"sliding_window": saved("window", (0, 1))}
-ERROR_TERMS = {"sliding_window": exact_terms}
-ARGUMENTS = {"sliding_window": arguments}
-SWEEPS = {"sliding_window": sweep}
-SIZES = {"sliding_window": sizes}
-INVARIANTS = {
-    "sliding_window": {
-        "sees-itself": sees_itself(arguments),
-        "looks-back-only": looks_back_only(arguments),
-        "keys-per-row": keys_per_row(arguments, number_of_keys),
-        "toeplitz": toeplitz(arguments),
-        "two-layers": two_layers,
-        "whole": whole,
-        "last-queries": last_queries(arguments),
-    },
-}
-DEVIATIONS = {
-    "sliding_window": {
-        "reach-swapped": other_conventions(
-            "reach", "matches the reach {value}; {claimed} was claimed"
-        ),
-        "window-off-by-one": off_by_one("window", "a window of"),
-        "queries-from-zero": queries_from_zero,
-        "future-visible": future_visible,
-        "itself-hidden": itself_hidden,
-        "window-dropped": window_dropped,
-        "inverted": inverted,
-    },
+KNOWLEDGE = {
+    "sliding_window": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        identify=saved("window", (0, 1)),
+        invariants={
+            "sees-itself": sees_itself(arguments),
+            "looks-back-only": looks_back_only(arguments),
+            "keys-per-row": keys_per_row(arguments, number_of_keys),
+            "toeplitz": toeplitz(arguments),
+            "two-layers": two_layers,
+            "whole": whole,
+            "last-queries": last_queries(arguments),
+        },
+        deviations={
+            "reach-swapped": other_conventions(
+                "reach", "matches the reach {value}; {claimed} was claimed"
+            ),
+            "window-off-by-one": off_by_one("window", "a window of"),
+            "queries-from-zero": queries_from_zero,
+            "future-visible": future_visible,
+            "itself-hidden": itself_hidden,
+            "window-dropped": window_dropped,
+            "inverted": inverted,
+        },
+    ),
 }

@@ -1,11 +1,11 @@
 """The strided pattern: invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.masks import (
     LONG,
     after_hops,
@@ -27,28 +27,37 @@ from posenc_conformance.families.masks import (
 )
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Strides shorter and longer than the keys."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw strides shorter and longer than the keys."""
     return {**lengths(trial), "stride": trial.choose("stride", (3, 1, 2, 4, 5, 40))}
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys, with a stride near their root, as the paper advises."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Place two queries at the end of many keys, with a stride near the root of their number.
+
+    The paper advises such a stride.
+    """
     return {**last_two(largest), "stride": 45, **parameters}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every length; strides of a block of threads, and longer than that."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every length, strides of a block of threads, and longer strides."""
     yield from lengths_sizes()
     for stride in (17, 128, LONG):
         yield {"q_len": 3, "k_len": LONG, "stride": stride}
 
 
 def number_of_keys(case: Case, query: Any) -> Any:
-    """The last ones, and one for each whole stride before the query."""
+    """Count the keys that a query attends to in the part of the pattern.
+
+    They are the last ones, and one for each whole stride before the query.
+    """
     stride, part = case.arguments["stride"], case.conventions["part"]
     strides = query // stride
     return {
@@ -60,54 +69,54 @@ def number_of_keys(case: Case, query: Any) -> Any:
 
 
 def two_hops(trial: Trial) -> None:
-    """A step through each part reaches every earlier key, and no other."""
+    """Check that a step through each part reaches every earlier key, and no other."""
     chosen = square(arguments(trial))
     answer = trial.answer(**chosen)
     part = str(answer.case.conventions["part"])
     partner = {"union": "union", "column": "local"}.get(part, "column")
-    other = np.asarray(answer.case.under(part=partner).truth, dtype=np.float64)
+    other = np.asarray(answer.case.with_conventions(part=partner).truth, dtype=np.float64)
     query, key = places(answer.case)
     wrong = after_hops(answer.values, other) != (key <= query)
-    trial.never(answer, wrong, "two hops do not reach all earlier keys, or reach later ones")
+    trial.assert_none(answer, wrong, "two hops do not reach all earlier keys, or reach later ones")
 
 
-def phase_fixed(case: Case, got: Floats) -> Iterator[Model]:
-    """Columns at multiples of the stride, wherever the query stands."""
+def phase_fixed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict columns at multiples of the stride, wherever the query stands."""
     query, key = places(case)
     part = str(case.conventions["part"])
     if part.startswith("local"):
         return
     columns = (key <= query) & (key % case.arguments["stride"] == 0)
-    local = case.under(part="local").truth if part == "union" else False
+    local = case.with_conventions(part="local").truth if part == "union" else False
     yield predicted(
         "matches columns at multiples of the stride, not at multiples from the query",
         columns | local,
     )
 
 
-ERROR_TERMS = {"strided_mask": exact_terms}
-ARGUMENTS = {"strided_mask": arguments}
-SWEEPS = {"strided_mask": sweep}
-SIZES = {"strided_mask": sizes}
-INVARIANTS = {
-    "strided_mask": {
-        "sees-itself": sees_itself(arguments),
-        "looks-back-only": looks_back_only(arguments),
-        "keys-per-row": keys_per_row(arguments, number_of_keys),
-        "toeplitz": toeplitz(arguments),
-        "two-hops": two_hops,
-        "last-queries": last_queries(arguments),
-    },
-}
-DEVIATIONS = {
-    "strided_mask": {
-        "part-swapped": other_conventions(
-            "part", "matches the part {value}; {claimed} was claimed"
-        ),
-        "stride-off-by-one": off_by_one("stride", "a stride of"),
-        "queries-from-zero": queries_from_zero,
-        "future-visible": future_visible,
-        "phase-fixed": phase_fixed,
-        "inverted": inverted,
-    },
+KNOWLEDGE = {
+    "strided_mask": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        invariants={
+            "sees-itself": sees_itself(arguments),
+            "looks-back-only": looks_back_only(arguments),
+            "keys-per-row": keys_per_row(arguments, number_of_keys),
+            "toeplitz": toeplitz(arguments),
+            "two-hops": two_hops,
+            "last-queries": last_queries(arguments),
+        },
+        deviations={
+            "part-swapped": other_conventions(
+                "part", "matches the part {value}; {claimed} was claimed"
+            ),
+            "stride-off-by-one": off_by_one("stride", "a stride of"),
+            "queries-from-zero": queries_from_zero,
+            "future-visible": future_visible,
+            "phase-fixed": phase_fixed,
+            "inverted": inverted,
+        },
+    ),
 }

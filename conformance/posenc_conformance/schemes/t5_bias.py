@@ -1,12 +1,12 @@
 """Relative position bias of T5: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
 from posenc_conformance.families.biases import (
     averaged,
     constant_table,
@@ -33,9 +33,12 @@ from posenc_conformance.families.lengths import (
     saved_lags,
 )
 from posenc_conformance.families.linearity import linear_in
-from posenc_conformance.judge.arrays import Array, Floats, fine, narrowed
+from posenc_conformance.judge.arrays import Array, Floats, fine, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 REACH = 200
 SAVED = (
@@ -48,14 +51,14 @@ SAVED = (
     (320, 800),
     (16, 64),
 )
-"""Sizes met in models, for what is saved of them."""
+"""Sizes met in models, to be tried on the arrays that models save."""
 LOOSE = ((64, 512),)
-"""Sizes at which honest logarithms lose a whole number; at those below none does."""
+"""Sizes at which honest logarithms lose a whole number. At the configurations below none does."""
 CONFIGURATIONS = ((32, 128), (4, 8), (8, 20), (64, 128), (16, 64), (32, 1024))
 
 
-def sizes(trial: Trial) -> dict[str, Any]:
-    """Number of buckets and largest distance, as the claim allows."""
+def sizes(trial: Trial) -> ArgumentDict:
+    """Draw a number of buckets and a largest distance, as the claim allows."""
     claimed = trial.scope.parameters
     buckets = dict.fromkeys(claimed.get("num_buckets", [each for each, _ in CONFIGURATIONS]))
     distances = dict.fromkeys(claimed.get("max_distance", [each for _, each in CONFIGURATIONS]))
@@ -65,28 +68,28 @@ def sizes(trial: Trial) -> dict[str, Any]:
     return dict(zip(("num_buckets", "max_distance"), chosen, strict=True))
 
 
-def bucket_arguments(trial: Trial) -> dict[str, Any]:
-    """All distances from -200 to 200."""
+def bucket_arguments(trial: Trial) -> ArgumentDict:
+    """Draw sizes for all distances from -200 to 200, as far as positions are claimed."""
     reach = min(REACH, trial.scope.max_position)
     return {"relative_position": np.arange(-reach, reach + 1), **sizes(trial)}
 
 
-def bias_arguments(trial: Trial) -> dict[str, Any]:
-    """A few heads, queries and keys."""
+def bias_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few heads, queries and keys."""
     chosen = sizes(trial)
     table = fine((chosen.pop("num_buckets"), trial.choose("heads", (2, 1, 3, 8))))
     return {"table": table, **lengths(trial, (6, 1, 2, 9, 150)), **chosen}
 
 
-def vjp_arguments(trial: Trial) -> dict[str, Any]:
-    """A gradient of a few heads, queries and keys."""
+def vjp_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a gradient of a few heads, queries and keys."""
     chosen = sizes(trial)
     heads = trial.choose("heads", (2, 1, 3, 8))
     return with_gradient(lengths(trial, (6, 1, 2, 9, 40)) | chosen, heads)
 
 
-def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every configuration of the list; many heads; more queries than one block."""
+def vjp_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every configuration of the list, many heads, and more queries than one block."""
     for buckets, distance in CONFIGURATIONS:
         yield {
             "gradient": fine((3, 2, distance + 72)),
@@ -97,8 +100,8 @@ def vjp_sizes(case: Case) -> Iterator[dict[str, Any]]:
     yield {"gradient": fine((1, 130, 130))}
 
 
-def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Every distance a model meets, and some far beyond."""
+def bucket_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach every distance that a model meets, and some far beyond."""
     near = np.arange(min(largest, 4096) + 1)
     far = 2 ** np.arange(12, 32)
     distances = np.concatenate([near, far[far <= largest]])
@@ -106,15 +109,21 @@ def bucket_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     return {"relative_position": both, "num_buckets": 32, "max_distance": 128, **parameters}
 
 
-def bucket_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every configuration, and buckets for hardly any distance, over distances beyond the last."""
+def bucket_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every configuration, over distances beyond the last bucket.
+
+    One more has buckets for hardly any distance.
+    """
     for buckets, distance in (*CONFIGURATIONS, (16, 9), *LOOSE):
         relative = np.arange(-distance - 72, distance + 73)
         yield {"relative_position": relative, "num_buckets": buckets, "max_distance": distance}
 
 
-def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Every configuration of the list, many heads, many queries, keys beyond the last bucket."""
+def bias_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield every configuration of the list, many heads, and many queries.
+
+    Keys reach beyond the last bucket.
+    """
     for buckets, distance in CONFIGURATIONS:
         yield {
             "table": fine((buckets, 33)),
@@ -126,15 +135,16 @@ def bias_sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def one_side(case: Case) -> int:
-    """Buckets that serve one direction."""
+    """Count the buckets that serve one direction."""
     buckets = int(case.arguments["num_buckets"])
     return buckets // 2 if case.conventions["direction"] == "bidirectional" else buckets
 
 
 def bucket_terms(case: Case) -> ErrorTerms:
-    """Nothing is granted, but one bucket where a logarithm is a whole number, at other sizes.
+    """Give terms that grant nothing, except one bucket where a logarithm is a whole number.
 
-    The bound is A s v + B s u times what stands for the angle, and v is 0.
+    One bucket is granted at other sizes than the configurations, unless the truth is printed. The
+    bound is A s v + B s u times what stands for the angle, and v is 0.
     """
     buckets, distance = case.arguments["num_buckets"], case.arguments["max_distance"]
     if case.printed is not None or (buckets, distance) in (*CONFIGURATIONS, (16, 9)):
@@ -148,25 +158,27 @@ def bucket_terms(case: Case) -> ErrorTerms:
 
 
 def bucket_range(trial: Trial) -> None:
-    """Buckets are in the table."""
+    """Check that all buckets are in the table."""
     answer = trial.answer(**bucket_arguments(trial))
     buckets = answer.case.arguments["num_buckets"]
-    trial.never(answer, (answer.values < 0) | (answer.values >= buckets), "a bucket is outside")
+    trial.assert_none(
+        answer, (answer.values < 0) | (answer.values >= buckets), "a bucket is outside"
+    )
 
 
 def monotone(trial: Trial) -> None:
-    """Farther into the past is never a lower bucket."""
+    """Check that a key farther into the past never has a lower bucket."""
     answer = trial.answer(**bucket_arguments(trial))
     past = answer.values[answer.case.arguments["relative_position"] <= 0][::-1]
-    trial.never(answer, np.diff(past) < 0, "a larger distance has a lower bucket")
+    trial.assert_none(answer, np.diff(past) < 0, "a larger distance has a lower bucket")
 
 
 def near_exactly(trial: Trial) -> None:
-    """Distances below half of the buckets have one each."""
+    """Check that distances below half of the buckets of their side have one each."""
     answer = trial.answer(**bucket_arguments(trial))
     relative = answer.case.arguments["relative_position"]
     near = (relative <= 0) & (-relative < one_side(answer.case) // 2)
-    trial.never(
+    trial.assert_none(
         answer,
         answer.values[near] != -relative[near],
         "a short distance does not have a bucket of its own",
@@ -174,27 +186,33 @@ def near_exactly(trial: Trial) -> None:
 
 
 def future(trial: Trial) -> None:
-    """Keys after the query: the same bucket in the upper half, or bucket 0 when causal."""
+    """Check the buckets of keys after the query.
+
+    A key has the bucket of the same distance before the query, in the upper half; when causal, it
+    has bucket 0.
+    """
     answer = trial.answer(**bucket_arguments(trial))
     relative = answer.case.arguments["relative_position"]
     after, before = answer.values[relative > 0], answer.values[relative < 0][::-1]
     two_sided = answer.case.conventions["direction"] == "bidirectional"
     expected = before + one_side(answer.case) if two_sided else np.zeros_like(after)
-    trial.never(answer, after != expected, "keys after the query are in the wrong buckets")
+    trial.assert_none(answer, after != expected, "keys after the query are in the wrong buckets")
 
 
 def far_together(trial: Trial) -> None:
-    """From max_distance on all distances share the last bucket of their side."""
+    """Check that all distances from max_distance on share the last bucket of their side."""
     chosen = bucket_arguments(trial)
     distance = chosen["max_distance"]
     reach = min(4 * distance, trial.scope.max_position)
     answer = trial.answer(**(chosen | {"relative_position": -np.arange(distance, reach + 1)}))
     last = one_side(answer.case) - 1
-    trial.never(answer, answer.values != last, "a very large distance is not in the last bucket")
+    trial.assert_none(
+        answer, answer.values != last, "a very large distance is not in the last bucket"
+    )
 
 
 def buckets_of(case: Case) -> Case:
-    """The bucket case behind a bias case, or behind a gradient of a bias."""
+    """Return the bucket case behind a bias case, or behind a gradient of a bias."""
     arguments = {
         "relative_position": -lags(case),
         "num_buckets": case.parameter("num_buckets"),
@@ -206,43 +224,46 @@ def buckets_of(case: Case) -> Case:
 
 
 def rows_of(case: Case) -> Integers:
-    """The row of the table for each query and key."""
+    """Find the row of the table for each query and key."""
     return np.asarray(buckets_of(case).truth)
 
 
-def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """Query minus key for key minus query."""
-    yield from attempt(
-        case.changed(relative_position=-case.arguments["relative_position"]),
+def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict query minus key for key minus query."""
+    yield from predict_case(
+        case.with_arguments(relative_position=-case.arguments["relative_position"]),
         "matches distances of the opposite sign (query minus key)",
     )
 
 
-def shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances off by one."""
+def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances off by one."""
     for shift in (1, -1):
-        yield from attempt(
-            case.changed(relative_position=case.arguments["relative_position"] + shift),
+        yield from predict_case(
+            case.with_arguments(relative_position=case.arguments["relative_position"] + shift),
             f"matches distances shifted by {shift:+d}",
         )
 
 
-def other_distance(case: Case, got: Floats) -> Iterator[Model]:
-    """Another max_distance."""
+def other_distance(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another max_distance."""
     asked = case.arguments.get("max_distance", 128)
     for distance in (32, 64, 127, 128, 129, 256, 512, 1024):
         if distance != asked:
-            yield from attempt(
-                case.changed(max_distance=distance),
+            yield from predict_case(
+                case.with_arguments(max_distance=distance),
                 f"matches max_distance {distance}; {asked} was asked for",
             )
 
 
 def logarithms(ratio: Floats, limit: float, wide: int, dtype: str) -> dict[str, Floats]:
-    """Ways to form wide * ln(ratio)/ln(limit) in a narrow dtype, by what is rounded to it."""
+    """Compute wide * ln(ratio)/ln(limit) in a narrow dtype, in several ways.
+
+    The keys of the result say what is rounded to the dtype.
+    """
 
     def narrow(values: Any) -> Floats:
-        return narrowed(np.asarray(values, dtype=np.float64), dtype)
+        return round_to(np.asarray(values, dtype=np.float64), dtype)
 
     log = narrow(np.log(narrow(ratio)))
     return {
@@ -255,8 +276,11 @@ def logarithms(ratio: Floats, limit: float, wide: int, dtype: str) -> dict[str, 
     }
 
 
-def by_logarithm(case: Case, got: Floats) -> Iterator[Model]:
-    """The paper's formula with a logarithm in a narrow dtype, or rounded instead of cut."""
+def by_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the formula of the paper with an inexact logarithm.
+
+    The logarithm is in a narrow dtype, or rounded to the nearest bucket instead of cut.
+    """
     relative = case.arguments["relative_position"]
     two_sided = case.conventions["direction"] == "bidirectional"
     side = one_side(case)
@@ -268,89 +292,53 @@ def by_logarithm(case: Case, got: Floats) -> Iterator[Model]:
         for what, steps in logarithms(ratio, distance / half, side - half, dtype).items():
             large = half + steps.astype(int)
             bucket = np.where(n < half, n, np.minimum(large, side - 1))
-            yield Model(
+            yield Prediction(
                 f"matches bucket edges from {what} in {dtype}",
                 (bucket + side * (relative > 0) * two_sided).astype(np.float64),
             )
     exact_log = np.log(np.maximum(n, 1) / half) / np.log(distance / half) * (side - half)
     large = half + np.round(exact_log).astype(int)
     bucket = np.where(n < half, n, np.minimum(large, side - 1))
-    yield Model(
+    yield Prediction(
         "matches logarithms rounded to the nearest bucket instead of cut",
         (bucket + side * (relative > 0) * two_sided).astype(np.float64),
     )
 
 
 def through_buckets(model: Any) -> Any:
-    """The same mistake of the buckets, seen in the bias."""
+    """Make a model that predicts the bias from the same mistake of the buckets."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         last = len(case.arguments["table"]) - 1
         for each in model(buckets_of(case), got):
             buckets = np.clip(each.output.astype(np.int64), 0, last)
-            yield Model(each.explanation, looked_up(case, buckets))
+            yield Prediction(each.explanation, looked_up(case, buckets))
 
     return models
 
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
-    """The bias if the queries stood at these positions."""
-    buckets = buckets_of(case).changed(relative_position=-lags(case, query))
+    """Yield the bias that queries at these positions would have."""
+    buckets = buckets_of(case).with_arguments(relative_position=-lags(case, query))
     yield looked_up(case, buckets.truth)
 
 
-def gradient_sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """Buckets of distances of the opposite sign."""
+def gradient_sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the gradient for buckets of distances of the opposite sign."""
     for model in sign_flipped(buckets_of(case), got):
-        yield Model(model.explanation, gathered(case, model.output.astype(np.int64)))
+        yield Prediction(model.explanation, gathered(case, model.output.astype(np.int64)))
 
 
 direction_swapped = other_conventions(
     "direction", "matches the {value} buckets; {claimed} was claimed"
 )
 
-SHAPES = {
-    "t5_bias_vjp": lambda case: (case.parameter("num_buckets"), case.parameter("heads")),
-}
-ERROR_TERMS = {
-    "t5_bucket": bucket_terms,
-    "t5_bias": exact_terms,
-    "t5_bias_vjp": table_vjp_terms(rows_of),
-}
-ARGUMENTS = {
-    "t5_bucket": bucket_arguments,
-    "t5_bias": bias_arguments,
-    "t5_bias_vjp": vjp_arguments,
-}
-SWEEPS = {
-    "t5_bucket": bucket_sweep,
-    "t5_bias": table_sweep("num_buckets", 32, max_distance=128),
-    "t5_bias_vjp": no_sweep,
-}
-SIZES = {"t5_bucket": bucket_sizes, "t5_bias": bias_sizes, "t5_bias_vjp": vjp_sizes}
-INVARIANTS = {
-    "t5_bucket": {
-        "bucket-range": bucket_range,
-        "monotone": monotone,
-        "near-exactly": near_exactly,
-        "future": future,
-        "far-together": far_together,
-    },
-    "t5_bias": {
-        "toeplitz": toeplitz(bias_arguments),
-        "last-queries": last_queries(bias_arguments),
-        "heads-apart": heads_apart(bias_arguments, "table", axis=1),
-        "constant-table": constant_table(bias_arguments),
-    },
-    "t5_bias_vjp": {
-        "vjp-total": vjp_total(vjp_arguments),
-        "vjp-linearity": linear_in("gradient", vjp_arguments),
-    },
-}
 
+def saved_buckets(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
+    """Read an array as a bucket for each query and key.
 
-def saved_buckets(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
-    """A bucket for each query and key, of tables as large as its numbers ask."""
+    Tables are tried that are as large as the numbers of the array ask.
+    """
     saved = saved_lags(array)
     if saved is None:
         return
@@ -362,27 +350,63 @@ def saved_buckets(array: Array) -> Iterator[tuple[dict[str, Any], Array]]:
             yield {"relative_position": -lag, **given}, part
 
 
-IDENTIFY = {"t5_bucket": saved_buckets}
-DEVIATIONS = {
-    "t5_bucket": {
-        "sign-flipped": sign_flipped,
-        "direction-swapped": direction_swapped,
-        "distance-shifted": shifted,
-        "wrong-max-distance": other_distance,
-        "inexact-logarithm": by_logarithm,
-    },
-    "t5_bias": {
-        "bias-sign-flipped": through_buckets(sign_flipped),
-        "direction-swapped": direction_swapped,
-        "bias-distance-shifted": through_buckets(shifted),
-        "wrong-max-distance": other_distance,
-        "inexact-logarithm": through_buckets(by_logarithm),
-        "bias-queries-from-zero": queries_from_zero(from_queries),
-    },
-    "t5_bias_vjp": {
-        "gradient-overwritten": overwritten(rows_of, "bucket"),
-        "gradient-averaged": averaged(pairs_of_rows(rows_of), what="each bucket"),
-        "gradient-sign-flipped": gradient_sign_flipped,
-        "gradient-direction-swapped": direction_swapped,
-    },
+KNOWLEDGE = {
+    "t5_bucket": CallKnowledge(
+        error_terms=bucket_terms,
+        arguments=bucket_arguments,
+        sweep=bucket_sweep,
+        sizes=bucket_sizes,
+        identify=saved_buckets,
+        invariants={
+            "bucket-range": bucket_range,
+            "monotone": monotone,
+            "near-exactly": near_exactly,
+            "future": future,
+            "far-together": far_together,
+        },
+        deviations={
+            "sign-flipped": sign_flipped,
+            "direction-swapped": direction_swapped,
+            "distance-shifted": shifted,
+            "wrong-max-distance": other_distance,
+            "inexact-logarithm": by_logarithm,
+        },
+    ),
+    "t5_bias": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=bias_arguments,
+        sweep=table_sweep("num_buckets", 32, max_distance=128),
+        sizes=bias_sizes,
+        invariants={
+            "toeplitz": toeplitz(bias_arguments),
+            "last-queries": last_queries(bias_arguments),
+            "heads-apart": heads_apart(bias_arguments, "table", axis=1),
+            "constant-table": constant_table(bias_arguments),
+        },
+        deviations={
+            "bias-sign-flipped": through_buckets(sign_flipped),
+            "direction-swapped": direction_swapped,
+            "bias-distance-shifted": through_buckets(shifted),
+            "wrong-max-distance": other_distance,
+            "inexact-logarithm": through_buckets(by_logarithm),
+            "bias-queries-from-zero": queries_from_zero(from_queries),
+        },
+    ),
+    "t5_bias_vjp": CallKnowledge(
+        error_terms=table_vjp_terms(rows_of),
+        arguments=vjp_arguments,
+        sweep=no_sweep,
+        sizes=vjp_sizes,
+        shape=lambda case: (case.parameter("num_buckets"), case.parameter("heads")),
+        invariants={
+            "vjp-total": vjp_total(vjp_arguments),
+            "vjp-linearity": linear_in("gradient", vjp_arguments),
+        },
+        deviations={
+            "gradient-overwritten": overwritten(rows_of, "bucket"),
+            "gradient-averaged": averaged(pairs_of_rows(rows_of), what="each bucket"),
+            "gradient-sign-flipped": gradient_sign_flipped,
+            "gradient-direction-swapped": direction_swapped,
+        },
+    ),
 }

@@ -1,54 +1,54 @@
 """Time2Vec: bounds, invariants and deviations."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.mistakes import (
-    DeviationModel,
-    Model,
-    other_conventions,
-    several,
-)
-from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.diagnose.mistakes import any_of, other_conventions
+from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 Mask = npt.NDArray[np.bool_]
 ROWS = 4
 
 
 def straight(case: Case) -> Mask:
-    """Which channel is linear: [dim]."""
+    """Say which channel is linear: [dim]."""
     dim = len(case.arguments["b"])
     own = 0 if case.conventions["linear"] == "first" else dim - 1
     return np.asarray(np.arange(dim) == own)
 
 
 def wave_of(case: Case) -> Callable[[Floats], Floats]:
-    """The periodic function."""
+    """Return the periodic function."""
     return np.sin if case.conventions["wave"] == "sin" else np.cos
 
 
 def angles_of(case: Case) -> Floats:
-    """Before the wave: [..., dim]."""
+    """Compute the angles before the wave: [..., dim]."""
     return np.asarray(case.arguments["x"] @ case.arguments["w"] + case.arguments["b"])
 
 
 def waved(case: Case, angles: Floats) -> Floats:
-    """The result that these angles would give."""
+    """Compute the result that these angles would give."""
     return np.where(straight(case), angles, wave_of(case)(angles))
 
 
 def shape(case: Case) -> tuple[int, ...]:
-    """Channels in place of numbers."""
+    """Return the shape of x with channels in place of numbers."""
     return *case.arguments["x"].shape[:-1], len(case.arguments["b"])
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is 1 for waves, and the sum of magnitudes for the linear channel."""
+    """Give the scale and the angle of each channel.
+
+    The scale is 1 for waves, and the sum of magnitudes for the linear channel.
+    """
     x, w, b = (np.abs(case.arguments[name]) for name in "xwb")
     size = x @ w + b
     shift = size + np.pi if case.conventions["wave"] == "cos" else 0.0
@@ -57,8 +57,8 @@ def error_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(np.where(own, size, 1.0), np.where(own, x.shape[-1] + 1.0, lost))
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few times of one number or more, and a few channels."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few times of one number or more, and a few channels."""
     inputs, dim = trial.choose("inputs", (1, 2, 3)), trial.choose("dim", (4, 2, 1, 7))
     width = trial.pick.one_of((1.0, 20.0, 0.1))
     return {
@@ -68,8 +68,8 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Many times up to a year of days."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach up to a year of days, at many times."""
     inputs, dim = parameters.get("inputs", 1), parameters.get("dim", 16)
     return {
         "x": 365 * fine((63, inputs)),
@@ -78,8 +78,8 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     }
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many numbers, channels and times."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many numbers, channels and times."""
     for inputs, dim in ((1, 1), (1, 2), (1, 64), (3, 33), (7, 129), (16, 5)):
         some = {"w": fine((inputs, dim), 19), "b": fine((dim,), 40)}
         yield {"x": fine((3, inputs), 5), **some}
@@ -88,7 +88,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def affine(trial: Trial) -> None:
-    """At the mean of two times the linear channel is the mean."""
+    """Check that the linear channel at the mean of two times is the mean."""
     chosen = arguments(trial)
     one, other = lattice(chosen["x"].shape), lattice(chosen["x"].shape, 23)
     answers = [
@@ -96,21 +96,21 @@ def affine(trial: Trial) -> None:
     ]
     own = straight(answers[0].case)
     first, second, middle = (answer[..., own] for answer in answers)
-    trial.zero(
+    trial.assert_zero(
         2 * middle - (first + second), "at the mean of two times the linear channel is not the mean"
     )
 
 
 def bounded(trial: Trial) -> None:
-    """No wave is larger than 1."""
+    """Check that no wave is larger than 1 in magnitude."""
     answer = trial.answer(**arguments(trial))
     waves = answer[..., ~straight(answer.case)]
     for beyond in (waves - 1, -waves - 1):
-        trial.zero(beyond.positive(), "a wave leaves [-1, 1]")
+        trial.assert_zero(beyond.positive(), "a wave leaves [-1, 1]")
 
 
 def doubled_angle(trial: Trial) -> None:
-    """cos 2a from sin a, or from cos a."""
+    """Check that cos 2a follows from sin a, or from cos a."""
     chosen = arguments(trial)
     once = trial.answer(**chosen)
     of_sines = once.case.conventions["wave"] == "sin"
@@ -122,143 +122,151 @@ def doubled_angle(trial: Trial) -> None:
     waves = ~straight(once.case)
     a, b = once[..., waves], twice[..., waves].allowing(moved[waves])
     right = 1 - 2 * a * a if of_sines else 2 * a * a - 1
-    trial.zero(b - right, "the wave of twice the angle is not that of its square")
+    trial.assert_zero(b - right, "the wave of twice the angle is not that of its square")
 
 
 def whole_turns(trial: Trial) -> None:
-    """Frequencies and phases of 0 give sin 0 or cos 0."""
+    """Check that frequencies and phases of 0 give sin 0 or cos 0."""
     chosen = arguments(trial)
     zero = {name: np.zeros_like(chosen[name]) for name in "wb"}
     answer = trial.answer(**(chosen | zero))
     at_zero = 0 if answer.case.conventions["wave"] == "sin" else 1
-    trial.zero(
+    trial.assert_zero(
         answer[..., ~straight(answer.case)] - at_zero, "an angle of 0 does not give the wave at 0"
     )
 
 
 def scaled_time(trial: Trial) -> None:
-    """Twice the times with half the frequencies are the same."""
+    """Check that twice the times with half the frequencies give the same result."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     given = answer.case.arguments
     other = trial.answer(**(chosen | {"x": 2 * given["x"], "w": given["w"] / 2}))
-    trial.zero(answer - other, "twice the times with half the frequencies differ")
+    trial.assert_zero(answer - other, "twice the times with half the frequencies differ")
 
 
 def channels_apart(trial: Trial) -> None:
-    """The first and the last channel do not change with the weights of others."""
+    """Check that the first and the last channel do not change with the weights of others."""
     chosen = arguments(trial)
     answer = trial.answer(**chosen)
     for kept in (0, -1):
         w, b = (fine(chosen[name].shape, 3).copy() for name in "wb")
         w[:, kept], b[kept] = chosen["w"][:, kept], chosen["b"][kept]
         other = trial.answer(**(chosen | {"w": w, "b": b}))
-        trial.zero((answer - other)[..., kept], "a channel changes with the frequencies of others")
+        trial.assert_zero(
+            (answer - other)[..., kept], "a channel changes with the frequencies of others"
+        )
 
 
 def angles(words: str, made: Callable[[Case], Floats]) -> DeviationModel:
-    """Other angles."""
+    """Make a model that predicts the result of other angles."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, waved(case, made(case)))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, waved(case, made(case)))
 
     return models
 
 
-def rolled(case: Case, got: Floats) -> Iterator[Model]:
-    """The linear channel moved to the other end of the result."""
+def rolled(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the linear channel moved to the other end of the result."""
     step = -1 if case.conventions["linear"] == "first" else 1
-    right = np.roll(case.changed().truth, step, axis=-1)
-    yield Model("matches the linear channel moved to the other end", right)
+    right = np.roll(case.with_arguments().truth, step, axis=-1)
+    yield Prediction("matches the linear channel moved to the other end", right)
 
 
-def linear_waved(case: Case, got: Floats) -> Iterator[Model]:
-    """The wave on every channel."""
-    yield Model("matches the wave on all channels", wave_of(case)(angles_of(case)))
+def linear_waved(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the wave on every channel."""
+    yield Prediction("matches the wave on all channels", wave_of(case)(angles_of(case)))
 
 
-def linear_added(case: Case, got: Floats) -> Iterator[Model]:
-    """The linear channel on top of every wave."""
-    right, own = case.changed().truth, straight(case)
+def linear_added(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the linear channel on top of every wave."""
+    right, own = case.with_arguments().truth, straight(case)
     output = np.where(own, right, right + right[..., own])
-    yield Model("matches the linear channel added to every wave", output)
+    yield Prediction("matches the linear channel added to every wave", output)
 
 
-def time_alone(case: Case, got: Floats) -> Iterator[Model]:
-    """The first number of the time as linear channel."""
-    right = np.where(straight(case), case.arguments["x"][..., :1], case.changed().truth)
-    yield Model("matches the time itself as linear channel", right)
+def time_alone(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the first number of the time as linear channel."""
+    right = np.where(straight(case), case.arguments["x"][..., :1], case.with_arguments().truth)
+    yield Prediction("matches the time itself as linear channel", right)
 
 
-def in_turns(case: Case, got: Floats) -> Iterator[Model]:
-    """2π on the products, or on the sums; in the linear channel too, or not."""
+def in_turns(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict frequencies in turns: 2π on the products, or on the sums.
+
+    The linear channel has the factor too, or not.
+    """
     x, w, b = (case.arguments[name] for name in "xwb")
     for angle in (2 * np.pi * (x @ w) + b, 2 * np.pi * (x @ w + b)):
         every = waved(case, np.asarray(angle))
-        yield Model("matches frequencies in turns", every)
+        yield Prediction("matches frequencies in turns", every)
         kept = np.where(straight(case), angles_of(case), every)
-        yield Model("matches frequencies in turns", kept)
+        yield Prediction("matches frequencies in turns", kept)
 
 
-def narrow_angles(case: Case, got: Floats) -> Iterator[Model]:
-    """Times, weights or angles held in a narrow dtype, in all channels or the waves."""
+def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict times, weights or angles held in a narrow dtype.
+
+    They are so in all channels, or in the waves alone.
+    """
     x, w, b = (case.arguments[name] for name in "xwb")
     for dtype in ("bfloat16", "float16"):
-        a, c, d = (narrowed(each, dtype) for each in (x, w, b))
+        a, c, d = (round_to(each, dtype) for each in (x, w, b))
         held = {
             "times": a @ w + b,
             "times and frequencies": a @ c + b,
             "times, frequencies and phases": a @ c + d,
-            "angles": narrowed(x @ w + b, dtype),
-            "products": narrowed(x @ w, dtype) + b,
-            "everything": narrowed(narrowed(a @ c, dtype) + d, dtype),
+            "angles": round_to(x @ w + b, dtype),
+            "products": round_to(x @ w, dtype) + b,
+            "everything": round_to(round_to(a @ c, dtype) + d, dtype),
         }
         for what, angle in held.items():
             every = waved(case, np.asarray(angle))
-            yield Model(f"matches {what} in {dtype}", every)
+            yield Prediction(f"matches {what} in {dtype}", every)
             kept = np.where(straight(case), angles_of(case), every)
-            yield Model(f"matches {what} in {dtype}", kept)
+            yield Prediction(f"matches {what} in {dtype}", kept)
 
 
-ERROR_TERMS = {"time2vec": error_terms}
-ARGUMENTS = {"time2vec": arguments}
-SWEEPS = {"time2vec": sweep}
-SIZES = {"time2vec": sizes}
-SHAPES = {"time2vec": shape}
-INVARIANTS = {
-    "time2vec": {
-        "affine": affine,
-        "bounded": bounded,
-        "doubled-angle": doubled_angle,
-        "whole-turns": whole_turns,
-        "scaled-time": scaled_time,
-        "channels-apart": channels_apart,
-    }
-}
-DEVIATIONS: dict[str, dict[str, DeviationModel]] = {
-    "time2vec": {
-        "linear-misplaced": several(
-            other_conventions(
-                "linear", "matches the linear channel {value}; {claimed} was claimed"
+KNOWLEDGE = {
+    "time2vec": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        shape=shape,
+        invariants={
+            "affine": affine,
+            "bounded": bounded,
+            "doubled-angle": doubled_angle,
+            "whole-turns": whole_turns,
+            "scaled-time": scaled_time,
+            "channels-apart": channels_apart,
+        },
+        deviations={
+            "linear-misplaced": any_of(
+                other_conventions(
+                    "linear", "matches the linear channel {value}; {claimed} was claimed"
+                ),
+                rolled,
             ),
-            rolled,
-        ),
-        "wave-swapped": other_conventions("wave", "matches {value}; {claimed} was claimed"),
-        "linear-waved": linear_waved,
-        "phase-left-out": several(
-            angles("matches no phases", lambda case: case.arguments["x"] @ case.arguments["w"]),
-            angles(
-                "matches no intercept",
-                lambda case: angles_of(case) - np.where(straight(case), case.arguments["b"], 0),
+            "wave-swapped": other_conventions("wave", "matches {value}; {claimed} was claimed"),
+            "linear-waved": linear_waved,
+            "phase-left-out": any_of(
+                angles("matches no phases", lambda case: case.arguments["x"] @ case.arguments["w"]),
+                angles(
+                    "matches no intercept",
+                    lambda case: angles_of(case) - np.where(straight(case), case.arguments["b"], 0),
+                ),
+                angles(
+                    "matches no phases but an intercept",
+                    lambda case: angles_of(case) - np.where(straight(case), 0, case.arguments["b"]),
+                ),
             ),
-            angles(
-                "matches no phases but an intercept",
-                lambda case: angles_of(case) - np.where(straight(case), 0, case.arguments["b"]),
-            ),
-        ),
-        "turns-for-radians": in_turns,
-        "linear-added": linear_added,
-        "time-alone": time_alone,
-        "low-precision-angles": narrow_angles,
-    }
+            "turns-for-radians": in_turns,
+            "linear-added": linear_added,
+            "time-alone": time_alone,
+            "low-precision-angles": narrow_angles,
+        },
+    ),
 }

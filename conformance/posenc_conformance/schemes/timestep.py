@@ -1,12 +1,10 @@
 """Timestep embeddings: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions, rounded_angles
-from posenc_conformance.diagnose.turns import Turns, turns_of_waves
+from posenc_conformance.diagnose.mistakes import other_conventions, predict_case, rounded_angles
 from posenc_conformance.families.encodings import (
     Waves,
     all_different,
@@ -15,11 +13,15 @@ from posenc_conformance.families.encodings import (
     dot_products,
     on_circles,
 )
-from posenc_conformance.judge.arrays import Floats, narrowed
+from posenc_conformance.judge.arrays import Floats, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
-from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.frequencies import PairFrequencies, fit_wave_frequencies
+from posenc_conformance.judge.knowledge import CallKnowledge
+from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 ROWS = 7
 SCALES = (1.0, 1000.0, 0.25)
@@ -27,24 +29,24 @@ PERIODS = (10000.0, 1000.0, 1e6)
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per unit of scaled time of each pair."""
+    """Compute the radians per unit of scaled time of each pair."""
     half = case.arguments["dim"] // 2
     exponent = np.arange(half) / (half - int(case.conventions["frequency_shift"]))
     return np.asarray(case.arguments.get("max_period", 10000.0) ** -exponent)
 
 
 def scale(case: Case) -> float:
-    """Factor on the timesteps."""
+    """Return the factor on the timesteps."""
     return float(case.arguments.get("scale", 1.0))
 
 
 def times(case: Case) -> Floats:
-    """The scaled timesteps."""
+    """Compute the scaled timesteps."""
     return np.asarray(case.arguments["positions"], np.float64) * scale(case)
 
 
 def from_angles(case: Case, angles: Floats) -> Floats:
-    """The rows that these angles, one per pair, would give."""
+    """Compute the rows that these angles, one per pair, would give."""
     waves = [np.sin(angles), np.cos(angles)]
     if case.conventions["order"] == "cos-sin":
         waves.reverse()
@@ -52,7 +54,7 @@ def from_angles(case: Case, angles: Floats) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """The scale is 1, and 0 for a column of zeros."""
+    """Give the scale, which is 1, or 0 for a column of zeros, and the angle of each channel."""
     omega = frequencies(case)
     angle = np.abs(times(case))[:, None] * omega * (1 + np.abs(np.log(omega)))
     odd = case.arguments["dim"] % 2
@@ -63,8 +65,8 @@ def error_terms(case: Case) -> ErrorTerms:
     )
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A few timesteps at equal distances, whole or not."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few timesteps at equal distances, whole or not."""
     factor = trial.choose("scale", SCALES)
     step = trial.pick.one_of((1, 0.25, 1.5, 1 / 64))
     first = trial.position(2 * ROWS, 999)
@@ -82,10 +84,10 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """All powers of two up to the largest timestep, at 66 channels."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach all powers of two up to the largest timestep, at 66 channels."""
     return {
-        "positions": reaching(largest),
+        "positions": positions_up_to(largest),
         "dim": 66,
         "max_period": 10000.0,
         "scale": 1.0,
@@ -93,8 +95,11 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     }
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Few and many channels, odd and even, many rows, timesteps between 0 and 1, and in float32."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield few and many channels, odd and even, and many rows.
+
+    Some timesteps lie between 0 and 1, and some are in float32.
+    """
     smallest = 2 + 2 * int(case.conventions["frequency_shift"])
     dims = (2, 3, 4, 5, 7, 12, 33, 128, 192, 257, 320, 1024)
     few = {"positions": np.array([0.5, 3.0, 999.0])}
@@ -105,7 +110,7 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def circles(answer: Answer) -> Waves:
-    """Sine and cosine of each pair."""
+    """Pick the sine and the cosine of each pair."""
     half = answer.case.arguments["dim"] // 2
     first, second = answer[:, :half], answer[:, half : 2 * half]
     if answer.case.conventions["order"] == "cos-sin":
@@ -114,24 +119,27 @@ def circles(answer: Answer) -> Waves:
 
 
 def norm(trial: Trial) -> None:
-    """Each pair lies on the unit circle."""
+    """Check that each pair lies on the unit circle."""
     on_circles(trial, circles(trial.answer(**arguments(trial))))
 
 
 def dot_by_offset(trial: Trial) -> None:
-    """Dot products along each diagonal are equal, as timesteps are equally spaced."""
+    """Check that dot products along each diagonal are equal for equally spaced timesteps."""
     chosen = arguments(trial)
     # Steps that every dtype's timesteps hold exactly, so that they are equal indeed.
     step = trial.pick.one_of((1.0, 0.25, 0.125)) / (1024 if chosen["scale"] > 1 else 1)
     answer = trial.answer(**(chosen | {"positions": step * np.arange(ROWS)}))
-    trial.zero(
+    trial.assert_zero(
         along_diagonals(dot_products(answer)),
         "the dot product of two rows depends on more than the time between them",
     )
 
 
 def double_angle(trial: Trial) -> None:
-    """At twice the timestep: sin 2a = 2 sin a cos a, cos 2a = cos² a - sin² a."""
+    """Check that sin 2a = 2 sin a cos a and cos 2a = cos² a - sin² a.
+
+    2a is the angle at twice the timestep of a.
+    """
     chosen = arguments(trial)
     half_way = chosen["positions"] / 2
     chosen["positions"] = np.concatenate([half_way, 2 * half_way])
@@ -145,147 +153,162 @@ def double_angle(trial: Trial) -> None:
 
 
 def origin(trial: Trial) -> None:
-    """At timestep 0 every sine is 0 and every cosine 1."""
+    """Check that every sine is 0 and every cosine 1 at timestep 0."""
     answer = trial.answer(**(arguments(trial) | {"positions": np.arange(2.0)}))
     expected = from_angles(answer.case, np.zeros((1, answer.case.arguments["dim"] // 2)))
-    trial.zero(answer[:1] - Exact(expected), "timestep 0 is not (sine 0, cosine 1)")
+    trial.assert_zero(answer[:1] - Exact(expected), "timestep 0 is not (sine 0, cosine 1)")
 
 
 def scaled_time(trial: Trial) -> None:
-    """Half the timesteps at twice the scale are the same; powers of two are exact."""
+    """Check that half the timesteps at twice the scale give the same rows.
+
+    Powers of two are exact.
+    """
     chosen = arguments(trial)
     twice = 2 * chosen["scale"]
     half = {"scale": twice, "positions": chosen["positions"] / 2}
     answer, other = trial.answer(**chosen), trial.answer(**(chosen | half))
-    trial.zero(answer - other, "half the timesteps at twice the scale are not the same")
+    trial.assert_zero(answer - other, "half the timesteps at twice the scale are not the same")
 
 
 def zero_column(trial: Trial) -> None:
-    """For an odd number of channels the last column is 0, and the others those of one less."""
+    """Check that the last column is 0 for an odd number of channels.
+
+    The other columns are those of one channel less.
+    """
     chosen = arguments(trial)
     odd = chosen["dim"] | 1
     answer = trial.answer(**(chosen | {"dim": odd}))
     even = trial.answer(**(chosen | {"dim": odd - 1}))
     what = "an odd number of channels is not one less and a column of zeros"
-    trial.zero(answer[:, :-1] - even, what)
-    trial.never(answer, answer.values[:, -1] != 0, what)
+    trial.assert_zero(answer[:, :-1] - even, what)
+    trial.assert_none(answer, answer.values[:, -1] != 0, what)
 
 
 def uniqueness(trial: Trial) -> None:
-    """Rows of different timesteps differ, wherever the truth differs by more than errors."""
+    """Check that rows of different timesteps differ.
+
+    They must differ wherever the truth differs by more than the error bounds.
+    """
     chosen = arguments(trial)
     spread = min(64, trial.scope.max_position + 1)
     answer = trial.answer(**(chosen | {"positions": np.arange(spread) / max(chosen["scale"], 1)}))
     all_different(trial, answer, "two timesteps have the same row")
 
 
-def interleaved(case: Case, got: Floats) -> Iterator[Model]:
-    """Sine and cosine of each pair side by side, as in the paper that the formula comes from."""
+def interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sine and cosine of each pair side by side.
+
+    They are so in the paper that the formula comes from.
+    """
     half = case.arguments["dim"] // 2
-    right = case.changed().truth
+    right = case.with_arguments().truth
     order = np.arange(2 * half).reshape(2, half).T.ravel()
     pairs = right[:, np.append(order, np.arange(2 * half, case.arguments["dim"]))]
-    yield Model("matches sine and cosine of each pair side by side", pairs)
+    yield Prediction("matches sine and cosine of each pair side by side", pairs)
 
 
-def scale_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """No scale, or one that is common in released models."""
+def scale_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict no scale, or one that is common in released models."""
     asked = scale(case)
     for other in (1.0, 1000.0, 1 / 1000):
         if other != asked:
             words = f"matches scale {other:g}; {asked:g} was asked for"
-            yield from attempt(case.changed(scale=other), words)
+            yield from predict_case(case.with_arguments(scale=other), words)
 
 
-def scale_on_result(case: Case, got: Floats) -> Iterator[Model]:
-    """The embedding multiplied instead of the timestep."""
-    for plain in attempt(case.changed(scale=1.0), ""):
-        yield Model("matches the scale put on sines and cosines", scale(case) * plain.output)
+def scale_on_result(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the embedding multiplied instead of the timestep."""
+    for plain in predict_case(case.with_arguments(scale=1.0), ""):
+        yield Prediction("matches the scale put on sines and cosines", scale(case) * plain.output)
 
 
-def whole_timesteps(case: Case, got: Floats) -> Iterator[Model]:
-    """Timesteps cut or rounded to whole numbers, before or after scaling."""
+def whole_timesteps(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict timesteps cut or rounded to whole numbers, before or after scaling."""
     asked, given = scale(case), np.asarray(case.arguments["positions"], np.float64)
     for what, whole in (("cut", np.trunc), ("rounded", np.rint)):
         words = f"matches timesteps {what} to whole numbers"
-        yield from attempt(case.changed(positions=whole(given)), words)
+        yield from predict_case(case.with_arguments(positions=whole(given)), words)
         angles = np.outer(whole(given * asked), frequencies(case))
-        yield Model(f"{words} after scaling", from_angles(case, angles))
+        yield Prediction(f"{words} after scaling", from_angles(case, angles))
 
 
-def other_period(case: Case, got: Floats) -> Iterator[Model]:
-    """Another max_period."""
+def other_period(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another max_period."""
     asked = case.arguments.get("max_period", 10000.0)
     for period in (100.0, 1000.0, 1e4, 1e5, 1e6):
         if period != asked:
             words = f"matches max_period {period:g}; {asked:g} was asked for"
-            yield from attempt(case.changed(max_period=period), words)
+            yield from predict_case(case.with_arguments(max_period=period), words)
 
 
-def zeros_first(case: Case, got: Floats) -> Iterator[Model]:
-    """The column of zeros before or between the waves."""
+def zeros_first(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the column of zeros before or between the waves."""
     if case.arguments["dim"] % 2:
-        right, half = case.changed().truth, case.arguments["dim"] // 2
-        yield Model("matches zeros in the first column", np.roll(right, 1, axis=1))
+        right, half = case.with_arguments().truth, case.arguments["dim"] // 2
+        yield Prediction("matches zeros in the first column", np.roll(right, 1, axis=1))
         between = np.insert(right[:, :-1], half, 0.0, axis=1)
-        yield Model("matches zeros between the halves", between)
+        yield Prediction("matches zeros between the halves", between)
 
 
-def low_precision(case: Case, got: Floats) -> Iterator[Model]:
-    """Timesteps, frequencies or angles in a narrow dtype, before or after scaling."""
+def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict timesteps, frequencies or angles in a narrow dtype.
+
+    Timesteps are rounded before or after scaling.
+    """
     omega = frequencies(case)
     for dtype in ("bfloat16", "float16"):
         if dtype == "float16" and np.max(np.abs(times(case)), initial=0) > np.finfo(dtype).max:
             continue  # timesteps would be infinite
-        scaled = narrowed(np.asarray(case.arguments["positions"], np.float64), dtype) * scale(case)
-        for what, time in (("", scaled), (" and scaled in it", narrowed(scaled, dtype))):
+        scaled = round_to(np.asarray(case.arguments["positions"], np.float64), dtype) * scale(case)
+        for what, time in (("", scaled), (" and scaled in it", round_to(scaled, dtype))):
             output = from_angles(case, np.outer(time, omega))
-            yield Model(f"matches timesteps in {dtype}{what}", output)
+            yield Prediction(f"matches timesteps in {dtype}{what}", output)
     yield from rounded_angles(times(case)[:, None], omega, lambda angles: from_angles(case, angles))
 
 
-def turns(case: Case, output: Floats) -> Iterator[list[Turns] | None]:
-    """Frequencies read from rows, in the order that is claimed."""
+def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:
+    """Read frequencies from rows, in the order that is claimed."""
     half = case.arguments["dim"] // 2
     sin, cos = slice(None, half), slice(half, 2 * half)
     if case.conventions["order"] == "cos-sin":
         sin, cos = cos, sin
     where = times(case)[:, None]
-    yield turns_of_waves(
+    yield fit_wave_frequencies(
         case, output, case.bound, (sin, cos), where, frequencies(case), based="max_period"
     )
 
 
-TURNS = {"timestep": turns}
-ERROR_TERMS = {"timestep": error_terms}
-ARGUMENTS = {"timestep": arguments}
-SWEEPS = {"timestep": sweep}
-SIZES = {"timestep": sizes}
-INVARIANTS = {
-    "timestep": {
-        "norm": norm,
-        "dot-by-offset": dot_by_offset,
-        "double-angle": double_angle,
-        "origin": origin,
-        "scaled-time": scaled_time,
-        "zero-column": zero_column,
-        "uniqueness": uniqueness,
-    }
-}
-DEVIATIONS = {
-    "timestep": {
-        "order-swapped": other_conventions(
-            "order", "matches the order {value} exactly; {claimed} was claimed"
-        ),
-        "shift-swapped": other_conventions(
-            "frequency_shift", "matches frequency shift {value}; {claimed} was claimed"
-        ),
-        "interleaved": interleaved,
-        "scale-ignored": scale_ignored,
-        "scale-on-result": scale_on_result,
-        "whole-timesteps": whole_timesteps,
-        "zeros-misplaced": zeros_first,
-        "wrong-period": other_period,
-        "low-precision-timesteps": low_precision,
-    }
+KNOWLEDGE = {
+    "timestep": CallKnowledge(
+        error_terms=error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        frequencies=read_frequencies,
+        invariants={
+            "norm": norm,
+            "dot-by-offset": dot_by_offset,
+            "double-angle": double_angle,
+            "origin": origin,
+            "scaled-time": scaled_time,
+            "zero-column": zero_column,
+            "uniqueness": uniqueness,
+        },
+        deviations={
+            "order-swapped": other_conventions(
+                "order", "matches the order {value} exactly; {claimed} was claimed"
+            ),
+            "shift-swapped": other_conventions(
+                "frequency_shift", "matches frequency shift {value}; {claimed} was claimed"
+            ),
+            "interleaved": interleaved,
+            "scale-ignored": scale_ignored,
+            "scale-on-result": scale_on_result,
+            "whole-timesteps": whole_timesteps,
+            "zeros-misplaced": zeros_first,
+            "wrong-period": other_period,
+            "low-precision-timesteps": low_precision,
+        },
+    ),
 }

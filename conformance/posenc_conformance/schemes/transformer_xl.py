@@ -1,17 +1,19 @@
 """Relative attention of Transformer-XL: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, attempt, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
 from posenc_conformance.families.lengths import Integers
 from posenc_conformance.families.scores import alike, content_alone, products, sizes, toeplitz
-from posenc_conformance.judge.arrays import Floats, fine, lattice, narrowed
+from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
+from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.kinds import Shape
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 LARGEST_SWEEP = 2300
 SCORES = (
@@ -27,19 +29,19 @@ SCORES = (
 
 
 def columns_for(distances: str, q_len: int, k_len: int) -> int:
-    """Columns that hold the distances of all keys."""
+    """Count the columns that hold the distances of all keys."""
     return k_len + {"past": 0, "full": q_len - 1, "padded": q_len}[distances]
 
 
 def shift_shape(case: Case) -> Shape:
-    """As many columns as there are keys."""
+    """Return the shape of a shift's result, which has as many columns as there are keys."""
     x = case.arguments["x"]
     more = columns_for(str(case.conventions["distances"]), x.shape[-2], 0)
     return *x.shape[:-1], x.shape[-1] - more
 
 
-def shift_arguments(trial: Trial) -> dict[str, Any]:
-    """A few queries, as many keys or a few more."""
+def shift_arguments(trial: Trial) -> ArgumentDict:
+    """Draw a few queries, and as many keys or a few more."""
     held = str(trial.subject.combination.conventions["distances"])
     q_len = trial.choose("q_len", (3, 2, 5, 8, 17))
     k_len = q_len + trial.pick.integer(0, 4)
@@ -47,46 +49,49 @@ def shift_arguments(trial: Trial) -> dict[str, Any]:
     return {"x": fine((2, q_len, columns))}
 
 
-def shift_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Two queries at the end of many keys."""
+def shift_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Place two queries at the end of many keys."""
     return {"x": fine((1, parameters.get("q_len", 2), parameters.get("columns", 2300)))}
 
 
-def shift_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """No memory, some and much; powers of two and not."""
+def shift_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield sizes with no memory, some and much, powers of two and not."""
     held = str(case.conventions["distances"])
     for q_len, k_len in ((1, 1), (1, 2), (2, 2), (2, 9), (4, 4), (7, 64), (33, 40), (300, 300)):
         yield {"x": fine((2, q_len, columns_for(held, q_len, k_len)))}
 
 
 def distance_between(q_len: int, k_len: int, first: int | None = None) -> Integers:
-    """Query position minus key position, the first query standing at ``first``."""
+    """Compute query position minus key position, the first query standing at ``first``.
+
+    If it is not given, the queries are the last of the keys.
+    """
     late = k_len - q_len if first is None else first
     return late + np.arange(q_len)[:, None] - np.arange(k_len)
 
 
 def shift_distance(case: Case) -> Integers:
-    """Distance of each key of a shift's result."""
+    """Compute the distance of each key of a shift's result."""
     q_len, k_len = case.shape[-2:]
     return distance_between(q_len, k_len)
 
 
 def first_distance(case: Case) -> int:
-    """Distance that the first column of a shift's argument holds."""
+    """Return the distance that the first column of a shift's argument holds."""
     return case.shape[-1] - (case.conventions["distances"] != "padded")
 
 
 def columns_name_distances(trial: Trial) -> None:
-    """Columns filled with their own distance give each key its distance."""
+    """Check that columns filled with their own distance give each key its distance."""
     chosen = shift_arguments(trial)["x"]
     case = trial.case(x=chosen)
     held = first_distance(case) - np.arange(chosen.shape[-1], dtype=np.float64)
     y = trial.answer(x=np.broadcast_to(held, chosen.shape).copy())
-    trial.zero(y - shift_distance(case), "a key does not have the score of its distance")
+    trial.assert_zero(y - shift_distance(case), "a key does not have the score of its distance")
 
 
 def rows_apart(trial: Trial) -> None:
-    """What one query scores moves no other query's scores."""
+    """Check that the scores of one query move no scores of other queries."""
     x = shift_arguments(trial)["x"]
     before = trial.answer(x=x)
     row = trial.pick.integer(0, x.shape[-2] - 1)
@@ -94,68 +99,76 @@ def rows_apart(trial: Trial) -> None:
     changed[..., row, :] = 0.75
     after = trial.answer(x=changed)
     others = np.arange(x.shape[-2])[:, None] != row
-    trial.zero((after - before).where(others), f"the scores of query {row} reach other queries")
+    trial.assert_zero(
+        (after - before).where(others), f"the scores of query {row} reach other queries"
+    )
 
 
 def last_row(trial: Trial) -> None:
-    """The last query's scores stay in their columns, the last of which is its own."""
+    """Check that the scores of the last query stay in their columns.
+
+    The last of these columns is the query's own.
+    """
     y = trial.answer(**shift_arguments(trial))
     start, k_len = int(y.case.conventions["distances"] == "padded"), y.case.shape[-1]
     own = y.given("x")[..., -1, start : start + k_len]
-    trial.zero(y[..., -1, :] - own, "the last row is moved")
+    trial.assert_zero(y[..., -1, :] - own, "the last row is moved")
 
 
 def taken(case: Case, column: Integers) -> Floats:
-    """The argument's scores at these columns, counted round where they run over the edge."""
+    """Take the argument's scores at these columns, counted round where they run over the edge."""
     x = case.arguments["x"]
     places = np.broadcast_to(column % x.shape[-1], case.shape)
     return np.asarray(np.take_along_axis(x, places, -1))
 
 
-def shift_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """Columns as they came."""
+def shift_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict columns as they came."""
     for start in {0, int(case.conventions["distances"] == "padded")}:
         column = start + np.arange(case.shape[-1])
-        yield Model("matches scores that were not moved", taken(case, column))
+        yield Prediction("matches scores that were not moved", taken(case, column))
 
 
-def shift_the_other_way(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows moved to the right: a column of zeros behind, and the last row cut off."""
+def shift_the_other_way(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows moved to the right.
+
+    There is a column of zeros behind and the last row is cut off, or each row turns round.
+    """
     x = case.arguments["x"]
     q_len, columns = x.shape[-2:]
     padded = np.concatenate([x, np.zeros((*x.shape[:-1], 1))], axis=-1)
     moved = padded.reshape(*x.shape[:-2], columns + 1, q_len)[..., :-1, :].reshape(x.shape)
-    yield Model("matches rows moved to the right", moved[..., : case.shape[-1]])
+    yield Prediction("matches rows moved to the right", moved[..., : case.shape[-1]])
     column = np.arange(case.shape[-1]) - np.arange(q_len)[:, None]
-    yield Model("matches rows turned to the right", taken(case, column))
+    yield Prediction("matches rows turned to the right", taken(case, column))
 
 
-def shift_ascending(case: Case, got: Floats) -> Iterator[Model]:
-    """Columns taken for distances that rise from column to column."""
+def shift_ascending(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict columns taken for distances that rise from column to column."""
     last = first_distance(case) - case.arguments["x"].shape[-1] + 1
-    yield Model("matches columns of rising distance", taken(case, shift_distance(case) - last))
+    yield Prediction("matches columns of rising distance", taken(case, shift_distance(case) - last))
 
 
-def shift_off_by_one(case: Case, got: Floats) -> Iterator[Model]:
-    """Rows moved by one place too many or too few."""
+def shift_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows moved by one place too many or too few."""
     column = first_distance(case) - shift_distance(case)
     x = case.arguments["x"]
     flat = np.concatenate([x.reshape(*x.shape[:-2], -1), np.zeros((*x.shape[:-2], 1))], axis=-1)
     for more in (1, -1):
         words = "one place too far" if more == 1 else "one place too little"
-        yield Model(f"matches rows moved {words}", taken(case, column + more))
+        yield Prediction(f"matches rows moved {words}", taken(case, column + more))
         inside = (column + more >= 0) & (column + more < x.shape[-1])
-        yield Model(
+        yield Prediction(
             f"matches rows moved {words}, zeros at the edge",
             np.where(inside, taken(case, column + more), 0.0),
         )
         place = column + more + x.shape[-1] * np.arange(x.shape[-2])[:, None]
         place = np.clip(place, -1, flat.shape[-1] - 1) % flat.shape[-1]
-        yield Model(f"matches rows moved {words} in memory", flat[..., place])
+        yield Prediction(f"matches rows moved {words} in memory", flat[..., place])
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per place of each channel's sinusoid."""
+    """Compute the radians per place of each channel's sinusoid."""
     dim = case.arguments["w_kr"].shape[1]
     each = 10000.0 ** -(np.arange(0, dim, 2) / dim)
     concatenated = case.conventions["layout"] == "concatenated"
@@ -163,29 +176,29 @@ def frequencies(case: Case) -> Floats:
 
 
 def cosines(case: Case) -> Floats:
-    """1 where a channel holds a cosine, 0 where it holds a sine."""
+    """Return 1 where a channel holds a cosine, and 0 where it holds a sine."""
     dim = case.arguments["w_kr"].shape[1]
     concatenated = case.conventions["layout"] == "concatenated"
     return np.repeat([0.0, 1.0], dim // 2) if concatenated else np.tile([0.0, 1.0], dim // 2)
 
 
 def true_distance(case: Case) -> Integers:
-    """Query position minus key position, before any clamp."""
+    """Compute query position minus key position, before any clamp."""
     return distance_between(case.arguments["q"].shape[1], case.arguments["k"].shape[1])
 
 
 def clamped(case: Case, distance: Floats | Integers) -> Floats:
-    """Distances as the case asks to cut them."""
+    """Cut distances as the case asks."""
     longest = case.arguments.get("clamp_len")
     cut = distance if longest is None else np.clip(distance, -longest, longest)
     return np.asarray(cut, dtype=np.float64)
 
 
 def score_terms(case: Case) -> ErrorTerms:
-    """The scale is the sum of the magnitudes of all products, sines and cosines taken for 1.
+    """Give the scale, which is the sum of the magnitudes of all products, and the angle.
 
-    Beside each sinusoid's angle stands a quarter of the number of products in the sums, because
-    the accuracy's factor of 4 is for angles.
+    In the scale, sines and cosines are taken for 1. Beside each sinusoid's angle stands a quarter
+    of the number of products in the sums, because the accuracy's factor of 4 is for angles.
     """
     q, k, w_kr = (case.arguments[name] for name in ("q", "k", "w_kr"))
     u, v = (np.abs(case.arguments[name])[:, None] for name in ("u", "v"))
@@ -201,8 +214,8 @@ def score_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(scale, sum(w_kr.shape[1:]) / 4 + angle)
 
 
-def arrays(heads: int, q_len: int, k_len: int, head_dim: int, dim: int) -> dict[str, Any]:
-    """Arguments of these sizes."""
+def arrays(heads: int, q_len: int, k_len: int, head_dim: int, dim: int) -> ArgumentDict:
+    """Make arguments of these sizes."""
     return {
         "q": fine((heads, q_len, head_dim)),
         "k": fine((heads, k_len, head_dim), 5),
@@ -212,8 +225,8 @@ def arrays(heads: int, q_len: int, k_len: int, head_dim: int, dim: int) -> dict[
     }
 
 
-def score_arguments(trial: Trial, *, clamp: bool = True) -> dict[str, Any]:
-    """A few heads, queries and keys; as many queries as keys, or fewer."""
+def score_arguments(trial: Trial, *, clamp: bool = True) -> ArgumentDict:
+    """Draw a few heads, queries and keys; as many queries as keys, or fewer."""
     k_len = trial.choose("k_len", (5, 1, 2, 3, 8, 20))
     q_len = trial.choose("q_len", (max(1, k_len - trial.pick.integer(0, 3)),))
     chosen = arrays(
@@ -228,56 +241,61 @@ def score_arguments(trial: Trial, *, clamp: bool = True) -> dict[str, Any]:
     return chosen
 
 
-def clamping(trial: Trial) -> dict[str, Any]:
-    """Distances cut at a claimed length."""
+def clamping(trial: Trial) -> ArgumentDict:
+    """Draw a claimed length at which distances are cut."""
     return {"clamping": "clamped", "clamp_len": trial.choose("clamp_len", (2, 1, 3, 7))}
 
 
-def score_sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """One query at the end of more keys than narrow dtypes count."""
+def score_sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Place one query at the end of more keys than narrow dtypes count."""
     sizes = {"heads": 1, "q_len": 1, "k_len": min(largest, LARGEST_SWEEP) + 1}
     sizes |= {"head_dim": 4, "dim": 8}
     return arrays(**(sizes | {k: v for k, v in parameters.items() if k in sizes}))
 
 
 def shared_query(trial: Trial) -> None:
-    """Queries that all gain a vector, and biases that lose it, score as before."""
+    """Check that a vector moved from the biases to every query changes no score.
+
+    All queries gain the vector, and both biases lose it.
+    """
     chosen = score_arguments(trial)
     # Of few bits, so that every dtype holds the sums.
     few = {name: lattice(chosen[name].shape, start) for start, name in enumerate(("q", "u", "v"))}
     gained = lattice(few["u"].shape, 40)
     moved = {"q": few["q"] + gained[:, None], "u": few["u"] - gained, "v": few["v"] - gained}
     before, after = trial.answer(**(chosen | few)), trial.answer(**(chosen | moved))
-    trial.zero(
+    trial.assert_zero(
         after - before,
         "a vector moved from the biases u and v to every query changes the logits",
     )
 
 
 def translation(trial: Trial) -> None:
-    """Without the first key all others have the scores that they had."""
+    """Check that all other keys keep their scores without the first key."""
     chosen = score_arguments(trial)
     q_len, k_len = chosen["q"].shape[1], chosen["k"].shape[1]
     if q_len == k_len:
         return
     longer = trial.answer(**chosen)
     shorter = trial.answer(**(chosen | {"k": chosen["k"][:, 1:].copy()}))
-    trial.zero(shorter - longer[..., 1:], "the first key's absence changes other keys' scores")
+    trial.assert_zero(
+        shorter - longer[..., 1:], "the first key's absence changes other keys' scores"
+    )
 
 
 def last_queries(trial: Trial) -> None:
-    """Without the first query all others score as they did."""
+    """Check that all other queries keep their scores without the first query."""
     chosen = score_arguments(trial)
     q_len = chosen["q"].shape[1]
     if q_len == 1:
         return
     every = trial.answer(**chosen)
     fewer = trial.answer(**(chosen | {"q": chosen["q"][:, 1:].copy()}))
-    trial.zero(fewer - every[:, 1:], "the queries are not the last of the keys")
+    trial.assert_zero(fewer - every[:, 1:], "the queries are not the last of the keys")
 
 
 def recurrence(trial: Trial) -> None:
-    """One pair of channels alone obeys s(δ+1) + s(δ-1) = 2 cos(w) s(δ)."""
+    """Check that one pair of channels alone obeys s(δ+1) + s(δ-1) = 2 cos(w) s(δ)."""
     chosen = score_arguments(trial, clamp=False)
     case = trial.case(**chosen)
     omega = frequencies(case)
@@ -287,14 +305,17 @@ def recurrence(trial: Trial) -> None:
     alone["w_kr"] = np.where(pair[:, None], chosen["w_kr"], 0.0)
     y = trial.answer(**(chosen | alone))
     turn = omega[pair][0]
-    trial.zero(
+    trial.assert_zero(
         y[..., 2:] + y[..., :-2] - 2 * np.cos(turn) * y[..., 1:-1],
         f"channels of frequency {turn:.6g} do not turn by that frequency from key to key",
     )
 
 
 def mirrored(trial: Trial) -> None:
-    """Read backwards, with the sines' projection negated, the logits are read backwards."""
+    """Check that reading queries and keys backwards reads the logits backwards.
+
+    The sines' projection is negated for that.
+    """
     chosen = score_arguments(trial)
     case = trial.case(**chosen)
     if chosen["q"].shape[1] != chosen["k"].shape[1]:
@@ -303,13 +324,13 @@ def mirrored(trial: Trial) -> None:
     backwards = {name: chosen[name][:, ::-1].copy() for name in ("q", "k")}
     backwards["w_kr"] = chosen["w_kr"] * sign[:, None]
     one, other = trial.answer(**chosen), trial.answer(**(chosen | backwards))
-    trial.zero(
+    trial.assert_zero(
         one - other[:, ::-1, ::-1], "the sines of negative distances are not the negated sines"
     )
 
 
 def clamp_far(trial: Trial) -> None:
-    """From clamp_len on, keys of the same content have the same score."""
+    """Check that keys of the same content have the same score from clamp_len on."""
     chosen = score_arguments(trial, clamp=False) | clamping(trial)
     longest = chosen["clamp_len"]
     k_len = trial.choose("k_len", (2 * longest + 3,))
@@ -318,68 +339,73 @@ def clamp_far(trial: Trial) -> None:
     chosen |= arrays(heads, q_len, k_len, head_dim, chosen["w_kr"].shape[1])
     y = trial.answer(**(chosen | alike(chosen, "k")))
     cut = clamped(y.case, true_distance(y.case))
-    trial.zero(
+    trial.assert_zero(
         (y[..., 1:] - y[..., :-1]).where(cut[:, 1:] == cut[:, :-1]),
         f"keys at least {longest} away have different scores",
     )
 
 
 def waves(case: Case, distance: Floats, omega: Floats) -> Floats:
-    """Sinusoids of distances, of shape [..., dim]."""
+    """Compute the sinusoids of distances, of shape [..., dim]."""
     angle = distance[..., None] * omega
     return np.where(cosines(case) == 1, np.cos(angle), np.sin(angle))
 
 
 def content(case: Case, u: Floats) -> Floats:
-    """Terms (a) and (c), not yet scaled."""
+    """Compute the terms (a) and (c), not yet scaled."""
     return products(case.arguments["q"] + u[:, None], case.arguments["k"])
 
 
 def position(case: Case, v: Floats, sinusoids: Floats, queries: Floats | None = None) -> Floats:
-    """Terms (b) and (d), not yet scaled, from sinusoids of shape [q_len, k_len, dim]."""
+    """Compute the terms (b) and (d), not yet scaled.
+
+    The sinusoids are of shape [q_len, k_len, dim].
+    """
     asking = (case.arguments["q"] if queries is None else queries) + v[:, None]
     weight = asking @ np.swapaxes(case.arguments["w_kr"], 1, 2)
     return np.asarray(np.einsum("hit,ijt->hij", weight, sinusoids, optimize=True))
 
 
 def root(case: Case) -> float:
-    """The square root of head_dim."""
+    """Compute the square root of head_dim."""
     return float(np.sqrt(case.arguments["q"].shape[-1]))
 
 
 def scaled(case: Case, scores: Floats) -> Floats:
-    """Divided by the square root of head_dim."""
+    """Divide scores by the square root of head_dim."""
     return np.asarray(scores / root(case))
 
 
 def with_waves(case: Case, sinusoids: Floats) -> Floats:
-    """The logits with other sinusoids."""
+    """Compute the logits with other sinusoids."""
     u, v = case.arguments["u"], case.arguments["v"]
     return scaled(case, content(case, u) + position(case, v, sinusoids))
 
 
 def with_distance(case: Case, distance: Floats | Integers) -> Floats:
-    """The logits with other distances, cut where the case cuts them."""
+    """Compute the logits with other distances, cut where the case cuts them."""
     everywhere = clamped(case, np.asarray(distance, dtype=np.float64) + np.zeros(case.shape[1:]))
     return with_waves(case, waves(case, everywhere, frequencies(case)))
 
 
-def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """Key minus query for query minus key."""
-    yield Model("matches distances of the opposite sign", with_distance(case, -true_distance(case)))
+def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict key minus query for query minus key."""
+    yield Prediction(
+        "matches distances of the opposite sign", with_distance(case, -true_distance(case))
+    )
 
 
-def sine_even(case: Case, got: Floats) -> Iterator[Model]:
-    """Keys ahead with the sinusoids of keys behind."""
+def sine_even(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the sinusoids of keys behind for keys ahead."""
     if case.conventions["direction"] == "two-sided":
-        yield Model(
+        yield Prediction(
             "matches sinusoids of the magnitude of the distance",
             with_distance(case, np.abs(true_distance(case))),
         )
 
 
 def listed(case: Case) -> Integers:
-    """Distances in the order in which the released code lists them."""
+    """List distances in the order in which the released code lists them."""
     q_len, k_len = case.shape[1:]
     if case.conventions["direction"] == "causal":
         return np.arange(k_len - 1, -1, -1)
@@ -387,42 +413,47 @@ def listed(case: Case) -> Integers:
     return np.arange(k_len if padded else k_len - 1, -q_len, -1)
 
 
-def unshifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Every query scored with the distances of the list's first columns."""
+def unshifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict every query scored with the distances of the list's first columns."""
     some = listed(case)
     for start in (0, 1):
         columns = some[start : start + case.shape[2]]
         if len(columns) == case.shape[2]:
-            yield Model("matches scores that were not shifted", with_distance(case, columns))
+            yield Prediction("matches scores that were not shifted", with_distance(case, columns))
 
 
-def ascending(case: Case, got: Floats) -> Iterator[Model]:
-    """The list of distances rising where it should fall."""
+def ascending(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a list of distances that rises where it should fall."""
     some = listed(case)
     turned = some[0] + some[-1] - true_distance(case)
-    yield Model("matches a list of distances that rises", with_distance(case, turned))
+    yield Prediction("matches a list of distances that rises", with_distance(case, turned))
 
 
-def memory_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """Query i taken to stand at position i, although there are more keys than queries."""
+def memory_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict query i at position i, although there are more keys than queries."""
     q_len, k_len = case.shape[1:]
     if q_len < k_len:
         early = distance_between(q_len, k_len, 0)
         for seen_as in (early, np.abs(early), np.maximum(early, 0)):
-            yield Model("matches queries that start at position 0", with_distance(case, seen_as))
+            yield Prediction(
+                "matches queries that start at position 0", with_distance(case, seen_as)
+            )
 
 
-def distance_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances off by one."""
+def distance_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances off by one."""
     for shift in (1, -1):
-        yield Model(
+        yield Prediction(
             f"matches distances shifted by {shift:+d}",
             with_distance(case, true_distance(case) + shift),
         )
 
 
-def garbage_ahead(case: Case, got: Floats) -> Iterator[Model]:
-    """The causal shift's left-overs where keys ahead are seen: scores of the next query."""
+def garbage_ahead(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the left-overs of the causal shift where keys ahead are seen.
+
+    They are scores of the next query.
+    """
     q_len, k_len = case.shape[1:]
     if case.conventions["direction"] == "causal":
         return
@@ -431,11 +462,13 @@ def garbage_ahead(case: Case, got: Floats) -> Iterator[Model]:
     columns = position(case, v, np.broadcast_to(past, (q_len, *past.shape)))
     padded = np.concatenate([np.zeros((*columns.shape[:2], 1)), columns], axis=-1)
     left = padded.reshape(len(columns), -1)[:, q_len:].reshape(columns.shape)
-    yield Model("matches the causal shift without its mask", scaled(case, content(case, u) + left))
+    yield Prediction(
+        "matches the causal shift without its mask", scaled(case, content(case, u) + left)
+    )
 
 
-def terms_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """One or two of the four terms left out."""
+def terms_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict one or two of the four terms left out."""
     u, v = case.arguments["u"], case.arguments["v"]
     right = waves(case, clamped(case, true_distance(case)), frequencies(case))
     nothing = np.zeros_like(u)
@@ -452,34 +485,34 @@ def terms_missing(case: Case, got: Floats) -> Iterator[Model]:
         "the content terms (a and c)": bd,
         "the query's content term (a)": ac - a + bd,
     }.items():
-        yield Model(f"matches logits without {left_out}", scaled(case, scores))
+        yield Prediction(f"matches logits without {left_out}", scaled(case, scores))
 
 
-def biases_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """u and v exchanged, or one in both places."""
+def biases_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict u and v exchanged, or one of them in both places."""
     u, v = case.arguments["u"], case.arguments["v"]
-    yield from attempt(case.changed(u=v, v=u), "matches u and v exchanged")
-    yield from attempt(case.changed(v=u), "matches u in both places")
-    yield from attempt(case.changed(u=v), "matches v in both places")
+    yield from predict_case(case.with_arguments(u=v, v=u), "matches u and v exchanged")
+    yield from predict_case(case.with_arguments(v=u), "matches u in both places")
+    yield from predict_case(case.with_arguments(u=v), "matches v in both places")
 
 
-def wrong_scale(case: Case, got: Floats) -> Iterator[Model]:
-    """Another divisor, or one that not all terms share."""
+def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another divisor, or one that not all terms share."""
     heads, _, head_dim = case.arguments["q"].shape
     u, v = case.arguments["u"], case.arguments["v"]
     right = waves(case, clamped(case, true_distance(case)), frequencies(case))
     ac, bd = content(case, u), position(case, v, right)
     root = np.sqrt(head_dim)
-    yield Model("matches logits that are not scaled", ac + bd)
-    yield Model("matches only the content scaled", ac / root + bd)
-    yield Model("matches only the positions scaled", ac + bd / root)
-    yield Model("matches 1 / head_dim", (ac + bd) / head_dim)
-    yield Model("matches 1 / sqrt(heads * head_dim)", (ac + bd) / np.sqrt(heads * head_dim))
-    yield Model("matches 1 / sqrt(2 * head_dim)", (ac + bd) / np.sqrt(2 * head_dim))
+    yield Prediction("matches logits that are not scaled", ac + bd)
+    yield Prediction("matches only the content scaled", ac / root + bd)
+    yield Prediction("matches only the positions scaled", ac + bd / root)
+    yield Prediction("matches 1 / head_dim", (ac + bd) / head_dim)
+    yield Prediction("matches 1 / sqrt(heads * head_dim)", (ac + bd) / np.sqrt(heads * head_dim))
+    yield Prediction("matches 1 / sqrt(2 * head_dim)", (ac + bd) / np.sqrt(2 * head_dim))
 
 
-def clamp_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances cut elsewhere, on one side, or not at all."""
+def clamp_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances cut elsewhere, on one side, or not at all."""
     longest = case.arguments.get("clamp_len")
     if longest is None:
         return
@@ -492,11 +525,14 @@ def clamp_wrong(case: Case, got: Floats) -> Iterator[Model]:
         ("distances started over after the longest", distance % (longest + 1)),
     ):
         sinusoids = waves(case, cut.astype(np.float64), omega)
-        yield Model(f"matches {words}", with_waves(case, sinusoids))
+        yield Prediction(f"matches {words}", with_waves(case, sinusoids))
 
 
-def wrong_frequencies(case: Case, got: Floats) -> Iterator[Model]:
-    """Exponents over dim/2 - 1, or without their factor 2."""
+def wrong_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict exponents over dim/2 - 1, or with another factor than 2.
+
+    Another mistake gives every channel an exponent of its own.
+    """
     dim = case.arguments["w_kr"].shape[1]
     distance = clamped(case, true_distance(case))
     half = np.arange(dim // 2)
@@ -511,77 +547,85 @@ def wrong_frequencies(case: Case, got: Floats) -> Iterator[Model]:
         if len(exponent) == dim // 2:
             exponent = np.tile(exponent, 2) if concatenated else np.repeat(exponent, 2)
         sinusoids = waves(case, distance, np.asarray(10000.0**-exponent, dtype=np.float64))
-        yield Model(f"matches exponents {words}", with_waves(case, sinusoids))
+        yield Prediction(f"matches exponents {words}", with_waves(case, sinusoids))
 
 
-def narrow_distances(case: Case, got: Floats) -> Iterator[Model]:
-    """Distances, or angles, held in a narrow dtype."""
+def narrow_distances(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances, or angles, held in a narrow dtype."""
     distance, omega = clamped(case, true_distance(case)), frequencies(case)
     for dtype in ("bfloat16", "float16"):
-        held = narrowed(distance, dtype)
-        yield Model(f"matches distances in {dtype}", with_waves(case, waves(case, held, omega)))
-        narrow = narrowed(omega, dtype)
-        yield Model(
+        held = round_to(distance, dtype)
+        yield Prediction(
+            f"matches distances in {dtype}", with_waves(case, waves(case, held, omega))
+        )
+        narrow = round_to(omega, dtype)
+        yield Prediction(
             f"matches distances and frequencies in {dtype}",
             with_waves(case, waves(case, held, narrow)),
         )
-        angle = narrowed(held[..., None] * narrow, dtype)
+        angle = round_to(held[..., None] * narrow, dtype)
         sinusoids = np.where(cosines(case) == 1, np.cos(angle), np.sin(angle))
-        yield Model(f"matches angles in {dtype}", with_waves(case, sinusoids))
+        yield Prediction(f"matches angles in {dtype}", with_waves(case, sinusoids))
 
 
-ERROR_TERMS = {"relative_shift": exact_terms, "transformer_xl_scores": score_terms}
-SHAPES = {"relative_shift": shift_shape}
-ARGUMENTS = {"relative_shift": shift_arguments, "transformer_xl_scores": score_arguments}
-SWEEPS = {"relative_shift": shift_sweep, "transformer_xl_scores": score_sweep}
-SIZES = {"relative_shift": shift_sizes, "transformer_xl_scores": sizes(arrays, *SCORES)}
-INVARIANTS = {
-    "relative_shift": {
-        "columns-name-distances": columns_name_distances,
-        "rows-apart": rows_apart,
-        "last-row": last_row,
-    },
-    "transformer_xl_scores": {
-        "plain": content_alone(
-            score_arguments,
-            root,
-            "without position terms the logits are not q·k / sqrt(head_dim)",
-            "w_kr",
-            "u",
-            "v",
-        ),
-        "shared-query": shared_query,
-        "translation": translation,
-        "last-queries": last_queries,
-        "toeplitz": toeplitz(score_arguments),
-        "recurrence": recurrence,
-        "mirrored": mirrored,
-        "clamp-far": clamp_far,
-    },
-}
-DEVIATIONS = {
-    "relative_shift": {
-        "shift-missing": shift_missing,
-        "shift-the-other-way": shift_the_other_way,
-        "shift-ascending": shift_ascending,
-        "shift-off-by-one": shift_off_by_one,
-    },
-    "transformer_xl_scores": {
-        "layout-swapped": other_conventions(
-            "layout", "matches {value} sines and cosines; {claimed} was claimed"
-        ),
-        "terms-missing": terms_missing,
-        "biases-swapped": biases_swapped,
-        "sign-flipped": sign_flipped,
-        "sine-even": sine_even,
-        "memory-ignored": memory_ignored,
-        "unshifted": unshifted,
-        "ascending": ascending,
-        "distance-shifted": distance_shifted,
-        "garbage-ahead": garbage_ahead,
-        "clamp-wrong": clamp_wrong,
-        "wrong-scale": wrong_scale,
-        "wrong-frequencies": wrong_frequencies,
-        "narrow-distances": narrow_distances,
-    },
+KNOWLEDGE = {
+    "relative_shift": CallKnowledge(
+        error_terms=exact_terms,
+        arguments=shift_arguments,
+        sweep=shift_sweep,
+        sizes=shift_sizes,
+        shape=shift_shape,
+        invariants={
+            "columns-name-distances": columns_name_distances,
+            "rows-apart": rows_apart,
+            "last-row": last_row,
+        },
+        deviations={
+            "shift-missing": shift_missing,
+            "shift-the-other-way": shift_the_other_way,
+            "shift-ascending": shift_ascending,
+            "shift-off-by-one": shift_off_by_one,
+        },
+    ),
+    "transformer_xl_scores": CallKnowledge(
+        error_terms=score_terms,
+        arguments=score_arguments,
+        sweep=score_sweep,
+        sizes=sizes(arrays, *SCORES),
+        invariants={
+            "plain": content_alone(
+                score_arguments,
+                root,
+                "without position terms the logits are not q·k / sqrt(head_dim)",
+                "w_kr",
+                "u",
+                "v",
+            ),
+            "shared-query": shared_query,
+            "translation": translation,
+            "last-queries": last_queries,
+            "toeplitz": toeplitz(score_arguments),
+            "recurrence": recurrence,
+            "mirrored": mirrored,
+            "clamp-far": clamp_far,
+        },
+        deviations={
+            "layout-swapped": other_conventions(
+                "layout", "matches {value} sines and cosines; {claimed} was claimed"
+            ),
+            "terms-missing": terms_missing,
+            "biases-swapped": biases_swapped,
+            "sign-flipped": sign_flipped,
+            "sine-even": sine_even,
+            "memory-ignored": memory_ignored,
+            "unshifted": unshifted,
+            "ascending": ascending,
+            "distance-shifted": distance_shifted,
+            "garbage-ahead": garbage_ahead,
+            "clamp-wrong": clamp_wrong,
+            "wrong-scale": wrong_scale,
+            "wrong-frequencies": wrong_frequencies,
+            "narrow-distances": narrow_distances,
+        },
+    ),
 }

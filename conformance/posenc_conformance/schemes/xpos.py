@@ -1,15 +1,10 @@
 """xPos: bounds, invariants and deviations."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import (
-    Model,
-    attempt,
-    other_conventions,
-)
+from posenc_conformance.diagnose.mistakes import other_conventions, predict_case
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.families.rotary import (
@@ -27,7 +22,10 @@ from posenc_conformance.families.rotary import (
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 FARTHEST = 4
 """Largest distance from the centre that checks go to, in scale bases: there the scale of pair 0 is
@@ -36,18 +34,18 @@ START = 2000
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per position of each pair."""
+    """Compute the radians per position of each pair."""
     return progression(case.arguments["base"], case.arguments["x"].shape[-1])
 
 
 def zeta(case: Case) -> Floats:
-    """What a score loses per scale base."""
+    """Compute zeta of each pair, the factor by which a score falls per scale base."""
     size = case.arguments["x"].shape[-1]
     return np.asarray((np.arange(0, size, 2) / size + 0.4) / 1.4)
 
 
 def exponents(case: Case) -> Floats:
-    """Power of zeta in each row: [n, 1]."""
+    """Compute the power of zeta in each row: [n, 1]."""
     given = case.arguments
     length = int(np.max(given["positions"], initial=-1)) + 1
     center = {"zero": 0, "ceiling": -(-length // 2), "floor": length // 2}[
@@ -58,7 +56,7 @@ def exponents(case: Case) -> Floats:
 
 
 def scale(case: Case) -> Floats:
-    """Factor of length of each row and pair: [n, pairs]."""
+    """Compute the factor of length of each row and pair: [n, pairs]."""
     return np.asarray(zeta(case) ** exponents(case))
 
 
@@ -66,7 +64,7 @@ class Scaled(Rotation):
     """A rotation whose float32 scale has an error as well, which grows with the exponent."""
 
     def error_terms(self, case: Case) -> ErrorTerms:
-        """As of any rotation, and what a float32 power of zeta loses."""
+        """Give the error terms of any rotation, plus what a float32 power of zeta loses."""
         terms = super().error_terms(case)
         more = np.abs(exponents(case)) * (1 + np.abs(np.log(zeta(case))))
         angle = np.array(terms.angle)
@@ -75,8 +73,8 @@ class Scaled(Rotation):
         return ErrorTerms(terms.scale, angle)
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads and a few positions in a row."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads and a few positions in a row."""
     head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     start = trial.position(ROWS, START)
     return few_rows(head_dim, start) | {
@@ -86,10 +84,10 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """All powers of two up to the largest position, for one head of 64 channels.
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach all powers of two up to the largest position, for one head of 64 channels.
 
-    The scale base is large enough for the scale to stay within float16, or the positions small.
+    The scale base is large enough for the scale to stay within float16, or the positions are small.
     """
     scale_base = float(max(512, 2 ** max(0, (largest // FARTHEST).bit_length())))
     scale_base = parameters.get("scale_base", scale_base)
@@ -97,8 +95,8 @@ def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
     return far(parameters, reach, 64, base=10000.0, scale_base=scale_base, downscale=0)
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Small and large heads, powers of two and not, and many rows."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield small and large heads, powers of two and not, and many rows."""
     for head_dim in (2, 4, 6, 16, 64, 80, 128, 130, 256, 512):
         yield {"x": fine((2, head_dim)), "positions": np.array([1, 70])}
     yield {"x": fine((1025, 2)), "positions": np.arange(1025)}
@@ -109,31 +107,37 @@ BACKWARD = ROTATION.backward
 
 
 def partners(answer: Answer, x: Floats) -> Floats:
-    """The true keys of an answer's queries, or the queries of its keys."""
+    """Compute the true keys of an answer's queries, or the true queries of its keys."""
     other = 1 - answer.case.arguments["downscale"]
-    return answer.case.changed(x=x, downscale=other).truth
+    return answer.case.with_arguments(x=x, downscale=other).truth
 
 
 def scores(answer: Answer, others: Floats) -> Answer:
-    """Dot product of every row of an answer with every row of others."""
+    """Compute the dot product of every row of an answer with every row of others."""
     return (answer[..., :, None, :] * others[..., None, :, :]).sum(axis=-1)
 
 
 def relative_scores(trial: Trial) -> None:
-    """For the same query and the same key in every row, scores depend on the offset alone."""
+    """Check that scores depend on the offset alone.
+
+    Every row has the same query and the same key.
+    """
     chosen = arguments(trial)
     query, key = chosen["x"][..., :1, :], chosen["x"][..., 1:2, :]
     rows = np.ones((ROWS, 1))
     answer = trial.answer(**(chosen | {"x": query * rows}))
     found = scores(answer, partners(answer, key * rows))
-    trial.zero(
+    trial.assert_zero(
         found[..., 1:, 1:] - found[..., :-1, :-1],
         "the score of a query and a key changes when both move by 1",
     )
 
 
 def scores_of_ones(trial: Trial) -> None:
-    """For all-ones query and key the score is 2 Σ zeta^(δ/B) cos(w δ), whatever the centre."""
+    """Check that the score of all-ones query and key is 2 Σ zeta^(δ/B) cos(w δ).
+
+    It is so whatever the centre.
+    """
     chosen = arguments(trial)
     ones = np.ones_like(chosen["x"])
     answer = trial.answer(**(chosen | {"x": ones}))
@@ -142,20 +146,20 @@ def scores_of_ones(trial: Trial) -> None:
     power = (-offset if chosen["downscale"] else offset) / chosen["scale_base"]
     size = zeta(answer.case) ** power
     expected = 2 * (size * np.cos(offset * frequencies(answer.case))).sum(axis=-1)
-    trial.zero(
+    trial.assert_zero(
         scores(answer, partners(answer, ones)) - expected,
         "the score of two rows of ones is not 2 Σ zeta^((m - n)/B) cos(w (m - n))",
     )
 
 
 def reciprocal(trial: Trial) -> None:
-    """x as a query times x as a key gives its squared length, pair by pair."""
+    """Check that x as a query times x as a key gives its squared length, pair by pair."""
     chosen = arguments(trial)
     query, key = (trial.answer(**(chosen | {"downscale": role})) for role in (0, 1))
     x = query.case.arguments["x"]
     first, second = written_channels(query.case)
     products = query * key - x**2
-    trial.zero(
+    trial.assert_zero(
         products[..., first] + products[..., second],
         "a row as a query times the same row as a key is not its squared length",
     )
@@ -164,46 +168,46 @@ def reciprocal(trial: Trial) -> None:
 # Models of mistakes.
 
 
-def rescaled(case: Case, other: Floats, words: str) -> Model:
-    """Pairs turned rightly, but with another scale."""
+def rescaled(case: Case, other: Floats, words: str) -> Prediction:
+    """Predict pairs turned rightly, but with another scale."""
     out = case.truth.copy()
     ratio = other / scale(case)
     for written in written_channels(case):
         out[..., written] *= ratio
-    return Model(words, out)
+    return Prediction(words, out)
 
 
-def downscale_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Queries scaled as keys, or the reverse."""
+def downscale_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict queries scaled as keys, or keys as queries."""
     given, meant = ("queries", "keys") if case.arguments["downscale"] else ("keys", "queries")
-    yield from attempt(
-        case.changed(downscale=1 - case.arguments["downscale"]),
+    yield from predict_case(
+        case.with_arguments(downscale=1 - case.arguments["downscale"]),
         f"matches {meant} scaled as {given}",
     )
 
 
-def scale_missing(case: Case, got: Floats) -> Iterator[Model]:
-    """RoPE alone."""
+def scale_missing(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict RoPE alone."""
     yield rescaled(case, np.ones(1), "matches RoPE without any scale")
 
 
-def scale_squared(case: Case, got: Floats) -> Iterator[Model]:
-    """All that a score should lose, on one side."""
+def scale_squared(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the square of the scale: all that a score should lose, on one side."""
     yield rescaled(case, scale(case) ** 2, "matches the square of the scale")
 
 
-def scales_misplaced(case: Case, got: Floats) -> Iterator[Model]:
-    """Scales repeated for the other layout of pairs."""
+def scales_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict scales repeated for the other layout of pairs."""
     right = scale(case)
     half = case.conventions["layout"] == "half"
     other = np.repeat(right, 2, axis=-1) if half else np.tile(right, 2)
     plain = rescaled(case, np.ones(1), "").output
     words = "matches scales repeated as if pairs were " + ("neighbours" if half else "halves")
-    yield Model(words, plain * other)
+    yield Prediction(words, plain * other)
 
 
-def zeta_wrong(case: Case, got: Floats) -> Iterator[Model]:
-    """Other formulas for zeta."""
+def zeta_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict other formulas for zeta."""
     size, power = case.arguments["x"].shape[-1], exponents(case)
     t = np.arange(size // 2)
     for words, other in (
@@ -215,8 +219,8 @@ def zeta_wrong(case: Case, got: Floats) -> Iterator[Model]:
         yield rescaled(case, other**power, f"matches {words}")
 
 
-def wrong_scale_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another scale base."""
+def wrong_scale_base(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another scale base."""
     asked = case.arguments["scale_base"]
     for other in (512.0, 256.0, 1024.0, 1.0):
         if other != asked:
@@ -227,63 +231,58 @@ def wrong_scale_base(case: Case, got: Floats) -> Iterator[Model]:
                 yield model
 
 
-def sign_flipped(case: Case, got: Floats) -> Iterator[Model]:
-    """Angles of the opposite sign, with the right scale."""
-    yield Model(
+def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict angles of the opposite sign, with the right scale."""
+    yield Prediction(
         "matches angles of the opposite sign", ROTATION.turned(case, -ROTATION.angles(case))
     )
 
 
-TURNS = {"xpos": ROTATION.turns, "xpos_vjp": BACKWARD.turns}
-ERROR_TERMS = {
-    "xpos": ROTATION.error_terms,
-    "xpos_vjp": BACKWARD.error_terms,
-}
-ARGUMENTS = {
-    "xpos": arguments,
-    "xpos_vjp": arguments,
-}
-SWEEPS = {
-    "xpos": sweep,
-    "xpos_vjp": small_head(sweep),
-}
-SIZES = {
-    "xpos": sizes,
-    "xpos_vjp": few_heads((2, 6, 80, 128)),
-}
-INVARIANTS = {
-    "xpos": {
-        "length": ROTATION.isometry,
-        "unturned-at-zero": ROTATION.identity_at_zero,
-        "relative-scores": relative_scores,
-        "scores-of-ones": scores_of_ones,
-        "reciprocal": reciprocal,
-        "linearity": linear_in("x", ROTATION.arguments),
-        "pair-locality": ROTATION.pair_locality,
-        "layout-permutation": ROTATION.layout_permutation,
-    },
-    "xpos_vjp": BACKWARD.backward_invariants,
-}
-DEVIATIONS = {
-    "xpos": {
-        "layout-swapped": LAYOUT_SWAPPED,
-        "center-swapped": other_conventions(
-            "center", "matches the centre {value}; {claimed} was claimed"
-        ),
-        "downscale-swapped": downscale_swapped,
-        "scale-missing": scale_missing,
-        "scale-squared": scale_squared,
-        "scales-misplaced": scales_misplaced,
-        "zeta-wrong": zeta_wrong,
-        "wrong-scale-base": wrong_scale_base,
-        "positions-shifted": positions_shifted,
-        "sign-flipped": sign_flipped,
-        "wrong-base": wrong_base,
-        "low-precision-angles": ROTATION.low_precision_angles,
-    },
-    "xpos_vjp": BACKWARD.backward_deviations
-    | {
-        "backward-inverse": BACKWARD.inverse,
-        "backward-scale-missing": BACKWARD.amplitude_missing,
-    },
+KNOWLEDGE = {
+    "xpos": CallKnowledge(
+        error_terms=ROTATION.error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        frequencies=ROTATION.read_frequencies,
+        invariants={
+            "length": ROTATION.isometry,
+            "unturned-at-zero": ROTATION.identity_at_zero,
+            "relative-scores": relative_scores,
+            "scores-of-ones": scores_of_ones,
+            "reciprocal": reciprocal,
+            "linearity": linear_in("x", ROTATION.arguments),
+            "pair-locality": ROTATION.pair_locality,
+            "layout-permutation": ROTATION.layout_permutation,
+        },
+        deviations={
+            "layout-swapped": LAYOUT_SWAPPED,
+            "center-swapped": other_conventions(
+                "center", "matches the centre {value}; {claimed} was claimed"
+            ),
+            "downscale-swapped": downscale_swapped,
+            "scale-missing": scale_missing,
+            "scale-squared": scale_squared,
+            "scales-misplaced": scales_misplaced,
+            "zeta-wrong": zeta_wrong,
+            "wrong-scale-base": wrong_scale_base,
+            "positions-shifted": positions_shifted,
+            "sign-flipped": sign_flipped,
+            "wrong-base": wrong_base,
+            "low-precision-angles": ROTATION.low_precision_angles,
+        },
+    ),
+    "xpos_vjp": CallKnowledge(
+        error_terms=BACKWARD.error_terms,
+        arguments=arguments,
+        sweep=small_head(sweep),
+        sizes=few_heads((2, 6, 80, 128)),
+        frequencies=BACKWARD.read_frequencies,
+        invariants=BACKWARD.backward_invariants,
+        deviations=BACKWARD.backward_deviations
+        | {
+            "backward-inverse": BACKWARD.inverse,
+            "backward-scale-missing": BACKWARD.amplitude_missing,
+        },
+    ),
 }

@@ -3,18 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import (
-    DeviationModel,
-    Model,
-    attempt,
-    negated_positions,
-    other_conventions,
-)
-from posenc_conformance.diagnose.turns import given
+from posenc_conformance.diagnose.mistakes import negated_positions, other_conventions, predict_case
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.linearity import linear_in
@@ -37,16 +29,20 @@ from posenc_conformance.families.rotary import (
     some_channels,
     written_channels,
 )
-from posenc_conformance.families.rotary_scaling import SMALLEST_NORMAL, between, three_calls
+from posenc_conformance.families.rotary_scaling import SMALLEST_NORMAL, between
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+from posenc_conformance.judge.frequencies import read_as_given
+from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What frequencies follow from, and what can go wrong with each part of it."""
+    """The numbers that frequencies follow from, and what can go wrong with each of them."""
 
     size: int
     base: float
@@ -61,7 +57,7 @@ class Recipe:
     """The end of the ramp lies here at most."""
     inverted: bool = False
     rounded_early: bool = False
-    """Whether it is the numerators of the bounds that are rounded."""
+    """Whether the numerators of the bounds are rounded, not the bounds themselves."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -96,12 +92,12 @@ class Curves:
 
 @lru_cache(maxsize=512)
 def curves(asked: Recipe) -> Curves:
-    """The curves of a recipe.
+    """Compute the curves of a recipe.
 
     A frequency is ``theta * (1 / s + (1 - 1 / s) * kept)``. Where little is kept, a rounding of
-    kept weighs up to s - 1 times as much. On a ramp in t, kept itself is as sensitive as its end
-    is far from 0 compared with its span; on one in turns, as the turns are many compared with
-    theirs, and they carry the rounding of theta.
+    kept weighs up to s - 1 times as much. On a ramp in t, the sensitivity of kept is the distance
+    of the ramp's end from 0, divided by its span. On a ramp in turns, it is the number of turns
+    divided by their span, and the turns carry the rounding of theta.
     """
     plain = progression(asked.base, asked.size)
     if asked.ramp == "rotations":
@@ -120,7 +116,7 @@ def curves(asked: Recipe) -> Curves:
 
 
 def recipe(case: Case) -> Recipe:
-    """What a case asks for."""
+    """Return the recipe that a case asks for."""
     given = case.arguments
     size = given["rotary_dim"] if case.call.kind == "frequencies" else rotary_dim(case)
     return Recipe(
@@ -137,12 +133,12 @@ def recipe(case: Case) -> Recipe:
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per position of each pair."""
+    """Compute the radians per position of each pair."""
     return curves(recipe(case)).frequencies
 
 
 def longer(case: Case) -> Floats:
-    """By what every pair is made longer."""
+    """Compute the factor by which every pair is made longer."""
     given = case.arguments
     if given.get("attention_factor") is not None:
         return np.asarray([given["attention_factor"]], dtype=np.float64)
@@ -160,7 +156,7 @@ class Ramped(Rotation):
     """A rotation whose float32 frequencies have the error of the ramp as well."""
 
     def error_terms(self, case: Case) -> ErrorTerms:
-        """As of any rotation, and what the ramp adds to the error of the angle."""
+        """Give the error terms of any rotation, plus what the ramp adds to the error of angles."""
         terms = super().error_terms(case)
         more = np.abs(self.angles(case)) * curves(recipe(case)).sensitivity
         angle = np.array(terms.angle)
@@ -170,9 +166,10 @@ class Ramped(Rotation):
 
 
 def frequency_terms(case: Case) -> ErrorTerms:
-    """The scale is the frequency; what a power and the ramp lose stands in place of the angle.
+    """Give the scale, which is the frequency, and what a power and the ramp lose.
 
-    Below its normal numbers float16 keeps fewer digits, and the scale stays what it is there.
+    The loss stands in place of the angle. Below its normal numbers float16 keeps fewer digits, and
+    the scale is no smaller than these.
     """
     found = curves(recipe(case))
     grown = 1 + np.abs(np.log(found.plain)) + found.sensitivity
@@ -180,8 +177,8 @@ def frequency_terms(case: Case) -> ErrorTerms:
     return ErrorTerms(np.maximum(found.frequencies, least), grown)
 
 
-def chosen_recipe(trial: Trial) -> dict[str, Any]:
-    """Parameters of the frequencies."""
+def chosen_recipe(trial: Trial) -> ArgumentDict:
+    """Draw the parameters of the frequencies."""
     return {
         "base": trial.choose("base", (10000.0, 500000.0, 1000.0, 1e6)),
         "factor": trial.choose("factor", (4.0, 16.0, 40.0, 1.5)),
@@ -194,12 +191,12 @@ def chosen_recipe(trial: Trial) -> dict[str, Any]:
 
 
 def weighed(trial: Trial) -> bool:
-    """Whether the logarithm has the weight that mscale belongs to."""
+    """Say whether the logarithm has the weight that mscale belongs to."""
     return trial.subject.combination.conventions["temperature"] == "scaled"
 
 
-def chosen_amplitude(trial: Trial) -> dict[str, Any]:
-    """Nothing, or one of the ways to say by what pairs are made longer."""
+def chosen_amplitude(trial: Trial) -> ArgumentDict:
+    """Draw nothing, or one of the ways to say by what pairs are made longer."""
     if trial.subject.combination.conventions["temperature"] == "none":
         return {}
     ways = [way for way in trial.can("attention") if way == "explicit" or weighed(trial)]
@@ -214,16 +211,16 @@ def chosen_amplitude(trial: Trial) -> dict[str, Any]:
     return {}
 
 
-def frequencies_arguments(trial: Trial) -> dict[str, Any]:
-    """A few sizes, and any recipe."""
+def frequencies_arguments(trial: Trial) -> ArgumentDict:
+    """Draw one of a few sizes, and any recipe."""
     return {
         "rotary_dim": trial.choose("rotary_dim", (8, 4, 6, 16, 64, 80, 128)),
         **chosen_recipe(trial),
     }
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads and a few positions in a row."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads and a few positions in a row."""
     head_dim = trial.choose("head_dim", (8, 4, 6, 16, 64, 80, 128))
     extra = some_channels(trial, head_dim)
     return {
@@ -234,15 +231,18 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """All powers of two up to the largest position, for one head of 128 channels."""
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach all powers of two up to the largest position, for one head of 128 channels."""
     return far(
         parameters, largest, base=10000.0, factor=16.0, original_max_position_embeddings=4096
     )
 
 
-def frequencies_sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Small and large, powers of two and not, and a ramp that begins where it ends."""
+def frequencies_sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield small and large sizes, powers of two and not.
+
+    A ramp that begins where it ends comes last.
+    """
     for size in (2, 4, 6, 12, 16, 64, 80, 96, 128, 130, 256, 512):
         yield {"rotary_dim": size}
     if case.conventions["ramp"] == "index":
@@ -250,8 +250,8 @@ def frequencies_sizes(case: Case) -> Iterator[dict[str, Any]]:
         yield {"rotary_dim": 8, "original_max_position_embeddings": turn}
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Small and large heads, powers of two and not, and many rows."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield small and large heads, powers of two and not, and many rows."""
     for head_dim in (2, 4, 6, 16, 64, 80, 128, 130, 256, 512):
         yield {"x": fine((2, head_dim)), "positions": np.array([1, 7])}
     yield {"x": fine((1025, 2)), "positions": np.arange(1025)}
@@ -262,72 +262,80 @@ BACKWARD = ROTATION.backward
 
 
 def frequencies_factor_one(trial: Trial) -> None:
-    """Factor 1 leaves the frequencies of RoPE."""
+    """Check that factor 1 leaves the frequencies of RoPE."""
     chosen = frequencies_arguments(trial) | {"factor": 1.0}
     answer = trial.answer(**chosen)
     plain = progression(chosen["base"], chosen["rotary_dim"])
-    trial.zero(
+    trial.assert_zero(
         answer - plain,
         "with factor 1 the frequencies are not base ** (-2t / rotary_dim)",
     )
 
 
 def frequencies_between(trial: Trial) -> None:
-    """No frequency is raised, and none is divided by more than the factor."""
+    """Check that no frequency is raised, and none is divided by more than the factor."""
     answer = trial.answer(**frequencies_arguments(trial))
     plain = curves(recipe(answer.case)).plain
     between(trial, answer, plain, "a frequency is not between theta / factor and theta")
 
 
 def frequencies_affine(trial: Trial) -> None:
-    """Frequencies are a straight line in 1 / factor: w(1) - 3 w(2) + 2 w(4) = 0."""
+    """Check that frequencies are a straight line in 1 / factor.
+
+    That is, w(1) - 3 w(2) + 2 w(4) = 0.
+    """
     chosen = frequencies_arguments(trial)
     factors = (1.0, 2.0, 4.0)
     one, two, four = (trial.answer(**(chosen | {"factor": factor})) for factor in factors)
-    trial.zero(
+    trial.assert_zero(
         3 * two - one - 2 * four,
         "the frequencies at factors 1, 2 and 4 are not a straight line in 1 / factor",
     )
 
 
 def factor_one(trial: Trial) -> None:
-    """Factor 1 leaves RoPE."""
+    """Check that factor 1 leaves RoPE."""
     chosen = arguments(trial) | {"factor": 1.0}
     if "attention_factor" in chosen:
         return
     answer = trial.answer(**chosen)
-    trial.zero(answer - Exact(plain_rope(answer.case)), "with factor 1 the result is not RoPE")
+    trial.assert_zero(
+        answer - Exact(plain_rope(answer.case)), "with factor 1 the result is not RoPE"
+    )
 
 
 def pass_through(trial: Trial) -> None:
-    """Channels from rotary_dim on are returned bit by bit, not made longer."""
+    """Check that channels from rotary_dim on are returned bit by bit, not made longer."""
     rest_passes(trial, partial(trial, arguments(trial)))
 
 
 # Models of mistakes: other frequencies.
 
 Mistaken = Callable[[Case, Recipe], Iterator[tuple[str, Floats]]]
-"""Explanations, and the frequencies that a mistake gives."""
+"""Yields explanations, and the frequencies that a mistake gives."""
 
 
 def recipes(words: str, change: Callable[[Recipe], Recipe]) -> Mistaken:
-    """The frequencies of another recipe."""
+    """Make a mistake that gives the frequencies of another recipe."""
     return lambda case, asked: iter([(words, curves(change(asked)).frequencies)])
 
 
 def blends(words: str, blend: Callable[[Recipe, Curves], Floats]) -> Mistaken:
-    """Frequencies put together otherwise."""
+    """Make a mistake that puts frequencies together otherwise."""
     return lambda case, asked: iter([(words, np.asarray(blend(asked, curves(asked))))])
 
 
 def factor_in_power(asked: Recipe, right: Curves) -> Floats:
-    """The factor multiplied to the base before the power is taken."""
+    """Compute frequencies with the factor multiplied to the base before the power is taken."""
     slow = progression(asked.base * asked.factor, asked.size)
     return right.kept * right.plain + (1 - right.kept) * slow
 
 
 def ntk_base(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
-    """Fast pairs taken from the base of NTK-aware scaling, which one pair alone does not have."""
+    """Yield fast pairs taken from the base of NTK-aware scaling.
+
+    One pair alone does not have that base.
+    """
     if asked.size > 2:
         raised = asked.base * asked.factor ** (asked.size / (asked.size - 2))
         right, fast = curves(asked), progression(raised, asked.size)
@@ -336,7 +344,7 @@ def ntk_base(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
 
 
 def head_dim_bounds(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
-    """Under partial rotation, the ramp of the whole head."""
+    """Yield, under partial rotation, frequencies with the ramp of the whole head."""
     head_dim = case.arguments["x"].shape[-1]
     if asked.size < head_dim:
         other = replace(asked, bounds_size=head_dim, last=head_dim - 1)
@@ -344,7 +352,7 @@ def head_dim_bounds(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
 
 
 def head_dim_frequencies(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
-    """Under partial rotation, the frequencies of the whole head."""
+    """Yield, under partial rotation, the frequencies of the whole head."""
     head_dim = case.arguments["x"].shape[-1]
     if asked.size < head_dim:
         whole = replace(asked, size=head_dim, bounds_size=head_dim, last=head_dim - 1)
@@ -353,19 +361,19 @@ def head_dim_frequencies(case: Case, asked: Recipe) -> Iterator[tuple[str, Float
 
 
 def of_frequencies(mistaken: Mistaken) -> DeviationModel:
-    """A mistake in frequencies, as the frequencies call shows it."""
+    """Make a model of a mistake in frequencies, as the frequencies call shows it."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for words, omega in mistaken(case, recipe(case)):
-            yield Model(f"matches {words}", omega)
+            yield Prediction(f"matches {words}", omega)
 
     return models
 
 
 def of_rotation(mistaken: Mistaken) -> DeviationModel:
-    """A mistake in frequencies, as rotated queries and keys show it."""
+    """Make a model of a mistake in frequencies, as rotated queries and keys show it."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         for words, omega in mistaken(case, recipe(case)):
             yield ROTATION.with_frequencies(case, omega, f"matches {words}")
 
@@ -375,64 +383,64 @@ def of_rotation(mistaken: Mistaken) -> DeviationModel:
 # Models of mistakes: another length, position or base.
 
 
-def amplified(case: Case, factor: Floats, words: str) -> Model:
-    """The rotated channels made longer by another factor."""
+def amplified(case: Case, factor: Floats, words: str) -> Prediction:
+    """Predict the rotated channels made longer by another factor."""
     out = case.truth.copy()
     both = np.concatenate(written_channels(case))
     out[..., both] *= factor / longer(case)
-    return Model(words, out)
+    return Prediction(words, out)
 
 
-def temperature_squared(case: Case, got: Floats) -> Iterator[Model]:
-    """All that logits should gain, given to this side alone."""
+def temperature_squared(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict all that logits should gain, given to this side alone."""
     yield amplified(case, longer(case) ** 2, "matches pairs made longer twice")
 
 
-def rotated_twice(case: Case, got: Floats) -> Iterator[Model]:
-    """Applied to what it gave before."""
-    yield from attempt(case.changed(x=case.truth), "matches the rotation applied twice")
+def rotated_twice(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the rotation applied to its own result."""
+    yield from predict_case(case.with_arguments(x=case.truth), "matches the rotation applied twice")
 
 
-def temperature_inverted(case: Case, got: Floats) -> Iterator[Model]:
-    """Divided, or a root taken."""
+def temperature_inverted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the factor of length inverted, its square root taken, or both."""
     factor = longer(case)
     yield amplified(case, 1 / factor, "matches pairs made shorter, not longer")
     yield amplified(case, factor**0.5, "matches the square root of the factor of length")
     yield amplified(case, factor**-0.5, "matches 0.1 ln(factor) + 1 taken for the temperature")
 
 
-def attention_ignored(case: Case, got: Floats) -> Iterator[Model]:
-    """attention_factor or mscale left out of account."""
+def attention_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict attention_factor or mscale left out of account."""
     names = ("attention_factor", "mscale", "mscale_all_dim")
     given = [name for name in names if case.arguments.get(name) is not None]
     if given:
-        without = case.changed(**dict.fromkeys(given))
-        yield from attempt(without, f"matches {' and '.join(given)} ignored")
+        without = case.with_arguments(**dict.fromkeys(given))
+        yield from predict_case(without, f"matches {' and '.join(given)} ignored")
 
 
 def grown(case: Case, weight: float = 1.0) -> Floats:
-    """What a weight makes of the logarithm of the factor."""
+    """Compute what a weight makes of the logarithm of the factor."""
     return np.asarray([0.1 * weight * np.log(case.arguments["factor"]) + 1])
 
 
-def attention_on_top(case: Case, got: Floats) -> Iterator[Model]:
-    """A given factor times the one that it stands in place of."""
+def attention_on_top(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a given factor times the one that it stands in place of."""
     given = case.arguments.get("attention_factor")
     if given is not None:
         words = "matches attention_factor times 0.1 ln(factor) + 1, not in its place"
         yield amplified(case, given * grown(case), words)
 
 
-def attention_in_logarithm(case: Case, got: Floats) -> Iterator[Model]:
-    """A given factor taken for a weight of the logarithm."""
+def attention_in_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a given factor taken for a weight of the logarithm."""
     given = case.arguments.get("attention_factor")
     if given is not None:
         words = "matches 0.1 attention_factor ln(factor) + 1, not attention_factor itself"
         yield amplified(case, grown(case, given), words)
 
 
-def mscale_all_dim_alone(case: Case, got: Floats) -> Iterator[Model]:
-    """The lower part of the fraction alone."""
+def mscale_all_dim_alone(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the lower part of the fraction alone."""
     below = case.arguments.get("mscale_all_dim")
     if below is not None:
         words = "matches 0.1 mscale_all_dim ln(factor) + 1, not the quotient with mscale's"
@@ -441,31 +449,6 @@ def mscale_all_dim_alone(case: Case, got: Floats) -> Iterator[Model]:
 
 RAMP_SWAPPED = other_conventions("ramp", "matches the {value} ramp; {claimed} was claimed")
 
-TURNS = three_calls("yarn", given(frequencies), ROTATION.turns, BACKWARD.turns)
-ERROR_TERMS = three_calls("yarn", frequency_terms, ROTATION.error_terms, BACKWARD.error_terms)
-ARGUMENTS = three_calls("yarn", frequencies_arguments, arguments, arguments)
-SWEEPS: dict[str, Any] = three_calls("yarn", no_sweep, sweep, small_head(sweep))
-SIZES = three_calls("yarn", frequencies_sizes, sizes, few_heads((2, 6, 80, 128)))
-INVARIANTS = {
-    "yarn_frequencies": {
-        "frequencies-factor-one": frequencies_factor_one,
-        "frequencies-between": frequencies_between,
-        "frequencies-affine": frequencies_affine,
-    },
-    "yarn": {
-        "length": ROTATION.isometry,
-        "unturned-at-zero": ROTATION.identity_at_zero,
-        "relative-scores": ROTATION.relative_scores,
-        "scores-of-ones": ROTATION.scores_of_ones,
-        "composition": ROTATION.composition,
-        "linearity": linear_in("x", ROTATION.arguments),
-        "pair-locality": ROTATION.pair_locality,
-        "pass-through": pass_through,
-        "layout-permutation": ROTATION.layout_permutation,
-        "factor-one": factor_one,
-    },
-    "yarn_vjp": BACKWARD.backward_invariants,
-}
 SHARED: Mapping[str, Mistaken] = {
     "ramp-inverted": recipes(
         "a ramp that runs the other way", lambda asked: replace(asked, inverted=True)
@@ -500,40 +483,81 @@ SHARED: Mapping[str, Mistaken] = {
         lambda asked, right: right.plain / (right.kept + (1 - right.kept) * asked.factor),
     ),
 }
-DEVIATIONS = {
-    "yarn_frequencies": {
-        "frequencies-ramp-swapped": RAMP_SWAPPED,
-        **{name: of_frequencies(mistake) for name, mistake in SHARED.items()},
-        "wrong-base": wrong_base,
-    },
-    "yarn": {
-        "layout-swapped": LAYOUT_SWAPPED,
-        "ramp-swapped": RAMP_SWAPPED,
-        "attention-ignored": attention_ignored,
-        "attention-on-top": attention_on_top,
-        "attention-in-logarithm": attention_in_logarithm,
-        "mscale-all-dim-alone": mscale_all_dim_alone,
-        "temperature-swapped": other_conventions(
-            "temperature", "matches temperature {value}; {claimed} was claimed"
-        ),
-        "temperature-squared": temperature_squared,
-        "temperature-inverted": temperature_inverted,
-        "rotated-twice": rotated_twice,
-        "positions-shifted": positions_shifted,
-        "sign-flipped": negated_positions,
-        "head-dim-bounds": of_rotation(head_dim_bounds),
-        "head-dim-frequencies": of_rotation(head_dim_frequencies),
-        "rotary-dim-ignored": all_channels_rotated,
-        **{name: of_rotation(mistake) for name, mistake in SHARED.items()},
-        "wrong-base": wrong_base,
-        "low-precision-angles": ROTATION.low_precision_angles,
-    },
-    "yarn_vjp": BACKWARD.backward_deviations
-    | {
-        "backward-inverse": BACKWARD.inverse,
-        "backward-factor-missing": BACKWARD.amplitude_missing,
-        "backward-unscaled": BACKWARD.at_frequencies(
-            lambda case: curves(recipe(case)).plain, UNSCALED
-        ),
-    },
+
+
+KNOWLEDGE = {
+    "yarn_frequencies": CallKnowledge(
+        error_terms=frequency_terms,
+        arguments=frequencies_arguments,
+        sweep=no_sweep,
+        sizes=frequencies_sizes,
+        frequencies=read_as_given(frequencies),
+        invariants={
+            "frequencies-factor-one": frequencies_factor_one,
+            "frequencies-between": frequencies_between,
+            "frequencies-affine": frequencies_affine,
+        },
+        deviations={
+            "frequencies-ramp-swapped": RAMP_SWAPPED,
+            **{name: of_frequencies(mistake) for name, mistake in SHARED.items()},
+            "wrong-base": wrong_base,
+        },
+    ),
+    "yarn": CallKnowledge(
+        error_terms=ROTATION.error_terms,
+        arguments=arguments,
+        sweep=sweep,
+        sizes=sizes,
+        frequencies=ROTATION.read_frequencies,
+        invariants={
+            "length": ROTATION.isometry,
+            "unturned-at-zero": ROTATION.identity_at_zero,
+            "relative-scores": ROTATION.relative_scores,
+            "scores-of-ones": ROTATION.scores_of_ones,
+            "composition": ROTATION.composition,
+            "linearity": linear_in("x", ROTATION.arguments),
+            "pair-locality": ROTATION.pair_locality,
+            "pass-through": pass_through,
+            "layout-permutation": ROTATION.layout_permutation,
+            "factor-one": factor_one,
+        },
+        deviations={
+            "layout-swapped": LAYOUT_SWAPPED,
+            "ramp-swapped": RAMP_SWAPPED,
+            "attention-ignored": attention_ignored,
+            "attention-on-top": attention_on_top,
+            "attention-in-logarithm": attention_in_logarithm,
+            "mscale-all-dim-alone": mscale_all_dim_alone,
+            "temperature-swapped": other_conventions(
+                "temperature", "matches temperature {value}; {claimed} was claimed"
+            ),
+            "temperature-squared": temperature_squared,
+            "temperature-inverted": temperature_inverted,
+            "rotated-twice": rotated_twice,
+            "positions-shifted": positions_shifted,
+            "sign-flipped": negated_positions,
+            "head-dim-bounds": of_rotation(head_dim_bounds),
+            "head-dim-frequencies": of_rotation(head_dim_frequencies),
+            "rotary-dim-ignored": all_channels_rotated,
+            **{name: of_rotation(mistake) for name, mistake in SHARED.items()},
+            "wrong-base": wrong_base,
+            "low-precision-angles": ROTATION.low_precision_angles,
+        },
+    ),
+    "yarn_vjp": CallKnowledge(
+        error_terms=BACKWARD.error_terms,
+        arguments=arguments,
+        sweep=small_head(sweep),
+        sizes=few_heads((2, 6, 80, 128)),
+        frequencies=BACKWARD.read_frequencies,
+        invariants=BACKWARD.backward_invariants,
+        deviations=BACKWARD.backward_deviations
+        | {
+            "backward-inverse": BACKWARD.inverse,
+            "backward-factor-missing": BACKWARD.amplitude_missing,
+            "backward-unscaled": BACKWARD.at_frequencies(
+                lambda case: curves(recipe(case)).plain, UNSCALED
+            ),
+        },
+    ),
 }

@@ -21,7 +21,7 @@ def _outputs(mask: str) -> Array:
 
 
 def _row(word: str, mask: str) -> str:
-    """As the table prints a word's outputs; halves are exact."""
+    """Write a word's outputs as the table prints them; multiples of a half are exact."""
 
     def number(value: float) -> str:
         text = f"{value:g}" if 2 * value == round(2 * value) else f"{value:.4f}"

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 
 import posenc
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 
 
 def _digits(alignment: str) -> str:

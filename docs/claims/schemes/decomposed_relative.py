@@ -13,7 +13,7 @@ def unscaled() -> None:
 
 
 def _places(count: int, rows: int) -> np.ndarray:
-    """Where posenc's resized rows lie, read off a table that counts; the ends are cut."""
+    """Find where posenc's resized rows lie, read off a table that counts; the ends are cut."""
     return posenc.resized_relative_table(np.arange(count)[:, None] * 1.0, rows=rows)[:, 0]
 
 

@@ -10,7 +10,7 @@ MODEL: dict[str, Any] = {"factor": 4, "original_max_position_embeddings": 2048}
 
 
 def _stretch(length: int) -> float:
-    """What posenc divides the slowest of 64 pairs by."""
+    """Compute what posenc divides the frequency of the slowest of 64 pairs by."""
     plain = posenc.position_interpolation_frequencies(128, factor=1)
     return float(plain[-1] / posenc.dynamic_ntk_frequencies(128, length=length, **MODEL)[-1])
 

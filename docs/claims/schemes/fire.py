@@ -8,7 +8,7 @@ import posenc
 
 
 def _inputs(n: int, **options: Any) -> np.ndarray:
-    """What the network is given, from a network that returns its input."""
+    """Return what the network is given, read off a network that returns its input."""
     one, none = np.ones(1), np.zeros(1)
     return posenc.fire_bias(one, none, one[None], none, n, n, **options)[0]
 

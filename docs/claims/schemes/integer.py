@@ -13,7 +13,10 @@ def squared_lengths() -> tuple[str, str]:
 
 
 def _cosines(rows: np.ndarray) -> np.ndarray:
-    """Cosine of two words, of 1 in turns with 1 or -1, after the same row is added to both."""
+    """Compute the cosine of two words after the same row is added to both, for each of the rows.
+
+    One word repeats 1, -1; the other repeats 1, 1, -1, -1.
+    """
     one = np.tile([1.0, -1.0], 32) + rows
     two = np.tile([1.0, 1.0, -1.0, -1.0], 16) + rows
     return (one * two).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(two, axis=1)

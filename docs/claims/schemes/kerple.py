@@ -10,7 +10,7 @@ import posenc
 
 
 def _losses(r1: float, r2: float, n: int, form: str) -> np.ndarray:
-    """Bias of the last of n keys, by distance."""
+    """Compute the bias of one query at the last of n keys, by distance."""
     return posenc.kerple_bias([r1], [r2], 1, n, form=form)[0, 0, ::-1]
 
 

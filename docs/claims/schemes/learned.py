@@ -18,7 +18,7 @@ def fairseq_rows() -> str:
 
 
 def _kernel(s: sympy.Expr, a: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-    """Keys' kernel near and far, for s >= 0."""
+    """Return the two parts of Keys' kernel, near and far, for s >= 0."""
     near = (a + 2) * s**3 - (a + 3) * s**2 + 1
     return near, a * s**3 - 5 * a * s**2 + 8 * a * s - 4 * a
 

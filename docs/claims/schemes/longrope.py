@@ -36,7 +36,7 @@ def lists() -> tuple[str, str]:
     """The lists are those of the golden in the specification."""
     from posenc_conformance.scheme_file import read
 
-    text = (read.folder() / "longrope.yaml").read_text(encoding="utf-8")
+    text = (read.spec_folder() / "longrope.yaml").read_text(encoding="utf-8")
     short, long = "1.0, 1.0625, 1.25, 2.5", "1.015625, 2.75, 11.5, 48.0"
     assert f"short_factors: [{short}], long_factors: [{long}]" in text
     return short.replace("1.0,", "1,"), long.removesuffix(".0")

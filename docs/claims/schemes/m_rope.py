@@ -5,7 +5,7 @@ import posenc
 
 
 def _axes(sections: list[int], allocation: str) -> str:
-    """Letter of each pair, from what posenc turns when one position alone is 1."""
+    """Find the letter of each pair, from what posenc turns when one position alone is 1."""
     pairs = sum(sections)
     letters = [""] * pairs
     for axis, letter in enumerate("THW"):

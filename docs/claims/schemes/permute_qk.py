@@ -4,7 +4,7 @@ import posenc
 
 
 def _order(size: int) -> list[int]:
-    """Which row of a head comes where, from neighbours to halves."""
+    """Return which row of a head posenc puts in each place, from neighbours to halves."""
     rows = np.arange(float(size))[:, None]
     moved = posenc.permute_qk(rows, rows, 1, 1)
     return [int(row) for row in moved[:size, 0]]

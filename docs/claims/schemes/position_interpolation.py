@@ -17,7 +17,10 @@ def every_fourth() -> None:
 
 
 def _sums(dim: int = 128) -> tuple[mpmath.mpf, mpmath.mpf, mpmath.mpf]:
-    """Σθ², the deviation of the counter-example halfway, and b^(-4/d) less its tangent."""
+    """Compute three numbers with 50 digits.
+
+    They are Σθ², the deviation of the counter-example halfway, and b^(-4/d) less its tangent.
+    """
     with mpmath.workdps(50):
         theta = [mpmath.mpf(10000) ** (-mpmath.mpf(2 * t) / dim) for t in range(dim // 2)]
         deviation = mpmath.fsum(1 - mpmath.cos(each / 2) for each in theta)

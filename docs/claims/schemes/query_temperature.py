@@ -4,7 +4,7 @@ import posenc
 
 
 def _factor(place: int, count: str = "from-1") -> float:
-    """What posenc makes of a query of 1."""
+    """Compute what posenc makes of a query of 1 at a position."""
     return float(posenc.query_temperature(np.ones((1, 1)), [place], count=count)[0, 0])
 
 

@@ -3,9 +3,9 @@ import sympy
 
 import posenc
 from claims import rounded
-from posenc_conformance.judge.case import Case, described
+from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.error_model import compare
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from posenc_conformance.schemes import rope
 
 
@@ -99,14 +99,18 @@ def _asked() -> list[Case]:
     """Goldens in float32, a sweep over positions, and the sizes at which implementations branch."""
     scheme = next(each for each in load_all() if each.id == "rope")
     goldens = [each for each in scheme.goldens if each.call == "rope"]
-    cases = [described(scheme, each, "float32") for each in goldens]
+    cases = [case_described_by(scheme, each, "float32") for each in goldens]
     first = next(each for each in cases if each.conventions["layout"] == "half")
     more = [rope.sweep({}, 131_071), *rope.sizes(first)]
-    return cases + [first.changed(**each) for each in more]
+    return cases + [first.with_arguments(**each) for each in more]
 
 
 def _iterated_angles(case: Case) -> list[np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
-    """Angles of which each is the one before times a ratio, and those of such frequencies."""
+    """Compute angles by repeated multiplication by a ratio, in float32.
+
+    In the first array each angle is the one before times the ratio. In the second each frequency
+    is, and angles are positions times frequencies.
+    """
     omega = rope.ROTATION.frequencies(case)
     ratio = np.full(len(omega), omega[1:2].sum(), dtype=np.float32)
     ratio[0] = 1

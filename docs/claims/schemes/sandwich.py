@@ -4,7 +4,7 @@ import posenc
 
 
 def _sums(keys: int, dim: int = 128) -> np.ndarray:
-    """Sums of cosines at distances from 0, for a head that divides by 1."""
+    """Compute the sums of cosines at distances from 0 on, for a head that divides by 1."""
     row = posenc.sandwich_bias(8, 1, keys, dim=dim, exponents="from-0", own_key="largest")[0, 0]
     sums = row[::-1]
     table = posenc.sinusoidal(np.arange(keys), dim)

@@ -4,7 +4,7 @@ import posenc
 
 
 def _distance(query: int, key: int, group: int, window: int) -> int:
-    """The distance that posenc turns a pair of radians by, read off a slow pair."""
+    """Find the distance by which posenc turns a query and a key, read off a slow pair."""
     q, k = np.zeros((1, 1, 4)), np.zeros((1, query + 1, 4))
     q[0, 0, 1] = k[:, key, 1] = 1.0
     sine = k.copy()

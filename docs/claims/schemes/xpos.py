@@ -7,7 +7,7 @@ import posenc
 
 
 def _rates(dim: int = 128) -> npt.NDArray[np.floating]:
-    """What posenc makes of unit pairs at position 512: the rates."""
+    """Compute the rates: what posenc makes of unit pairs at position 512."""
     units = np.zeros((dim // 2, dim))
     units[np.arange(dim // 2), np.arange(0, dim, 2)] = 1
     scaled = posenc.xpos(units, [512] * (dim // 2), scale_base=512)

@@ -45,7 +45,11 @@ def telechat3() -> str:
 
 
 def _row(pair: int) -> tuple[str, ...]:
-    """Turns and the paper's frequency by mpmath from the definition; the code's from posenc."""
+    """Write the row of a pair in the table.
+
+    Turns and the frequencies of paper and code are computed from their definitions, with mpmath.
+    Those of posenc must agree with both.
+    """
     with mpmath.workdps(30):
         theta = mpmath.mpf(10000) ** (-mpmath.mpf(pair) / 64)
         turns = 4096 * theta / (2 * mpmath.pi)

@@ -71,7 +71,7 @@ def _before(scores: Scores) -> bool:
 
 
 def _says(scores: Scores, far: Callable[[], Any]) -> str:
-    """The three columns: relative, defined far away, before attention."""
+    """Write the three columns: relative, defined far away, before attention."""
     everywhere = not _refused(far) and bool(np.isfinite(far()).all())
     facts = (_relative(scores), everywhere, _before(scores))
     return " | ".join(("no", "yes")[fact] for fact in facts)

@@ -6,7 +6,7 @@ import numpy as np
 import sympy
 
 import posenc
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.registry import load_all
 from telling_apart import told_apart
 
 

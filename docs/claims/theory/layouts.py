@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "theory" / "layouts.md"
 
 
 def _converter() -> dict[str, Any]:
-    """The functions that the page shows."""
+    """Run the code that the page shows, and return its functions by name."""
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     namespace: dict[str, Any] = {}
@@ -21,7 +21,7 @@ def _converter() -> dict[str, Any]:
 
 
 def _rotated(rows: Array, heads: int, layout: str, rotary_dim: int | None = None) -> Array:
-    """Rows of a projection's output as heads at position 7."""
+    """Rotate the rows of a projection's output, split into heads, to position 7."""
     x = rows.reshape(heads, 1, -1)
     return np.asarray(posenc.rope(x, [7], layout=layout, rotary_dim=rotary_dim))
 

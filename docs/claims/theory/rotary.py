@@ -11,7 +11,7 @@ Array = npt.NDArray[np.floating]
 
 
 def _frequencies(dim: int) -> Array:
-    """Those of RoPE, from the place where a unit vector is turned to."""
+    """Compute the frequencies of RoPE, from the place that a unit vector is turned to."""
     pairs = np.zeros((dim // 2, dim))
     pairs[np.arange(dim // 2), 2 * np.arange(dim // 2)] = 1
     turned = posenc.rope(pairs, [1] * (dim // 2))

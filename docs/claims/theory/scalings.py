@@ -19,7 +19,7 @@ def _theta() -> Array:
 
 
 def _turns() -> Array:
-    """Turns within L: by the definition, and so independent of posenc."""
+    """Compute the turns of each pair within L by the definition, so independently of posenc."""
     with mpmath.workdps(30):
         found = [
             LENGTH * mpmath.mpf(10000) ** (-mpmath.mpf(2 * t) / DIM) / (2 * mpmath.pi)

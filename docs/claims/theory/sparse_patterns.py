@@ -107,7 +107,7 @@ def window_reach() -> None:
 
 
 def _span(window: int, reach: str, layers: int) -> int:
-    """Keys reached, from what one layer reaches."""
+    """Count the keys that some layers reach, from what one layer of posenc's reaches."""
     back = posenc.sliding_window(1, 2 * window + 2, window, reach=reach).sum() - 1
     return int(layers * back + 1)
 
@@ -207,7 +207,7 @@ def chunk_square() -> None:
 
 
 def _blocks() -> tuple[Mask, Mask]:
-    """A window of three among 64 blocks, and what is wanted."""
+    """Make the mask of a window of three among 64 blocks, and the mask that is wanted."""
     block = np.arange(64)
     return np.abs(block[:, None] - block) <= 1, np.ones((64, 64), dtype=bool)
 

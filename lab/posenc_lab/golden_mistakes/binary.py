@@ -16,7 +16,7 @@ def channels_8_to_11_zero(case: Case) -> Array:
 def first_digits_of_a_byte(case: Case) -> Array:
     """Left-aligned where the byte is not full."""
     places, dim = case.arguments["positions"], case.arguments["dim"]
-    return case.changed(positions=places >> (8 - dim)).truth if dim < 8 else right(case)
+    return case.with_arguments(positions=places >> (8 - dim)).truth if dim < 8 else right(case)
 
 
 MISTAKES: dict[str, Mistake] = {

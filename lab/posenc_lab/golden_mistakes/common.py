@@ -1,7 +1,8 @@
 """Mistakes that any call may have, and what the mistakes of single schemes are made of.
 
-All are the reference with altered arguments, or its result altered; ``case.changed()`` is the case
-without the printed truth, so that ``case.changed().truth`` is what the reference says.
+All are the reference with altered arguments, or its result altered; ``case.with_arguments()`` is
+the case without the printed truth, so that ``case.with_arguments().truth`` is what the reference
+says.
 """
 
 from collections import Counter
@@ -27,7 +28,7 @@ LIMITS = (1, 16, 32, 512)
 
 def right(case: Case) -> Array:
     """A copy of what the reference says."""
-    return case.changed().truth.copy()
+    return case.with_arguments().truth.copy()
 
 
 def power_of_two_from(number: int) -> int:
@@ -40,7 +41,11 @@ def altered(name: str, alter: Callable[[Any], Any]) -> Mistake:
 
     def mistake(case: Case) -> Array:
         given = case.arguments
-        return case.changed(**{name: alter(given[name])}).truth if name in given else right(case)
+        return (
+            case.with_arguments(**{name: alter(given[name])}).truth
+            if name in given
+            else right(case)
+        )
 
     return mistake
 
@@ -61,7 +66,7 @@ def numbered_from_first(positions: Array) -> Array:
 
 def another_convention(**conventions: str | int) -> Mistake:
     """The result of other conventions."""
-    return lambda case: case.changed().under(**conventions).truth
+    return lambda case: case.with_arguments().with_conventions(**conventions).truth
 
 
 def shared(scheme: Scheme, call: Call) -> Iterator[Named]:
@@ -110,7 +115,7 @@ _POSITIONS: dict[str, Callable[[Array], Array]] = {
 def _several_from_zero(case: Case) -> Array:
     """Query i at position i although keys come before it, but a single query at the last key."""
     q_len, k_len = case.arguments["q_len"], case.arguments["k_len"]
-    return right(case) if q_len == 1 else case.changed(q_len=k_len).truth[..., :q_len, :]
+    return right(case) if q_len == 1 else case.with_arguments(q_len=k_len).truth[..., :q_len, :]
 
 
 def _of_parameters(scheme: Scheme, call: Call) -> Iterator[Named]:

@@ -9,7 +9,7 @@ from posenc_lab.golden_mistakes.common import Mistake, power_of_two_from, right
 
 def without_table(case: Case) -> Array:
     """The absolute part."""
-    return case.changed(table=np.zeros_like(case.arguments["table"])).truth
+    return case.with_arguments(table=np.zeros_like(case.arguments["table"])).truth
 
 
 def far_rows_without(case: Case) -> Array:

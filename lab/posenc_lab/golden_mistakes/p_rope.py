@@ -14,7 +14,7 @@ def counted(rule: Callable[[Fraction, int], int]) -> Mistake:
 
     def mistake(case: Case) -> Array:
         proportion, size = case.arguments["proportion"], case.arguments["rotary_dim"]
-        out = case.changed(proportion=1.0).truth.copy()
+        out = case.with_arguments(proportion=1.0).truth.copy()
         out[rule(Fraction(str(proportion)), size) :] = 0
         return out
 

@@ -9,7 +9,7 @@ def channels_padded(case: Case) -> Array:
     """Exponents 2t/d whose d is the next power of two."""
     size = case.arguments["rotary_dim"]
     base = case.arguments["base"]
-    return case.changed(base=base ** (size / power_of_two_from(size))).truth
+    return case.with_arguments(base=base ** (size / power_of_two_from(size))).truth
 
 
 MISTAKES: dict[str, Mistake] = {"frequencies-d6": channels_padded}

@@ -21,7 +21,9 @@ HEAD_RULES = ("interpolated", "uniform")
 def alibi_slopes(
     heads: int, *, head_rule: str = "interpolated", dtype: npt.DTypeLike = np.float64
 ) -> npt.NDArray[np.floating]:
-    """Slope of each head: for n heads, n a power of two, ``2 ** (-8h/n)`` with h = 1 … n.
+    """Return the slope of each head.
+
+    For n heads, n a power of two, the slopes are ``2 ** (-8h/n)`` with h = 1 … n.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def alibi_bias(
     head_rule: str = "interpolated",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """What is added to the attention logits after their division by sqrt(head_dim).
+    """Return what is added to the attention logits after their division by sqrt(head_dim).
 
     Query i stands at position ``k_len - q_len + i``, key j at position j.
 
@@ -90,7 +92,7 @@ def alibi_bias(
 
 
 def alibi_bias_vjp(gradient: npt.ArrayLike, *, form: str = "causal") -> npt.NDArray[np.floating]:
-    """Gradient of a loss with respect to the slopes, from that with respect to the bias.
+    """Return the gradient of a loss with respect to the slopes, from that with respect to the bias.
 
     Parameters
     ----------
@@ -148,7 +150,7 @@ def _slopes(heads: int, head_rule: str) -> Pair:
 
 
 def _times(slopes: Pair, distance: Array) -> Array:
-    """One exact product for each distance that occurs, put wherever it occurs."""
+    """Compute one exact product for each distance, and put it wherever the distance occurs."""
     least = distance.min(initial=0)
     each = np.arange(least, distance.max(initial=0) + 1)
     high, low = (part[:, None] for part in slopes)

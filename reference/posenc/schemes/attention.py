@@ -22,7 +22,7 @@ SCALINGS = ("root", "unscaled")
 def attention_weights(
     q: npt.ArrayLike, k: npt.ArrayLike, *, mask: str = "none"
 ) -> npt.NDArray[np.floating]:
-    """How much each query takes of each key: ``softmax(q k^T / sqrt(head_dim))``.
+    """Return how much each query takes of each key: ``softmax(q k^T / sqrt(head_dim))``.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def attention_weights(
 def attention(
     q: npt.ArrayLike, k: npt.ArrayLike, v: npt.ArrayLike, *, mask: str = "none"
 ) -> npt.NDArray[np.floating]:
-    """For each query, the mean of the values, weighted by :func:`attention_weights`.
+    """Average the values for each query, weighted by :func:`attention_weights`.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def attention_with_bias(
     mask: str = "none",
     scaling: str = "root",
 ) -> npt.NDArray[np.floating]:
-    """Attention with a bias that is added to the logits after they are scaled.
+    """Compute attention with a bias that is added to the logits after they are scaled.
 
     Parameters
     ----------
@@ -133,7 +133,10 @@ def attention_with_bias(
 
 
 def weights_of(logits: Pair, mask: str) -> Pair:
-    """The softmax of logits of shape [..., q_len, k_len] over the keys that a mask shows."""
+    """Return the softmax of logits over the keys that a mask shows.
+
+    Logits have shape [..., q_len, k_len].
+    """
     arguments.choice("mask", mask, MASKS)
     q_len, k_len = logits.high.shape[-2:]
     if mask == "causal" and q_len > k_len:
@@ -145,13 +148,13 @@ def weights_of(logits: Pair, mask: str) -> Pair:
 
 
 def mean_of(weights: Pair, values: Pair) -> Pair:
-    """Values of shape [..., k_len, v_dim], weighted by weights of shape [..., q_len, k_len]."""
+    """Average values of shape [..., k_len, v_dim] by weights of shape [..., q_len, k_len]."""
     columns = Pair(*(np.swapaxes(part, -1, -2)[..., None, :, :] for part in values))
     return elementary.dots(Pair(weights.high[..., None, :], weights.low[..., None, :]), columns)
 
 
 def scaled_products(q: Pair, k: Pair, scaling: str) -> Pair:
-    """Products of every query with every key, divided by ``sqrt(head_dim)`` unless unscaled."""
+    """Multiply every query with every key, and divide by ``sqrt(head_dim)`` unless unscaled."""
     rows = Pair(q.high[..., :, None, :], q.low[..., :, None, :])
     columns = Pair(k.high[..., None, :, :], k.low[..., None, :, :])
     products = elementary.dots(rows, columns)

@@ -29,7 +29,7 @@ def axial_rope(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, the pairs of each axis turned by the position on it.
+    """Turn queries or keys, the pairs of each axis by the position on that axis.
 
     The first ``widths[0] / 2`` pairs belong to axis 0, the next ``widths[1] / 2`` to axis 1, and
     so on. Pair t = 0, 1, … of an axis of w channels turns by ``base ** (-2t / w)`` radians per
@@ -93,7 +93,7 @@ def axial_rope(
 
 
 def _widths(widths: npt.ArrayLike, head_dim: int) -> list[int]:
-    """Channels of each axis as Python's numbers."""
+    """Check the channels of each axis, and return them as Python integers."""
     sizes = np.asarray(widths)
     if sizes.dtype.kind not in "iu":
         raise TypeError(f"widths are {sizes.dtype}; they must be integers")
@@ -107,7 +107,7 @@ def _widths(widths: npt.ArrayLike, head_dim: int) -> list[int]:
 
 
 def axial_rope_tiled(x: npt.ArrayLike, positions: npt.ArrayLike) -> npt.NDArray[np.floating]:
-    """Queries or keys of V-JEPA 2, whose two channels of a pair have different angles.
+    """Turn queries or keys as V-JEPA 2 does, by two different angles in each pair.
 
     Time, height and width have ``w = 2 * (head_dim // 6)`` channels each, in this order; the
     channels left over are returned as they are. Channel c of an axis has the angle position times
@@ -152,7 +152,7 @@ def axial_rope_tiled(x: npt.ArrayLike, positions: npt.ArrayLike) -> npt.NDArray[
 
 
 def axial_rope_widths(head_dim: int, *, allocation: str = "sixths") -> npt.NDArray[np.int64]:
-    """Channels of time, height and width in a head of this size.
+    """Return the channels of time, height and width in a head of this size.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def axial_rope_widths(head_dim: int, *, allocation: str = "sixths") -> npt.NDArr
 def axial_rope_position_ids(
     images: npt.ArrayLike, *, tokens: int = 0, grid: str = "flux"
 ) -> npt.NDArray[np.int64]:
-    """Positions of the tokens of a text, and then of the patches of images or of a video.
+    """Return the positions of the tokens of a text, then of the patches of images or a video.
 
     Patches follow each other image by image, frame by frame and row by row.
 
@@ -237,7 +237,7 @@ def axial_rope_position_ids(
 
 
 def _text(tokens: int, sizes: list[list[int]], grid: str) -> npt.NDArray[np.int64]:
-    """Positions of the text: [axes, tokens]."""
+    """Return the positions of the text: [axes, tokens]."""
     place = np.zeros((4 if grid == "flux-2" else 3, tokens), dtype=np.int64)
     if grid == "flux-2":
         place[3] = np.arange(tokens)
@@ -250,7 +250,7 @@ def _text(tokens: int, sizes: list[list[int]], grid: str) -> npt.NDArray[np.int6
 
 
 def _images(images: npt.ArrayLike, grid: str) -> list[list[int]]:
-    """Sizes of each image as Python's numbers."""
+    """Check the sizes of each image, and return them as Python integers."""
     sizes = np.asarray(images)
     if sizes.size and sizes.dtype.kind not in "iu":
         raise TypeError(f"images are {sizes.dtype}; they must be integers")

@@ -14,7 +14,7 @@ __all__ = ["bigbird_linked_mask", "bigbird_mask"]
 
 
 def bigbird_mask(q_len: int, k_len: int, block_size: int) -> Mask:
-    """Which keys each query may attend to: three blocks around it, and the first and last block.
+    """Say which keys each query may attend to: three blocks around it, the first and last block.
 
     Query i stands at position ``k_len - q_len + i``, key j at position j. Queries of the first and
     the last block attend to everything. The random blocks of the paper are left out: which ones
@@ -44,7 +44,9 @@ def bigbird_mask(q_len: int, k_len: int, block_size: int) -> Mask:
 
 
 def bigbird_linked_mask(q_len: int, k_len: int, block_size: int, links: npt.ArrayLike) -> Mask:
-    """The same, and the blocks that were drawn for the block of each query.
+    """Say which keys each query may attend to: those of :func:`bigbird_mask` and drawn blocks.
+
+    The drawn blocks are given for the block of each query.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["binary"]
 ORDERS = ("lsb-first", "msb-first")
 LEVELS = ("zero-one", "plus-minus-one")
 _MOST_DIGITS = 54
-"""Positions up to 2**53 have no more."""
+"""Positions up to 2**53 have no more digits."""
 
 
 def binary(
@@ -25,7 +25,7 @@ def binary(
     levels: str = "zero-one",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """A row for each position, with one of its binary digits in each channel.
+    """Return a row for each position, with one of its binary digits in each channel.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ ALIGNMENTS = ("end", "start")
 
 
 def causal_mask(q_len: int, k_len: int, *, alignment: str = "end") -> Mask:
-    """Which keys each query may attend to: those up to its own position.
+    """Say which keys each query may attend to: those up to its own position.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["clipped_bias", "clipped_bias_vjp"]
 
 
 def clipped_bias(table: npt.ArrayLike, q_len: int, k_len: int) -> npt.NDArray[np.floating]:
-    """What is added to the attention logits: ``table[clip(j - i, -k, k) + k, h]``.
+    """Return what is added to the attention logits: ``table[clip(j - i, -k, k) + k, h]``.
 
     Query i stands at position ``k_len - q_len + i``, key j at position j.
 
@@ -46,7 +46,7 @@ def clipped_bias(table: npt.ArrayLike, q_len: int, k_len: int) -> npt.NDArray[np
 
 
 def clipped_bias_vjp(gradient: npt.ArrayLike, *, rows: int) -> npt.NDArray[np.floating]:
-    """Gradient of a loss with respect to the table, from that with respect to the bias.
+    """Return the gradient of a loss with respect to the table, from that with respect to the bias.
 
     Each row gathers one diagonal; the first and the last gather all that were clipped to them.
 
@@ -76,7 +76,7 @@ def clipped_bias_vjp(gradient: npt.ArrayLike, *, rows: int) -> npt.NDArray[np.fl
 
 
 def clipped_rows(rows: int, q_len: int, k_len: int) -> npt.NDArray[np.int64]:
-    """Row of a table of 2k+1 rows for each query and key: shape [q_len, k_len]."""
+    """Return the row of a table of 2k+1 rows for each query and key: shape [q_len, k_len]."""
     if rows % 2 == 0:
         raise ValueError(f"table has {rows} rows; it must have 2k+1, for offsets from -k to k")
     q_len, k_len = arguments.integer("q_len", q_len, 0), arguments.integer("k_len", k_len, 0)

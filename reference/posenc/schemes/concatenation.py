@@ -23,7 +23,7 @@ def concatenation(
     base: float = 10000.0,
     order: str = "content-first",
 ) -> npt.NDArray[np.floating]:
-    """Each row of x with the sinusoid of its position in channels of their own.
+    """Put the sinusoid of its position beside each row of x, in channels of its own.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def conv_peg(
     *,
     class_token: str = "none",
 ) -> npt.NDArray[np.floating]:
-    """Patches, each with a convolution of its neighbours in the picture added.
+    """Add to each patch a convolution of its neighbours in the picture.
 
     Patch (r, c) is row ``r * width + c``. Channel by channel, it gains bias plus the sum of
     ``weight[:, s, t]`` times patch ``(r + s - kernel // 2, c + t - kernel // 2)``, which is 0

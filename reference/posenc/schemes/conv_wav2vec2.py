@@ -27,10 +27,10 @@ def conv_wav2vec2(
     *,
     groups: int,
 ) -> npt.NDArray[np.floating]:
-    """Frames, each with what a convolution over its neighbours says about where it stands.
+    """Add to each frame what a convolution over its neighbours says about where it stands.
 
-    ``x + GELU(z)``, where row i of z is bias plus the sum over taps t of ``w[..., t]`` times row
-    ``i + t - kernel // 2`` of x, and 0 beyond its ends. The weights are normalised tap by tap:
+    Return ``x + GELU(z)``. Row i of z is bias plus the sum over taps t of ``w[..., t]`` times row
+    ``i + t - kernel // 2`` of x, which is 0 beyond its ends. Weights are normalised tap by tap:
     ``w[..., t] = weight_g[t] * weight_v[..., t] / norm(weight_v[..., t])``. GELU is the exact one.
 
     Parameters
@@ -80,10 +80,10 @@ def conv_hubert(
     *,
     groups: int,
 ) -> npt.NDArray[np.floating]:
-    """Frames, each with what a convolution over its normalised neighbours says.
+    """Add to each frame what a convolution over its normalised neighbours says.
 
-    ``x + GELU(z)``, where row i of z is bias plus the sum over taps t of ``weight[..., t]`` times
-    row ``i + t - kernel // 2`` of the normalised frames, and 0 beyond their ends. A normalised
+    Return ``x + GELU(z)``. Row i of z is bias plus the sum over taps t of ``weight[..., t]`` times
+    row ``i + t - kernel // 2`` of the normalised frames, 0 beyond their ends. A normalised
     frame is ``gain * (x - mean) / sqrt(variance + 1e-5) + shift``, with the kept statistics of
     evaluation, not those of this batch.
 
@@ -131,11 +131,11 @@ def conv_hubert(
 def conv_data2vec(
     x: npt.ArrayLike, weight: npt.ArrayLike, bias: npt.ArrayLike, *, groups: int
 ) -> npt.NDArray[np.floating]:
-    """Frames, each with what convolutions upon convolutions say about its neighbourhood.
+    """Add to each frame what convolutions upon convolutions say about its neighbourhood.
 
-    ``x + h[layers]``, where ``h[0]`` is x and ``h[l]`` is ``GELU(layer_norm(z))``. Row i of z is
+    Return ``x + h[layers]``: ``h[0]`` is x and ``h[l]`` is ``GELU(layer_norm(z))``. Row i of z is
     the layer's bias plus the sum over taps t of ``weight[..., t]`` times row
-    ``i + t - kernel // 2`` of ``h[l - 1]``, and 0 beyond its ends. The layer norm is over the
+    ``i + t - kernel // 2`` of ``h[l - 1]``, 0 beyond its ends. The layer norm is over the
     channels of a frame: ``(z - mean) / sqrt(variance + 1e-5)``, without gain and shift.
 
     Parameters
@@ -187,7 +187,10 @@ def _shapes(
     groups: int,
     layers: tuple[int, ...] = (),
 ) -> tuple[int, int]:
-    """Channels of a frame and taps, of weights that fit; of several layers, if they have them."""
+    """Check that the weights fit the frames, and return the numbers of channels and of taps.
+
+    The weights may be those of several layers.
+    """
     if arrays["x"].ndim < 2 or arrays[weight].ndim != 3 + len(layers):
         shape = f"[{'layers, ' * len(layers)}dim, dim // groups, kernel]"
         raise ValueError(f"x must be [..., n, dim] and {weight} {shape}")
@@ -213,7 +216,7 @@ def _normalised(v: Array, g: Array) -> Pair:
 
 
 def _layer_norm(z: Pair) -> Pair:
-    """Over the last axis."""
+    """Normalise over the last axis."""
     dim = pair(float(z.high.shape[-1]))
     mean = elementary.expanded(elementary.divide(elementary.sum_last(z), dim), -1)
     centred = add(z, elementary.negative(mean))
@@ -223,7 +226,7 @@ def _layer_norm(z: Pair) -> Pair:
 
 
 def _convolved(x: Pair, w: Pair, groups: int) -> Pair:
-    """Sums of taps times neighbours; the last frame that even kernels yield is left out."""
+    """Sum taps times neighbours; leave out the last frame that even kernels yield."""
     *leading, n, dim = x.high.shape
     kernel, width = w.high.shape[-1], dim // groups
 

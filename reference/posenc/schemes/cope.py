@@ -24,7 +24,7 @@ def cope_scores(
     *,
     scaling: str = "dot-product",
 ) -> npt.NDArray[np.floating]:
-    """Causal logits with positions that count keys as far as gates are open.
+    """Compute causal logits whose positions count each key as far as its gate is open.
 
     The gate of key j for query i is ``sigmoid(q_i . k_j / sqrt(head_dim))``. The key's position is
     the sum of the gates of keys j to i, at most npos-1; its vector is interpolated between two rows
@@ -66,9 +66,10 @@ def cope_gated_scores(
     *,
     scaling: str = "dot-product",
 ) -> npt.NDArray[np.floating]:
-    """The same with gates of other vectors than the keys: of a projection of its own, or values.
+    """Compute the logits of :func:`cope_scores` with gates from other vectors than the keys.
 
-    The gate of key j for query i is ``sigmoid(q_i . gate_keys_j / sqrt(head_dim))``.
+    They may come from a projection of its own, or be the values. The gate of key j for query i is
+    ``sigmoid(q_i . gate_keys_j / sqrt(head_dim))``.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def _gates(opening: Pair, seen: npt.NDArray[np.bool_]) -> Pair:
 
 
 def _positions(gates: Pair, last: int) -> Pair:
-    """Sums of the gates from each key to the end, at most ``last``."""
+    """Sum the gates from each key to the end, up to ``last``."""
     high, low = gates.high[..., ::-1], gates.low[..., ::-1]
     sums = np.cumsum(high, axis=-1)
     before = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)
@@ -147,7 +148,7 @@ def _positions(gates: Pair, last: int) -> Pair:
 
 
 def _interpolated(by_row: Pair, position: Pair) -> Pair:
-    """Between the products with the rows on either side of each position."""
+    """Interpolate between the products with the rows on either side of each position."""
     below = np.floor(position.high)
     rows = below.astype(np.int64)
     first, second = (

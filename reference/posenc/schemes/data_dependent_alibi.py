@@ -19,7 +19,7 @@ SMALL = 2.0**-20
 
 
 def data_dependent_alibi_bias(gates: npt.ArrayLike, q_len: Any) -> npt.NDArray[np.floating]:
-    """The sum of ``ln(sigmoid(gates))`` of all tokens after the key, up to the query.
+    """Sum ``ln(sigmoid(gates))`` of all tokens after the key, up to the query.
 
     Query i stands at position ``k_len - q_len + i``. Its own key has a bias of 0, keys after it
     have ``-inf``.
@@ -60,7 +60,7 @@ def data_dependent_alibi_bias(gates: npt.ArrayLike, q_len: Any) -> npt.NDArray[n
 
 
 def _log_sigmoid(x: npt.NDArray[np.float64]) -> Pair:
-    """``min(x, 0) - ln(1 + exp(-|x|))``."""
+    """Return ``min(x, 0) - ln(1 + exp(-|x|))``."""
     small = exp(pair(-np.abs(x)))
     tiny = small.high < SMALL
     inside = Pair(*(np.where(tiny, 0.0, part) for part in small))
@@ -72,7 +72,7 @@ def _log_sigmoid(x: npt.NDArray[np.float64]) -> Pair:
 
 
 def _cumulative(values: Pair) -> Pair:
-    """Sums from the first to each."""
+    """Sum the values from the first to each."""
     sums = np.cumsum(values.high, axis=-1)
     before = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)
     lost = two_sum(before, values.high).low

@@ -29,7 +29,7 @@ def deberta_bucket(
     num_buckets: int = 256,
     max_relative_positions: int = 512,
 ) -> Integers:
-    """Signed bucket of each distance, by a rule in whole numbers.
+    """Return the signed bucket of each distance, by a rule in whole numbers.
 
     Distances of magnitude n up to ``mid = num_buckets // 2`` are their own bucket. Beyond, the
     magnitude of the bucket is ``mid + c`` with the least whole c for which
@@ -79,7 +79,7 @@ def deberta_scores(
     *,
     p2c_index: str = "query-minus-key",
 ) -> npt.NDArray[np.floating]:
-    """Logits: content to content, content to position, and position to content.
+    """Compute the logits: content to content, content to position, and position to content.
 
     ``(q_i · k_j + q_i · k_r[δ(i, j)] + k_j · q_r[δ']) / sqrt(3 * head_dim)``, where δ is the
     distance i - j plus span, cut to 0 … 2 span - 1.
@@ -118,8 +118,9 @@ def deberta_v2_scores(
     far: str = "clamped",
     max_relative_positions: int = 512,
 ) -> npt.NDArray[np.floating]:
-    """The logits of versions 2 and 3: distances are put into as many buckets as span first.
+    """Compute the logits of versions 2 and 3, which put distances into buckets first.
 
+    There are as many buckets as span. The logits are
     ``(q_i · k_j + q_i · k_r[δ] + k_j · q_r[δ]) / sqrt(3 * head_dim)``, where δ is the bucket of
     i - j plus span, cut to 0 … 2 span - 1.
 
@@ -169,7 +170,7 @@ def _operands(
 
 
 def _relative(given: Operands) -> Integers:
-    """Query position minus key position."""
+    """Return the position of each query minus that of each key."""
     place = np.arange(given.sizes["length"])
     return np.asarray(place[:, None] - place)
 
@@ -177,7 +178,7 @@ def _relative(given: Operands) -> Integers:
 def _scores(
     given: Operands, distance: Integers, *, transposed: bool = False
 ) -> npt.NDArray[np.floating]:
-    """The three terms, position to content looked up at δ(j, i) if transposed."""
+    """Add up the three terms; look position to content up at δ(j, i) if transposed."""
     heads, rows = given.sizes["heads"], given.sizes["rows"]
     index = np.clip(distance + rows // 2, 0, rows - 1)
     to_position = _looked_up(products(given["q"], given["k_r"]), index, heads)
@@ -190,13 +191,13 @@ def _scores(
 
 
 def _looked_up(scores: Pair, index: Integers, heads: int) -> Pair:
-    """Of each row the scores with the relative positions that the index names."""
+    """Pick from each row the scores with the relative positions that the index names."""
     everywhere = np.broadcast_to(index, (heads, *index.shape))
     return Pair(*(np.take_along_axis(part, everywhere, -1) for part in scores))
 
 
 def _beyond(distance: Integers, mid: int, last: int) -> Integers:
-    """The least whole c with ``(last/mid)^c >= (n/mid)^(mid-1)``; at most 0 up to mid.
+    """Find the least whole c with ``(last/mid)^c >= (n/mid)^(mid-1)``; at most 0 up to mid.
 
     A logarithm that comes out near a whole number could lie on either side of it; then whole
     numbers decide, so that no machine's last bit matters.

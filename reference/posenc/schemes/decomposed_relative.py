@@ -24,12 +24,12 @@ def decomposed_relative_bias(
     k_height: int,
     k_width: int,
 ) -> npt.NDArray[np.floating]:
-    """What is added to the logits: each query with a row for the height and one for the width.
+    """Return what is added to the logits: products of queries with two rows of tables.
 
     ``q_i · (R^h + R^w)``, the query as it is, not scaled. With queries in Q rows and keys in K rows
     of patches, the larger of the two a multiple of the other, the table of the height is resized to
     ``2 max(Q, K) - 1`` rows, and query row i and key row j read number
-    ``i max(K/Q, 1) - j max(Q/K, 1) + (K - 1) max(Q/K, 1)`` of them. The same for columns.
+    ``i max(K/Q, 1) - j max(Q/K, 1) + (K - 1) max(Q/K, 1)`` of them. Columns work the same way.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def decomposed_relative_bias(
 
 
 def _products(q: Array, table: Array, queries: int, keys: int, name: str) -> Pair:
-    """Of each patch with the row for each query and key: [heads, patches, queries, keys]."""
+    """Multiply each patch with the row of each query and key: [heads, patches, queries, keys]."""
     most = max(queries, arguments.integer(f"k_{name}", keys, 1))
     if most % min(queries, keys):
         raise ValueError(f"q_{name} is {queries} and k_{name} {keys}; one must divide the other")
@@ -98,7 +98,7 @@ def _products(q: Array, table: Array, queries: int, keys: int, name: str) -> Pai
 
 
 def resized_relative_table(table: npt.ArrayLike, *, rows: int) -> npt.NDArray[np.floating]:
-    """A table with another number of rows, by linear interpolation between centres.
+    """Resize a table to another number of rows, by linear interpolation between centres.
 
     Row r of the result lies at ``(r + 1/2) n / rows - 1/2`` of the n given ones, not before the
     first and not behind the last.
@@ -131,7 +131,10 @@ def resized_relative_table(table: npt.ArrayLike, *, rows: int) -> npt.NDArray[np
 
 
 def _resized(table: Array, rows: int) -> tuple[Pair, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Of each row of the result: the share of the second of two given rows, and both numbers."""
+    """Find for each row of the result two given rows, and the share of the second one.
+
+    Returns the shares, the numbers of the first rows and the numbers of the second rows.
+    """
     count = len(table)
     if count < 1:
         raise ValueError("a table has no rows")

@@ -17,7 +17,7 @@ REACHES = ("window-each-side", "window-before", "half-each-side")
 def dilated_window(
     q_len: int, k_len: int, window: int, dilation: int, *, reach: str = "window-each-side"
 ) -> Mask:
-    """Which keys each query may attend to: every dilation-th one near it.
+    """Say which keys each query may attend to: every dilation-th one near it.
 
     Query i stands at position ``k_len - q_len + i``, key j at position j.
 

@@ -21,7 +21,7 @@ def dual_chunk_scores(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> npt.NDArray[np.floating]:
-    """Logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
+    """Compute the logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
 
     Query i stands at position ``m = k_len - q_len + i``, key j at j. Chunks have
     ``s = chunk_size - local_size`` tokens. A key of the query's own chunk has the distance

@@ -24,7 +24,7 @@ def dynamic_ntk_frequencies(
     length: int,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Frequencies for a sequence of a certain length.
+    """Return the frequencies for a sequence of a certain length.
 
     With d rotated channels, L = original_max_position_embeddings, and l the length, but at least L,
     the base is ``base * (factor * l / L - (factor - 1)) ** (d / (d-2))``.
@@ -75,7 +75,7 @@ def dynamic_ntk(
     original_max_position_embeddings: int,
     length: int,
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys of a sequence of a certain length, each pair of channels rotated.
+    """Rotate each pair of channels of queries or keys, for a sequence of a certain length.
 
     Parameters
     ----------
@@ -112,10 +112,10 @@ def dynamic_ntk(
 
 
 dynamic_ntk_vjp = rotation.transpose(dynamic_ntk)
-"""Gradient by the x of :func:`dynamic_ntk`, from the gradient by its result.
+"""Gradient of a loss with respect to the x of :func:`dynamic_ntk`.
 
-A rotation's transpose is its inverse: each pair turns back by position times the length's
-frequency. x is the gradient with respect to the rotated queries or keys; everything else is as
+A rotation's transpose is its inverse: each pair turns back by position times the frequency for
+the length. x is the gradient with respect to the rotated queries or keys; everything else is as
 :func:`dynamic_ntk` was given it.
 """
 

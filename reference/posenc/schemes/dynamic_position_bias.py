@@ -28,7 +28,7 @@ def dynamic_position_bias(
     *,
     distance: str = "linear",
 ) -> npt.NDArray[np.floating]:
-    """What is added to the attention logits: a small network's answer to a distance.
+    """Return what is added to the attention logits: a small network's answer to a distance.
 
     Query i stands at position ``k_len - q_len + i``, key j at position j, and the network is given
     the query's position minus the key's, d, or ``sign(d) * ln(abs(d) + 1)``. Each layer but the
@@ -89,7 +89,7 @@ def dynamic_position_bias(
 
 
 def _network(part: Pair, *weights: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
-    """All layers, on each number of an axis: [n] to [heads, n]."""
+    """Apply all layers to each number of an axis: [n] to [heads, n]."""
     w_in, b_in, w_mid, b_mid, w_out, b_out = (each.astype(np.float64) for each in weights)
     wide = Pair(part.high[:, None], part.low[:, None])
     hidden = _silu(add(times(wide, pair(w_in)), pair(b_in)))

@@ -24,7 +24,7 @@ def embedding_sum(
     base: float = 10000.0,
     embedding_scale: str = "d^1/2",
 ) -> npt.NDArray[np.floating]:
-    """Embeddings, scaled, with the sinusoid of the positions added.
+    """Add the sinusoid of the positions to scaled embeddings.
 
     Channels 2t and 2t+1 of position p get ``sin(p * w_t)`` and ``cos(p * w_t)``, with
     ``w_t = base ** (-2t / d)``.

@@ -29,7 +29,7 @@ def fire_bias(
     c: float = 0.1,
     threshold: float = 512.0,
 ) -> npt.NDArray[np.floating]:
-    """What is added to the attention logits: a small network's answer to a normalized distance.
+    """Return what is added to the attention logits: a network's answer to a normalised distance.
 
     Query i stands at position ``k_len - q_len + i``, key j at position j, both counted from 0. With
     ``psi(x) = ln(c * x + 1)``, the network is given ``psi(i - j) / psi(max(threshold, i))``.
@@ -85,7 +85,9 @@ def fire_bias_vjp(
     c: float = 0.1,
     threshold: float = 512.0,
 ) -> npt.NDArray[np.floating]:
-    """Gradient of a loss with respect to the second layer, from that with respect to the bias.
+    """Return the gradient of a loss with respect to the second layer.
+
+    It follows from the gradient with respect to the bias.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ def fire_bias_vjp(
 
 
 def _normalized(q_len: int, k_len: int, c: float, threshold: float, epsilon: float) -> Pair:
-    """The network's input: a pair of shape [q_len, k_len]."""
+    """Return the input of the network: a pair of shape [q_len, k_len]."""
 
     def psi(x: Array) -> Pair:
         return log(add(times(pair(c), pair(x)), pair(1.0)))
@@ -137,13 +139,13 @@ def _normalized(q_len: int, k_len: int, c: float, threshold: float, epsilon: flo
 
 
 def _network(a: Pair, w1: Array, b1: Array, w2: Array, b2: Array) -> Array:
-    """The two layers, on each element: [q_len, k_len] to [heads, q_len, k_len]."""
+    """Apply the two layers to each element: [q_len, k_len] to [heads, q_len, k_len]."""
     hidden = _hidden(a, w1, b1)
     return total(add(dots(hidden, pair(w2[:, None, None, :])), pair(b2[:, None, None])))
 
 
 def _hidden(a: Pair, w1: Array, b1: Array) -> Pair:
-    """The first layer and its ReLU: a pair of shape [q_len, k_len, hidden]."""
+    """Apply the first layer and its ReLU: a pair of shape [q_len, k_len, hidden]."""
     wide = Pair(a.high[..., None], a.low[..., None])
     hidden = add(times(wide, pair(w1)), pair(b1))
     active = hidden.high > 0

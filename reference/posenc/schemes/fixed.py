@@ -17,7 +17,7 @@ PARTS = ("union", "block", "columns")
 def fixed_mask(
     q_len: int, k_len: int, block_size: int, summary: int, *, part: str = "union"
 ) -> Mask:
-    """Which keys each query may attend to: its own block's, and the last ones of every block.
+    """Say which keys each query may attend to: its own block, and the last keys of every block.
 
     Query i stands at position ``k_len - q_len + i``, key j at position j. Keys after the query are
     always hidden.
@@ -58,7 +58,7 @@ def fixed_mask(
 def fixed_head_masks(
     heads: int, q_len: int, k_len: int, block_size: int, summary: int, sets: int
 ) -> Mask:
-    """Which keys each query of each head may attend to, where heads have columns of their own.
+    """Say, head by head, which keys each query may attend to; heads have columns of their own.
 
     Every head has both parts. The columns of head h are set ``h % sets``: set 0 is the last
     ``summary`` keys of each block, set 1 those before them, and so on.

@@ -19,7 +19,7 @@ __all__ = ["fope"]
 REST = ("ones", "unchanged")
 TURN = 2 * Decimal("3.14159265358979323846264338327950288419716939937510582097")
 SHORTEST = 7
-"""The least length of which a wave of one radian per position is at most a whole turn."""
+"""The least length over which a wave of one radian per position makes more than a turn."""
 
 
 def fope(
@@ -32,7 +32,7 @@ def fope(
     base: float = 10000.0,
     rest: str = "ones",
 ) -> npt.NDArray[np.floating]:
-    """Pairs times sums of waves in the place of one cosine and one sine each.
+    """Multiply pairs by sums of waves, in the place of one cosine and one sine each.
 
     Pair t of head_dim / 2 is made of the channels t and t + head_dim / 2. Of RoPE's frequencies
     those remain that turn more than once over the length. Pair t takes the sums of their cosines
@@ -89,7 +89,7 @@ def fope(
 
 
 def _frequencies(base: float, length: int, head_dim: int) -> list[Decimal]:
-    """Radians per position that make more than a turn over the length."""
+    """Return the radians per position that make more than a turn over the length."""
     every = progression(base, Fraction(2, head_dim), head_dim // 2)
     return [each for each in every if each * length > TURN]
 
@@ -109,7 +109,7 @@ def _coefficients(name: str, given: npt.ArrayLike, rows: int, most: int) -> npt.
 def _summed(
     waves: SinCos, sin_coef: npt.NDArray[np.float64], cos_coef: npt.NDArray[np.float64]
 ) -> SinCos:
-    """Sums over frequencies of waves times coefficients: [..., n, mixed]."""
+    """Sum waves times coefficients over the frequencies: [..., n, mixed]."""
     sin, cos = (
         dots(Pair(wave.high[..., None, :], wave.low[..., None, :]), pair(coefficients.T))
         for wave, coefficients in zip(waves, (sin_coef, cos_coef), strict=True)

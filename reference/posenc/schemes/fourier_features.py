@@ -32,7 +32,7 @@ def nerf(
     order: str = "by-coordinate",
     include_input: str = "none",
 ) -> npt.NDArray[np.floating]:
-    """Sines and cosines of each coordinate at frequencies that double.
+    """Return sines and cosines of each coordinate at frequencies that double.
 
     With factor c, frequency k = 0 … num_frequencies - 1 gives ``sin(2**k * c * x)`` and
     ``cos(2**k * c * x)``.
@@ -89,7 +89,7 @@ def nerf(
 def gaussian_fourier(
     x: npt.ArrayLike, b: npt.ArrayLike, *, waves: str = "cos-sin"
 ) -> npt.NDArray[np.floating]:
-    """Cosine and sine of 2π times the projections of points on given directions.
+    """Return cosine and sine of 2π times the projections of points on given directions.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def gaussian_fourier(
 
 
 def _points(name: str, values: npt.ArrayLike) -> tuple[npt.NDArray[np.floating], Array]:
-    """The array as it is, and as float64."""
+    """Return the array as it is, and as float64."""
     array = np.asarray(values)
     if array.dtype.kind not in "fV":
         raise TypeError(f"{name} is {array.dtype}; it must hold floating-point numbers")
@@ -139,7 +139,7 @@ def _points(name: str, values: npt.ArrayLike) -> tuple[npt.NDArray[np.floating],
 
 
 def _half_turns(count: int) -> Array:
-    """Frequencies ``2**k * π`` in turns, which are exact: shape [3, count]."""
+    """Return the frequencies ``2**k * π`` in turns, which are exact: shape [3, count]."""
     turns = np.zeros((3, count))
     turns[0] = 2.0 ** np.arange(-1, count - 1)
     return turns

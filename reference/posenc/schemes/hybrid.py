@@ -26,8 +26,9 @@ def hybrid_scores(
     *,
     base: float = 10000.0,
 ) -> npt.NDArray[np.floating]:
-    """Logits ``(h_i W_q) . (h_j W_k) / sqrt(head_dim) + table[clip(j - i, -k, k) + k]``.
+    """Compute logits of embeddings with a sinusoid, plus a bias by clipped distance.
 
+    Logits are ``(h_i W_q) . (h_j W_k) / sqrt(head_dim) + table[clip(j - i, -k, k) + k]``.
     Here ``h = x + PE``, and PE is the sinusoidal encoding of positions 0 … n-1, sines and cosines
     in turn. Nothing is masked.
 
@@ -83,5 +84,5 @@ def _encoding(n: int, dim: int, base: float) -> Pair:
 
 
 def _projected(placed: Pair, weights: Array) -> Pair:
-    """Every row times the matrix of every head: shape [heads, n, head_dim]."""
+    """Multiply every row by the matrix of every head: shape [heads, n, head_dim]."""
     return dots(expanded(placed, 1), pair(np.swapaxes(weights, 1, 2)[:, None]))

@@ -15,7 +15,7 @@ __all__ = ["integer"]
 def integer(
     positions: npt.ArrayLike, dim: int, *, dtype: npt.DTypeLike = np.float64
 ) -> npt.NDArray[np.floating]:
-    """A row for each position, all of whose channels are the position.
+    """Return a row for each position, all of whose channels are the position.
 
     Parameters
     ----------

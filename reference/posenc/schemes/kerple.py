@@ -19,9 +19,10 @@ FORMS = ("log", "power")
 def kerple_bias(
     r1: npt.ArrayLike, r2: npt.ArrayLike, q_len: int, k_len: int, *, form: str = "log"
 ) -> npt.NDArray[np.floating]:
-    """What is added to the attention logits: a loss that grows ever more slowly with distance.
+    """Return what is added to the attention logits: a loss that grows with distance.
 
-    Query i stands at position ``k_len - q_len + i``, key j at position j.
+    Query i stands at position ``k_len - q_len + i``, key j at position j. In the log form the loss
+    grows ever more slowly.
 
     Parameters
     ----------
@@ -60,7 +61,9 @@ def kerple_bias(
 def kerple_bias_vjp(
     gradient: npt.ArrayLike, r1: npt.ArrayLike, r2: npt.ArrayLike, *, form: str = "log"
 ) -> npt.NDArray[np.floating]:
-    """Gradient of a loss with respect to the learned numbers, from that with respect to the bias.
+    """Return the gradient of a loss with respect to the learned numbers.
+
+    It follows from the gradient with respect to the bias.
 
     At distance d the bias changes by ``-ln(1 + r2 * d)`` with r1 and by ``-r1 * d / (1 + r2 * d)``
     with r2; in the power form by ``-d**r2`` and by ``-r1 * d**r2 * ln(d)``, which is 0 at d = 0.
@@ -103,7 +106,7 @@ def kerple_bias_vjp(
 def _parameters(
     r1: npt.ArrayLike, r2: npt.ArrayLike, form: str
 ) -> tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]]:
-    """r1 and r2, checked."""
+    """Check r1 and r2, and return them as arrays."""
     arguments.choice("form", form, FORMS)
     first, second = _per_head("r1", r1), _per_head("r2", r2)
     if first.shape != second.shape:
@@ -125,7 +128,7 @@ def _per_head(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
 
 
 def _loss(r2: Pair, distance: Array, form: str) -> Pair:
-    """What r1 multiplies at each distance: a pair of shape [heads, distances]."""
+    """Return what r1 multiplies at each distance: a pair of shape [heads, distances]."""
     if form == "log":
         return log(add(pair(1.0), times(r2, pair(distance))))
     power = exp(times(r2, log(pair(np.maximum(distance, 1)))))
@@ -133,7 +136,7 @@ def _loss(r2: Pair, distance: Array, form: str) -> Pair:
 
 
 def _derivatives(r1: Pair, r2: Pair, distance: Array, form: str) -> tuple[Pair, Pair]:
-    """What the loss grows by with r1 and with r2, at each distance: shape [heads, distances]."""
+    """Return how much the loss at each distance grows with r1 and r2: [heads, distances]."""
     loss = _loss(r2, distance, form)
     if form == "log":
         inside = add(pair(1.0), times(r2, pair(distance)))
@@ -142,7 +145,7 @@ def _derivatives(r1: Pair, r2: Pair, distance: Array, form: str) -> tuple[Pair, 
 
 
 def _gathered(gradient: Array, by_distance: Pair, lag: npt.NDArray[np.int64]) -> Pair:
-    """The sum of gradient times derivative over all queries and keys, head by head."""
+    """Sum gradient times derivative over all queries and keys, head by head."""
     at_each = Pair(by_distance.high[:, lag], by_distance.low[:, lag])
     products = times(pair(gradient), at_each)
     return sum_last(Pair(*(part.reshape(len(gradient), -1) for part in products)))

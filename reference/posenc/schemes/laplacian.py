@@ -28,15 +28,15 @@ LOOPS = ("dropped", "kept")
 TOGETHER = 1e-8
 """Eigenvalues that are nearer than this belong to one eigenspace."""
 NOTHING = 2.0**-90
-"""What is smaller is what is left of a 0, and not the same on every processor."""
+"""A smaller number is what is left of a 0, and is not the same on every processor."""
 SLICES = 5
-"""Of 20 bits or more each, for up to 1,638 nodes: together nearly as many as a pair has."""
+"""Number of slices, of 20 bits or more for up to 1,638 nodes: nearly all the bits of a pair."""
 
 
 def laplacian(
     adjacency: npt.ArrayLike, count: int, *, loops: str = "dropped"
 ) -> npt.NDArray[np.floating]:
-    """Dot products of every two nodes' encodings by eigenvectors of the Laplacian.
+    """Encode nodes by eigenvectors of the Laplacian, and return all dot products of encodings.
 
     The Laplacian is ``I - D**-1/2 A D**-1/2``, D the sums of rows of A. A node's encoding has its
     entries of the eigenvectors for the eigenvalues after the smallest, which is 0: as many as are
@@ -96,7 +96,7 @@ def laplacian(
 
 
 def _normalized(weights: Array) -> Pair:
-    """``D**-1/2 A D**-1/2``; rows without edges stay zeros."""
+    """Return ``D**-1/2 A D**-1/2``; rows without edges stay zeros."""
     sums = sum_last(pair(weights))
     some = sums.high > 0
     degree = Pair(np.where(some, sums.high, 1.0), np.where(some, sums.low, 0.0))
@@ -105,7 +105,7 @@ def _normalized(weights: Array) -> Pair:
 
 
 def _refined(matrix: Pair, vectors: Pair) -> Pair:
-    """Approximate eigenvectors with about the square of their error."""
+    """Refine approximate eigenvectors to about the square of their error."""
     turned = _turned(vectors)
     identity = pair(np.eye(len(vectors.high)))
     rest = total(add(identity, negative(_product(turned, vectors))))
@@ -118,7 +118,7 @@ def _refined(matrix: Pair, vectors: Pair) -> Pair:
 
 
 def _product(a: Pair, b: Pair) -> Pair:
-    """Of two matrices, exact to 2**-100 of the largest of each row times that of each column.
+    """Multiply matrices, exact to 2**-100 of the largest of each row times that of each column.
 
     Both are cut into slices of so few bits that a float holds every sum of products of them.
     """

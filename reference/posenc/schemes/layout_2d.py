@@ -1,4 +1,4 @@
-"""Where a word stands on a page: embeddings of its box, and a bias by the distance of boxes.
+"""Places of words on a page: embeddings of their boxes, and a bias by the distance of boxes.
 
 Sources: Xu et al. 2020, "LayoutLM", arXiv 1912.13318; Xu et al. 2021, "LayoutLMv2", arXiv
 2012.14740, sections 2.1 and 2.2; Huang et al. 2022, "LayoutLMv3", arXiv 2204.08387; and their
@@ -31,7 +31,7 @@ def layout_embedding(
     join: str = "concatenate",
     sizes: str = "exact",
 ) -> npt.NDArray[np.floating]:
-    """Embeddings of the left, upper, right and lower edge of each box, its height and its width.
+    """Embed the left, upper, right and lower edge of each box, its height and its width.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def layout_bias(
     head_dim: int = 64,
     scaling: str = "none",
 ) -> npt.NDArray[np.floating]:
-    """What is added to the logits for every two boxes.
+    """Return what is added to the logits for every two boxes.
 
     Parameters
     ----------

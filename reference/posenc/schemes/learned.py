@@ -31,7 +31,7 @@ def learned(
     offset: str = "none",
     padding_idx: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """The row of each position.
+    """Look up the row of each position in a table.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def learned_grid(
     resampling: str = "bicubic",
     class_tokens: int = 1,
 ) -> npt.NDArray[np.floating]:
-    """The table of a square grid, read at another size.
+    """Read the table of a square grid at another size.
 
     Along each axis a new cell is a weighted sum of old ones. The weights are rational numbers
     that depend on the sizes alone.
@@ -143,7 +143,7 @@ def _table(table: npt.ArrayLike) -> npt.NDArray[np.floating]:
 
 
 def _resampled(values: Pair, weights: Pair, axis: int) -> Pair:
-    """Weighted sums along an axis, which gets another length."""
+    """Compute weighted sums along an axis, which gets another length."""
     high, low = (np.moveaxis(part, axis, -1)[..., None, :] for part in values)
     product = two_product(*np.broadcast_arrays(high, weights.high))
     rest = product.low + (high * weights.low + low * weights.high)
@@ -152,7 +152,7 @@ def _resampled(values: Pair, weights: Pair, axis: int) -> Pair:
 
 @lru_cache(maxsize=256)
 def _weights(grid: int, size: int, resampling: str) -> Pair:
-    """Weights of each new cell along one axis: shape [size, grid], as two words."""
+    """Return the weights of each new cell along one axis: shape [size, grid], as two words."""
     rows = [_row(grid, size, cell, resampling) for cell in range(size)]
     high = np.array([[float(weight) for weight in row] for row in rows])
     low = [
@@ -180,7 +180,7 @@ def _row(grid: int, size: int, cell: int, resampling: str) -> list[Fraction]:
 
 
 def _keys(distance: Fraction, a: Fraction) -> Fraction:
-    """Keys' cubic kernel."""
+    """Evaluate Keys' cubic kernel."""
     x = abs(distance)
     if x < 1:
         return (a + 2) * x**3 - (a + 3) * x**2 + 1

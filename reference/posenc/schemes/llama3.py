@@ -26,7 +26,7 @@ def llama3_frequencies(
     original_max_position_embeddings: int,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Frequencies, the slow ones divided by a factor.
+    """Return the frequencies, the slow ones divided by a factor.
 
     Let r be the number of turns that a pair makes over original_max_position_embeddings positions.
     Where r is at least high_freq_factor the frequency stays; where r is at most low_freq_factor it
@@ -80,7 +80,7 @@ def llama3(
     high_freq_factor: float,
     original_max_position_embeddings: int,
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each pair of channels rotated by position times scaled frequency.
+    """Rotate each pair of channels of queries or keys by position times scaled frequency.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def llama3(
 
 
 llama3_vjp = rotation.transpose(llama3)
-"""Gradient by the x of :func:`llama3`, from the gradient by its result.
+"""Gradient of a loss with respect to the x of :func:`llama3`.
 
 A rotation's transpose is its inverse: each pair turns back by position times scaled frequency. x is
 the gradient with respect to the rotated queries or keys; everything else is as :func:`llama3` was

@@ -32,7 +32,7 @@ def log_cpb(
     coordinates: str = "normalized",
     output: str = "sigmoid",
 ) -> npt.NDArray[np.floating]:
-    """What is added to the logits of a window of patches.
+    """Return what is added to the logits of a window of patches.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def log_cpb_coordinates(
     coordinates: str = "normalized",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """What the network is given for every offset in a window.
+    """Return what the network is given for every offset in a window.
 
     Along each axis, an offset of d patches is ``sign(d) log2(1 + 8 |d| / (size - 1)) / 3``, where
     size is that of the window in pre-training; plain, it is ``sign(d) ln(1 + |d|)``.
@@ -129,7 +129,7 @@ def _coordinates(height: int, width: int, pretrained: tuple[int, int], kind: str
 
 
 def _axis(size: int, pretrained: int, kind: str) -> Pair:
-    """Coordinates of the offsets along one axis."""
+    """Return the coordinates of the offsets along one axis."""
     offset = np.arange(1.0 - size, size)
     distance = pair(np.abs(offset))
     if kind == "plain":
@@ -142,7 +142,7 @@ def _axis(size: int, pretrained: int, kind: str) -> Pair:
 
 
 def _every(down: Array, right: Array) -> Array:
-    """Every coordinate of one axis with every one of the other."""
+    """Combine every coordinate of one axis with every coordinate of the other."""
     return np.stack(np.meshgrid(down, right, indexing="ij"), axis=-1).reshape(-1, 2)
 
 

@@ -28,7 +28,7 @@ _DIGITS = 60
 def longrope_frequencies(
     factors: npt.ArrayLike, *, base: float = 10000.0, dtype: npt.DTypeLike = np.float64
 ) -> npt.NDArray[np.floating]:
-    """Radians per position of each pair: ``1 / (factors[t] * base ** (2t / r))``.
+    """Return the radians per position of each pair: ``1 / (factors[t] * base ** (2t / r))``.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def longrope(
     rotary_dim: int | None = None,
     attention_factor: float | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each pair turned at a frequency divided by its factor and made longer.
+    """Turn each pair of queries or keys at a frequency divided by its factor; make it longer.
 
     Parameters
     ----------
@@ -141,10 +141,12 @@ def longrope_vjp(
     rotary_dim: int | None = None,
     attention_factor: float | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Gradient by the x of :func:`longrope`, from the gradient by its result.
+    """Return the gradient of a loss with respect to the x of :func:`longrope`.
 
-    The transpose, which is not the inverse: each pair turns back, and is made longer, not shorter,
-    by the factor of the forward pass. The positions choose the factors, as they did there.
+    It follows from the gradient with respect to the result.
+
+    It is the transpose, which is not the inverse: each pair turns back, and is made longer, not
+    shorter, by the factor of the forward pass. The positions choose the factors, as they did there.
 
     Parameters
     ----------
@@ -246,7 +248,7 @@ def _divisors(name: str, factors: npt.ArrayLike) -> tuple[float, ...]:
 
 @lru_cache(maxsize=32)
 def _length(factor: float, trained: int, amplitude: str) -> Decimal:
-    """By what pairs are made longer."""
+    """Return the factor by which pairs are made longer."""
     if factor <= 1:
         return Decimal(1)
     with localcontext(prec=_DIGITS):
@@ -261,7 +263,7 @@ def _turns(divisors: tuple[float, ...], base: float) -> Array:
 
 @lru_cache(maxsize=8)
 def _frequencies(divisors: tuple[float, ...], base: float) -> tuple[Decimal, ...]:
-    """Radians per position of each pair, to about 60 digits."""
+    """Return the radians per position of each pair, to about 60 digits."""
     plain = progression(base, Fraction(1, len(divisors)), len(divisors))
     with localcontext(prec=_DIGITS):
         return tuple(

@@ -30,7 +30,7 @@ def m_rope(
     layout: str = "interleaved",
     allocation: str = "contiguous",
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each pair of channels turned by the time, the height or the width.
+    """Turn each pair of channels of queries or keys by the time, the height or the width.
 
     With r = 2 (sum of the sections) rotated channels, pair t = 0 … r/2-1 turns by
     ``base ** (-2t / r)`` radians per position, as in :func:`posenc.rope`; the allocation says which
@@ -87,7 +87,7 @@ def m_rope(
 
 
 m_rope_vjp = rotation.transpose(m_rope)
-"""Gradient by the x of :func:`m_rope`, from the gradient by its result.
+"""Gradient of a loss with respect to the x of :func:`m_rope`.
 
 Each pair turns back by the time, height or width that it was turned by. x is the gradient with
 respect to the rotated queries or keys; everything else is as :func:`m_rope` was given it.
@@ -95,7 +95,7 @@ respect to the rotated queries or keys; everything else is as :func:`m_rope` was
 
 
 def _axes(sections: npt.ArrayLike, allocation: str) -> npt.NDArray[np.intp]:
-    """Axis of each pair."""
+    """Return the axis of each pair."""
     arguments.choice("allocation", allocation, ALLOCATIONS)
     sizes = np.asarray(sections)
     if sizes.dtype.kind not in "iu":
@@ -131,7 +131,7 @@ def m_rope_position_ids(
     tokens_per_second: float | None = None,
     second_per_grid: float | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Time, height and width of each token of a sequence of texts, images and videos.
+    """Return time, height and width of each token of a sequence of texts, images and videos.
 
     The three ids of a text token are equal and count on. Tokens of an image or video count time,
     height and width from the segment's start, frame by frame and row by row.
@@ -184,7 +184,7 @@ def m_rope_position_ids(
 
 
 def _step(tokens_per_second: float | None, second_per_grid: float | None) -> Fraction:
-    """By how much the time grows from frame to frame."""
+    """Return by how much the time grows from frame to frame."""
     if tokens_per_second is None and second_per_grid is None:
         return Fraction(1)
     if tokens_per_second is None or second_per_grid is None:
@@ -204,7 +204,7 @@ def _step(tokens_per_second: float | None, second_per_grid: float | None) -> Fra
 
 
 def _segments(segments: npt.ArrayLike, merge_size: int) -> list[list[int]]:
-    """Sizes of each segment as Python's numbers."""
+    """Check the sizes of each segment, and return them as Python integers."""
     sizes = np.asarray(segments)
     if sizes.dtype.kind not in "iu":
         raise TypeError(f"segments are {sizes.dtype}; they must be integers")

@@ -33,7 +33,7 @@ def mla_scores(
     mscale: float = 1.0,
     mscale_all_dim: float = 1.0,
 ) -> npt.NDArray[np.floating]:
-    """Logits before mask and softmax: two dot products, one of them of rotated parts, scaled.
+    """Compute logits before mask and softmax: two dot products, one of rotated parts, scaled.
 
     The last channels of a query, as many as k_rope has, are its rotary part; query i stands at
     position ``k_len - q_len + i`` and key j at j. Both dot products are added and divided by
@@ -112,6 +112,6 @@ def mla_scores(
 
 
 def _pair(value: Decimal) -> Pair:
-    """A decimal number as two float64."""
+    """Return a decimal number as two float64."""
     high, low = exact.words(value, 2)
     return Pair(np.asarray(high), np.asarray(low))

@@ -18,7 +18,7 @@ __all__ = ["nope_layer"]
 def nope_layer(
     x: npt.ArrayLike, w_q: npt.ArrayLike, w_k: npt.ArrayLike, w_v: npt.ArrayLike
 ) -> npt.NDArray[np.floating]:
-    """One head of causal self-attention: only its mask tells the order of the rows.
+    """Compute a head of causal self-attention; only its mask tells the order of the rows.
 
     Queries, keys and values are ``x w_q``, ``x w_k`` and ``x w_v``; logits are divided by
     ``sqrt(head_dim)``; row i sees the rows up to i.

@@ -16,7 +16,7 @@ __all__ = ["normalized"]
 def normalized(
     length: int, dim: int, *, dtype: npt.DTypeLike = np.float64
 ) -> npt.NDArray[np.floating]:
-    """A row for each position p = 0 … L-1, all of whose channels are ``p / (L-1)``.
+    """Return a row for each position p = 0 … L-1, all of whose channels are ``p / (L-1)``.
 
     Parameters
     ----------

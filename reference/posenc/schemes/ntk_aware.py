@@ -21,7 +21,7 @@ def ntk_aware_frequencies(
     factor: float,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Frequencies of the base ``base * factor ** (d / (d-2))``, d being rotary_dim.
+    """Return the frequencies of the base ``base * factor ** (d / (d-2))``, d being rotary_dim.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def ntk_aware(
     layout: str = "interleaved",
     factor: float,
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each pair of channels rotated by position times stretched frequency.
+    """Rotate each pair of channels of queries or keys by position times stretched frequency.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def ntk_aware(
 
 
 ntk_aware_vjp = rotation.transpose(ntk_aware)
-"""Gradient by the x of :func:`ntk_aware`, from the gradient by its result.
+"""Gradient of a loss with respect to the x of :func:`ntk_aware`.
 
 A rotation's transpose is its inverse: each pair turns back by position times stretched frequency. x
 is the gradient with respect to the rotated queries or keys; everything else is as :func:`ntk_aware`

@@ -24,7 +24,7 @@ def p_rope_frequencies(
     factor: float = 1.0,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """The first ``floor(proportion * rotary_dim / 2)`` frequencies, and 0 for the other pairs.
+    """Return the first ``floor(proportion * rotary_dim / 2)`` frequencies, 0 for other pairs.
 
     Frequencies that are kept are those of the whole head, ``base ** (-2t / rotary_dim)``.
 
@@ -66,7 +66,7 @@ def p_rope(
     proportion: float,
     factor: float = 1.0,
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, the pairs with the fastest frequencies rotated, the others as they are.
+    """Rotate the fastest pairs of queries or keys; leave the others as they are.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def p_rope(
 
 
 p_rope_vjp = rotation.transpose(p_rope)
-"""Gradient by the x of :func:`p_rope`, from the gradient by its result.
+"""Gradient of a loss with respect to the x of :func:`p_rope`.
 
 The fast pairs turn back; the gradient of the others passes as it came. x is the gradient with
 respect to the rotated queries or keys; everything else is as :func:`p_rope` was given it.

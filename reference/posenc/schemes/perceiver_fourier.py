@@ -31,7 +31,7 @@ def perceiver_fourier(
     position: str = "first",
     waves: str = "both",
 ) -> npt.NDArray[np.floating]:
-    """Sines and cosines of each coordinate, at frequencies that are spread evenly.
+    """Return sines and cosines of each coordinate, at frequencies that are spread evenly.
 
     With band f this is ``sin(pi * f * x)`` and ``cos(pi * f * x)``. The bands of an axis go from 1,
     in equal steps, to half of its resolution; a single one is 1.
@@ -98,7 +98,7 @@ def perceiver_fourier(
 def perceiver_positions(
     index_dims: npt.ArrayLike, *, dtype: npt.DTypeLike = np.float64
 ) -> npt.NDArray[Any]:
-    """Positions of the places of a grid: from -1 to 1 along each axis, in equal steps.
+    """Return the positions of a grid's places: from -1 to 1 along each axis, in equal steps.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _places(name: str, given: npt.ArrayLike, fewest: int) -> list[int]:
 
 @lru_cache(maxsize=256)
 def _half_turns(places: int, count: int) -> Array:
-    """Bands times π in turns: shape [3, count], as three words each."""
+    """Return the bands times π in turns: shape [3, count], as three words each."""
     turns = np.empty((3, count))
     for k in range(count):
         rest = Fraction(1, 2) + Fraction(places - 2, 4) * Fraction(k, max(count - 1, 1))

@@ -22,7 +22,7 @@ def permute_qk(
     direction: str = "interleaved-to-half",
     rotary_dim: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """The rows of both projections in the order of another layout, those of q before those of k.
+    """Reorder the rows of both projections for another layout, rows of q before rows of k.
 
     In each head, rows 2t and 2t+1 become rows t and t + r/2 of r rotated channels, or the reverse.
 
@@ -62,7 +62,7 @@ def permute_qk_bias(
     direction: str = "interleaved-to-half",
     rotary_dim: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """The biases of both projections in the order of another layout: as :func:`permute_qk`.
+    """Reorder the biases of both projections for another layout, as :func:`permute_qk`.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _permuted(
 
 
 def _order(direction: str, rotated: int, head_dim: int) -> npt.NDArray[np.intp]:
-    """Which row of a head comes where."""
+    """Return which row of a head comes to each place."""
     first = np.arange(0, rotated, 2)
     to_half = np.concatenate([first, first + 1])
     order = np.arange(head_dim)

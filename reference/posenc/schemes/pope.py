@@ -28,7 +28,7 @@ def pope_query(
     layout: str = "interleaved",
     base: float = 10000.0,
 ) -> npt.NDArray[np.floating]:
-    """Queries in polar coordinates: ``softplus(x)`` times cosine and sine of the angle.
+    """Put queries into polar coordinates: ``softplus(x)`` times cosine and sine of the angle.
 
     Channel j of the query at position p has the angle ``p * base ** (-j / head_dim)``.
 
@@ -66,7 +66,9 @@ def pope_key(
     layout: str = "interleaved",
     base: float = 10000.0,
 ) -> npt.NDArray[np.floating]:
-    """Keys in polar coordinates: the same with a learned phase added to each channel's angle.
+    """Put keys into polar coordinates, with a learned phase added to the angle of each channel.
+
+    Otherwise as :func:`pope_query`.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ def pope_key(
 def _waves(
     x: npt.ArrayLike, positions: npt.ArrayLike, base: float, layout: str
 ) -> tuple[npt.NDArray[np.floating], SinCos]:
-    """The array, and sines and cosines of shape [n, head_dim]."""
+    """Return the array, and sines and cosines of shape [n, head_dim]."""
     arguments.choice("layout", layout, LAYOUTS)
     values = rotation.queries_or_keys("x", x)
     where = rotation.rows(positions, values.shape)
@@ -133,7 +135,7 @@ def _joined(
 
 
 def _softplus(x: Array) -> Pair:
-    """``ln(1 + exp(x))``."""
+    """Return ``ln(1 + exp(x))``."""
     small = exp(pair(-np.abs(x)))
     e = small.high
     series = add(small, pair(-e * e * (1 / 2 - e * (1 / 3 - e / 4))))

@@ -26,7 +26,7 @@ PADDED = ("zero", "one")
 
 
 def padded_position_ids(attention_mask: npt.ArrayLike, *, padded: str = "zero") -> Ids:
-    """Positions of the tokens of padded sequences: 0, 1, 2, … over real tokens only.
+    """Return positions of the tokens of padded sequences: 0, 1, 2, … over real tokens only.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def padded_position_ids(attention_mask: npt.ArrayLike, *, padded: str = "zero") 
 
 
 def fairseq_position_ids(attention_mask: npt.ArrayLike, padding_index: int) -> Ids:
-    """Rows of a table of positions that begins behind the row of the padding token.
+    """Return rows of a table of positions that begins behind the row of the padding token.
 
     Parameters
     ----------
@@ -74,7 +74,10 @@ def fairseq_position_ids(attention_mask: npt.ArrayLike, padding_index: int) -> I
 
 
 def token_position_ids(input_ids: npt.ArrayLike, padding_index: int, past_length: int) -> Ids:
-    """Rows of such a table for new tokens behind a cache, from the tokens themselves.
+    """Return rows of a table of positions for new tokens behind a cache.
+
+    The table is that of :func:`fairseq_position_ids`; here the rows follow from the tokens
+    themselves.
 
     Parameters
     ----------
@@ -103,7 +106,7 @@ def token_position_ids(input_ids: npt.ArrayLike, padding_index: int, past_length
 
 
 def packed_position_ids(lengths: npt.ArrayLike) -> Ids:
-    """Positions of sequences packed into one row: each begins at 0 again.
+    """Return positions of sequences packed into one row: each begins at 0 again.
 
     Parameters
     ----------
@@ -127,7 +130,7 @@ def packed_position_ids(lengths: npt.ArrayLike) -> Ids:
 
 
 def cached_position_ids(past_length: int, q_len: int) -> Ids:
-    """Positions of new tokens behind those whose keys and values are cached.
+    """Return positions of new tokens behind those whose keys and values are cached.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ def position_interpolation_frequencies(
     factor: float,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Frequencies divided by a factor: ``base ** (-2t / rotary_dim) / factor``.
+    """Return the frequencies divided by a factor: ``base ** (-2t / rotary_dim) / factor``.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def position_interpolation(
     layout: str = "interleaved",
     factor: float,
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each pair of channels rotated by position times frequency over factor.
+    """Rotate each pair of channels of queries or keys by position times frequency over factor.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def position_interpolation(
 
 
 position_interpolation_vjp = rotation.transpose(position_interpolation)
-"""Gradient by the x of :func:`position_interpolation`, from the gradient by its result.
+"""Gradient of a loss with respect to the x of :func:`position_interpolation`.
 
 A rotation's transpose is its inverse: each pair turns back by position times frequency over factor.
 x is the gradient with respect to the rotated queries or keys; everything else is as

@@ -23,7 +23,7 @@ def query_temperature(
     beta: float = 0.1,
     count: str = "from-1",
 ) -> npt.NDArray[np.floating]:
-    """Queries, each times a factor that grows at every multiple of a length.
+    """Multiply each query by a factor that grows at every multiple of a length.
 
     The factor of the query with number n is ``1 + beta * ln(1 + n // length)``.
 
@@ -64,7 +64,7 @@ def query_temperature(
 def query_log_scale(
     x: npt.ArrayLike, positions: npt.ArrayLike, *, length: int = 2048, count: str = "from-1"
 ) -> npt.NDArray[np.floating]:
-    """Queries, each times the logarithm of its number to the base of a length, but at least once.
+    """Multiply each query by the logarithm of its number to the base of a length, at least by 1.
 
     The factor of the query with number n is ``max(1, ln(n) / ln(length))``.
 
@@ -102,7 +102,7 @@ def query_log_scale(
 def _queries(
     x: npt.ArrayLike, positions: npt.ArrayLike, count: str
 ) -> tuple[npt.NDArray[np.floating], npt.NDArray[np.int64]]:
-    """Values, and the number of each row."""
+    """Return the values, and the number of each row."""
     arguments.choice("count", count, COUNTS)
     values = rotation.queries_or_keys("x", x)
     where = arguments.positions(positions)
@@ -114,7 +114,7 @@ def _queries(
 
 
 def _scaled(values: npt.NDArray[np.floating], factor: Pair) -> npt.NDArray[np.floating]:
-    """Each row times its factor, rounded once."""
+    """Multiply each row by its factor, rounding once."""
     wide: Array = values.astype(np.float64)
     product = two_product(wide, factor.high[:, None])
     total = two_sum(product.high, product.low + wide * factor.low[:, None])

@@ -19,7 +19,7 @@ DEGREES = ("out", "in")
 def random_walk(
     adjacency: npt.ArrayLike, steps: int, *, degree: str = "out"
 ) -> npt.NDArray[np.floating]:
-    """Diagonals of the powers of a graph's random walk matrix.
+    """Return the diagonals of the powers of a graph's random walk matrix.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def random_walk(
 
 
 def _probabilities(weights: Array) -> Pair:
-    """Of each step: weights divided by the sum of their row."""
+    """Return the probability of each step: weights divided by the sum of their row."""
     sums = sum_last(pair(weights))
     some = sums.high > 0
     divisor = Pair(

@@ -16,7 +16,7 @@ Ids = npt.NDArray[np.int64]
 
 
 def randomized_positions(order: npt.ArrayLike, n: int) -> Ids:
-    """The first n numbers of a shuffled range, in ascending order.
+    """Return the first n numbers of a shuffled range, in ascending order.
 
     What is random is given: the order into which a generator has brought the range.
 
@@ -57,7 +57,7 @@ def randomized_alibi_bias(
     *,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """ALiBi with drawn distances: the k-th key from the query has the k-th smallest of them.
+    """Return ALiBi's bias with drawn distances: the k-th smallest for the k-th key away.
 
     Query i stands at position ``k_len - q_len + i``. A key k places after it has the bias
     ``-slope * after[k]``, one k places before it ``-slope * (before[k] - 1/2)``, of the distances
@@ -100,7 +100,7 @@ def randomized_alibi_bias(
 
 
 def _distances(name: str, shuffled: npt.ArrayLike, count: int) -> Ids:
-    """The first so many in ascending order."""
+    """Return the first ``count`` distances in ascending order."""
     every = _integers(name, shuffled)
     if len(every) < count:
         raise ValueError(f"{name} has {len(every)} distances; it must have at least {count}")

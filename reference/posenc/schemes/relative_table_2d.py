@@ -17,7 +17,7 @@ CLASS_TOKENS = ("none", "first")
 def relative_table_2d(
     table: npt.ArrayLike, *, height: int, width: int, class_token: str = "none"
 ) -> npt.NDArray[np.floating]:
-    """What is added to the logits of a window: the table's row for every offset.
+    """Return what is added to the logits of a window: the row of the table for every offset.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ def relative_table_2d(
 def relative_table_2d_rows(
     height: int, width: int, *, class_token: str = "none"
 ) -> npt.NDArray[np.int64]:
-    """Row of the table for every query and key.
+    """Return the row of the table for every query and key.
 
     Query (y, x) and key (v, u) read row ``(y - v + height - 1) (2 width - 1) + x - u + width - 1``.
-    Of the three rows behind, the first is for the class token as query, the second for it as key,
-    the third for it as both.
+    Of the three rows behind these, the first is for the class token as query, the second for it as
+    key, the third for it as both.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def rerope_scores(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> npt.NDArray[np.floating]:
-    """Logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
+    """Compute the logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
 
     Query i stands at position ``m = k_len - q_len + i``, key j at j. The distance is ``m - j``, but
     never more than the window.
@@ -70,7 +70,7 @@ def leaky_rerope_scores(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> npt.NDArray[np.floating]:
-    """Logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
+    """Compute the logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
 
     Query i stands at position ``m = k_len - q_len + i``, key j at j. The distance is ``m - j`` up
     to the window, and ``window + (m - j - window) / factor`` beyond.
@@ -112,7 +112,7 @@ def leaky_rerope_scores(
 
 
 def _together(one: SinCos, other: SinCos) -> SinCos:
-    """Sines and cosines of the sums of the angles."""
+    """Return the sines and cosines of the sums of the angles."""
     return SinCos(
         sin=add(times(one.sin, other.cos), times(one.cos, other.sin)),
         cos=add(times(one.cos, other.cos), negative(times(one.sin, other.sin))),

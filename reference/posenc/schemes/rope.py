@@ -22,7 +22,7 @@ def rope(
     layout: str = "interleaved",
     rotary_dim: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each pair of channels rotated by position times frequency.
+    """Rotate each pair of channels of queries or keys by position times frequency.
 
     With r rotated channels, pair t = 0 … r/2-1 turns by ``base ** (-2t / r)`` radians per
     position, from its first channel towards its second.
@@ -65,7 +65,9 @@ def rope_vjp(
     layout: str = "interleaved",
     rotary_dim: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Gradient of a loss with respect to what :func:`rope` was given, from that of its result.
+    """Return the gradient of a loss with respect to the x of :func:`rope`.
+
+    It follows from the gradient with respect to the result.
 
     A rotation's transpose is its inverse: each pair turns back by position times frequency, and
     goes back to the channels that it was read from.

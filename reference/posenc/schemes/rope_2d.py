@@ -34,7 +34,7 @@ def rope_2d(
     order: str = "column-first",
     progression: str = "shared",
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys of patches, half of the pairs turned by the row and half by the column.
+    """Turn queries or keys of patches, half of the pairs by the row and half by the column.
 
     Of the head_dim / 2 pairs, ``order`` says which belong to which axis. Pair t = 0, 1, … of an
     axis turns by ``base ** (-4t / head_dim)`` radians per position if the progression is shared.
@@ -79,7 +79,7 @@ def rope_2d(
 
 
 rope_2d_vjp = rotation.transpose(rope_2d)
-"""Gradient by the x of :func:`rope_2d`, from the gradient by its result.
+"""Gradient of a loss with respect to the x of :func:`rope_2d`.
 
 Each pair turns back by the row or the column that it was turned by. x is the gradient with respect
 to the rotated queries or keys; everything else is as :func:`rope_2d` was given it.
@@ -94,7 +94,7 @@ def rope_2d_mixed(
     layout: str = "interleaved",
     order: str = "column-first",
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys of patches, every pair turned by a learned mixture of row and column.
+    """Turn queries or keys of patches, every pair by a learned mixture of row and column.
 
     Pair t of head h turns by ``frequencies[0, h, t]`` times the coordinate of the first axis plus
     ``frequencies[1, h, t]`` times that of the second.
@@ -153,7 +153,7 @@ def rope_2d_image(
     order: str = "row-first",
     extent: str = "each-side",
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys of all patches of an image, turned by where in the image they are.
+    """Turn queries or keys of all patches of an image by where in the image they are.
 
     The middle of patch p of a side of n patches has the coordinate ``(2p + 1) / n - 1``: an image
     reaches from -1 to 1. Pair t = 0, 1, … of an axis makes ``base ** (-4t / head_dim)`` turns, not
@@ -207,7 +207,7 @@ def rope_2d_image(
 def _turns_of_sides(
     head_dim: int, base: float, order: str, rows: int, columns: int
 ) -> tuple[npt.NDArray[np.intp], Array]:
-    """Axis of each pair, and its frequency in turns for each half of a patch."""
+    """Return the axis of each pair, and its frequency in turns for each half of a patch."""
     axes, members = _axes(head_dim // 4, order)
     frequencies = exact.progression(base, Fraction(4, head_dim), head_dim // 4)
     sides = (rows, columns)
@@ -234,7 +234,7 @@ def _places(positions: npt.ArrayLike, values: npt.NDArray[np.floating]) -> Array
 def _pairs(
     head_dim: int, base: float, order: str, progression: str
 ) -> tuple[npt.NDArray[np.intp], Array]:
-    """Axis of each pair, and its frequency in turns."""
+    """Return the axis of each pair, and its frequency in turns."""
     half = head_dim // 4
     if progression == "shared":
         first = second = exact.progression(base, Fraction(4, head_dim), half)
@@ -248,7 +248,7 @@ def _pairs(
 
 
 def _axes(pairs: int, order: str) -> tuple[npt.NDArray[np.intp], list[int]]:
-    """Of each pair: its axis, and its number among those of the axis."""
+    """Return the axis of each pair, and its number among the pairs of that axis."""
     if order == "alternating":
         return np.tile([COLUMN, ROW], pairs), [member // 2 for member in range(2 * pairs)]
     axes = [ROW, COLUMN] if order == "row-first" else [COLUMN, ROW]
@@ -256,7 +256,7 @@ def _axes(pairs: int, order: str) -> tuple[npt.NDArray[np.intp], list[int]]:
 
 
 def _each_head(where: Array, weights: Array) -> SinCos:
-    """Sine and cosine of position times weight, for weights of shape [heads, pairs]."""
+    """Return the sine and cosine of position times weight, for weights of shape [heads, pairs]."""
     turns = exact.turns(tuple(map(Decimal, weights.ravel().tolist())))
     waves = exact.sincos(where, turns)
 
@@ -267,7 +267,7 @@ def _each_head(where: Array, weights: Array) -> SinCos:
 
 
 def _summed(a: SinCos, b: SinCos) -> SinCos:
-    """Sine and cosine of the sum of two angles."""
+    """Return the sine and cosine of the sum of two angles."""
     return SinCos(
         add(times(a.sin, b.cos), times(a.cos, b.sin)),
         add(times(a.cos, b.cos), negative(times(a.sin, b.sin))),

@@ -23,9 +23,9 @@ def rope_apply(
     layout: str = "interleaved",
     table: str = "half-width",
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each pair of channels turned by the cosine and sine that are given for it.
+    """Turn each pair of channels of queries or keys by the cosine and sine given for it.
 
-    Pair (x1, x2) becomes (x1 cos - x2 sin, x1 sin + x2 cos). Nothing asks that cos² + sin² is 1.
+    Pair (x1, x2) becomes (x1 cos - x2 sin, x1 sin + x2 cos). cos² + sin² need not be 1.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def rope_apply(
 def rope_apply_pairs(
     x: npt.ArrayLike, cis: npt.ArrayLike, *, layout: str = "interleaved", table: str = "complex"
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each pair times the complex number that is given for it.
+    """Multiply each pair of queries or keys by the complex number that is given for it.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def rope_apply_cache(
     layout: str = "interleaved",
     table: str = "side-by-side",
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each row turned by the row of a cache that it asks for.
+    """Turn each row of queries or keys by the row of a cache that it asks for.
 
     Parameters
     ----------

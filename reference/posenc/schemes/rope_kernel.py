@@ -31,7 +31,7 @@ def rope_batched(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> Result:
-    """Queries or keys of several sequences, each of which has positions of its own.
+    """Rotate queries or keys of several sequences, each of which has positions of its own.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def rope_batched(
 def rope_offsets(
     x: npt.ArrayLike, offsets: npt.ArrayLike, *, base: float = 10000.0, layout: str = "interleaved"
 ) -> Result:
-    """Queries or keys of several sequences, whose first rows stand at positions of their own.
+    """Rotate queries or keys of several sequences whose first rows have positions of their own.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def rope_packed(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> Result:
-    """Queries or keys of sequences that lie one behind the other, without padding.
+    """Rotate queries or keys of sequences that lie one behind the other, without padding.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def rope_query_key(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> Result:
-    """Queries and keys at once.
+    """Rotate queries and keys at once.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def rope_query_key(
 def rope_in_place(
     x: Result, positions: npt.ArrayLike, *, base: float = 10000.0, layout: str = "interleaved"
 ) -> Result:
-    """Queries or keys, which are written over.
+    """Rotate queries or keys, and write the result over them.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def rope_qkv(
     base: float = 10000.0,
     layout: str = "interleaved",
 ) -> Result:
-    """Queries and keys in the result of one projection, beside values that stay as they are.
+    """Rotate queries and keys in the result of one projection; values beside them stay.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def sandwich_bias(
     own_key: str = "zero",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[Any]:
-    """What is added to the attention logits: a sum of cosines of the distance, for each head.
+    """Return what is added to the attention logits: a sum of cosines of the distance per head.
 
     Query i stands at position ``k_len - q_len + i``, and head n = 1 … heads divides by
     ``8 * n / heads``.

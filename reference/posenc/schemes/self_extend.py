@@ -24,7 +24,7 @@ def self_extend_scores(
     layout: str = "interleaved",
     neighbours: str = "sliding",
 ) -> npt.NDArray[np.floating]:
-    """Logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
+    """Compute the logits before mask and softmax, ``q . R(-distance) k / sqrt(head_dim)``.
 
     Query i stands at position ``m = k_len - q_len + i``, key j at j. With ``g = group_size`` and
     ``w = window``, the distance of neighbours is ``m - j``. Of other keys it is

@@ -24,7 +24,7 @@ def shaw_scores(
     *,
     offset: str = "key-minus-query",
 ) -> npt.NDArray[np.floating]:
-    """Logits ``q_i . (k_j + a[clip(j - i, -k, k) + k]) / sqrt(head_dim)`` (equation 4).
+    """Compute logits ``q_i . (k_j + a[clip(j - i, -k, k) + k]) / sqrt(head_dim)`` (equation 4).
 
     Query i stands at position ``k_len - q_len + i``, key j at position j. Nothing is masked.
 
@@ -69,7 +69,7 @@ def shaw_scores(
 def shaw_values(
     weights: npt.ArrayLike, v: npt.ArrayLike, table: npt.ArrayLike
 ) -> npt.NDArray[np.floating]:
-    """Outputs ``sum_j weights[i, j] (v_j + a[clip(j - i, -k, k) + k])`` (equation 3).
+    """Compute outputs ``sum_j weights[i, j] (v_j + a[clip(j - i, -k, k) + k])`` (equation 3).
 
     Query i stands at position ``k_len - q_len + i``, key j at position j.
 
@@ -109,7 +109,10 @@ def shaw_values(
 
 
 def queries_and_keys(q: npt.ArrayLike, k: npt.ArrayLike) -> tuple[Array, Array]:
-    """Both as float64, of shapes [heads, q_len, head_dim] and [heads, k_len, head_dim]."""
+    """Check queries and keys, and return both as float64.
+
+    Their shapes are [heads, q_len, head_dim] and [heads, k_len, head_dim].
+    """
     queries, keys = floating("q", q, 3), floating("k", k, 3)
     heads, q_len, head_dim = queries.shape
     if keys.shape[0] != heads or keys.shape[2] != head_dim or not head_dim:
@@ -123,7 +126,7 @@ def queries_and_keys(q: npt.ArrayLike, k: npt.ArrayLike) -> tuple[Array, Array]:
 
 
 def floating(name: str, value: npt.ArrayLike, axes: int) -> Array:
-    """An array of floating numbers as float64, exactly."""
+    """Return an array of floating numbers as float64, exactly."""
     array = np.asarray(value)
     if array.dtype.kind not in "fV":
         raise TypeError(f"{name} is {array.dtype}; it must be floating")

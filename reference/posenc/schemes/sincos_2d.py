@@ -38,7 +38,7 @@ def sincos_2d(
     coordinates: str = "index",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """The encoding of each cell of a grid, row by row.
+    """Return the encoding of each cell of a grid, row by row.
 
     Half of the channels encode the column of the cell, the other half its row, each half as in one
     dimension with dim/4 pairs of sine and cosine.
@@ -101,7 +101,7 @@ def sincos_2d(
 
 @lru_cache(maxsize=64)
 def _axis(count: int, base: float, steps: int, pairs: int, layout: str, coordinates: str) -> Array:
-    """The half for one axis, for each of its coordinates: shape [count, dim/2].
+    """Encode each coordinate of one axis: half of the channels, shape [count, dim/2].
 
     Callers must not write to it.
     """

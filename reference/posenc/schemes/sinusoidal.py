@@ -33,7 +33,7 @@ def sinusoidal(
     odd_dim: str = "refuse",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """The encoding of each position, as a row.
+    """Return the encoding of each position, as a row.
 
     With d channels, pair t = 0 … d/2-1 turns by ``w_t = base ** (-t / (d/2))`` radians per
     position and gives ``sin(p * w_t)`` and ``cos(p * w_t)``.
@@ -120,7 +120,10 @@ def _scaled(high: Array, low: Array, scale: str, dim: int) -> Array:
 
 
 def _write(out: npt.NDArray[np.floating], sin: Array, cos: Array, layout: str) -> None:
-    """Put them in their channels; of an odd number the last cosine is cut, or a column is left."""
+    """Put sines and cosines in their channels.
+
+    If the number of channels is odd, the last wave of the second kind is cut, or a column is left.
+    """
     dim, pairs = out.shape[-1], sin.shape[-1]
     if layout == "interleaved":
         out[:, 0 : 2 * pairs : 2] = sin

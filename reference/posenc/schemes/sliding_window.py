@@ -15,7 +15,7 @@ REACHES = ("window-keys", "window-before", "window-each-side", "half-each-side")
 
 
 def sliding_window(q_len: int, k_len: int, window: int, *, reach: str = "window-keys") -> Mask:
-    """Which keys each query may attend to: those near it.
+    """Say which keys each query may attend to: those near it.
 
     Query i stands at position ``k_len - q_len + i``, key j at position j.
 

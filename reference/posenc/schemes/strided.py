@@ -15,7 +15,7 @@ PARTS = ("union", "local", "local-inclusive", "column")
 
 
 def strided_mask(q_len: int, k_len: int, stride: int, *, part: str = "union") -> Mask:
-    """Which keys each query may attend to: the last ones, and every stride-th one before them.
+    """Say which keys each query may attend to: the last ones, and every stride-th one before them.
 
     Query i stands at position ``k_len - q_len + i``, key j at position j.
 

@@ -26,7 +26,7 @@ def t5_bucket(
     num_buckets: int = 32,
     max_distance: int = 128,
 ) -> npt.NDArray[np.int64]:
-    """Bucket of each distance, by a rule in whole numbers.
+    """Return the bucket of each distance, by a rule in whole numbers.
 
     N buckets serve one side: all of them when causal, half when bidirectional. The first E = N//2
     hold one distance each; bucket E+k begins at the least n with ``n^(N-E) * E^k >=
@@ -73,7 +73,7 @@ def t5_bias(
     direction: str = "bidirectional",
     max_distance: int = 128,
 ) -> npt.NDArray[np.floating]:
-    """What is added to the attention logits, which T5 does not divide by sqrt(head_dim).
+    """Return what is added to the attention logits, which T5 does not divide by sqrt(head_dim).
 
     Query i stands at position ``k_len - q_len + i``, key j at position j.
 
@@ -109,7 +109,7 @@ def t5_bias_vjp(
     direction: str = "bidirectional",
     max_distance: int = 128,
 ) -> npt.NDArray[np.floating]:
-    """Gradient of a loss with respect to the table, from that with respect to the bias.
+    """Return the gradient of a loss with respect to the table, from that with respect to the bias.
 
     Parameters
     ----------

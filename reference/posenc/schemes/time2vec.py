@@ -29,7 +29,9 @@ def time2vec(
     linear: str = "first",
     wave: str = "sin",
 ) -> npt.NDArray[np.floating]:
-    """One linear channel of a time, and waves: ``x @ w + b``, and the wave of all channels but one.
+    """Return one linear channel of a time, and waves in all other channels.
+
+    One channel of ``x @ w + b`` stays as it is; the wave is taken of all the others.
 
     Parameters
     ----------

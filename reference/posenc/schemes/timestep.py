@@ -39,7 +39,7 @@ def timestep(
     scale: float = 1.0,
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """The embedding of each timestep, as a row.
+    """Return the embedding of each timestep, as a row.
 
     With h = dim // 2, pair t = 0 … h-1 has the angle
     ``scale * p * max_period ** (-t / (h - frequency_shift))``.
@@ -89,10 +89,10 @@ def timestep(
 
 
 def sincos_of_pair(place: Pair, turns: Array) -> SinCos:
-    """Sine and cosine of every position, given as a pair, times every frequency.
+    """Return the sine and cosine of every position, given as a pair, times every frequency.
 
-    As :func:`posenc.exact.sincos`, for positions that one float64 does not hold; by the addition
-    theorem.
+    As :func:`posenc.exact.sincos`, but for positions that one float64 does not hold. It uses the
+    addition theorem.
     """
     if not np.any(place.low):
         return sincos(place.high, turns)
@@ -107,7 +107,7 @@ def sincos_of_pair(place: Pair, turns: Array) -> SinCos:
 
 
 def _added(a: SinCos, b: SinCos) -> SinCos:
-    """Sine and cosine of the sum of two angles."""
+    """Return the sine and cosine of the sum of two angles."""
     return SinCos(
         add(times(a.sin, b.cos), times(a.cos, b.sin)),
         add(times(a.cos, b.cos), negative(times(a.sin, b.sin))),

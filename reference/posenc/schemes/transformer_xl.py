@@ -23,7 +23,7 @@ DISTANCES = ("past", "padded", "full")
 
 
 def relative_shift(x: npt.ArrayLike, *, distances: str = "past") -> npt.NDArray[np.floating]:
-    """Scores by distance, moved to the keys that stand at that distance.
+    """Move scores by distance to the keys that stand at each distance.
 
     Query i stands at position ``k_len - q_len + i``, so row i is moved to the left by
     ``q_len - 1 - i`` places, or by one more if ``padded``. Nothing is computed.
@@ -85,7 +85,7 @@ def transformer_xl_scores(
     layout: str = "concatenated",
     clamp_len: int | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Logits of content and distance, before the softmax.
+    """Compute the logits of content and distance, before the softmax.
 
     ``((q_i + u) · k_j + (q_i + v) · w_krᵀ R_δ) / sqrt(head_dim)`` with the distance
     ``δ = k_len - q_len + i - j`` from key to query, and sinusoids R_δ of dim channels whose
@@ -159,7 +159,7 @@ def transformer_xl_scores(
 
 
 def _sinusoids(distances: Array, dim: int, layout: str) -> Pair:
-    """Of shape [distances, dim]."""
+    """Return the sinusoids of distances, of shape [distances, dim]."""
     turns = turns_per_position(BASE, Fraction(2, dim), dim // 2)
     waves = sincos(distances.astype(np.float64), turns)
     join = np.concatenate if layout == "concatenated" else _by_turns
@@ -171,5 +171,5 @@ def _by_turns(parts: tuple[Array, Array], axis: int) -> Array:
 
 
 def _projected(w_kr: Array, sinusoids: Pair) -> Pair:
-    """Sinusoids as keys, of shape [heads, distances, head_dim]."""
+    """Project sinusoids to keys of shape [heads, distances, head_dim]."""
     return dots(expanded(sinusoids, 1), pair(np.swapaxes(w_kr, 1, 2)[:, None]))

@@ -27,7 +27,7 @@ def tupe_scores(
     *,
     cls: str = "untied",
 ) -> npt.NDArray[np.floating]:
-    """Logits of content plus logits of absolute positions (TUPE-A).
+    """Compute logits of content plus logits of absolute positions (TUPE-A).
 
     ``(q_i · k_j + p_q_i · p_k_j) / sqrt(2 * head_dim)``. If [CLS], the first token, is untied,
     the second product is ``θ1 = p_q[0] · p_k[0]`` in its row, and ``θ2 = p_q[1] · p_k[1]`` in the
@@ -71,9 +71,9 @@ def tupe_relative_scores(
     reset: str = "apart",
     max_distance: int = 128,
 ) -> npt.NDArray[np.floating]:
-    """Logits of content, absolute positions and relative positions (TUPE-R); [CLS] is untied.
+    """Compute logits of content, absolute and relative positions (TUPE-R), with [CLS] untied.
 
-    What :func:`tupe_scores` gives, plus a bias from T5's bidirectional buckets.
+    They are what :func:`tupe_scores` gives, plus a bias from T5's bidirectional buckets.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _operands(
 
 
 def _untied(given: Operands) -> Pair:
-    """Products of positions, with θ1 in the row and θ2 in the rest of the column of [CLS]."""
+    """Multiply positions, with θ1 in the row of [CLS] and θ2 in the rest of its column."""
     every = products(given["p_q"], given["p_k"])
     return Pair(_reset(every.high), _reset(every.low))
 

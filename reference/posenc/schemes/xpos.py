@@ -36,7 +36,7 @@ def xpos(
     center: str = "zero",
     layout: str = "interleaved",
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each pair turned as in RoPE and scaled by a power that depends on position.
+    """Turn each pair of queries or keys as in RoPE; scale it by a power that depends on position.
 
     Pair t of d channels, at position m, is multiplied by ``zeta ** ((m - c) / scale_base)`` with
     ``zeta = (2t / d + 0.4) / 1.4``, and divided by it on keys. What is left in a score is
@@ -95,10 +95,12 @@ def xpos_vjp(
     center: str = "zero",
     layout: str = "interleaved",
 ) -> npt.NDArray[np.floating]:
-    """Gradient by the x of :func:`xpos`, from the gradient by its result.
+    """Return the gradient of a loss with respect to the x of :func:`xpos`.
 
-    The transpose, which is not the inverse: each pair turns back, but the scale is that of the
-    forward pass. What was shrunk on the way forth is shrunk on the way back.
+    It follows from the gradient with respect to the result.
+
+    It is the transpose, which is not the inverse: each pair turns back, but the scale is that of
+    the forward pass. What was shrunk on the way forth is shrunk on the way back.
 
     Parameters
     ----------
@@ -158,16 +160,19 @@ def _turned(
 
 
 def _center(where: Array, center: str) -> int:
-    """c, in whole numbers: the length of a text may be 2**53 + 1."""
+    """Return the centre c, computed in whole numbers.
+
+    The length of a text may be 2**53 + 1.
+    """
     length = int(np.max(where, initial=-1)) + 1
     return {"zero": 0, "ceiling": -(-length // 2), "floor": length // 2}[center]
 
 
 def _powers(steps: Array, size: int, scale_base: float) -> Pair:
-    """``zeta ** (steps / scale_base)`` for every pair: shape [..., size / 2], as high and low.
+    """Return ``zeta ** (steps / scale_base)`` for every pair, as high and low.
 
-    Every power is a product of tabulated ones, one for each hexadecimal digit of the number of
-    steps.
+    The shape is [..., size / 2]. Every power is a product of tabulated ones, one for each
+    hexadecimal digit of the number of steps.
     """
     largest = float(np.max(np.abs(steps), initial=0.0))
     if largest / scale_base * -np.log(float(_zeta(0, size))) > _LARGEST_LOGARITHM:
@@ -184,19 +189,19 @@ def _powers(steps: Array, size: int, scale_base: float) -> Pair:
 
 
 def _zeta(t: int, size: int) -> Fraction:
-    """``(2t / d + 0.4) / 1.4``."""
+    """Return ``(2t / d + 0.4) / 1.4``."""
     return (Fraction(2 * t, size) + Fraction(2, 5)) / Fraction(7, 5)
 
 
 def _tabulated(size: int, scale_base: float, digit: int, sign: Whole, value: Whole) -> Pair:
-    """``zeta ** (±value * 16**digit / scale_base)`` of each row, for every pair."""
+    """Return ``zeta ** (±value * 16**digit / scale_base)`` of each row, for every pair."""
     table = _table(size, scale_base, digit)
     return Pair(table.high[value, sign], table.low[value, sign])
 
 
 @lru_cache(maxsize=256)
 def _table(size: int, scale_base: float, digit: int) -> Pair:
-    """The first 16 powers, and those of the reciprocal: shape [16, 2, size / 2]."""
+    """Tabulate the first 16 powers, and those of the reciprocal: shape [16, 2, size / 2]."""
     unit = _unit(size, scale_base, digit)
     with localcontext(prec=_DIGITS):
         both = [*unit, *(1 / entry for entry in unit)]
@@ -209,7 +214,7 @@ def _table(size: int, scale_base: float, digit: int) -> Pair:
 
 @lru_cache(maxsize=256)
 def _unit(size: int, scale_base: float, digit: int) -> tuple[Decimal, ...]:
-    """``zeta ** (16**digit / scale_base)`` for every pair."""
+    """Return ``zeta ** (16**digit / scale_base)`` for every pair."""
     if digit == 0:
         exponent = 1 / Fraction(scale_base)
         return tuple(power(_zeta(t, size), exponent) for t in range(size // 2))

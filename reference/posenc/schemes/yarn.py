@@ -24,7 +24,7 @@ TEMPERATURES = ("scaled", "seven-hundredths", "none")
 _DIGITS = 60
 _NOT_EMPTY = Decimal("0.001")
 _TURNS_PER_RADIAN = sum(map(Decimal, turns((Decimal(1),))[:, 0].tolist()), Decimal(0))
-"""1 / 2π to 48 digits: what turns a frequency of 1 has."""
+"""1 / 2π to 48 digits: the turns per position of a frequency of 1."""
 
 
 def yarn_frequencies(
@@ -38,7 +38,7 @@ def yarn_frequencies(
     ramp: str = "index",
     dtype: npt.DTypeLike = np.float64,
 ) -> npt.NDArray[np.floating]:
-    """Radians per position of each pair: fast pairs as in RoPE, slow ones divided by factor.
+    """Return the radians per position of each pair: fast as in RoPE, slow divided by factor.
 
     Pair t has ``w * (kept + (1 - kept) / factor)`` with RoPE's ``w = base ** (-2t / rotary_dim)``.
     How much is kept falls from 1 to 0 along a ramp between the pairs that turn beta_fast and
@@ -97,7 +97,7 @@ def yarn(
     mscale: float | None = None,
     mscale_all_dim: float | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Queries or keys, each pair turned at YaRN's frequencies and made longer.
+    """Turn each pair of queries or keys at YaRN's frequencies, and make it longer.
 
     The length of every rotated pair is multiplied by ``0.1 * ln(factor) + 1``, on queries and on
     keys, so that logits grow by its square: the paper's temperature (equation 22).
@@ -159,7 +159,7 @@ def yarn(
 
 
 yarn_vjp = rotation.transpose(yarn)
-"""Gradient by the x of :func:`yarn`, from the gradient by its result.
+"""Gradient of a loss with respect to the x of :func:`yarn`.
 
 The transpose, which is not the inverse: each pair turns back, and is made longer, not shorter, by
 the factor of the forward pass. x is the gradient with respect to the rotated queries or keys;
@@ -182,7 +182,7 @@ def checked(
     beta_slow: float,
     ramp: str = "index",
 ) -> tuple[float, float, int, float, float]:
-    """The parameters that frequencies follow from, checked."""
+    """Check the parameters that frequencies follow from, and return them."""
     slow = _above("beta_slow", beta_slow, 0)
     fast = _above("beta_fast", beta_fast, slow if ramp == "rotations" else 0)
     if fast < slow:
@@ -194,7 +194,7 @@ def checked(
 
 
 def lengthening(factor: float, mscale: float | None, mscale_all_dim: float | None) -> Decimal:
-    """By what pairs are made longer."""
+    """Return the factor by which pairs are made longer."""
     if (mscale is None) != (mscale_all_dim is None):
         raise ValueError(
             f"mscale is {mscale} and mscale_all_dim is {mscale_all_dim}; they come together"
@@ -208,7 +208,7 @@ def lengthening(factor: float, mscale: float | None, mscale_all_dim: float | Non
 
 @lru_cache(maxsize=32)
 def magnitude(factor: float, mscale: float | Decimal) -> Decimal:
-    """``0.1 * mscale * ln(factor) + 1``."""
+    """Return ``0.1 * mscale * ln(factor) + 1``."""
     with localcontext(prec=_DIGITS):
         return Decimal(mscale) * Decimal(factor).ln() / 10 + 1
 
@@ -217,7 +217,7 @@ def magnitude(factor: float, mscale: float | Decimal) -> Decimal:
 def turns_of_pairs(
     size: int, base: float, factor: float, length: int, fast: float, slow: float, ramp: str
 ) -> Array:
-    """Frequencies of all pairs, in turns."""
+    """Return the frequencies of all pairs, in turns."""
     return turns(_frequencies(size, base, factor, length, fast, slow, ramp))
 
 
@@ -225,7 +225,7 @@ def turns_of_pairs(
 def _frequencies(
     size: int, base: float, factor: float, length: int, fast: float, slow: float, ramp: str
 ) -> tuple[Decimal, ...]:
-    """Radians per position of each pair, to about 45 digits."""
+    """Return the radians per position of each pair, to about 45 digits."""
     plain = progression(base, Fraction(2, size), size // 2)
     with localcontext(prec=_DIGITS):
         first = length * _TURNS_PER_RADIAN
@@ -247,12 +247,15 @@ def _clipped(value: Decimal) -> Decimal:
 
 
 def _place(first: Decimal, beta: float, base: float, size: int) -> Decimal:
-    """The t at which a pair turns beta times within L; no whole number, as π is transcendental."""
+    """Return the t at which a pair turns beta times within L.
+
+    It is not a whole number, as π is transcendental.
+    """
     return size * (first / Decimal(beta)).ln() / (2 * Decimal(base).ln())
 
 
 def _bounds(low: Decimal, high: Decimal, size: int, rounded: bool) -> tuple[Decimal, Decimal]:
-    """Where the ramp begins and ends, as released code has it.
+    """Return where the ramp begins and ends, as released code has it.
 
     The end is kept below size, not size / 2: the last pair may lie on the ramp.
     """

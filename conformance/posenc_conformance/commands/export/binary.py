@@ -1,4 +1,4 @@
-"""Vectors in files for arrays: what is no array is the document, without them, in the same file.
+"""Vectors in files for arrays; what is no array is a JSON document in the same file.
 
 The file of safetensors is written by its published layout: eight bytes with the length of a header,
 the header as JSON, then the arrays. That is less than a dependency.
@@ -29,7 +29,7 @@ SAFE = {"float64": "F64", "float32": "F32", "bfloat16": "BF16", "float16": "F16"
 
 
 def _apart(vectors: Vectors) -> tuple[str, dict[str, Array]]:
-    """The document without its arrays, and these by name."""
+    """Split vectors into the document without its arrays, and these arrays by name."""
     document, arrays = document_of(vectors), {}
     for case, vector in zip(document["cases"], vectors.cases, strict=True):
         for name, value in vector.arguments.items():
@@ -58,7 +58,10 @@ def _together(text: str, arrays: Mapping[str, Array]) -> Vectors:
 
 
 def to_npz(vectors: Vectors) -> bytes:
-    """An archive of NumPy's; it knows no bfloat16, whose bits are unsigned integers."""
+    """Encode vectors as an archive of NumPy's.
+
+    Such an archive knows no bfloat16: its bits are stored as unsigned integers.
+    """
     text, arrays = _apart(vectors)
     plain = {
         name: array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
@@ -70,7 +73,10 @@ def to_npz(vectors: Vectors) -> bytes:
 
 
 def of_npz(content: bytes) -> Vectors:
-    """The vectors of an archive."""
+    """Decode the vectors of an archive of NumPy's.
+
+    Raises ValueError for what is no archive.
+    """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = dict(archive)
@@ -84,7 +90,7 @@ def of_npz(content: bytes) -> Vectors:
 
 
 def to_safetensors(vectors: Vectors) -> bytes:
-    """The arrays one after the other, behind a header that says where each lies."""
+    """Write the arrays one after the other, behind a header that says where each lies."""
     text, arrays = _apart(vectors)
     header: dict[str, Any] = {"__metadata__": {MARK: text}}
     body = b""
@@ -100,7 +106,10 @@ def to_safetensors(vectors: Vectors) -> bytes:
 
 
 def of_safetensors(content: bytes) -> Vectors:
-    """The vectors of such a file."""
+    """Decode the vectors of a file of safetensors.
+
+    Raises ValueError for one that is too short or does not fit its header.
+    """
     if len(content) < 8:
         raise ValueError("it ends before its header")
     start = 8 + struct.unpack("<Q", content[:8])[0]
@@ -114,5 +123,5 @@ def _tensor(entry: Mapping[str, Any], body: bytes) -> Array:
     kind = DTYPES.get(dtype, np.dtype(np.int64))
     start, end = entry["data_offsets"]
     if end - start != kind.itemsize * math.prod(entry["shape"]) or end > len(body):
-        raise ValueError("an array has not the length that its shape says")
+        raise ValueError("the length of an array does not match its shape")
     return np.frombuffer(body[start:end], dtype=kind).reshape(entry["shape"])

@@ -1,9 +1,9 @@
 """Which cases of a scheme are exported, and which of their elements.
 
-Every golden, with the elements that it prints, and a call whose inputs have all the digits of their
-dtype. Then the fewest more, found one by one, until every form of every deviation is rejected that
-some of these calls, looked at whole, rejects: elements of goldens that print only a part, and calls
-that the goldens of other combinations make.
+Every golden is exported, with the elements that it prints, and a call whose inputs have all the
+digits of their dtype. To these the fewest more are added, found one by one: elements of goldens
+that print only a part, and calls that the goldens of other combinations make. They are enough once
+every form of every deviation is rejected that some of these calls, looked at whole, rejects.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +19,12 @@ from posenc_conformance.checks.golden import golden_case
 from posenc_conformance.judge.arrays import DTYPES, Flags
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import error_ratio
-from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.judge.subject import EXACT, Scope, Subject
+from posenc_conformance.judge.form import EXACT
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.judge.scope import Scope
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Trial
-from posenc_conformance.scheme_file.model import Call, Golden, Scheme, Value
+from posenc_conformance.scheme_file.model import Call, Golden, Value
 
 Form = tuple[str, str]
 """A deviation's id, and the words for one of its forms."""
@@ -32,11 +34,11 @@ Group = tuple[str, tuple[tuple[str, Value], ...]]
 FEW = 32
 """A result of at most so many judged elements is exported whole."""
 SPREAD = 16
-"""So many elements of a larger one are, besides those that are needed."""
+"""So many elements of a larger result are exported, besides those that are needed."""
 LARGEST_INPUT = 512
-"""Numbers in the arguments of a call that is added; goldens may have more."""
+"""Most numbers in the arguments of a call that is added; goldens may have more."""
 LARGEST_RESULT = 4096
-"""Elements of its result."""
+"""Most elements in the result of a call that is added."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class Candidate:
     """What the golden kills."""
     group: Group
     case: Case
-    """Under the conventions of the group, its truth whole."""
+    """The call under the conventions of the group, with its whole truth."""
     printed: Flags
     """Elements that the golden prints."""
     own: bool
@@ -69,7 +71,7 @@ class Candidate:
 
     def _predicted(self) -> Iterator[tuple[Form, Flags]]:
         case = self.case
-        models = knowledge_of(case.scheme).DEVIATIONS[case.call.name]
+        models = case.knowledge.deviations
         bound = case.bound.ravel()
         truth = np.where(self.judged, np.broadcast_to(case.truth, case.shape).ravel(), 0.0)
         with np.errstate(all="ignore"):
@@ -82,16 +84,16 @@ class Candidate:
 
     @cached_property
     def forms(self) -> frozenset[Form]:
-        """Forms of deviations that its whole result rejects."""
+        """Forms of deviations that the whole result rejects."""
         return frozenset(form for form, wrong in self.wrong.items() if wrong.any())
 
     def rejects(self, elements: Flags) -> frozenset[Form]:
-        """Forms of deviations that some elements reject."""
+        """Find the forms of deviations that some elements reject."""
         return frozenset(form for form in self.forms if (self.wrong[form] & elements).any())
 
     @cached_property
     def first(self) -> Flags:
-        """The elements with which it begins."""
+        """Its elements that are exported in any case, before others are added."""
         shown = self.printed & self.judged
         if self.own or 0 < shown.sum() <= FEW:
             return shown
@@ -101,7 +103,7 @@ class Candidate:
         return self._at(places)
 
     def rejecting(self, forms: frozenset[Form]) -> Flags:
-        """Few elements that together reject all of these forms."""
+        """Find few elements that together reject all of these forms."""
         places: list[int] = []
         left = [self.wrong[form] for form in sorted(forms)]
         while left:
@@ -117,14 +119,14 @@ class Candidate:
 
     @property
     def size(self) -> int:
-        """Numbers in its arguments."""
+        """How many numbers its arguments hold."""
         given = self.case.arguments.values()
         return sum(value.size for value in given if isinstance(value, np.ndarray))
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A call that is exported, with the elements that are."""
+    """A call that is exported, with those of its elements that are."""
 
     candidate: Candidate
     elements: Flags
@@ -154,12 +156,12 @@ class Choice:
     def _named(self) -> list[str]:
         """Ids of what is rejected, in the scheme's order."""
         rejected = {form[0] for form in self._rejected}
-        order = knowledge_of(self.candidate.case.scheme).DEVIATIONS[self.candidate.case.call.name]
+        order = self.candidate.case.knowledge.deviations
         return [name for name in order if name in rejected]
 
 
-def choices(scheme: Scheme, call: Call, dtype: str) -> Iterator[Choice]:
-    """What is exported of a call in one dtype, combination by combination."""
+def choices(scheme: KnownScheme, call: Call, dtype: str) -> Iterator[Choice]:
+    """Yield what is exported of a call in one dtype, combination by combination."""
     goldens = [golden for golden in scheme.goldens if golden.call == call.name]
     groups = dict.fromkeys(_group(golden) for golden in goldens)
     for group in groups:
@@ -176,9 +178,12 @@ def _group(golden: Golden) -> Group:
 
 
 def _candidates(
-    scheme: Scheme, call: Call, group: Group, goldens: Sequence[Golden], dtype: str
+    scheme: KnownScheme, call: Call, group: Group, goldens: Sequence[Golden], dtype: str
 ) -> Iterator[Candidate]:
-    """The goldens of a group; then the calls of others that its conventions allow."""
+    """Yield the goldens of a group, then the calls of others that its conventions allow.
+
+    Between them comes the call in full precision, where a result has the dtype of the inputs.
+    """
     own = [golden for golden in goldens if _group(golden) == group]
     cases = {golden.id: golden_case(scheme, golden, dtype) for golden in goldens}
     forms = {_form(cases[golden.id]) for golden in own}
@@ -186,7 +191,7 @@ def _candidates(
     for golden in own:
         case = cases[golden.id]
         printed = np.broadcast_to(np.isfinite(case.truth), case.shape).ravel()
-        yield Candidate(golden.id, golden.kills, group, case.anew(), printed, True, True)
+        yield Candidate(golden.id, golden.kills, group, case.with_fields(), printed, True, True)
     if call.dtype == "inputs" and not own[0].options:
         candidate = _in_full_precision(scheme, call, group, dtype)
         if candidate.size <= LARGEST_INPUT:
@@ -198,7 +203,7 @@ def _candidates(
         if golden in own or not known or golden.arguments in asked or _form(case) not in forms:
             continue
         printed = np.broadcast_to(np.isfinite(case.truth), case.shape).ravel()
-        other = case.anew(conventions=conventions)
+        other = case.with_fields(conventions=conventions)
         if other.shape != case.shape:  # such as a class token more
             continue
         candidate = Candidate(golden.id, "", group, other, printed, False, False)
@@ -208,18 +213,21 @@ def _candidates(
             yield candidate
 
 
-def _in_full_precision(scheme: Scheme, call: Call, group: Group, dtype: str) -> Candidate:
-    """The kit's smallest call, whose inputs no narrower dtype holds, as those of goldens do."""
+def _in_full_precision(scheme: KnownScheme, call: Call, group: Group, dtype: str) -> Candidate:
+    """Make the kit's smallest call, whose inputs need all the digits of their dtype.
+
+    The inputs of goldens are numbers that narrower dtypes hold too.
+    """
     scope = Scope({}, {}, (dtype,), FARTHEST)
     subject = Subject(scheme, call, call.combinations[group[0]], (scope,), str, None)
     trial = Trial(subject, scope, dtype, {}, First())
-    case = trial.case(**knowledge_of(scheme).ARGUMENTS[call.name](trial))
+    case = trial.case(**scheme.knowledge[call.name].arguments(trial))
     name = f"{call.name.replace('_', '-')}-in-full-precision"
     return Candidate(name, "", group, case, np.ones(case.truth.size, dtype=bool), False, True)
 
 
 def _form(case: Case) -> frozenset[tuple[str, str]]:
-    """Which arguments a call has, and whether they are floating."""
+    """Return the names of a call's arguments, with the kind of dtype of those that are arrays."""
     return frozenset(
         (name, value.dtype.kind if isinstance(value, np.ndarray) else "")
         for name, value in case.arguments.items()
@@ -227,7 +235,7 @@ def _form(case: Case) -> frozenset[tuple[str, str]]:
 
 
 def _has_result(case: Case) -> bool:
-    """Whether the conventions define a result, of numbers that the dtype can hold."""
+    """Return whether the conventions define a result, of numbers that the dtype can hold."""
     try:
         sizes = np.abs(np.where(case.shown, case.truth, 0))
     except ValueError:
@@ -237,7 +245,7 @@ def _has_result(case: Case) -> bool:
 
 
 def _taken(candidates: Sequence[Candidate]) -> dict[Candidate, Flags]:
-    """The candidates that are exported, each with its elements."""
+    """Choose the candidates that are exported, each with its elements."""
     taken = {each: each.first for each in candidates if each.kept}
     for kept in (True, False):
         some = [each for each in candidates if each.kept is kept]
@@ -249,6 +257,6 @@ def _taken(candidates: Sequence[Candidate]) -> dict[Candidate, Flags]:
 
 
 def _left(some: Sequence[Candidate], taken: Mapping[Candidate, Flags]) -> frozenset[Form]:
-    """Forms that some candidates can reject, and nothing that is taken does."""
+    """Find the forms that some candidates can reject, and nothing that is taken does."""
     possible = frozenset[Form]().union(*(each.forms for each in some))
     return possible.difference(*(each.rejects(flags) for each, flags in taken.items()))

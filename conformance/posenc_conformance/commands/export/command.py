@@ -14,12 +14,12 @@ from posenc_conformance.commands.export.difference import differences
 from posenc_conformance.commands.export.forms import FORMS, Form
 from posenc_conformance.commands.export.make import vectors_of
 from posenc_conformance.commands.export.vectors import FORMAT, MARK, Vectors
-from posenc_conformance.errors import UserError, told
+from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.judge.arrays import DTYPES
-from posenc_conformance.judge.knowledge import demand_whole
-from posenc_conformance.judge.subject import EXACT
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import folder
+from posenc_conformance.judge.form import EXACT
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import require_complete
+from posenc_conformance.scheme_file.read import spec_folder
 
 INDEX = "posenc-vectors.json"
 SCHEMA = "vectors.schema.json"
@@ -36,9 +36,12 @@ class Order:
 
 
 def ordered(
-    schemes: Sequence[str], dtypes: Sequence[str], forms: Sequence[str], known: Sequence[Scheme]
+    schemes: Sequence[str],
+    dtypes: Sequence[str],
+    forms: Sequence[str],
+    known: Sequence[KnownScheme],
 ) -> Order:
-    """An order of names as they were given, each one or several with commas.
+    """Make an order of names as they were given, each one or several with commas.
 
     Raises UserError for a name that nothing has.
     """
@@ -67,8 +70,8 @@ def _known(names: Sequence[str], known: Sequence[str], what: str) -> tuple[str, 
     return tuple(dict.fromkeys(found))
 
 
-def export(order: Order, name: str, known: Sequence[Scheme]) -> Iterator[str]:
-    """Write what is ordered into a folder, all of it or nothing; tells what was written.
+def export(order: Order, name: str, known: Sequence[KnownScheme]) -> Iterator[str]:
+    """Write what is ordered into a folder, all of it or nothing, and yield what was written.
 
     Raises UserError before any work for a folder that cannot be written or holds something else.
     """
@@ -85,20 +88,20 @@ def export(order: Order, name: str, known: Sequence[Scheme]) -> Iterator[str]:
 
 
 def files_of(order: Order, found: Sequence[Vectors]) -> dict[str, bytes]:
-    """The files of an export: vectors in each form, their schema, and what was ordered."""
+    """Make the files of an export: vectors in each form, their schema, and what was ordered."""
     files = {
         f"{vectors.name}.{FORMS[form].ending}": FORMS[form].encode(vectors)
         for vectors in found
         for form in order.forms
     }
-    files[SCHEMA] = (folder() / SCHEMA).read_bytes()
+    files[SCHEMA] = (spec_folder() / SCHEMA).read_bytes()
     return files | {INDEX: _index(order, sorted(files))}
 
 
-def _schemes(order: Order, known: Sequence[Scheme]) -> list[Scheme]:
+def _schemes(order: Order, known: Sequence[KnownScheme]) -> list[KnownScheme]:
     found = [scheme_named(name, known) for name in order.schemes]
     for scheme in found:
-        demand_whole(scheme)
+        require_complete(scheme)
     return found
 
 
@@ -113,7 +116,7 @@ def _index(order: Order, files: Sequence[str]) -> bytes:
 
 
 def _place(name: str) -> Path:
-    """The folder to write, which may replace what an earlier export wrote there.
+    """Find the folder to write, which may replace what an earlier export wrote there.
 
     Raises UserError if that cannot be.
     """
@@ -141,7 +144,7 @@ def _place(name: str) -> Path:
 
 
 def _others(place: Path) -> set[str]:
-    """What is in a folder that no export has put there."""
+    """Find what is in a folder that no export has put there."""
     found = {each.name for each in place.iterdir()}
     if INDEX not in found:
         return found
@@ -171,15 +174,15 @@ def _replace(place: Path, files: Mapping[str, bytes]) -> None:
             raise
     except OSError as error:
         raise UserError(
-            f"{place} could not be written: {error}", "nothing was changed; make room, or rights"
+            f"{place} could not be written: {error}", "nothing was changed; check space and rights"
         ) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 
 
-def check(name: str, known: Sequence[Scheme]) -> list[str]:
-    """What in an exported folder is not as it would be now, in words.
+def check(name: str, known: Sequence[KnownScheme]) -> list[str]:
+    """Say in words what in an exported folder is not as it would be now.
 
     Raises UserError for a folder that no export has written.
     """
@@ -204,13 +207,15 @@ def check(name: str, known: Sequence[Scheme]) -> list[str]:
 
 def _same_schema(path: Path) -> bool:
     try:
-        return bool(json.loads(path.read_bytes()) == json.loads((folder() / SCHEMA).read_bytes()))
+        return bool(
+            json.loads(path.read_bytes()) == json.loads((spec_folder() / SCHEMA).read_bytes())
+        )
     except (OSError, ValueError):
         return False
 
 
 def _differences(path: Path, form: Form, now: Vectors) -> list[str]:
-    """What a file says otherwise; each form is asked for what it can say."""
+    """Say how a file differs from the vectors of now, in what its form can say."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -218,12 +223,15 @@ def _differences(path: Path, form: Form, now: Vectors) -> list[str]:
     try:
         kept = form.decode(content)
     except Exception as error:  # whatever a reader may say of bytes that are something else
-        return [f"{path.name}: is damaged: {told(error)}"]
+        return [f"{path.name}: is damaged: {describe_exception(error)}"]
     return [f"{path.name}: {each}" for each in differences(kept, form.decode(form.encode(now)))]
 
 
 def _read_index(place: Path) -> dict[str, Any]:
-    """What a folder says of its export."""
+    """Read what a folder says of its export.
+
+    Raises UserError if the folder holds no exported vectors, or those of another version.
+    """
     path = place / INDEX
     try:
         index = json.loads(path.read_bytes())
@@ -241,7 +249,7 @@ def _read_index(place: Path) -> dict[str, Any]:
         right = False
     if not right:
         raise UserError(
-            f"{path} is not as this version of posenc export writes it",
+            f"{path} was not written by this version of posenc export",
             "export anew, into a new folder",
         )
     return dict(index)

@@ -11,7 +11,7 @@ SHOWN = 3
 
 
 def differences(kept: Vectors, now: Vectors) -> Iterator[str]:
-    """Nothing if both say the same, whatever they look like."""
+    """Yield each difference in words; nothing if both say the same, whatever they look like."""
     if (kept.scheme, kept.dtype) != (now.scheme, now.dtype):
         yield f"holds {kept.name} in place of {now.name}"
         return

@@ -11,7 +11,7 @@ OWN = (MARK, "scheme", "dtype", "note", "cases")
 
 
 def to_json(vectors: Vectors) -> bytes:
-    """The whole document, under ``vectors.schema.json``."""
+    """Encode vectors as the whole document, under ``vectors.schema.json``."""
     document = document_of(vectors)
     cases = document.pop("cases")
     head = json.dumps(document, indent=1, ensure_ascii=False).removesuffix("\n}")
@@ -20,17 +20,17 @@ def to_json(vectors: Vectors) -> bytes:
 
 
 def of_json(content: bytes) -> Vectors:
-    """The vectors of a document."""
+    """Decode the vectors of a document."""
     return of_document(json.loads(content))
 
 
 def compact(value: Any) -> str:
-    """JSON in one line."""
+    """Write a value as JSON in one line."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def document_of(vectors: Vectors) -> dict[str, Any]:
-    """The document as plain data."""
+    """Make the document of vectors as plain data."""
     return {
         MARK: FORMAT,
         "scheme": vectors.scheme,
@@ -57,7 +57,7 @@ def _case(vector: Vector) -> dict[str, Any]:
 
 
 def argument_of(value: Tensor | int | float) -> Any:
-    """An argument as plain data."""
+    """Turn an argument into plain data."""
     if not isinstance(value, Tensor):
         return value
     key = "bits" if value.dtype == "bfloat16" else "values"
@@ -65,9 +65,9 @@ def argument_of(value: Tensor | int | float) -> Any:
 
 
 def of_document(raw: Mapping[str, Any]) -> Vectors:
-    """The vectors of a document.
+    """Read the vectors of a document that is plain data.
 
-    Raises ValueError, KeyError or TypeError for what is none.
+    Raises ValueError, KeyError or TypeError for what is no such document.
     """
     rest = {key: value for key, value in raw.items() if key not in OWN}
     if raw[MARK] != FORMAT:

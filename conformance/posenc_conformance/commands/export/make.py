@@ -8,12 +8,13 @@ import numpy as np
 from posenc_conformance.commands.export.choice import Candidate, Choice, choices
 from posenc_conformance.commands.export.vectors import Tensor, Vector, Vectors
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.subject import EXACT
-from posenc_conformance.scheme_file.model import Call, Scheme
+from posenc_conformance.judge.form import EXACT
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.scheme_file.model import Call
 
 
-def vectors_of(scheme: Scheme, dtypes: Sequence[str]) -> Iterator[Vectors]:
-    """The vectors of a scheme for some floating dtypes, and those of its calls that have none.
+def vectors_of(scheme: KnownScheme, dtypes: Sequence[str]) -> Iterator[Vectors]:
+    """Yield the vectors of a scheme for some floating dtypes, and of calls that have none.
 
     Whole numbers and booleans are vectors of their own, which are the same whatever the dtypes.
     """
@@ -44,7 +45,10 @@ def _vector(choice: Choice) -> Vector:
 
 
 def _id(candidate: Candidate) -> str:
-    """That of the golden; of a call that is added, with the conventions under which it is asked."""
+    """Name a case by its golden, or by the call that is added.
+
+    An added call is named with the conventions under which it is asked.
+    """
     if candidate.own:
         return candidate.name
     combination, options = candidate.group
@@ -68,8 +72,8 @@ def _elements(choice: Choice) -> Iterator[tuple[int, float, float]]:
         yield int(index), kind(truth[index]), kind(allowed[index])
 
 
-def _about(scheme: Scheme, calls: list[Call], cases: list[Vector]) -> dict[str, Any]:
-    """What the calls, their conventions and the deviations that are named mean."""
+def _about(scheme: KnownScheme, calls: list[Call], cases: list[Vector]) -> dict[str, Any]:
+    """Describe the calls, their conventions, and the deviations that the cases name."""
     used = {name for case in cases for name in case.conventions}
     named = {name for case in cases for name in (*case.kills, *case.kills_some)}
     return {

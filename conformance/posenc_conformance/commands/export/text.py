@@ -13,7 +13,10 @@ from posenc_conformance.commands.export.vectors import (
 
 
 def to_text(vectors: Vectors) -> bytes:
-    """Lines of words: the first says what follows, and ``end`` ends a case."""
+    """Encode vectors as lines of words.
+
+    The first word of a line says what follows, and ``end`` ends a case.
+    """
     return "".join(f"{line}\n" for line in _lines(vectors)).encode()
 
 
@@ -51,7 +54,12 @@ def _joined(*words: object) -> str:
 
 
 def of_text(content: bytes) -> Vectors:
-    """The vectors of a text; it has no words about calls, conventions and deviations."""
+    """Decode the vectors of a text.
+
+    The text has no words about calls, conventions and deviations.
+
+    Raises ValueError for what is no such text.
+    """
     lines = [line.partition(" ") for line in content.decode().splitlines() if line]
     if [line[0] for line in lines[:4]] != [MARK, "scheme", "dtype", "note"]:
         raise ValueError("it does not begin as such a text does")

@@ -34,7 +34,7 @@ class Tensor:
 
     @classmethod
     def of(cls, array: Array) -> "Tensor":
-        """The tensor of an array."""
+        """Make the tensor of an array."""
         name = dtype_name(array)
         plain = array.view(np.uint16) if name == "bfloat16" else array
         return cls(name, array.shape, tuple(plain.ravel().tolist()))
@@ -79,5 +79,5 @@ class Vectors:
 
     @property
     def name(self) -> str:
-        """Of its files, without their ending."""
+        """The name of their files, without an ending."""
         return f"{self.scheme}.{self.dtype}"

@@ -14,12 +14,11 @@ from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array, Floats, dtype_name
-from posenc_conformance.judge.case import Case, rounded
+from posenc_conformance.judge.case import Case, round_arguments
 from posenc_conformance.judge.error_model import Comparison, compare
 from posenc_conformance.judge.kinds import KINDS
-from posenc_conformance.judge.knowledge import knowledge_of
-from posenc_conformance.scheme_file.model import Scheme
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import load_all
 
 HIDDEN = -1e4
 """What is added to a score to hide a key is this or less."""
@@ -32,16 +31,16 @@ class Match:
     case: Case
     combination: str
     deviation: str | None
-    """Ids of the mistakes in between; None if there are none."""
+    """Ids of the mistakes between the call's result and the array; None if there are none."""
     explanation: str
     difference: float
     """Largest difference from the call's result, or from what the mistake makes of it."""
     ratio: float
-    """The same in units of its bound."""
+    """The largest difference in units of its bound."""
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The match in words."""
         case = self.case
         shown = {**case.conventions, **_numbers(case)}
         said = ", ".join(f"{name} {value}" for name, value in shown.items())
@@ -53,8 +52,11 @@ class Match:
         )
 
 
-def answers(table: Table, known: Sequence[Scheme]) -> tuple[list[str], str]:
-    """What an array may be, the simplest first; if nothing is known, words for what is nearest."""
+def answers(table: Table, known: Sequence[KnownScheme]) -> tuple[list[str], str]:
+    """Say what an array may be, the simplest first.
+
+    If nothing is known of it, the second result says in words what is nearest.
+    """
     array = table.array.reshape([n for n in table.array.shape if n != 1] or [1])
     if np.all(array == array.flat[0]):
         return [], f"every value is {array.flat[0]}, which says nothing"
@@ -62,7 +64,7 @@ def answers(table: Table, known: Sequence[Scheme]) -> tuple[list[str], str]:
     right = [cache for cache in kept if not cache.mistake]
     known_ones = [cache.text for cache in right if cache.simple or cache.rule.models]
     if array.dtype.kind == "c":
-        words = "no complex cache of RoPE; of complex numbers nothing else is known"
+        words = "not a complex cache of RoPE, the only complex array that posenc knows"
         return [cache.text for cache in kept], words
     found, otherwise = identify(array, known, table.grain, only_right=bool(right))
     rotary = [match for match in found if match.case.call.kind == "frequencies"]
@@ -77,13 +79,17 @@ def answers(table: Table, known: Sequence[Scheme]) -> tuple[list[str], str]:
 
 
 def identify(
-    array: Array, known: Sequence[Scheme], grain: float = 0.0, *, only_right: bool = False
+    array: Array, known: Sequence[KnownScheme], grain: float = 0.0, *, only_right: bool = False
 ) -> tuple[list[Match], str]:
-    """Every call that explains an array, those without a mistake first; else words for the nearest.
+    """Find the calls that explain an array: those without a mistake, else those with one.
 
-    The calls are those whose scheme's module offers ``IDENTIFY[call](array)``: arguments that would
-    give an array of this shape, each with the part of the array that they give. ``grain`` is what
-    printing may have added to each value's error. Mistakes are not looked for if ``only_right``.
+    Where no call explains it without a mistake, the second result says in words which call is
+    nearest.
+
+    Only calls whose scheme's module offers ``IDENTIFY[call](array)`` are tried. It yields arguments
+    that would give an array of this shape, each with the part of the array that they give.
+    ``grain`` is what printing may have added to each value's error. Mistakes are not looked for if
+    ``only_right``.
     """
     squeezed = _as_mask(array.reshape([n for n in array.shape if n != 1] or [1]))
     exact: list[Match] = []
@@ -117,7 +123,10 @@ def identify(
 
 
 def _as_mask(array: Array) -> Array:
-    """A mask to be added to scores as one of booleans: true where a key is attended to."""
+    """Turn a mask to be added to scores into one of booleans: true where a key is attended to.
+
+    Any other array is returned as it is.
+    """
     if array.ndim < 2 or array.dtype.kind in "bc":
         return array
     values = array.astype(np.float64)
@@ -128,29 +137,28 @@ def _as_mask(array: Array) -> Array:
 
 
 def _candidates(
-    array: Array, known: Sequence[Scheme], grain: float
+    array: Array, known: Sequence[KnownScheme], grain: float
 ) -> Iterator[tuple[Case, str, Array]]:
     is_mask = array.dtype.kind == "b" or bool(np.isin(array, (0, 1)).all())
     for scheme in known:
-        offered = getattr(knowledge_of(scheme), "IDENTIFY", {})
-        for name, arguments_of in offered.items():
+        for name, known_of_call in scheme.knowledge.items():
             call = scheme.calls[name]
-            if is_mask != (call.dtype == "boolean"):
+            if known_of_call.identify is None or is_mask != (call.dtype == "boolean"):
                 continue
             exact = call.dtype in ("integer", "boolean")
             dtype = call.dtype if exact else dtype_of(array, grain)
-            for arguments, part in arguments_of(array):
+            for arguments, part in known_of_call.identify(array):
                 options = {key: arguments.pop(key) for key in call.options if key in arguments}
                 for combination in call.combinations.values():
                     point = {**combination.conventions, **options}
-                    given = rounded(call, arguments, dtype)
+                    given = round_arguments(call, arguments, dtype)
                     case = Case(scheme, call, point, given, dtype, grain=0 if exact else grain)
                     if _answers(case, part):
                         yield case, combination.name, part
 
 
 def _answers(case: Case, part: Array) -> bool:
-    """Whether the case has a result, of the right shape."""
+    """Return whether the case has a result, of the right shape."""
     try:
         return case.truth.shape == part.shape
     except ValueError:
@@ -164,7 +172,7 @@ def _numbers(case: Case) -> dict[str, Any]:
 
 
 def _off(case: Case, output: Floats) -> float:
-    """Largest difference as a part of the largest value."""
+    """Compute the largest difference as a part of the largest value."""
     truth = np.where(case.shown, case.truth, 0.0)
     difference = np.where(case.shown, np.abs(output - truth), 0.0)
     return float(difference.max() / max(np.abs(truth).max(), 1e-300))
@@ -181,7 +189,7 @@ def _nearest_text(case: Case, combination: str, output: Floats, off: float) -> s
 def told_of_file(
     path: Path, names: Sequence[str], folders: Sequence[str] = ()
 ) -> tuple[list[str], bool]:
-    """What the arrays of a file are, in lines, and whether anything is known of one of them."""
+    """Say in lines what the arrays of a file are, and whether anything is known of one of them."""
     lines: list[str] = []
     any_known = False
     tables = list(read_tables(path, names))

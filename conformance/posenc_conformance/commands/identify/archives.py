@@ -18,7 +18,7 @@ from posenc_conformance.commands.identify.pickles import StoredTensor, read_pick
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 
-LARGEST = 2**30
+LARGEST_ARCHIVE = 2**30
 """Bytes of the largest array that is read."""
 LARGEST_HEADER = 2**26
 """Bytes of the largest description of tensors."""
@@ -57,8 +57,8 @@ TORCH: dict[str, np.dtype[Any]] = {
 }
 
 
-def demand_small(path: Path, size: int, largest: int = LARGEST) -> None:
-    """Raise UserError for more bytes than are read."""
+def demand_small(path: Path, size: int, largest: int = LARGEST_ARCHIVE) -> None:
+    """Raise UserError if there are more bytes than are read."""
     if size > largest:
         raise UserError(
             f"{path} has {size / 2**20:,.0f} MiB; at most {largest / 2**20:,.0f} are read",
@@ -71,7 +71,7 @@ Arrays = dict[str, Callable[[], Array]]
 
 
 def numpy_archive(path: Path) -> Arrays:
-    """The arrays of an .npz file."""
+    """List the arrays of an .npz file, each to be read when it is asked for."""
 
     def read(name: str) -> Callable[[], Array]:
         def load() -> Array:
@@ -88,11 +88,11 @@ def numpy_archive(path: Path) -> Arrays:
 
 
 def safetensors(path: Path) -> Arrays:
-    """The arrays of a .safetensors file, of the dtypes that NumPy can hold."""
+    """List the arrays of a .safetensors file, of the dtypes that NumPy can hold."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= LARGEST_HEADER:
-            raise ValueError(f"a header of {length} bytes cannot be")
+            raise ValueError(f"a header of {length} bytes is impossible")
         header = json.loads(file.read(length))
 
     def read(entry: Mapping[str, Any]) -> Callable[[], Array]:
@@ -100,7 +100,7 @@ def safetensors(path: Path) -> Arrays:
             begin, end = entry["data_offsets"]
             dtype, shape = STORED[entry["dtype"]], tuple(map(int, entry["shape"]))
             if begin < 0 or end - begin != math.prod(shape) * dtype.itemsize:
-                raise ValueError(f"{end - begin} bytes are not {shape} of {entry['dtype']}")
+                raise ValueError(f"{end - begin} bytes cannot hold {shape} of {entry['dtype']}")
             demand_small(path, end - begin)
             with path.open("rb") as file:
                 file.seek(8 + length + begin)
@@ -115,7 +115,7 @@ def safetensors(path: Path) -> Arrays:
 
 
 def torch_archive(path: Path) -> Arrays:
-    """The tensors of a .pt file, whichever dictionaries and lists they are in."""
+    """List the tensors of a .pt file, whichever dictionaries and lists they are in."""
     if not zipfile.is_zipfile(path):
         raise UserError(
             f"{path} is in the form that torch wrote before version 1.6, or it is damaged",
@@ -124,7 +124,7 @@ def torch_archive(path: Path) -> Arrays:
     with zipfile.ZipFile(path) as archive:
         pickles = [name for name in archive.namelist() if name.endswith("/data.pkl")]
         if len(pickles) != 1:
-            raise ValueError(f"it has {len(pickles)} descriptions of tensors, data.pkl, not one")
+            raise ValueError(f"it has {len(pickles)} files data.pkl, not one")
         demand_small(path, archive.getinfo(pickles[0]).file_size, LARGEST_PICKLE)
         try:
             tensors = _named(read_pickle(archive.read(pickles[0])))
@@ -146,14 +146,17 @@ def torch_archive(path: Path) -> Arrays:
 
 
 def _strided(storage: Array, tensor: StoredTensor) -> Array:
-    """The numbers of a tensor out of those of its storage."""
+    """Take the numbers of a tensor out of those of its storage.
+
+    Raises ValueError for a tensor that reaches beyond its storage, or would be too large.
+    """
     reach = [(n - 1) * step for n, step in zip(tensor.shape, tensor.strides, strict=True)]
     empty = 0 in tensor.shape
     last = tensor.offset + sum(reach)
     if min([tensor.offset, *tensor.strides]) < 0 or not (empty or last < len(storage)):
-        raise ValueError("a tensor reaches beyond its numbers")
+        raise ValueError("a tensor reaches beyond its storage")
     size = math.prod(tensor.shape) * storage.itemsize
-    if size > LARGEST:
+    if size > LARGEST_ARCHIVE:
         raise ValueError(f"a tensor would take {size / 2**20:,.0f} MiB")
     steps = [step * storage.itemsize for step in tensor.strides]
     view = np.lib.stride_tricks.as_strided(storage[tensor.offset :], tensor.shape, steps)
@@ -161,7 +164,7 @@ def _strided(storage: Array, tensor: StoredTensor) -> Array:
 
 
 def _named(content: Any) -> dict[str, StoredTensor]:
-    """The tensors of a description by the keys that lead to each.
+    """Name the tensors of a description by the keys that lead to each.
 
     Raises UserError for a storage of no numbers, and for too many places: a list that holds a list
     twice, which holds one twice, is short to write and takes for ever to walk.
@@ -184,7 +187,7 @@ def _named(content: Any) -> dict[str, StoredTensor]:
 
 
 def _places(content: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """All that a description holds, with the keys that lead there."""
+    """Yield all that a description holds, with the keys that lead there."""
     yield name, content
     if depth < DEEPEST and isinstance(content, dict | list | tuple):
         items = content.items() if isinstance(content, dict) else enumerate(content)

@@ -62,11 +62,11 @@ class _Machine:
     """The stack on which values lie, the heights at which lists began, and what was kept."""
 
     def __init__(self) -> None:
-        self.stack: list[Any] = []
+        self.stack: list[object] = []
         self.marks: list[int] = []
-        self.memo: dict[int, Any] = {}
+        self.memo: dict[int, object] = {}
 
-    def run(self, opcode: str, argument: Any) -> None:
+    def run(self, opcode: str, argument: object) -> None:
         if opcode in PUSH_ARGUMENT:
             self.stack.append(argument)
         elif opcode in PUSH_NEW:
@@ -82,7 +82,7 @@ class _Machine:
     def pop(self) -> Any:
         return self.stack.pop()
 
-    def pop_to_mark(self) -> list[Any]:
+    def pop_to_mark(self) -> list[object]:
         begin = self.marks.pop()
         items = self.stack[begin:]
         del self.stack[begin:]
@@ -108,7 +108,7 @@ class _Machine:
     def append_all(self, _: None) -> None:
         self._extend(self.pop_to_mark())
 
-    def _extend(self, items: list[Any]) -> None:
+    def _extend(self, items: list[object]) -> None:
         if not isinstance(self.stack[-1], list):
             raise ValueError("it appends to what is no list")
         self.stack[-1].extend(items)
@@ -120,7 +120,7 @@ class _Machine:
     def set_all(self, _: None) -> None:
         self._set(self.pop_to_mark())
 
-    def _set(self, items: list[Any]) -> None:
+    def _set(self, items: list[object]) -> None:
         target = self.stack[-1]
         if not isinstance(target, dict):
             raise ValueError("it sets a key of what is no dictionary")
@@ -162,17 +162,23 @@ class _Machine:
         self.stack.append(_made(self.pop(), arguments))
 
     def leave_out_attributes(self, _: None) -> None:
-        """A state dict has its versions as an attribute; they say nothing of its tensors."""
+        """Drop the attributes of a state dict: its versions, which say nothing of its tensors.
+
+        Raises UserError for attributes of anything else.
+        """
         self.pop()
         if not isinstance(self.stack[-1], OrderedDict):
             raise UserError(
-                "it sets attributes of more than a state dict, which is not done",
+                "it sets attributes of something else than a state dict, which posenc refuses",
                 "save module.state_dict(), or the tensor alone",
             )
 
 
-def _made(name: Any, arguments: Any) -> Any:
-    """What stands for a call of a name with these arguments."""
+def _made(name: object, arguments: object) -> Any:
+    """Return what stands for a call of a name with these arguments.
+
+    Raises UserError for a name that has no stand-in.
+    """
     if not isinstance(name, Name) or not isinstance(arguments, tuple):
         raise ValueError("it calls what is no function")
     if name not in STAND_INS:
@@ -187,14 +193,16 @@ def _unknown(name: Name) -> UserError:
     )
 
 
-def _tensor(storage: Any, offset: Any, shape: Any, strides: Any, *_: Any) -> StoredTensor:
+def _tensor(
+    storage: object, offset: object, shape: object, strides: object, *_: object
+) -> StoredTensor:
     if not isinstance(storage, Storage):
         raise ValueError("a tensor's numbers are in no storage")
     (start,) = _integers((offset,))
     return StoredTensor(storage, _integers(shape), _integers(strides), start)
 
 
-def _integers(values: Any) -> tuple[int, ...]:
+def _integers(values: object) -> tuple[int, ...]:
     if not isinstance(values, tuple | list) or not all(type(each) is int for each in values):
         raise ValueError("a tensor's shape, strides or offset are no whole numbers")
     if any(abs(each) >= LARGEST_INTEGER for each in values):
@@ -202,24 +210,26 @@ def _integers(values: Any) -> tuple[int, ...]:
     return tuple(values)
 
 
-def _parameter(tensor: Any, *_: Any) -> StoredTensor:
+def _parameter(tensor: object, *_: object) -> StoredTensor:
     if not isinstance(tensor, StoredTensor):
         raise ValueError("a parameter is no tensor")
     return tensor
 
 
-def _tensor_with_attributes(rebuild: Any, _type: Any, arguments: Any, _state: Any) -> Any:
-    """A tensor that carries attributes, or is a parameter or buffer by its type."""
+def _tensor_with_attributes(
+    rebuild: object, _type: object, arguments: object, _state: object
+) -> Any:
+    """Make a tensor that carries attributes, or is a parameter or buffer by its type."""
     if rebuild not in (TENSOR, PARAMETER):
         raise ValueError("a tensor is made in no known way")
     return _made(rebuild, arguments)
 
 
-def _size(sizes: Any) -> tuple[int, ...]:
+def _size(sizes: object) -> tuple[int, ...]:
     return _integers(sizes)
 
 
-def _state_dict() -> OrderedDict[Any, Any]:
+def _state_dict() -> OrderedDict[object, object]:
     return OrderedDict()
 
 

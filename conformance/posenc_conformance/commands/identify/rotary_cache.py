@@ -18,14 +18,14 @@ from posenc_conformance.commands.identify.rules import (
 )
 from posenc_conformance.diagnose.mistakes import rounded_angles
 from posenc_conformance.judge.arrays import DTYPES, UNIT_ROUNDOFF, Array, Floats
-from posenc_conformance.judge.positions import spread
+from posenc_conformance.judge.positions import rows_to_show
 
-LARGEST = 1024
+MOST_PAIRS = 1024
 """Pairs of the widest cache that is looked for."""
 SHOWN = 6
-"""Models that are named; of more the number is said."""
+"""Most models that are named; of the others only the number is said."""
 SOLVED = ("rope", "position-interpolation", "p-rope", "evenly spaced")
-"""Rules of which the first that fits is told, as its parameters are read off the numbers."""
+"""Rules whose parameters are read off the numbers, so that only the first that fits is told."""
 CLEAR = 0.1
 """Where a cosine's or sine's slope is above this, its angle can be read off."""
 
@@ -51,7 +51,7 @@ class Cache:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The cache in words."""
         rule, ratio = self.rule, f"{self.ratio:.2g} of what {self.dtype} allows"
         start = f", from position {self.first} on" if self.first else ""
         scaled = rule.amplitude != 1 and "frequencies" not in self.form
@@ -69,9 +69,10 @@ class Cache:
 
 
 def caches(array: Array, dtype: str, grain: float) -> list[Cache]:
-    """Each way to read the array as frequencies, or cosines and sines, of RoPE; the right ones.
+    """Find each way to read the array as frequencies, or cosines and sines, of RoPE.
 
-    ``grain`` is what printing may have added to each value's error.
+    Ways that need a mistake are returned only if none is right. ``grain`` is what printing may have
+    added to each value's error.
     """
     if array.dtype.kind in "biu":
         return []
@@ -89,7 +90,7 @@ def caches(array: Array, dtype: str, grain: float) -> list[Cache]:
 
 
 def _alike_once(array: Array) -> Array:
-    """Without leading axes along which everything is the same, such as texts of a batch."""
+    """Drop leading axes along which everything is the same, such as texts of a batch."""
     while array.ndim > 2 and array.shape[0] > 1 and (array == array[:1]).all():
         array = array[0]
     return array
@@ -100,7 +101,10 @@ Expected = Callable[[Floats, Array, str], tuple[Floats, Floats]]
 
 
 def _forms(array: Array) -> Iterator[tuple[str, Parts]]:
-    """Readings of an array, by what they find in it: inverse frequencies, cosines, sines."""
+    """Yield readings of an array: each in words, with the numbers that it finds.
+
+    These are inverse frequencies, angles, cosines or sines.
+    """
     if array.dtype.kind == "c":
         if array.ndim == 2:
             form = "cos + i sin as complex numbers (freqs_cis)"
@@ -140,7 +144,7 @@ def _forms(array: Array) -> Iterator[tuple[str, Parts]]:
 
 
 def _turn(matrices: Floats) -> bool:
-    """Whether they have the form [[c, -s], [s, c]]."""
+    """Return whether the matrices have the form [[c, -s], [s, c]]."""
     (a, b), (c, d) = np.moveaxis(matrices, (-2, -1), (0, 1))
     return _equal(a, d) and _equal(b, -c)
 
@@ -158,7 +162,10 @@ def _one(how: str, values: Floats) -> Iterator[tuple[str, Parts]]:
 
 
 def _are_angles(values: Floats) -> bool:
-    """Whether rows are multiples of the row of position 1, and grow beyond what sines reach."""
+    """Return whether the values are angles.
+
+    Their rows are multiples of the row of position 1, and grow beyond what sines reach.
+    """
     if values[0].any() or len(values) < 3 or np.abs(values).max() <= 1.01:
         return False
     # In either row a frequency and its angle may have been rounded, to bfloat16 at worst.
@@ -167,7 +174,7 @@ def _are_angles(values: Floats) -> bool:
 
 
 def _both(how: str, first: Floats, second: Floats) -> Iterator[tuple[str, Parts]]:
-    """Two tables, cosines and sines in one order or the other, each perhaps written twice."""
+    """Yield two tables as cosines and sines, in either order, each perhaps written twice."""
     if first.ndim != 2 or first.shape[0] < 2:
         return
     doubled = ""
@@ -186,9 +193,9 @@ def _both(how: str, first: Floats, second: Floats) -> Iterator[tuple[str, Parts]
 
 
 def _read(form: str, parts: Parts, dtype: str, grain: float) -> list[Cache]:
-    """The caches that an array may be under this reading."""
+    """Find the caches that an array may be under this reading."""
     pairs = next(iter(parts.values())).shape[-1]
-    if not 1 < pairs <= LARGEST:
+    if not 1 < pairs <= MOST_PAIRS:
         return []
     found = _estimate(parts)
     if found is None:
@@ -218,17 +225,17 @@ class _Look:
     mirrored: bool
 
     def at(self, rule: Rule) -> Cache:
-        """The array beside what a rule gives."""
+        """Compare the array with what a rule gives."""
         if rule.amplitude == 1:
             rule = replace(rule, amplitude=self.longer)
-        rows = spread(len(next(iter(self.parts.values()))))
+        rows = rows_to_show(len(next(iter(self.parts.values()))))
         sign = -1 if self.mirrored else 1
         angles = sign * (rows[:, None] + self.first) * rule.frequencies
         mistake = "matches angles of the opposite sign" if self.mirrored else ""
         return self.compared(rule, rows, angles, mistake)
 
     def compared(self, rule: Rule, rows: Array, angles: Floats, mistake: str = "") -> Cache:
-        """The array beside what given angles of some of its rows make."""
+        """Compare the array with what given angles of some of its rows make."""
         difference, ratio = 0.0, 0.0
         for name, values in self.parts.items():
             if name == "frequencies":
@@ -244,7 +251,10 @@ class _Look:
         return Cache(self.form, rule, difference, ratio, self.dtype, self.first, mistake)
 
     def named(self, matches: Sequence[Cache]) -> list[Cache]:
-        """The matches that are told: all that fit, but one of those that differ in a base alone."""
+        """Choose the matches that are told.
+
+        All that fit are told, but only one of those that differ in a base alone.
+        """
         told: dict[tuple[str, ...], Cache] = {}
         for cache in matches:
             if told and cache.rule.scheme in SOLVED and not cache.rule.models:
@@ -265,8 +275,8 @@ class _Look:
         return replace(cache, rule=rule)
 
     def mistaken(self, estimate: Floats) -> Iterator[Cache]:
-        """Caches whose angles were held in a narrow dtype."""
-        rows = spread(len(next(iter(self.parts.values()))))
+        """Yield the first cache that fits if its angles were held in a narrow dtype."""
+        rows = rows_to_show(len(next(iter(self.parts.values()))))
         if "frequencies" in self.parts or self.mirrored:
             return
         for rule in plain(estimate):
@@ -282,7 +292,10 @@ class _Look:
 
 
 def _estimate(parts: Parts) -> tuple[Floats, int, float] | None:
-    """Frequencies as far as they can be read off, the first position, and the pairs' length."""
+    """Read off frequencies as far as possible, the first position, and the pairs' length.
+
+    Returns None if they cannot be read off.
+    """
     if "frequencies" in parts:
         return parts["frequencies"], 0, 1.0
     if "angles" in parts:
@@ -319,7 +332,10 @@ def _of_both(cos: Floats, sin: Floats) -> tuple[Floats, int, float] | None:
 
 
 def _of_one(name: str, table: Floats) -> tuple[Floats, int, float] | None:
-    """From cosines or sines alone, which must begin at position 0."""
+    """Read frequencies off cosines or sines alone, which must begin at position 0.
+
+    Returns None for what does not, or is no cosine or sine.
+    """
     longer = 1.0
     if name == "cos":
         longer = float(table[0, 0])
@@ -342,7 +358,7 @@ def _of_one(name: str, table: Floats) -> tuple[Floats, int, float] | None:
 
 
 def _nearer(name: str, wave: Floats, steps: Floats, place: int) -> Floats:
-    """Frequencies that fit the waves at a place, nearest to those that were found before."""
+    """Find frequencies that fit the waves at a place, nearest to those that were found before."""
     angle = np.arccos(wave) if name == "cos" else np.arcsin(wave)
     other = -angle if name == "cos" else np.pi - angle
     guess = place * steps
@@ -366,7 +382,7 @@ def _wave(function: Any) -> Wave:
 
 
 def _lost(rule: Rule, angles: Floats, dtype: str) -> Floats:
-    """What rounding frequencies and angles may cost."""
+    """Compute what rounding frequencies and angles may cost."""
     u = UNIT_ROUNDOFF["float64" if dtype == "float64" else "float32"]
     with np.errstate(divide="ignore"):
         logarithm = np.where(rule.frequencies > 0, np.abs(np.log(rule.frequencies)), 0)
@@ -382,7 +398,7 @@ WAVES: dict[str, Wave] = {"cos": _wave(np.cos), "sin": _wave(np.sin), "angles": 
 
 
 def dtype_of(array: Array, grain: float) -> str:
-    """The narrowest dtype that holds an array exactly, as saving often widens it.
+    """Find the narrowest dtype that holds an array exactly, as saving often widens it.
 
     Printed values may differ from it by what printing costs; then the narrowest is float32.
     """

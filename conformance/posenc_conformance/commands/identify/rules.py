@@ -16,13 +16,13 @@ from posenc_conformance.models.meaning import Group
 COMMON = (1e4, 5e5, 1e6, 1e5, 1e3, 1e2)
 """Bases that are tried first where an estimate is not far."""
 STRETCHED = (1e4, 5e5, 1e6, 1e5)
-"""Bases that scaling is looked for on top of."""
+"""Bases on top of which scaling is looked for."""
 FEW = 4
-"""Pairs below which nothing is solved for."""
+"""For fewer pairs than this, nothing is solved for."""
 ELSEWHERE = ("head_dim", "rotary_dim", "attention_factor", "mscale", "mscale_all_dim")
 """Parameters that frequencies do not follow from, or that are told by themselves."""
 FAR = 0.3
-"""How far, as a part of it."""
+"""How far a number that is tried may be from an estimate, as a part of the estimate."""
 LENGTHS = (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1024, 512)
 """Original lengths that are tried."""
 ROUNDING, ANGLE = 4, 4
@@ -40,16 +40,16 @@ class Rule:
     """Whether it is plain RoPE with a base that somebody would choose."""
     amplitude: float = 1.0
     models: tuple[str, ...] = ()
-    """Titles of the models of the spec that have them."""
+    """Titles of the models of the spec that have these frequencies."""
 
     @property
     def width(self) -> int:
-        """Channels that are rotated."""
+        """The number of channels that are rotated."""
         return 2 * len(self.frequencies)
 
 
 def allowance(frequencies: Floats, dtype: str) -> Floats:
-    """By how much kept frequencies may be off."""
+    """Compute by how much kept frequencies may be off."""
     u = UNIT_ROUNDOFF["float64" if dtype == "float64" else "float32"]
     with np.errstate(divide="ignore"):
         logarithm = np.where(frequencies > 0, np.abs(np.log(frequencies)), 0)
@@ -57,12 +57,12 @@ def allowance(frequencies: Floats, dtype: str) -> Floats:
 
 
 def geometric(base: float, pairs: int) -> Floats:
-    """Frequencies of plain RoPE."""
+    """Compute the frequencies of plain RoPE."""
     return np.asarray(base ** (-np.arange(pairs) / pairs))
 
 
 def plain(estimate: Floats) -> Iterator[Rule]:
-    """One geometric progression from 1 on, or the same slower."""
+    """Yield rules of one geometric progression from 1 on, or of the same one slowed down."""
     found = _base(estimate)
     if found is None:
         return
@@ -82,7 +82,10 @@ def plain(estimate: Floats) -> Iterator[Rule]:
 
 
 def _base(estimate: Floats) -> tuple[float, float] | None:
-    """The base of a geometric progression, and what it is divided by."""
+    """Estimate the base of a geometric progression, and what the progression is divided by.
+
+    Returns None if the frequencies do not fall, or the base is not between 1 and 1e15.
+    """
     pairs = len(estimate)
     if not estimate[0] > estimate[1] > 0:
         return None
@@ -93,14 +96,14 @@ def _base(estimate: Floats) -> tuple[float, float] | None:
 
 
 def _chosen(number: float) -> tuple[float, ...]:
-    """Round numbers nearby, and the number itself."""
+    """Return round numbers nearby, and the number itself."""
     rounded = (float(f"{number:.{digits}g}") for digits in (1, 2, 3))
     near = (each for each in rounded if abs(each - number) < FAR * number)
     return tuple(dict.fromkeys((*near, number)))
 
 
 def stretched(base: float, pairs: int) -> str:
-    """What a base that nobody would choose may come from; empty if nothing is known."""
+    """Say what a base that nobody would choose may come from; empty if nothing is known."""
     if pairs < 2:
         return ""
     power = (pairs - 1) / pairs
@@ -114,12 +117,12 @@ def stretched(base: float, pairs: int) -> str:
 
 
 def released(pairs: int) -> Iterator[Rule]:
-    """The frequencies of the spec's models that are not plain RoPE's."""
+    """Find the rules of the spec's models that are not plain RoPE's."""
     return (rule for rule in _of_models(pairs) if rule.scheme != "rope")
 
 
 def with_models(rule: Rule) -> Rule:
-    """A rule with the models that turn by it."""
+    """Return a rule with the models that turn by it."""
     alike = (each for each in _of_models(len(rule.frequencies)) if _same(each, rule))
     titles = dict.fromkeys(title for each in alike for title in each.models)
     return replace(rule, models=tuple(titles))
@@ -150,7 +153,7 @@ def _of_model(model: Model, pairs: int) -> Iterator[Rule]:
 
 
 def _parameters(group: Group) -> Iterator[str]:
-    """What frequencies follow from; how long pairs become is told by itself."""
+    """Yield what frequencies follow from; how long pairs become is told by itself."""
     for name, value in group.parameters.items():
         if isinstance(value, int | float) and name not in ELSEWHERE:
             yield f"{name} {value:g}"
@@ -160,7 +163,10 @@ def _parameters(group: Group) -> Iterator[str]:
 
 
 def scaled(estimate: Floats) -> Iterator[Rule]:
-    """Llama 3's and YaRN's rules: fast pairs as they are, slow ones slower, a ramp between."""
+    """Yield Llama 3's and YaRN's rules.
+
+    Fast pairs are as they are, slow ones slower, with a ramp between.
+    """
     pairs = len(estimate)
     if pairs < 4 or not (np.diff(estimate) < 0).all():
         return
@@ -177,7 +183,10 @@ def scaled(estimate: Floats) -> Iterator[Rule]:
 
 
 def _llama3(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
-    """What is kept grows in proportion to the number of turns within the original length."""
+    """Yield Llama 3's rules.
+
+    What is kept grows in proportion to the number of turns within the original length.
+    """
     pairs, size = len(ramp), 2 * len(ramp)
     middle = np.flatnonzero((ramp > 0.01) & (ramp < 0.99))
     tried = [(4.0, length) for length in LENGTHS]
@@ -204,7 +213,7 @@ def _llama3(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
 
 
 def _yarn(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
-    """What is kept falls along the pairs."""
+    """Yield YaRN's rules, in which what is kept falls along the pairs."""
     if factor < 1:
         return
     pairs, usual = len(ramp), geometric(base, len(ramp))
@@ -239,7 +248,10 @@ def _yarn(base: float, factor: float, ramp: Floats) -> Iterator[Rule]:
 
 
 def partial(estimate: Floats) -> Iterator[Rule]:
-    """The first pairs turn, as many as a share of the head says; the others stay."""
+    """Yield rules by which only the first pairs turn, as many as a share of the head says.
+
+    The others stay.
+    """
     turning_pairs, pairs = int(np.count_nonzero(estimate)), len(estimate)
     if not 1 < turning_pairs < pairs or estimate[turning_pairs:].any():
         return
@@ -252,7 +264,10 @@ def partial(estimate: Floats) -> Iterator[Rule]:
 
 
 def even(estimate: Floats) -> Iterator[Rule]:
-    """Frequencies at equal distances, as for pictures whose positions run from -1 to 1."""
+    """Yield a rule of frequencies at equal distances.
+
+    Models of pictures whose positions run from -1 to 1 have it.
+    """
     pairs = len(estimate)
     found = np.linspace(estimate[0], estimate[-1], pairs)
     first, last = estimate[0] / math.pi, estimate[-1] / math.pi
@@ -261,7 +276,7 @@ def even(estimate: Floats) -> Iterator[Rule]:
 
 
 def plain_or_released(estimate: Floats) -> Iterator[Rule]:
-    """What most models have, and what those of the spec have beside it."""
+    """Yield what most models have, and what those of the spec have beside it."""
     yield from plain(estimate)
     yield from released(len(estimate))
 

@@ -22,7 +22,7 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import DTYPES, Array, dtype_name
 
 T = TypeVar("T")
-HINT = "give a .npy, .npz, .safetensors or .pt file, or numbers in text, a row to a line"
+HINT = "give a .npy, .npz, .safetensors or .pt file, or a text with one row of numbers per line"
 LARGEST_TEXT = 2**26
 """Bytes of the largest text that is read."""
 SEPARATORS = re.compile(r"\s*[,;\t]\s*|\s+")
@@ -37,7 +37,7 @@ ARCHIVES: dict[str, Callable[[Path], Arrays]] = {
     ".bin": torch_archive,
 }
 FEW = 24
-"""Arrays of a file that are all looked at."""
+"""So many arrays of a file are all looked at; of more, only those of positions."""
 OF_POSITIONS = re.compile(
     r"rot|freq|rope|pos|cos|sin|alibi|slope|bucket|mask|relative|index|cache|timestep",
     re.IGNORECASE,
@@ -57,7 +57,7 @@ class Table:
 
 
 def read_tables(path: Path, names: Sequence[str] = ()) -> Iterator[Table | UserError]:
-    """The arrays of a file: those that are named, all if they are few, or those of positions.
+    """Yield the arrays of a file: those that are named, all if they are few, or those of positions.
 
     Of several, one that holds no numbers, or too many, is answered with the error.
 
@@ -91,8 +91,8 @@ def _chosen(path: Path, arrays: Arrays, names: Sequence[str]) -> list[str]:
     found = [name for name in arrays if OF_POSITIONS.search(name.rpartition(".")[2])]
     if not found:
         raise UserError(
-            f"{path} has {len(arrays)} arrays, and none is called as those of positions are",
-            f"name those that are meant after the file: {', '.join(list(arrays)[:4])} …",
+            f"{path} has {len(arrays)} arrays, and no name suggests positions",
+            f"after the file, give the names of some: {', '.join(list(arrays)[:4])} …",
         )
     return found
 
@@ -114,11 +114,11 @@ def _plain(path: Path) -> Table:
 
 
 def _guarded(path: Path, read: Callable[[], T]) -> T:
-    """What is read; whatever is wrong with the file becomes a UserError."""
+    """Return what is read; whatever is wrong with the file becomes a UserError."""
     try:
         return read()
     except UnicodeDecodeError:
-        raise UserError(f"{path} is no text, and no array by its name", HINT) from None
+        raise UserError(f"{path} is neither text nor named like a file of arrays", HINT) from None
     except (OSError, ValueError, EOFError, MemoryError, SyntaxError, KeyError) as error:
         raise UserError(f"{path} cannot be read: {_said(error)}", HINT) from None
     except (
@@ -147,7 +147,10 @@ def _said(error: Exception) -> str:
 
 
 def _readable(path: Path, array: Array) -> Array:
-    """The array, if it holds numbers; NumPy itself reads bfloat16 as two bytes."""
+    """Return the array, if it holds numbers; NumPy itself reads bfloat16 as two bytes.
+
+    Raises UserError if it does not.
+    """
     if array.dtype.kind == "V" and array.dtype.itemsize == 2 and array.dtype.names is None:
         array = array.view(ml_dtypes.bfloat16)
     if array.dtype.kind not in "fiubc" and dtype_name(array) not in DTYPES:
@@ -156,7 +159,7 @@ def _readable(path: Path, array: Array) -> Array:
 
 
 def _printed(path: Path, text: str) -> Table:
-    """A list of lists, or what Python prints of a tensor or an array."""
+    """Parse a list of lists, or what Python prints of a tensor or an array."""
     end = text.rfind("]") + 1
     opened: list[list[Any]] = [[]]
     cells: list[str] = []
@@ -188,13 +191,13 @@ def _printed(path: Path, text: str) -> Table:
 
 
 def _counted(array: Array, grain: float) -> Table:
-    """Numbers of a text, as integers if all were written as such."""
+    """Make a table of the numbers of a text, as integers if all were written as such."""
     whole = grain == 0 and np.isfinite(array).all() and not (array % 1).any()
     return Table(array.astype(np.int64) if whole and np.abs(array).max() < 2**53 else array, grain)
 
 
 def _parsed(path: Path, text: str) -> Table:
-    """Numbers in text: separated by commas, semicolons or blanks; perhaps with a header."""
+    """Parse numbers in text: separated by commas, semicolons or blanks; perhaps with a header."""
     rows = [
         (number, _cells(line)) for number, line in enumerate(text.splitlines(), 1) if line.strip()
     ]
@@ -204,8 +207,8 @@ def _parsed(path: Path, text: str) -> Table:
     for (line, _), row in zip(body, values, strict=True):
         if len(row) != len(values[0]):
             raise UserError(
-                f"{path}:{line}: {len(row)} numbers, but {len(values[0])} in the row before",
-                "give every row as many",
+                f"{path}:{line}: {len(row)} numbers, but {len(values[0])} in the first row",
+                "give every row the same number",
             )
     array = np.array(values, dtype=np.float64)
     if headed and array.shape[1] > 1 and np.array_equal(array[:, 0], np.arange(len(array))):
@@ -219,7 +222,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _is_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line names columns: by words, or by numbers above decimals."""
+    """Return whether the first line names columns: by words, or by numbers above decimals."""
     first, second = rows[0], rows[1]
     if not all(map(_is_number, second)):
         return False
@@ -247,7 +250,7 @@ def _number(path: Path, line: int, cell: str) -> float:
 
 
 def _grain(cell: str) -> float:
-    """Half a unit of the last printed decimal."""
+    """Return half a unit of the last printed decimal; 0 for a number without decimals."""
     digits, _, exponent = cell.lower().partition("e")
     decimals = len(digits.partition(".")[2])
     if not decimals or not digits.lstrip("+-").replace(".", "").isdigit():

@@ -11,9 +11,9 @@ from posenc_conformance.errors import UserError
 
 
 def init(name: str, schemes: Sequence[str] = (), language: str | None = None) -> Iterator[str]:
-    """Write an adapter for a library into the current folder; what to say about it.
+    """Write an adapter for a library into the current folder, and yield what to say about it.
 
-    In another language than Python nothing is looked at: it is one to start from.
+    For another language than Python the library is not looked at: the adapter is one to start from.
 
     Raises UserError for a name that no module can have, a library that cannot be imported, a scheme
     that does not exist, and a file that is there already.
@@ -43,7 +43,10 @@ def init(name: str, schemes: Sequence[str] = (), language: str | None = None) ->
 
 
 def _stem(name: str) -> str:
-    """What the file is called after: the attribute, the module's last name, or the file."""
+    """Find what the file is called after: the attribute, the module's last name, or the file.
+
+    Raises UserError for a name that no module can have.
+    """
     last = re.sub(r"\.py$", "", Path(name.partition(":")[0]).name)
     stem = name.partition(":")[2] or last.rpartition(".")[2]
     stem = stem.replace("-", "_")

@@ -12,9 +12,9 @@ from posenc_conformance.commands.init.find import Found, quiet
 from posenc_conformance.scheme_file.model import Call
 
 HEAD_DIM = "HEAD_DIM"
-"""Stands in the text for the number of channels that are rotated."""
+"""The placeholder in the text for the number of channels that are rotated."""
 LENGTH = "length = 1 << int(positions.max(initial=63)).bit_length()"
-"""Of a table that holds all positions; a power of two, so that few tables are made."""
+"""The line that sizes a table to hold all positions: a power of two, so that few are made."""
 POSITIONS = {
     "torch": "to_torch(positions)",
     "jax": "jnp.asarray(positions)",
@@ -55,7 +55,7 @@ class Draft:
         return any(HEAD_DIM in line for line in self.body)
 
     def source(self, decorators: str = "") -> str:
-        """The method."""
+        """Write the method as text."""
         keywords = [f"{each}=None" if each == "rotary_dim" else each for each in self.keywords]
         star = ["*", *keywords] if keywords else []
         head = ", ".join(["self", *self.call.arguments, *star])
@@ -65,7 +65,7 @@ class Draft:
         return decorators + "".join(f"    {line}\n" for line in lines)
 
     def giving(self, *body: str, **changes: Any) -> "Draft":
-        """The same draft with another body."""
+        """Return the same draft with another body."""
         return replace(self, body=body, **changes)
 
     @property
@@ -78,7 +78,7 @@ class Draft:
         return getattr(_adapter("\n".join(lines)), self.call.name)
 
     def value(self, arguments: Mapping[str, Any]) -> Any:
-        """What the method returns, of any type; None if it raises."""
+        """Call the method and return its result, of any type; None if it raises."""
         try:
             with quiet():
                 return self.method(**arguments)
@@ -94,7 +94,7 @@ def _adapter(source: str) -> Any:
 
 
 def header(drafts: Sequence[Draft]) -> list[str]:
-    """The imports of some drafts: standard library, packages, and the kit."""
+    """Write the imports of some drafts: standard library, packages, and the kit."""
     text = "\n".join(line for each in drafts for line in (*each.setup, *each.body))
     lines = {line for each in drafts for line in each.imports} | {"import numpy as np"}
     names = ["claims", *(name for name in ("to_numpy", "to_torch") if f"{name}(" in text)]
@@ -110,7 +110,7 @@ def header(drafts: Sequence[Draft]) -> list[str]:
 
 
 def _merged(lines: Sequence[str]) -> list[str]:
-    """The imports, names of one module on one line."""
+    """Write the imports so that names of one module are on one line."""
     names: dict[str, list[str]] = {}
     for line in lines:
         module, _, name = line.partition(" import ")
@@ -122,17 +122,17 @@ def _merged(lines: Sequence[str]) -> list[str]:
 
 
 def _binds(line: str, text: str) -> bool:
-    """Whether a text uses the name that an import binds."""
+    """Return whether a text uses the name that an import binds."""
     return re.search(rf"\b{line.split()[-1]}\.", text) is not None
 
 
 def imported(found: Found) -> str:
-    """The line that imports what was found."""
+    """Write the line that imports what was found."""
     return f"from {found.module} import {found.path.partition('.')[0]}"
 
 
 def default_of(found: Found, role_names: frozenset[str]) -> Any:
-    """The default of the first parameter with one of these names, if it is a number."""
+    """Find the default of the first parameter with one of these names, if it is a number."""
     for each in found.parameters:
         if each.name in role_names and isinstance(each.default, (int, float)):
             return float(each.default)

@@ -68,11 +68,11 @@ class Library:
     left_out: int
     """Modules that were not looked at."""
     folder: Path | None
-    """Of a file, where it lies."""
+    """The folder of a file; None if the library is a module."""
 
 
 def library(name: str) -> Library | None:
-    """The library of a name: a module, ``module:attribute``, or a file; None if there is none.
+    """Find the library of a name: a module, ``module:attribute``, or a file; None if there is none.
 
     Raises UserError if it is there but cannot be imported, or has no such attribute.
     """
@@ -109,14 +109,14 @@ def library(name: str) -> Library | None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Whatever the library's code prints or warns of stays unseen."""
+    """Hide whatever the library's code prints or warns of."""
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()), catch_warnings():
         simplefilter("ignore")
         yield
 
 
 def _import_name(name: str) -> str:
-    """What to import for a distribution's name, such as rotary-embedding-torch."""
+    """Find what to import for a distribution's name, such as rotary-embedding-torch."""
     if re.fullmatch(r"[A-Za-z_][\w.]*", name) and _exists(name):
         return name
     for module, distributions in packages_distributions().items():
@@ -131,7 +131,7 @@ def _plain(name: str) -> str:
 
 
 def _exists(name: str) -> bool:
-    """Whether there is such a module; finding one within a package imports the package.
+    """Return whether there is such a module; finding one within a package imports the package.
 
     Raises UserError if that fails for another reason than that it is not there.
     """
@@ -163,7 +163,7 @@ def _not_imported(name: str, error: BaseException) -> UserError:
 
 
 def _inner_modules(package: ModuleType) -> tuple[list[ModuleType], int]:
-    """The modules within a package, as far as that is quick, and how many were left out."""
+    """Import the modules within a package, as far as that is quick, and count those left out."""
     names = [package.__name__]
     for name in names:
         spec = importlib.util.find_spec(name) if len(names) < 20 * MOST_MODULES else None
@@ -224,7 +224,7 @@ def _found(module: str, path: str, value: Any) -> Found | None:
 
 
 def _framework(module: ModuleType) -> str:
-    """The library of arrays that a module's own names come from."""
+    """Find the library of arrays that a module's own names come from."""
     origins = {
         (each.__name__ if inspect.ismodule(each) else getattr(each, "__module__", None) or "")
         for each in vars(module).values()

@@ -1,6 +1,6 @@
 """Which convention a draft behaves like, and how far."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,14 +8,19 @@ import numpy as np
 
 from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.find import quiet
-from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES, Arguments
+from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
-from posenc_conformance.judge.subject import Misbehaviour, Scope, Subject
-from posenc_conformance.scheme_file.model import Combination, Scheme
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.scope import Scope
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.scheme_file.model import Arguments, Combination
 
+Restrictions = dict[str, Any]
+"""What a claim says beside its combination, as @claims takes it."""
 BASES = (BASE, 500000.0, 1e6, 100.0)
 DTYPES_OF = {"inputs": ("float32",), "keyword": ("float32", "float64")}
 """Dtypes that a result is looked at in; NumPy's functions give float64 unless told otherwise."""
@@ -29,7 +34,7 @@ class Fit:
     """A draft and the convention that it comes nearest to."""
 
     draft: Draft
-    scheme: Scheme
+    scheme: KnownScheme
     combination: Combination
     dtype: str
     base: float
@@ -46,14 +51,16 @@ class Fit:
         return self.worst <= 1
 
     def subject(self, **options: Any) -> Subject:
-        """To be asked like any other."""
+        """Make a subject of the draft, to be asked like any other."""
         scope = Scope({}, {}, (self.dtype,), 2**62)
         keywords = frozenset(self.draft.keywords)
         method, call = self.draft.method, self.draft.call
         return Subject(self.scheme, call, self.combination, (scope,), method, keywords)
 
     def error(self, arguments: Arguments, dtype: str | None = None, **options: Any) -> float:
-        """Largest error for these arguments; infinite if shape, dtype or values do not fit.
+        """Measure the largest error for these arguments, in units of its bound.
+
+        It is infinite if shape, dtype or values do not fit.
 
         Raises Misbehaviour if the call raises.
         """
@@ -62,7 +69,7 @@ class Fit:
         with quiet():
             output = subject.invoke(case, case.inputs)
         try:
-            subject.demand_form(case, output)
+            subject.require_form(case, output)
             return compare(case, output).worst
         except (Misbehaviour, ValueError):
             return np.inf
@@ -79,8 +86,8 @@ class Answered:
     """Largest difference from the truth as a part of the largest value."""
 
 
-def best(drafts: Iterable[Draft], scheme: Scheme) -> tuple[Fit | None, list[Answered]]:
-    """The first draft that meets a convention, or what all of them answered."""
+def best(drafts: Iterable[Draft], scheme: KnownScheme) -> tuple[Fit | None, list[Answered]]:
+    """Find the first draft that meets a convention, or what all of them answered."""
     answers: list[Answered] = []
     for draft in drafts:
         found = list(_answers(draft, scheme))
@@ -91,12 +98,15 @@ def best(drafts: Iterable[Draft], scheme: Scheme) -> tuple[Fit | None, list[Answ
     return None, answers
 
 
-def _answers(draft: Draft, scheme: Scheme) -> Iterator[Answered]:
-    """The first probe under every convention, and with every usual base where none is passed."""
+def _answers(draft: Draft, scheme: KnownScheme) -> Iterator[Answered]:
+    """Yield the answers to the first probe under every convention.
+
+    Where no base is passed, each convention is tried with every usual base.
+    """
     told = {"base", "max_period"} & {*draft.keywords}
     known = [each for each in (draft.default_base, *BASES) if each]
     bases = dict.fromkeys([BASE] if told or not _has_base(draft) else known)
-    outputs: dict[str, Any] = {}
+    outputs: Restrictions = {}
     for combination in draft.call.combinations.values():
         for dtype in DTYPES_OF.get(draft.call.dtype, (draft.call.dtype,)):
             start = Fit(draft, scheme, combination, dtype, BASE, np.inf)
@@ -116,8 +126,11 @@ def _first(fit: Fit) -> Case:
     return fit.subject().case(arguments, fit.dtype)
 
 
-def _output(fit: Fit, outputs: dict[str, Any]) -> Any:
-    """Of the first probe, asked once for conventions that the method is not told."""
+def _output(fit: Fit, outputs: Restrictions) -> Any:
+    """Return the output for the first probe; None if the call raises.
+
+    It is asked once for conventions that the method is not told.
+    """
     case = _first(fit)
     told = {name: case.conventions[name] for name in fit.draft.keywords if name in case.conventions}
     key = f"{fit.dtype}{told}"
@@ -133,7 +146,7 @@ def _output(fit: Fit, outputs: dict[str, Any]) -> Any:
 def _compared(fit: Fit, output: Array) -> Answered | None:
     case = _first(fit)
     try:
-        fit.subject().demand_form(case, output)
+        fit.subject().require_form(case, output)
     except (Misbehaviour, ValueError):
         return None
     comparison = compare(case, output)
@@ -145,9 +158,9 @@ def _compared(fit: Fit, output: Array) -> Answered | None:
 
 
 def _most_telling(fits: Sequence[Fit]) -> Fit:
-    """Of the conventions met, the one that is also met where they differ: one pair, odd sizes.
+    """Choose the convention that is also met where conventions differ: one pair, odd sizes.
 
-    Of several, the one that says most: a causal bias hides what a symmetric one shows.
+    Of several, it is the one that says most: a causal bias hides what a symmetric one shows.
     """
     return max(
         fits, key=lambda fit: (sum(_agrees(fit, *each) for each in _corners(fit)), fit.judged)
@@ -155,7 +168,10 @@ def _most_telling(fits: Sequence[Fit]) -> Fit:
 
 
 def _corners(fit: Fit) -> Iterator[tuple[Arguments, str]]:
-    """Arguments, and what the convention says of them: that they are refused, or a rule."""
+    """Yield arguments, and what the convention says of them.
+
+    It says that they are refused, or names a rule.
+    """
     point = fit.combination.conventions
     if fit.draft.call.name == "sinusoidal":
         first = PROBES["sinusoidal"](fit.base)[0]
@@ -174,7 +190,7 @@ def _agrees(fit: Fit, arguments: Arguments, rule: str) -> bool:
 
 
 def nearest(answers: Sequence[Answered]) -> Fit | None:
-    """The answer that a known mistake explains, else the one that is least off, if that is little.
+    """Find the answer that a known mistake explains, else the least off, if that is little.
 
     A layout of arrays that was guessed wrong looks like many mistakes, so the least are preferred.
     """
@@ -205,10 +221,10 @@ class Claimed:
 
 
 def claimed(fit: Fit) -> Claimed:
-    """The claim of a fit: dtypes, bases, sizes and positions that work."""
+    """Find the claim of a fit: dtypes, bases, sizes and positions that work."""
     notes: list[str] = []
     dtypes = _dtypes(fit, notes)
-    said: dict[str, Any] = {"dtype": dtypes if len(dtypes) > 1 else dtypes[0]}
+    said: Restrictions = {"dtype": dtypes if len(dtypes) > 1 else dtypes[0]}
     if fit.draft.call.dtype in ("integer", "boolean"):
         said = {}
     said |= _parameters(fit, notes)
@@ -227,8 +243,12 @@ def claimed(fit: Fit) -> Claimed:
     return Claimed(fit, tuple(lines), tuple(notes))
 
 
-def _partial_claims(said: Mapping[str, Any], widths: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """All widths if all that were tried work, else two; and whole heads, with all their sizes."""
+def _partial_claims(said: Restrictions, widths: Sequence[int]) -> Iterator[Restrictions]:
+    """Yield a claim of all widths if the narrowest works, else of whole heads and two widths.
+
+    All widths are claimed only if no size of heads is left out. Whole heads are claimed with all
+    their sizes.
+    """
     if 2 in widths and "head_dim" not in said:
         yield {"rotation": "partial"}
         return
@@ -239,14 +259,14 @@ def _partial_claims(said: Mapping[str, Any], widths: Sequence[int]) -> Iterator[
 
 
 def _also(fit: Fit, name: str) -> bool:
-    """Whether the method is told conventions and meets this one too."""
+    """Return whether the method is told conventions and meets this one too."""
     other = fit.draft.call.combinations[name]
     if name == fit.combination.name or not {*other.conventions} & {*fit.draft.keywords}:
         return False
     return _agrees(replace(fit, combination=other), _first(fit).arguments, "")
 
 
-def _line(names: Sequence[str], said: Mapping[str, Any]) -> str:
+def _line(names: Sequence[str], said: Restrictions) -> str:
     items = [f'"{name}"' for name in names]
     items += [f"{name}={_shown(value)}" for name, value in said.items()]
     line = f"@claims({', '.join(items)})"
@@ -256,7 +276,7 @@ def _line(names: Sequence[str], said: Mapping[str, Any]) -> str:
     return f"@claims({inner}\n)"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, (tuple, list)):
         return f"({', '.join(map(_shown, value))})"
     return f'"{value}"' if isinstance(value, str) else repr(value)
@@ -276,7 +296,7 @@ def _dtypes(fit: Fit, notes: list[str]) -> tuple[str, ...]:
         if error <= max(1.0, fit.worst if fit.mistake else 1.0):
             found.append(dtype)
         else:
-            kind = f"{error:.2g} times the bound" if error < np.inf else "another dtype comes out"
+            kind = f"{error:.2g} times the bound" if error < np.inf else "it returns another dtype"
             notes.append(f"{dtype} is not claimed: {kind}")
     return tuple(found)
 
@@ -285,21 +305,21 @@ def _first_line(problem: Exception) -> str:
     return str(problem).splitlines()[0][:120]
 
 
-def _parameters(fit: Fit, notes: list[str]) -> dict[str, Any]:
-    """Parameters that the library fixes."""
-    said: dict[str, Any] = {}
+def _parameters(fit: Fit, notes: list[str]) -> Restrictions:
+    """Find the parameters that the library fixes."""
+    said: Restrictions = {}
     for name, parameter in fit.draft.call.parameters.items():
         if parameter.passed and not parameter.when and name not in fit.draft.keywords:
             said[name] = FIXED.get(name, fit.base)
     if {"base", "max_period"} & {*fit.draft.keywords} and fit.right:
         other = PROBES[fit.draft.call.name](BASES[1])[0]
         if not _agrees(fit, other, ""):
-            notes.append(f"another base than {BASE:.0f} is not right; it is claimed all the same")
+            notes.append(f"bases other than {BASE:.0f} give wrong results; they are claimed anyway")
     return said
 
 
-def _sizes(fit: Fit, notes: list[str]) -> dict[str, Any]:
-    """The numbers of channels that do not raise, if some do."""
+def _sizes(fit: Fit, notes: list[str]) -> Restrictions:
+    """Find the numbers of channels that do not raise, if some do."""
     name = "head_dim" if fit.draft.call.name == "rope" else "dim"
     if name not in fit.draft.call.parameters or fit.draft.call.name == "sincos_2d":
         return {}
@@ -336,8 +356,8 @@ def _runs(fit: Fit, arguments: Arguments) -> bool:
     return True
 
 
-def _odd(fit: Fit, notes: list[str]) -> dict[str, Any]:
-    """The rule for an odd number of channels, if it is left open."""
+def _odd(fit: Fit, notes: list[str]) -> Restrictions:
+    """Find the rule for an odd number of channels, if it is left open."""
     call = fit.draft.call
     if "odd_dim" not in call.options or "odd_dim" in fit.combination.conventions:
         return {}
@@ -352,7 +372,7 @@ def _odd(fit: Fit, notes: list[str]) -> dict[str, Any]:
 
 
 def _limit(fit: Fit, notes: list[str]) -> int | None:
-    """The largest position that works, if it is less than is asked for anyway."""
+    """Find the largest position that works, if it is less than is asked for anyway."""
     if fit.draft.limit is not None:
         notes.append(f"positions up to {fit.draft.limit}: each call takes a whole sequence")
         return fit.draft.limit
@@ -381,7 +401,10 @@ def _reaching(arguments: Arguments, position: int) -> Arguments:
 
 
 def _partial(fit: Fit) -> tuple[Fit, tuple[int, ...]] | None:
-    """The fit with a method that can be told rotary_dim, if that works, and which."""
+    """Make the fit whose method can be told rotary_dim, and find the widths that work.
+
+    Returns None if that does not work.
+    """
     if not (fit.right and fit.draft.can_be_partial):
         return None
     draft = replace(fit.draft, partial=True, keywords=(*fit.draft.keywords, "rotary_dim"))

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from posenc_conformance.commands.init import rotary, tables
 from posenc_conformance.commands.init.find import Found, Library
 from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
-from posenc_conformance.scheme_file.model import Call, Scheme
-from posenc_conformance.scheme_file.read import load_all
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import load_all
+from posenc_conformance.scheme_file.model import Call
 
 HINTS = {
     "rope": r"rope|rotary|rotat|freqs_cis|sinus|pos.*emb|precompute",
@@ -71,7 +72,10 @@ def _is_pair(found: Found) -> bool:
 
 
 def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
-    """Whether it is known already as another call, so that this one need not be tried."""
+    """Return whether a thing is known already as another call.
+
+    Then it need not be tried as this one.
+    """
     both = {"alibi_slopes", "alibi_bias"}
     return any(
         found in fit.draft.parts
@@ -81,7 +85,7 @@ def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
 
 
 def _tried(
-    scheme: Scheme, call: Call, found: Sequence[Found], asked: str
+    scheme: KnownScheme, call: Call, found: Sequence[Found], asked: str
 ) -> Iterator[tuple[Fit | None, list[Answered]]]:
     module = rotary if call.name == "rope" else tables
     done: set[Found] = set()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole
-from posenc_conformance.scheme_file.read import folder
+from posenc_conformance.scheme_file.read import spec_folder
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ LANGUAGES = {
 
 
 def start(stem: str, language: str) -> Iterator[str]:
-    """Write harness and adapter into the current folder; what to do with them.
+    """Write harness and adapter into the current folder, and yield what to do with them.
 
     The adapter computes two encodings itself, so that it can be built and judged at once. A harness
     that is there already is left as it is.
@@ -62,20 +62,20 @@ def start(stem: str, language: str) -> Iterator[str]:
     if language not in LANGUAGES:
         raise UserError(
             f"there is no harness for {language!r}, only for {', '.join(LANGUAGES)}",
-            "write your own: the protocol is one line of JSON a message, see docs/protocol.md",
+            "write your own: the protocol is one line of JSON per message, see docs/protocol.md",
         )
     chosen = LANGUAGES[language]
     name = f"{stem}_adapter"
     adapter, harness = Path(f"{name}.{chosen.ending}"), Path(chosen.harness)
     if adapter.exists():
         raise UserError(f"{adapter} exists", "choose another name or move it out of the way")
-    texts = folder().parent / "harness" / chosen.place
+    texts = spec_folder().parent / "harness" / chosen.place
     if not harness.exists():
         write_whole(harness, (texts / chosen.harness).read_text(encoding="utf-8"))
     example = (texts / f"adapter.{chosen.ending}").read_text(encoding="utf-8")
     write_whole(adapter, example.replace(f"my {chosen.title} library", stem))
     yield f"wrote {adapter}, which computes sinusoidal and rope by itself, and {harness}"
-    yield "put calls of your library in the place of the arithmetic, and say what you claim"
+    yield "replace the arithmetic with calls of your library, and change the claims"
     if chosen.build:
         yield f"build it with: {chosen.build.format(name)}"
     yield f"judge it with: pytest --impl={chosen.run.format(name)}"

@@ -32,7 +32,7 @@ class Target:
 
 
 def maker(found: Found, offered: Mapping[str, str]) -> Maker | None:
-    """How to make an object of a class; None if a parameter's meaning is unknown."""
+    """Find how to make an object of a class; None if a parameter's meaning is unknown."""
     name = found.path
     line = f"from {found.module} import {name}"
     if any(_needs_config(each) for each in found.parameters):
@@ -49,7 +49,10 @@ def _needs_config(parameter: inspect.Parameter) -> bool:
 
 
 def _from_config(found: Found, line: str, offered: Mapping[str, str]) -> Maker | None:
-    """For a class that takes one of the configurations of transformers."""
+    """Find how to make an object of a class that takes a configuration of transformers.
+
+    Returns None if it needs more than that, or no base is offered.
+    """
     config = _config_class(found)
     rest = [each for each in found.parameters if each.default is inspect.Parameter.empty]
     if config is None or len(rest) != 1 or "base" not in offered:
@@ -82,7 +85,7 @@ def _config_class(found: Found) -> Any:
 
 
 def callables(found: Found) -> Iterator[Target]:
-    """What can be called: the function itself, or the object and its methods."""
+    """Yield what can be called: the function itself, or the object and its methods."""
     if not found.is_class:
         yield Target(found.path, found.parameters)
         return
@@ -97,7 +100,7 @@ def callables(found: Found) -> Iterator[Target]:
 
 
 def vars_of(cls: type) -> dict[str, Any]:
-    """Names of a class and of those it inherits from in its own library."""
+    """Collect the names of a class and of those it inherits from in its own library."""
     root = cls.__module__.partition(".")[0]
     names: dict[str, Any] = {}
     for each in reversed(cls.__mro__):
@@ -112,5 +115,5 @@ def _parameters(cls: type, name: str) -> tuple[inspect.Parameter, ...]:
 
 
 def called(callable_: Target, offered: Mapping[str, str]) -> CallText | None:
-    """The text of a call with what is offered."""
+    """Write the text of a call with what is offered; None if a parameter remains unknown."""
     return call_text(callable_.text, callable_.parameters, offered)

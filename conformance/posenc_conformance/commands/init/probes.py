@@ -1,20 +1,21 @@
 """Arguments at which the conventions of a call differ."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from posenc_conformance.judge.arrays import fine
+from posenc_conformance.scheme_file.model import Arguments
 
 BASE = 10000.0
 HEAD_DIMS = (2, 4, 6, 8, 10, 12, 16, 24, 32, 48, 64, 80, 96, 112, 128, 130, 160, 192, 256, 512)
 DIMS = (2, 4, 5, 6, 8, 9, 10, 12, 16, 24, 48, 64, 65, 96, 100, 128, 130, 192, 256, 384, 512, 768)
-Arguments = Mapping[str, Any]
 
 
 def rope(base: float = BASE) -> list[Arguments]:
-    """A stretch away from 0; then rows in no order, some again, and a long way out."""
+    """Return two sets of arguments.
+
+    The first is a stretch away from 0. The second has rows in no order, some again, and a long way
+    out.
+    """
     far = np.array([300, 0, 5, 5, 77, 1])
     return [
         {"x": fine((2, 9, 32)), "positions": np.arange(3, 12), "base": base},
@@ -23,7 +24,11 @@ def rope(base: float = BASE) -> list[Arguments]:
 
 
 def sinusoidal(base: float = BASE) -> list[Arguments]:
-    """Likewise."""
+    """Return two sets of arguments.
+
+    The first is a stretch away from 0. The second has positions in no order, some again, and a long
+    way out.
+    """
     return [
         {"positions": np.arange(3, 12), "dim": 32, "base": base},
         {"positions": np.array([300, 0, 5, 5, 77, 1]), "dim": 64, "base": base},
@@ -31,7 +36,11 @@ def sinusoidal(base: float = BASE) -> list[Arguments]:
 
 
 def timestep(base: float = BASE) -> list[Arguments]:
-    """Likewise."""
+    """Return two sets of arguments.
+
+    The first is a stretch away from 0. The second has time steps in no order, some again, and a
+    long way out.
+    """
     return [
         {"positions": np.arange(3, 12), "dim": 32, "max_period": base, "scale": 1.0},
         {"positions": np.array([999, 0, 5, 5]), "dim": 64, "max_period": base, "scale": 1.0},
@@ -39,7 +48,7 @@ def timestep(base: float = BASE) -> list[Arguments]:
 
 
 def sincos_2d(base: float = BASE) -> list[Arguments]:
-    """A grid that is no square, and one that is wider than high."""
+    """Return arguments for a grid that is no square, and for one that is wider than high."""
     return [
         {"height": 5, "width": 3, "dim": 32, "base": base},
         {"height": 2, "width": 7, "dim": 64, "base": base},
@@ -47,17 +56,17 @@ def sincos_2d(base: float = BASE) -> list[Arguments]:
 
 
 def alibi_slopes(base: float = BASE) -> list[Arguments]:
-    """No power of two, and one."""
+    """Return arguments with numbers of heads that are no power of two, and one that is."""
     return [{"heads": 6}, {"heads": 8}, {"heads": 20}]
 
 
 def alibi_bias(base: float = BASE) -> list[Arguments]:
-    """Fewer queries than keys, and a number of heads that is no power of two."""
+    """Return fewer queries than keys, and a number of heads that is no power of two."""
     return [{"heads": 6, "q_len": 5, "k_len": 9}, {"heads": 4, "q_len": 7, "k_len": 7}]
 
 
 def t5_bucket(base: float = BASE) -> list[Arguments]:
-    """Distances on both sides, beyond the largest; T5's numbers and others."""
+    """Return distances on both sides, beyond the largest, with T5's numbers and others."""
     reach = np.arange(-200, 201)
     return [
         {"relative_position": reach, "num_buckets": 32, "max_distance": 128},
@@ -75,4 +84,4 @@ PROBES = {
     "t5_bucket": t5_bucket,
 }
 FIXED = {"num_buckets": 32, "max_distance": 128, "scale": 1.0}
-"""What a parameter is taken for where a library does not let it be chosen."""
+"""The value that a parameter is taken to have where a library does not let it be chosen."""

@@ -72,12 +72,12 @@ class CallText:
 
 
 def roles_of(parameter: inspect.Parameter) -> tuple[str, ...]:
-    """What a parameter may be for, the likeliest first."""
+    """Return what a parameter may be for, the likeliest first."""
     return NAMES.get(re.sub(r"_+$", "", parameter.name.lower()), ())
 
 
 def has(parameters: Sequence[inspect.Parameter], *roles: str) -> bool:
-    """Whether there is a parameter for each of these roles."""
+    """Return whether there is a parameter for each of these roles."""
     return all(any(role in roles_of(each) for each in parameters) for role in roles)
 
 
@@ -87,10 +87,10 @@ def call_text(
     offered: Mapping[str, str],
     passed: Collection[str] = PASSED_IF_OPTIONAL,
 ) -> CallText | None:
-    """A call that gives each parameter what it seems to be for; None if one remains unknown.
+    """Write a call that gives each parameter what it seems to be for; None if one remains unknown.
 
-    ``offered`` has an expression for each role, the preferred roles first. Optional parameters
-    stay as they are unless their role is among those ``passed``.
+    ``offered`` has an expression for each role, the preferred roles first. Optional parameters stay
+    as they are unless their role is among those ``passed``.
     """
     kinds = inspect.Parameter
     written: list[str] = []

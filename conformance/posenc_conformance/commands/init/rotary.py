@@ -30,7 +30,7 @@ ARGUMENTS: Mapping[str, Any] = {
     "positions": np.arange(3, 3 + ROWS),
 }
 TABLE_ROWS = 64
-"""What LENGTH is for these positions."""
+"""The length that LENGTH gives for these positions."""
 LAYOUTS = (
     (".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
     (
@@ -45,7 +45,7 @@ LAYOUTS = (
 )
 """How x becomes [1, h, n, d], [1, n, h, d], [n, h, 1, d] or [h, n, d], and back."""
 FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
-"""Axes that a table may need."""
+"""Ways to index a table that give it the axes it may need."""
 SEQUENCE_FORMS = (
     ("hnd", ""),
     ("bhnd", ""),
@@ -53,7 +53,7 @@ SEQUENCE_FORMS = (
     ("hnd", ".swapaxes(0, 1)"),
     ("bnhd", ".swapaxes(0, 1)"),
 )
-"""What calls take that know no positions: a form of by_heads, perhaps with its rows first."""
+"""What calls without positions take: a form of by_heads, perhaps with its rows first."""
 MOST_IN_SEQUENCES = 4095
 
 
@@ -76,7 +76,7 @@ Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 
 def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
-    """Ways to call each thing, or each pair of things, that may rotate."""
+    """Yield ways to call each thing, or each pair of things, that may rotate."""
     for each in found:
         yield (each,), direct(call, each)
     appliers = [each for each in found if not each.is_class and _applies(each)]
@@ -102,7 +102,7 @@ def _near(first: Found, second: Found) -> bool:
 
 
 def direct(call: Call, found: Found) -> Iterator[Draft]:
-    """Calls that take x and return it turned."""
+    """Yield drafts of calls that take x and return it turned."""
     made = _made(found)
     if found.is_class and made is None:
         return
@@ -136,7 +136,7 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
 def _sequences(
     call: Call, found: Found, made: Any, text: str, used: frozenset[str]
 ) -> Iterator[Draft]:
-    """Calls that know no positions: x is a sequence from position 0 on."""
+    """Yield drafts of calls that know no positions: x is a sequence from position 0 on."""
     x = "to_torch(x)" if found.framework == "torch" else "x"
     heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
     for form, swapped in SEQUENCE_FORMS:
@@ -167,7 +167,7 @@ def _finished(
     used: frozenset[str],
     source: Source | None,
 ) -> Iterator[Draft]:
-    """The draft that returns what a call gives, or the first of several results."""
+    """Yield the draft that returns what a call gives, or the first of several results."""
     raw = _draft(call, parts, found, made, [*lines, f"return {text}"], used, source)
     value = raw.value(_arguments(raw))
     pick = ""
@@ -221,7 +221,7 @@ BASE_NAMES = frozenset(name for name, roles in NAMES.items() if "base" in roles)
 
 
 def _sources(call: Call, found: Found) -> Iterator[Source]:
-    """Calls that give tables of angles, or of their sines and cosines."""
+    """Yield calls that give tables of angles, or of their sines and cosines."""
     made = _made(found)
     if found.is_class and made is None:
         return
@@ -257,7 +257,11 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
 
 
 def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> Source | None:
-    """The source as its result shows it: how many tables there are, and on which axis the rows."""
+    """Complete the source as its result shows it.
+
+    The result shows how many tables there are, and on which axis the rows. Returns None if it has
+    no axis of as many rows.
+    """
     lines = [*source.lines, "return given"]
     raw = _draft(call, source.parts, found, None, lines, source.used, source)
     value = raw.value(_arguments(raw))
@@ -275,7 +279,7 @@ def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> 
 
 
 def pairs(call: Call, source: Source, apply: Found) -> Iterator[Draft]:
-    """Tables from one function, applied by another."""
+    """Yield drafts in which one function makes tables and another applies them."""
     for form in FORMS:
         for names, tables in _table_texts(source, form):
             yield from _applied(call, source, apply, names, tables)
@@ -314,7 +318,7 @@ def _applied(
 
 
 def _with_own_tables(call: Call, apply: Found) -> Iterator[Draft]:
-    """Tables as users make them, where the library applies them only."""
+    """Yield drafts with tables as users make them, where the library applies them only."""
     wrap = {"torch": "to_torch({})", "jax": "jnp.asarray({})", "numpy": "{}"}[apply.framework]
     angles = f"angles = np.outer(positions, base ** (-np.arange(0, {HEAD_DIM}, 2) / {HEAD_DIM}))"
     for spread in ("", "np.concatenate([angles, angles], -1)", "np.repeat(angles, 2, -1)"):

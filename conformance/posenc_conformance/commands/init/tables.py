@@ -24,13 +24,16 @@ Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 
 def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
-    """Ways to call each thing for a call of the spec."""
+    """Yield ways to call each thing for a call of the spec."""
     for each in found:
         yield (each,), DRAFTS[call.name](call, each)
 
 
 def _encodings(call: Call, found: Found) -> Iterator[Draft]:
-    """Calls with a base and without: what a library calls a base may be another number."""
+    """Yield drafts with a base and without.
+
+    What a library calls a base may be another number.
+    """
     name = "max_period" if call.name == "timestep" else "base"
     yield from _encodings_with(call, found, {"dim": "dim", "dropout": "0.0", "base": name})
     if has(found.parameters, "base"):
@@ -38,7 +41,10 @@ def _encodings(call: Call, found: Found) -> Iterator[Draft]:
 
 
 def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iterator[Draft]:
-    """Rows for positions, or a table of all rows, or what is added to a sequence of zeros."""
+    """Yield drafts of calls that make an encoding in one of several ways.
+
+    They give rows for positions, or a table of all rows, or what is added to a sequence of zeros.
+    """
     base = common.get("base", "")
     at = {"torch": "to_torch(positions)", "jax": "jnp.asarray(positions)"}.get(
         found.framework, "positions"

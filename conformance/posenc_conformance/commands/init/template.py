@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from posenc_conformance.errors import UserError
+from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.model import Call, Scheme
-from posenc_conformance.scheme_file.read import load_all
 
 
 def text(name: str, wanted: Sequence[str]) -> str:
-    """An adapter for a library of this name, with the calls of the schemes wanted as comments.
+    """Write an adapter for a library of this name.
+
+    It has the calls of the schemes wanted as comments.
 
     Raises UserError for a scheme that does not exist.
     """
@@ -18,7 +20,7 @@ def text(name: str, wanted: Sequence[str]) -> str:
 
 
 def blocks(wanted: Sequence[str]) -> str:
-    """The calls of the schemes wanted, as comments.
+    """Write the calls of the schemes wanted, as comments.
 
     Raises UserError for a scheme that does not exist.
     """

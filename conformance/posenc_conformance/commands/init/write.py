@@ -14,7 +14,7 @@ WIDTH = 100
 
 
 def adapter(library: Library, guess: Guess) -> str:
-    """The text of the adapter."""
+    """Write the text of the adapter."""
     name = library.module.__name__
     claims = [guess.claims[call] for call in guess.claims]
     drafts = [each.fit.draft for each in claims]
@@ -40,7 +40,7 @@ def adapter(library: Library, guess: Guess) -> str:
 
 
 def _setup(drafts: list[Draft]) -> list[str]:
-    """Objects that are kept, and functions, each once."""
+    """Write objects that are kept, and functions, each once."""
     kept = dict.fromkeys(line for each in drafts for line in each.setup if len(each.setup) == 1)
     blocks = dict.fromkeys("\n".join(each.setup) for each in drafts if len(each.setup) > 1)
     return [*(["", *kept] if kept else []), *(f"\n\n{block}" for block in blocks)]
@@ -74,7 +74,7 @@ def _method(claimed: Claimed) -> Iterator[str]:
 
 
 def wrapped(line: str) -> str:
-    """A line of code, its outermost call on several lines if it is too long."""
+    """Write a line of code, its outermost call on several lines if it is too long."""
     start, end = line.find("("), line.rfind(")")
     if len(line) <= WIDTH or start < 0 or end < start:
         return line
@@ -95,7 +95,7 @@ def _left(guess: Guess) -> Iterator[str]:
         yield f"{_named(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}."
     if guess.unknown:
         names = ", ".join(each.path for each in guess.unknown)
-        yield from wrap(f"No way to call these that was tried fits a scheme: {names}.", 90)
+        yield from wrap(f"None of the ways tried to call these fits a scheme: {names}.", 90)
 
 
 def _named(fit: Fit) -> str:
@@ -103,7 +103,7 @@ def _named(fit: Fit) -> str:
 
 
 def words(library: Library, guess: Guess) -> Iterator[str]:
-    """What was done, to be printed."""
+    """Yield in words what was done, to be printed."""
     name = library.module.__name__
     yield f"{name}: {len(library.found)} things look like positional encodings"
     if library.left_out:
@@ -116,8 +116,8 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
     for fit in guess.others:
         part = fit.draft.parts[0]
         yield (
-            f"{_named(fit)} behaves like {fit.combination.name} too, and is not in the adapter; "
-            f"for it: posenc init {part.module}:{part.path}"
+            f"{_named(fit)} behaves like {fit.combination.name} too, but is not in the adapter; "
+            f"to write one for it: posenc init {part.module}:{part.path}"
         )
     for fit in guess.near:
         yield f"{_named(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}"
@@ -143,4 +143,4 @@ def _otherwise(fit: Fit) -> str:
     others = [name for name in fit.draft.call.combinations if name != fit.combination.name]
     if not others:
         return ""
-    return f"; if {others[0]} was meant, claim that and see it fail"
+    return f"; if you meant {others[0]}, claim that to see how it fails"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole
-from posenc_conformance.judge.knowledge import KIT, ORACLE, REFERENCE
-from posenc_conformance.scheme_file.read import folder, readable
+from posenc_conformance.registry import KIT, ORACLE, REFERENCE, load_readable
+from posenc_conformance.scheme_file.read import spec_folder
 
 TEMPLATES = Path(__file__).parent
 FAMILIES = sorted(each.name for each in TEMPLATES.iterdir() if (each / "kit.py.txt").is_file())
@@ -19,7 +19,7 @@ SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def new(name: str, family: str, to: str | None) -> Iterator[str]:
-    """Write the files of a scheme; tells which, and what to do next.
+    """Write the files of a scheme, and yield which, and what to do next.
 
     They describe and compute the simplest scheme of the family, so that every test is green. In a
     checkout they go where its own are; with ``to``, beside each other into that folder.
@@ -57,13 +57,13 @@ def _demand_free(name: str, module: str) -> None:
             f"{name!r} cannot be the name of a scheme",
             "write lower-case words and numbers with hyphens between them, such as log-bias",
         )
-    for scheme in readable():
+    for scheme in load_readable():
         if name == scheme.id or module in scheme.calls:
             raise UserError(f"there is {name!r} already: {scheme.path}", "give another name")
 
 
 def _in_folder(home: Path, name: str, module: str) -> Mapping[Path, str]:
-    """The files of a scheme that is not part of the kit, and their templates."""
+    """Return the files of a scheme that is not part of the kit, and their templates."""
     if not home.is_dir():
         raise UserError(f"there is no folder {home}", "make it first")
     parts = {
@@ -73,8 +73,8 @@ def _in_folder(home: Path, name: str, module: str) -> Mapping[Path, str]:
 
 
 def _in_checkout(name: str, module: str) -> Mapping[Path, str]:
-    """The files of a scheme of the kit's own, and their templates."""
-    root = folder().parent
+    """Return the files of a scheme of the kit's own, and their templates."""
+    root = spec_folder().parent
     if not (root / MINIATURES).is_dir():
         raise UserError(
             "posenc is installed, so there is no checkout to write into",
@@ -91,7 +91,10 @@ def _in_checkout(name: str, module: str) -> Mapping[Path, str]:
 
 
 def _filled(spec: Path) -> Iterator[str]:
-    """Fill the goldens, in a process that can import what has just been written."""
+    """Fill the goldens, in a process that can import what has just been written.
+
+    Yields what that process prints, line by line.
+    """
     code = "import sys; from posenc_conformance.commands.main import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "goldens", "--write", str(spec)]
     done = subprocess.run(command, capture_output=True, text=True)

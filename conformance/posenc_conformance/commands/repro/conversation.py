@@ -11,7 +11,7 @@ END = "EOF"
 
 
 def conversation(title: Sequence[str], manifest: Manifest, name: str, calls: Sequence[Made]) -> str:
-    """The command, with the requests as its input; the answers are what it prints."""
+    """Write the command, with the requests as its input; the answers are what it prints."""
     asked: list[Message] = [{"request": "describe", "protocol": 1}]
     for made in calls:
         given = {

@@ -8,7 +8,8 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.subject import Misbehaviour, Subject
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Given:
     """plain, read-only, strided or column-major"""
 
     def made(self) -> Array:
-        """A new array of the same values and form."""
+        """Make a new array of the same values and form."""
         if self.form == "column-major":
             return np.asfortranarray(self.values)
         if self.form == "strided":
@@ -45,7 +46,7 @@ class Made:
     result: Array | None = None
     """The very array that was returned, which later calls may change."""
     got: Array | None = None
-    """A copy of it, as it is where it is added."""
+    """A copy of the result, in the shape that it has where it is added."""
     problem: str = ""
     """Why there is no such array, or what is wrong with its form."""
 
@@ -58,11 +59,11 @@ class Recorded(Subject):
 
     @classmethod
     def of(cls, subject: Subject) -> "Recorded":
-        """The same subject, without any call yet."""
+        """Make a recorded subject of another one, without any call yet."""
         return cls(**{each.name: getattr(subject, each.name) for each in fields(subject)})
 
     def returned(self, case: Case, inputs: Mapping[str, Any]) -> Array:
-        """Call the method, and remember that."""
+        """Call the method, and remember the call and its result."""
         positional, keywords = self.arguments(case, inputs)
         arguments = dict(zip(self.positional, positional, strict=True)) | keywords
         passed = {name: given(value) for name, value in arguments.items()}
@@ -76,17 +77,17 @@ class Recorded(Subject):
         made.got = self.added(case, made.result).copy()
         return made.result
 
-    def demand_form(self, case: Case, output: Array) -> None:
+    def require_form(self, case: Case, output: Array) -> None:
         """Raise Misbehaviour for a wrong form, and remember that."""
         try:
-            super().demand_form(case, output)
+            super().require_form(case, output)
         except Misbehaviour as problem:
             next(made for made in reversed(self.calls) if made.case is case).problem = str(problem)
             raise
 
 
 def given(value: Any) -> Any:
-    """An argument, to be made again later."""
+    """Keep an argument, to be made again later."""
     if not isinstance(value, np.ndarray):
         return value
     return Given(np.array(value, order="C"), _form(value))

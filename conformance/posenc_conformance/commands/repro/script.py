@@ -71,7 +71,7 @@ class Script:
         self._plain = self._converting(result)
 
     def _converting(self, result: object) -> str:
-        """The helper that makes an array of a result, just as the kit does."""
+        """Choose the helper that makes an array of a result, just as the kit does."""
         if type(result).__module__.partition(".")[0] == "torch" and hasattr(result, "detach"):
             self._imports |= {"import torch", "import ml_dtypes"}
             return FROM_TORCH
@@ -96,7 +96,7 @@ class Script:
         return "\n".join(parts)
 
     def load_file(self, path: Path) -> str:
-        """Load an adapter's file as the kit does; the name that stands for the module."""
+        """Load an adapter's file as the kit does; return the name that stands for the module."""
         self._imports |= {"import importlib.util", "import sys"}
         self._loading = [
             f"sys.path.append({str(path.parent)!r})",
@@ -108,7 +108,10 @@ class Script:
         return "module"
 
     def load_module(self, name: str, folder: Path | None) -> str:
-        """Import an adapter's module, also from a folder; the expression that stands for it."""
+        """Import an adapter's module, also from a folder.
+
+        Returns the expression that stands for it.
+        """
         if folder:
             self._imports.add("import sys")
             self._loading = [f"sys.path.insert(0, {str(folder)!r})"]
@@ -120,14 +123,14 @@ class Script:
         return "module"
 
     def function(self, made: Made) -> str:
-        """Name of a function that makes a call; equal calls share one."""
+        """Write a function that makes a call, and return its name; equal calls share one."""
         expression, values = self._call(made)
         lines = [f"    {name} = {value}" for name, value in values.items()]
         body = "\n".join([*lines, f"    return {expression}"])
         return self._functions.setdefault(body, f"call_{len(self._functions) + 1}")
 
     def call(self, made: Made) -> str:
-        """Write the arguments of a call; the expression that makes it."""
+        """Write the arguments of a call, and return the expression that makes it."""
         expression, values = self._call(made)
         self.lines += [f"{name} = {value}" for name, value in values.items()]
         return expression
@@ -147,7 +150,7 @@ class Script:
         return f"{self.adapter}({', '.join(shown)})", values
 
     def _array(self, given: Given) -> str:
-        """An array as Python that gives it back bit by bit, in its form."""
+        """Write an array as Python that gives it back bit by bit, in its form."""
         if given.form in ("strided", "read-only"):
             self._helpers[STRIDED if given.form == "strided" else READ_ONLY] = None
         return FORMED[given.form].format(self._values(given.values))
@@ -169,7 +172,7 @@ class Script:
 
 
 def _range(values: Array) -> str:
-    """Start, stop and step if the values are a range; otherwise empty."""
+    """Write start, stop and step if the values are a range; otherwise return an empty text."""
     if values.ndim != 1 or values.size <= FEW or values.dtype.kind != "i":
         return ""
     first, second = int(values[0]), int(values[1])
@@ -180,7 +183,10 @@ def _range(values: Array) -> str:
 
 
 def _listed(values: Array) -> str:
-    """The elements, with as few digits as give them back, in lines of a readable length."""
+    """Write the elements with as few digits as give them back.
+
+    They are in lines of a readable length.
+    """
     flat = values.ravel()
     if flat.dtype.kind in "iub":
         texts = [str(value) for value in flat.tolist()]

@@ -19,13 +19,13 @@ from posenc_conformance.commands.repro.script import Script
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array, dtype_name, to_numpy
 from posenc_conformance.judge.error_model import agrees, compare
-from posenc_conformance.judge.subject import EXACT
+from posenc_conformance.judge.form import EXACT
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import load_model, with_configuration
 from posenc_conformance.models.file import paths as model_paths
 from posenc_conformance.remote.command import Manifest, manifest_of
 from posenc_conformance.remote.load import How, load
-from posenc_conformance.scheme_file.model import Scheme
 
 BETWEEN_CALLS = ("second-call", "no-leak", "after-others", "results-last")
 """Behaviours that need all the calls before, in their order."""
@@ -35,12 +35,12 @@ def snippet(
     id: str,
     implementation_name: str,
     options: Options,
-    schemes: Sequence[Scheme],
+    schemes: Sequence[KnownScheme],
     models: Sequence[Path] = (),
 ) -> str:
-    """Python that makes the calls that fail and shows what is wrong with the result.
+    """Write Python that makes the calls that fail and shows what is wrong with the result.
 
-    For a program a shell command that asks it the same.
+    For a program, write a shell command that asks it the same.
 
     Raises UserError if the implementation claims no such check, or if it passes or is blocked.
     """
@@ -70,7 +70,7 @@ def _asked_again(
     name: str,
     manifest: Manifest,
     options: Options,
-    schemes: Sequence[Scheme],
+    schemes: Sequence[KnownScheme],
     models: Sequence[Path],
 ) -> str:
     program = load(name, How(), schemes)
@@ -87,9 +87,12 @@ def _asked_again(
 
 
 def _check(
-    id: str, implementation: Implementation, schemes: Sequence[Scheme], models: Sequence[Path]
+    id: str, implementation: Implementation, schemes: Sequence[KnownScheme], models: Sequence[Path]
 ) -> tuple[Check, Recorded]:
-    """The check of an id, and the subject that remembers what it asks."""
+    """Find the check of an id, and the subject that remembers what the check asks.
+
+    Raises UserError if there is none.
+    """
     file, _, rest = id.partition("::")
     level, _, name = rest.partition("::")
     if level == LEVEL:
@@ -106,15 +109,18 @@ def _check(
 
 def _no_check(id: str, implementation: Implementation) -> UserError:
     return UserError(
-        f"{id} is no check that {implementation.name} claims",
-        "ids are those of a run, such as 'rope.yaml::golden::half-d2[float32]'",
+        f"{id} is not among the checks of what {implementation.name} claims",
+        "copy the id from a run, such as 'rope.yaml::golden::half-d2[float32]'",
     )
 
 
 def _check_of_model(
     file: str, name: str, implementation: Implementation, models: Sequence[Path]
 ) -> tuple[Check, Recorded]:
-    """The check of what an engine makes of a model, and the subject that remembers."""
+    """Find the check of what an engine makes of a model, and the subject that remembers.
+
+    Raises UserError if there is none.
+    """
     paths = {path.name: path for path in (*model_paths(), *models)}
     if file in paths:
         own = [with_configuration(path) for path in models if path.name == file]
@@ -140,7 +146,7 @@ def _failure(check: Check, options: Options) -> Execution:
 
 
 def _failing(calls: Sequence[Made], wrong: Execution, name: str) -> int:
-    """Number of the call whose result is wrong."""
+    """Find the number of the call whose result is wrong."""
     for number in reversed(range(len(calls))):
         made = calls[number]
         if wrong.case is not None and made.case is wrong.case:
@@ -153,7 +159,10 @@ def _failing(calls: Sequence[Made], wrong: Execution, name: str) -> int:
 
 
 def _wrong_beside(calls: Sequence[Made], number: int) -> int:
-    """The number of the call that is wrong: an invariant makes several, and names one of them."""
+    """Find the number of the call that is wrong, near the one that is named.
+
+    An invariant makes several calls, and names one of them.
+    """
     near = sorted(range(len(calls)), key=lambda other: abs(other - number))[:5]
     return next((other for other in near if _is_wrong(calls[other])), number)
 
@@ -163,7 +172,7 @@ def _is_wrong(made: Made) -> bool:
 
 
 def _differs(calls: Sequence[Made], made: Made) -> bool:
-    """Whether a call gave another result than the first of the same case."""
+    """Return whether a call gave another result than the first of the same case."""
     first = next(each for each in calls if each.case is made.case)
     if first.got is None or made.got is None:
         return False
@@ -171,7 +180,7 @@ def _differs(calls: Sequence[Made], made: Made) -> bool:
 
 
 def _repeated(name: str, subject: Recorded, made: Made) -> object:
-    """What a new adapter returns for the same call; the exception if it raises one."""
+    """Make the same call with a new adapter; return its result, or the exception it raises."""
     method = getattr(load_adapter(name).adapter, subject.name)
     values = {
         key: value.made() if isinstance(value, Given) else value
@@ -187,14 +196,14 @@ def _repeated(name: str, subject: Recorded, made: Made) -> object:
 
 
 def _is_like(made: Made, result: object) -> bool:
-    """Whether a repeated call ended as it did before."""
+    """Return whether a repeated call ended as it did before."""
     if isinstance(result, BaseException) or made.got is None:
         return isinstance(result, BaseException) == (" raised " in made.problem)
     return np.array_equal(to_numpy(result), made.got, equal_nan=True)
 
 
 def _write_sequence(script: Script, calls: Sequence[Made], name: str) -> None:
-    """All calls, and what they have to do with each other."""
+    """Write all calls, and what they have to do with each other."""
     names = [script.function(made) for made in calls]
     *before, last = names
     if name == "after-others" or calls[-1].problem:
@@ -222,7 +231,7 @@ def _spoiled(made: Made) -> bool:
 
 
 def _write_call(script: Script, made: Made, wrong: Execution, name: str, result: object) -> None:
-    """One call, and what is wrong with it."""
+    """Write one call, and what is wrong with it."""
     call = script.call(made)
     arrays = [key for key, value in made.arguments.items() if isinstance(value, Given)]
     if name in ("inputs-untouched", "no-alias"):
@@ -271,7 +280,7 @@ def _differing(first: str, second: str, words: str) -> list[str]:
 
 
 def _verdict(made: Made) -> list[str]:
-    """Lines that show what is wrong with the array ``got``."""
+    """Write lines that show what is wrong with the array ``got``."""
     case = made.case
     if not _has_form(made):
         return [
@@ -291,7 +300,7 @@ def _verdict(made: Made) -> list[str]:
 
 
 def _has_form(made: Made) -> bool:
-    """Whether the result can be compared with the truth, element by element."""
+    """Return whether the result can be compared with the truth, element by element."""
     got, dtype = made.got, made.case.dtype
     if got is None or got.shape != made.case.shape:
         return False
@@ -303,7 +312,7 @@ def _plain(made: Made) -> Array:
 
 
 def _worst(made: Made) -> tuple[int, ...]:
-    """Where the result is farthest from the truth."""
+    """Find where the result is farthest from the truth."""
     got = _plain(made)
     infinite = np.argwhere(made.case.shown & ~np.isfinite(got))
     if len(infinite):
@@ -312,7 +321,7 @@ def _worst(made: Made) -> tuple[int, ...]:
 
 
 def _loaded(name: str, script: Script) -> str:
-    """Write how to get at the adapter; the expression that stands for it."""
+    """Write how to get at the adapter, and return the expression that stands for it."""
     found, point = target(name), registered().get(name)
     module, _, attribute = (point.value if point else name).partition(":")
     if not point and module.endswith(".py"):
@@ -329,7 +338,7 @@ def _made(found: object, attribute: str) -> str:
 
 
 def _name_in(path: Path, found: object) -> str:
-    """Under what name the module of a file has the adapter that was found in it."""
+    """Find the name that the module of a file gives to the adapter that was found in it."""
     for module in list(sys.modules.values()):
         if Path(getattr(module, "__file__", None) or "").resolve() == path:
             for name, value in vars(module).items():

@@ -1,4 +1,4 @@
-"""Hugging Face transformers."""
+"""Adapters of Hugging Face transformers."""
 
 from posenc_conformance.implementations.transformers.absolute import Absolute
 from posenc_conformance.implementations.transformers.attention import Attention

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LENGTHS = {"paper": 1024, "concat": 1024, "whisper": 131_072}
-"""Of tables of positions. The first two are filled element by element in Python."""
+"""Lengths of tables of positions. The first two are filled element by element in Python."""
 
 
 class Absolute(Transformers):
@@ -67,7 +67,7 @@ class Absolute(Transformers):
         dtype: str,
         base: float = 10000.0,
     ) -> Tensor:
-        """Rows of the table that a model adds to its token embeddings, or of time steps."""
+        """Return rows of the table that a model adds to its token embeddings, or of time steps."""
         where = to_torch(positions)
         if (layout, denominator) == ("cos-sin", "d/2"):
             config = self.transformers.VibeVoiceDiffusionHeadConfig(frequency_embedding_size=dim)
@@ -86,7 +86,7 @@ class Absolute(Transformers):
         return self.torch.nn.functional.embedding(where, table)
 
     def _make_waves(self, name: str, dim: int, base: float, dtype: str) -> Tensor:
-        """A whole table, in the dtype of a model."""
+        """Make a whole table, in the dtype of a model."""
         kind, length = getattr(self.torch, dtype), LENGTHS[name]
         if name == "whisper":
             return self.code["whisper"].sinusoids(length, dim, base).to(kind)
@@ -104,9 +104,10 @@ class Absolute(Transformers):
         return self.code["marian"].MarianEncoder(config).to(kind).embed_positions.weight
 
     def _stretch(self, module: Any, where: Tensor, dtype: str, axes: int) -> Tensor:
-        """Rows of a stretch of tokens without padding, from the first to the last asked for.
+        """Return rows of a stretch of tokens without padding.
 
-        The modules lengthen their tables themselves.
+        It reaches from the first position to the last asked for. The modules lengthen their tables
+        themselves.
         """
         module.to(getattr(self.torch, dtype))
         first, last = (int(where.min()), int(where.max())) if len(where) else (0, -1)
@@ -129,7 +130,10 @@ class Absolute(Transformers):
         coordinates: str,
         dtype: str,
     ) -> Tensor:
-        """Embeddings of AIMv2, ``build_2d_sinusoidal_position_embedding``, modules of DETR."""
+        """Return an encoding of AIMv2, of RT-DETR or of DETR's modules.
+
+        That of RT-DETR is ``build_2d_sinusoidal_position_embedding``.
+        """
         kind = getattr(self.torch, dtype)
         if coordinates != "index":
             code, name = self.code["detr"], "DetrSinePositionEmbedding"
@@ -158,7 +162,7 @@ class Absolute(Transformers):
         offset: str,
         padding_idx: int | None = None,
     ) -> Tensor:
-        """The module of embeddings, for the ids that the model gives its tokens."""
+        """Apply the module of embeddings to the ids that the model gives its tokens."""
         where, weights = to_torch(positions), to_torch(table)
         rows, dim = weights.shape
         auto = self.transformers
@@ -188,7 +192,7 @@ class Absolute(Transformers):
 
     @claims("vit", "siglip", "deit", dtype=FLOATS)
     def learned_grid(self, table: Array, height: int, width: int, *, class_tokens: int) -> Tensor:
-        """``interpolate_pos_encoding``, for patches of a single pixel."""
+        """Call ``interpolate_pos_encoding``, for patches of a single pixel."""
         weights = to_torch(table)
         rows, dim = weights.shape
         name, model = (("siglip", "Siglip"), ("vit", "ViT"), ("deit", "DeiT"))[class_tokens]
@@ -219,7 +223,7 @@ class Absolute(Transformers):
         join: str,
         sizes: str,
     ) -> Tensor:
-        """Embeddings of boxes, for words of zeros where they are added."""
+        """Return embeddings of boxes, for words of zeros where they are added."""
         tables = [to_torch(each) for each in (x_table, y_table, h_table, w_table)]
         rows, dim = x_table.shape
         name, more = "LayoutLM", {"hidden_size": dim, "num_attention_heads": 1}
@@ -256,7 +260,10 @@ class Absolute(Transformers):
         waves: str,
         **_: str,
     ) -> Tensor:
-        """``PerceiverFourierPositionEncoding`` of given positions, in one batch or several."""
+        """Apply ``PerceiverFourierPositionEncoding`` to given positions.
+
+        They are in one batch or several.
+        """
         module = self.code["perceiver"].PerceiverFourierPositionEncoding(
             num_bands,
             max_resolution.tolist(),
@@ -273,6 +280,6 @@ class Absolute(Transformers):
 
     @claims("ends", dtype="float32")
     def perceiver_positions(self, index_dims: Array, *, dtype: str) -> Tensor:
-        """What the same class makes of no positions."""
+        """Return the positions that Perceiver's encoding makes where none are given."""
         make = self.code["perceiver"]._check_or_build_spatial_positions
         return make(None, index_dims.tolist(), 1)[0]

@@ -19,24 +19,27 @@ QUERIES, LOGITS = "posenc_queries", "posenc_logits"
 
 
 def _given(value: Tensor, hidden_states: Tensor) -> Tensor:
-    """What a projection gives out, whatever the hidden states."""
+    """Return a value as a projection gives it out, whatever the hidden states."""
     return value
 
 
 def _queries(module: Any, query: Tensor, *others: Any, **keywords: Any) -> tuple[Tensor, None]:
-    """The queries in the place of an attention's result: ``[batch, n, heads, head_dim]``."""
+    """Return the queries in the place of an attention's result: ``[batch, n, heads, head_dim]``."""
     return query.transpose(1, 2), None
 
 
 def _logits(
     module: Any, query: Tensor, key: Tensor, value: Tensor, mask: None, scaling: float, **rest: Any
 ) -> tuple[Tensor, Tensor]:
-    """Logits in the place of attention weights, formed as eager attention forms them."""
+    """Return logits in the place of attention weights.
+
+    They are formed as eager attention forms them.
+    """
     return value.transpose(1, 2), query @ key.transpose(2, 3) * scaling
 
 
 class _Past:
-    """A cache that has seen so many tokens, and keeps none."""
+    """A cache that has seen a number of tokens, and keeps none."""
 
     def __init__(self, length: int) -> None:
         self.length = length
@@ -73,8 +76,12 @@ class Attention(Transformers):
     @claims("llama-4", "ministral", dtype=FLOATS, max_position=EXACT - 2)
     def query_temperature(
         self, x: Array, positions: Positions, *, length: int, beta: float, count: str
-    ) -> Any:
-        """``Llama4TextAttention`` or what Ministral's layers multiply queries with."""
+    ) -> object:
+        """Multiply queries with their temperature.
+
+        Llama 4's are the queries of ``Llama4TextAttention``. Ministral's are multiplied here, with
+        what its layers multiply queries with.
+        """
         values, place = to_torch(x), to_torch(positions)
         if count == "from-0":
             scale = self.code["ministral3"].get_llama_4_attn_scale(place[None], beta, length)
@@ -94,11 +101,11 @@ class Attention(Transformers):
 
     @staticmethod
     def _at(layer: Any, start: int, rows: Tensor) -> Any:
-        """What the layer makes of hidden states that follow so many tokens."""
+        """Apply the layer to hidden states that follow ``start`` tokens."""
         return layer(rows, None, None, _Past(start))[0]
 
     def _llama_4(self, head_dim: int, length: int, beta: float) -> Any:
-        """A layer without rotary embedding that returns its queries."""
+        """Make a layer without rotary embedding that returns its queries."""
         code = self.code["llama4"]
         config = self.transformers.Llama4TextConfig(
             hidden_size=head_dim,
@@ -120,8 +127,8 @@ class Attention(Transformers):
     @claims("deepseek", "half", dtype=FLOATS, scaling="yarn")
     def mla_scores(
         self, q: Array, k_nope: Array, k_rope: Array, *, base: float, layout: str, **yarn: Any
-    ) -> Any:
-        """``DeepseekV3Attention``."""
+    ) -> object:
+        """Return the logits of ``DeepseekV3Attention``."""
         query, content, position = map(to_torch, (q, k_nope, k_rope))
         (heads, k_len, nope), rope = k_nope.shape, k_rope.shape[-1]
         code = self.code["deepseek_v3"]
@@ -158,14 +165,14 @@ class Attention(Transformers):
         return logits[0, :, k_len - query.shape[1] :]
 
     @claims("full", "causal", dtype=FLOATS)
-    def attention_weights(self, q: Array, k: Array, *, mask: str) -> Any:
-        """The second result of Llama's ``eager_attention_forward``."""
+    def attention_weights(self, q: Array, k: Array, *, mask: str) -> object:
+        """Return the second result of Llama's ``eager_attention_forward``."""
         query, key = to_torch(q), to_torch(k)
         return by_heads(lambda q, k: self._llama(q, k, k, mask)[1], query, key)
 
     @claims("full", "causal", dtype=FLOATS)
-    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> Any:
-        """Llama's ``eager_attention_forward``."""
+    def attention(self, q: Array, k: Array, v: Array, *, mask: str) -> object:
+        """Return the first result of Llama's ``eager_attention_forward``."""
         arrays = map(to_torch, (q, k, v))
         return by_heads(lambda q, k, v: self._llama(q, k, v, mask)[0].swapaxes(1, 2), *arrays)
 
@@ -173,8 +180,8 @@ class Attention(Transformers):
     @claims("unscaled", dtype=ALL_FLOATS)
     def attention_with_bias(
         self, q: Array, k: Array, v: Array, bias: Array, *, scaling: str
-    ) -> Any:
-        """Llama's with the bias in its mask, T5's with a position bias."""
+    ) -> object:
+        """Call Llama's function with the bias in its mask, or T5's with a position bias."""
         arrays = map(to_torch, (q, k, v))
         every = self.torch.broadcast_to(to_torch(bias), (*q.shape[:-1], k.shape[-2]))
 
@@ -209,7 +216,10 @@ class Attention(Transformers):
         return output, weights
 
     def causal(self, config: Any, query: Tensor, key: Tensor) -> Tensor:
-        """What is added to the logits of the last queries, earlier keys being in the cache."""
+        """Return what is added to the logits of the last queries.
+
+        Earlier keys are in the cache.
+        """
         from transformers.masking_utils import create_causal_mask
 
         new = query.shape[-2]
@@ -219,8 +229,8 @@ class Attention(Transformers):
         return create_causal_mask(config, query[:, 0], None, cache)
 
     @claims("causal", dtype=FLOATS)
-    def nope_layer(self, x: Array, w_q: Array, w_k: Array, w_v: Array) -> Any:
-        """A whole ``SmolLM3Attention``."""
+    def nope_layer(self, x: Array, w_q: Array, w_k: Array, w_v: Array) -> object:
+        """Run a whole ``SmolLM3Attention``."""
         values = to_torch(x)
         dim, head_dim = w_q.shape
         heads = -(-dim // head_dim)
@@ -250,8 +260,11 @@ class Attention(Transformers):
     @claims("weight-norm", dtype=ALL_FLOATS)
     def conv_wav2vec2(
         self, x: Array, weight_v: Array, weight_g: Array, bias: Array, *, groups: int
-    ) -> Any:
-        """``Wav2Vec2PositionalConvEmbedding``, whose result the encoder adds to the frames."""
+    ) -> object:
+        """Add the result of ``Wav2Vec2PositionalConvEmbedding`` to the frames.
+
+        That is what the encoder does.
+        """
         values = to_torch(x)
         config = self.transformers.Wav2Vec2Config(
             hidden_size=values.shape[-1],
@@ -280,8 +293,11 @@ class Attention(Transformers):
         shift: Array,
         *,
         groups: int,
-    ) -> Any:
-        """``HubertPositionalConvEmbedding`` in evaluation, whose result the encoder adds."""
+    ) -> object:
+        """Add the result of ``HubertPositionalConvEmbedding`` in evaluation to the frames.
+
+        That is what the encoder does.
+        """
         values = to_torch(x)
         config = self.transformers.HubertConfig(
             hidden_size=values.shape[-1],
@@ -304,8 +320,11 @@ class Attention(Transformers):
         return by_heads(lambda frames: frames + module(frames), values, form="hnd")
 
     @claims("layer-norm", dtype=ALL_FLOATS)
-    def conv_data2vec(self, x: Array, weight: Array, bias: Array, *, groups: int) -> Any:
-        """``Data2VecAudioPositionalConvEmbedding``, whose result the encoder adds."""
+    def conv_data2vec(self, x: Array, weight: Array, bias: Array, *, groups: int) -> object:
+        """Add the result of ``Data2VecAudioPositionalConvEmbedding`` to the frames.
+
+        That is what the encoder does.
+        """
         values = to_torch(x)
         config = self.transformers.Data2VecAudioConfig(
             hidden_size=values.shape[-1],

@@ -62,8 +62,8 @@ class Axes(Transformers):
         base: float,
         layout: str,
         allocation: str,
-    ) -> Any:
-        """The model's rotary module, then its ``apply_rotary_pos_emb``."""
+    ) -> object:
+        """Run the model's rotary module, then its ``apply_rotary_pos_emb``."""
         head_dim = x.shape[-1]
         auto = self.transformers
         rope = {
@@ -106,7 +106,10 @@ class Axes(Transformers):
         tokens_per_second: float | None = None,
         second_per_grid: float | None = None,
     ) -> Tensor:
-        """``get_rope_index`` of Qwen2VLModel; with seconds, of Qwen2_5_VLModel."""
+        """Call ``get_rope_index`` of Qwen2VLModel; with seconds, of Qwen2_5_VLModel.
+
+        Raises NotImplementedError for a number of tokens per second that is not whole.
+        """
         if tokens_per_second is not None and tokens_per_second % 1:
             raise NotImplementedError("a configuration has a whole number of tokens per second")
         torch = self.torch
@@ -132,7 +135,7 @@ class Axes(Transformers):
         return ids[:, 0]
 
     def _make_qwen2_vl(self, merge_size: int) -> Any:
-        """A model without layers or weights, for the positions that it gives."""
+        """Make a model without layers or weights, for the positions that it gives."""
         config = self.transformers.Qwen2VLConfig(
             text_config={"num_hidden_layers": 0},
             vision_config={"depth": 0, "spatial_merge_size": merge_size},
@@ -141,7 +144,10 @@ class Axes(Transformers):
             return self.transformers.Qwen2VLModel(config)
 
     def _make_qwen2_5_vl(self, merge_size: int, tokens_per_second: float) -> Any:
-        """The same of the later model, which spaces the times of videos."""
+        """Make a model without layers or weights, for the positions that it gives.
+
+        This later model spaces the times of videos.
+        """
         config = self.transformers.Qwen2_5_VLConfig(
             text_config={"num_hidden_layers": 0},
             vision_config={
@@ -164,7 +170,7 @@ class Axes(Transformers):
         order: str,
         progression: str,
     ) -> Tensor:
-        """The vision tower's rotary module, then its function."""
+        """Run the vision tower's rotary module, then its function."""
         values, places, auto = headed(to_torch(x)), to_torch(positions).T, self.transformers
         head_dim = x.shape[-1]
         if order == "column-first":
@@ -211,7 +217,7 @@ class Axes(Transformers):
 
     @claims("vjepa-2", dtype=FLOATS, max_position=EXACT)
     def axial_rope_tiled(self, x: Array, positions: Positions) -> Tensor:
-        """``apply_rotary_embeddings`` of V-JEPA 2, given the positions on each axis."""
+        """Call V-JEPA 2's ``apply_rotary_embeddings`` with the positions on each axis."""
         values = headed(to_torch(x))
         config = self.transformers.VJEPA2Config(hidden_size=x.shape[-1], num_attention_heads=1)
         with self.torch.device("meta"):
@@ -221,7 +227,10 @@ class Axes(Transformers):
 
     @claims("dinov3", dtype=FLOATS)
     def rope_2d_image(self, x: Array, height: int, width: int, *, base: float) -> Tensor:
-        """DINOv3's rotary module for an image of one pixel to a patch, then its function."""
+        """Run DINOv3's rotary module, then its function.
+
+        The image has one pixel to a patch.
+        """
         code, values = self.code["dinov3_vit"], headed(to_torch(x))
         config = self.transformers.DINOv3ViTConfig(
             hidden_size=x.shape[-1], num_attention_heads=1, patch_size=1, rope_theta=float(base)

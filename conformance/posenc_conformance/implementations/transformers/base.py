@@ -1,4 +1,4 @@
-"""What the parts of the adapter share."""
+"""What the parts of the adapter for transformers share."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Biases(Transformers):
 
     @claims("interpolated", dtype=FLOATS)
     def alibi_slopes(self, heads: int, *, dtype: str) -> Tensor:
-        """The column of BLOOM's bias at key position 1."""
+        """Return the column of BLOOM's bias at key position 1."""
         mask = self.torch.ones(1, 2, dtype=self.torch.int64)
         bias = self.code["bloom"].build_alibi_tensor(mask, heads, getattr(self.torch, dtype))
         return bias[:, 0, 1]
@@ -34,7 +34,7 @@ class Biases(Transformers):
     @claims("first-key", dtype=FLOATS)
     @claims("last-key", dtype="float32")
     def alibi_bias(self, heads: int, q_len: int, k_len: int, *, form: str, dtype: str) -> Tensor:
-        """One row for all queries, as BLOOM and MPT add it."""
+        """Return the bias, one row for all queries, as BLOOM and MPT add it."""
         if form == "last-key":
             bias = self.code["mpt"].build_mpt_alibi_tensor(heads, k_len)
         else:
@@ -51,7 +51,7 @@ class Biases(Transformers):
         num_buckets: int,
         max_distance: int,
     ) -> Tensor:
-        """``T5Attention._relative_position_bucket``."""
+        """Call ``T5Attention._relative_position_bucket``."""
         return self.code["t5"].T5Attention._relative_position_bucket(
             to_torch(relative_position), direction == "bidirectional", num_buckets, max_distance
         )
@@ -66,7 +66,10 @@ class Biases(Transformers):
         direction: str,
         max_distance: int,
     ) -> Tensor:
-        """``T5Attention.compute_bias`` with the table as its weights, of a decoder if causal."""
+        """Call ``T5Attention.compute_bias`` with the table as its weights.
+
+        The layer is one of a decoder if the direction is causal.
+        """
         weights = to_torch(table)
         rows, heads = weights.shape
         layer = self._t5(rows, heads, direction, max_distance).to(weights.dtype)
@@ -82,7 +85,10 @@ class Biases(Transformers):
         num_buckets: int,
         max_distance: int,
     ) -> Tensor:
-        """What autograd makes of ``compute_bias``, for the weights of the table."""
+        """Compute what autograd makes of ``T5Attention.compute_bias``.
+
+        The gradient is that for the weights of the table.
+        """
         heads, q_len, k_len = gradient.shape
         cotangent = to_torch(gradient)
         layer = self._t5(num_buckets, heads, direction, max_distance).to(cotangent.dtype)
@@ -103,7 +109,7 @@ class Biases(Transformers):
 
     @claims(dtype=ALL_FLOATS)
     def clipped_bias(self, table: Array, q_len: int, k_len: int) -> Tensor:
-        """``EsmFoldRelativePosition``, the rows of the last residues."""
+        """Apply ``EsmFoldRelativePosition``, and take the rows of the last residues."""
         weights = to_torch(table)
         module = self._esmfold(*weights.shape).to(weights.dtype)
         masked = self.torch.zeros(1, weights.shape[1], dtype=weights.dtype)
@@ -112,7 +118,10 @@ class Biases(Transformers):
 
     @claims(dtype=ALL_FLOATS)
     def clipped_bias_vjp(self, gradient: Array, *, rows: int) -> Tensor:
-        """What autograd makes of it, for the rows of the table that serve pairs."""
+        """Compute what autograd makes of ``EsmFoldRelativePosition``.
+
+        The gradient is that for the rows of the table that serve pairs.
+        """
         heads, q_len, k_len = gradient.shape
         cotangent = to_torch(gradient)
         module = self._esmfold(rows, heads).to(cotangent.dtype)

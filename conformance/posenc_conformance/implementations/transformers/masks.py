@@ -29,13 +29,17 @@ class Masks(Transformers):
 
     @claims("end")
     def causal_mask(self, q_len: int, k_len: int) -> Tensor:
-        """``create_causal_mask``."""
+        """Call ``create_causal_mask``."""
         config = self.transformers.LlamaConfig(attn_implementation="sdpa")
         return self._mask("create_causal_mask", config, q_len, k_len)
 
     @claims("window-keys", "window-each-side", "half-each-side")
     def sliding_window(self, q_len: int, k_len: int, window: int, *, reach: str) -> Tensor:
-        """``create_sliding_window_causal_mask``; ``create_bidirectional_sliding_window_mask``."""
+        """Make the mask of a window that looks back, or to both sides.
+
+        Either ``create_sliding_window_causal_mask`` or ``create_bidirectional_sliding_window_mask``
+        makes it.
+        """
         auto = self.transformers
         if reach == "window-keys":
             config = auto.MistralConfig(sliding_window=window, attn_implementation="sdpa")
@@ -48,7 +52,7 @@ class Masks(Transformers):
 
     @claims("causal")
     def chunked_mask(self, q_len: int, k_len: int, chunk_size: int) -> Tensor:
-        """``create_chunked_causal_mask``."""
+        """Call ``create_chunked_causal_mask``."""
         config = self.transformers.Llama4TextConfig(
             attention_chunk_size=chunk_size, attn_implementation="sdpa"
         )
@@ -68,7 +72,7 @@ class Masks(Transformers):
         return mask[0, 0]
 
     def _cache(self, length: int, head_dim: int = 1) -> Any:
-        """A cache that holds so many keys."""
+        """Make a cache that holds ``length`` keys."""
         cache = self.transformers.DynamicCache()
         if length:
             past = self.torch.zeros(1, 1, length, head_dim)
@@ -77,34 +81,37 @@ class Masks(Transformers):
 
     @claims("zero")
     def padded_position_ids(self, attention_mask: Positions) -> Tensor:
-        """``GenerationMixin._prepare_position_ids_for_generation``."""
+        """Call ``GenerationMixin._prepare_position_ids_for_generation``."""
         mask = to_torch(attention_mask)
         prepare = self.transformers.GenerationMixin._prepare_position_ids_for_generation
         return prepare(None, mask, {"attention_mask": mask})
 
     @claims()
     def fairseq_position_ids(self, attention_mask: Positions, padding_index: int) -> Tensor:
-        """``RobertaEmbeddings.create_position_ids_from_input_ids``."""
+        """Call ``RobertaEmbeddings.create_position_ids_from_input_ids``."""
         return self.token_position_ids(padding_index + attention_mask, padding_index, 0)
 
     @claims()
     def token_position_ids(
         self, input_ids: Positions, padding_index: int, past_length: int
     ) -> Tensor:
-        """The same function, with a cache."""
+        """Call ``RobertaEmbeddings.create_position_ids_from_input_ids``.
+
+        Some tokens are in a cache already.
+        """
         create = self.code["roberta"].RobertaEmbeddings.create_position_ids_from_input_ids
         return create(to_torch(input_ids), padding_index, past_length)
 
     @claims()
-    def packed_position_ids(self, lengths: Positions) -> Any:
-        """``DataCollatorWithFlattening``."""
+    def packed_position_ids(self, lengths: Positions) -> object:
+        """Apply ``DataCollatorWithFlattening``."""
         texts = [{"input_ids": [0] * int(length)} for length in lengths]
         packed = self.transformers.DataCollatorWithFlattening()(texts, return_tensors="np")
         return packed["position_ids"][0]
 
     @claims()
     def cached_position_ids(self, past_length: int, q_len: int) -> Tensor:
-        """What ``LlamaModel`` gives its rotary module."""
+        """Return what ``LlamaModel`` gives its rotary module."""
         config = self.transformers.LlamaConfig(
             vocab_size=1,
             hidden_size=2,

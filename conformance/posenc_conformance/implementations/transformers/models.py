@@ -17,14 +17,17 @@ FOLDERS = {"qwen2_5_vl_text": "qwen2_5_vl", "qwen3_5_moe_text": "qwen3_5_moe"}
 TYPES = {"qwen2_5_vl": "qwen2_5_vl_text"}
 """Types of models whose text has one of its own now."""
 Config = Mapping[str, Any]
+Module = Any
+"""A module of transformers, or one of PyTorch: their types are not there without them."""
 
 
 class TransformersModelsAdapter(Transformers):
     """transformers (seen: 5.24.0) as an engine: configuration class, rotary module, function.
 
-    Every model of a type that ``CONFIG_MAPPING`` knows. What a layer does not rotate, its attention
-    says, which is made without weights. DeepSeek-V3's function moves the channels of pairs apart;
-    here they are moved back. Whisper's encoder and the biases of BLOOM and MPT are functions.
+    Every model is asked whose type ``CONFIG_MAPPING`` knows. The attention of a layer, made without
+    weights, says whether the layer rotates. DeepSeek-V3's function moves the channels of pairs
+    apart; here they are moved back. Whisper's encoder and the biases of BLOOM and MPT are
+    functions.
     """
 
     def __init__(self) -> None:
@@ -32,8 +35,8 @@ class TransformersModelsAdapter(Transformers):
         self._model = once(self._make)
 
     @claims(dtype=FLOATS, max_position=EXACT)
-    def rotary(self, x: Array, positions: Positions, *, config: Config, layer: int) -> Any:
-        """Queries turned as the model's attention turns them."""
+    def rotary(self, x: Array, positions: Positions, *, config: Config, layer: int) -> object:
+        """Turn queries as the model's attention turns them."""
         made, code, module, still = self._model(dict(config))
         tensor = to_torch(x)
         if layer in still:
@@ -49,7 +52,7 @@ class TransformersModelsAdapter(Transformers):
 
     @claims(models=["bloom", "replit-code-v1.5-3b"])
     def bias(self, q_len: int, k_len: int, *, config: Config, layer: int) -> Tensor:
-        """One row for all queries."""
+        """Return the bias of BLOOM or MPT, one row for all queries."""
         made, code, *_ = self._model(dict(config))
         heads = made.num_attention_heads
         if config["model_type"] == "mpt":
@@ -62,12 +65,18 @@ class TransformersModelsAdapter(Transformers):
 
     @claims(models=["whisper-tiny"])
     def encoding(self, positions: Positions, *, config: Config) -> Tensor:
-        """Rows of the table of Whisper's encoder."""
+        """Return rows of the table of Whisper's encoder."""
         made, code, *_ = self._model(dict(config))
         return code.sinusoids(made.max_source_positions, made.d_model)[positions]
 
     def _make(self, config: Config) -> tuple[Any, Any, Any, list[int]]:
-        """Configuration, modelling code, module of cosines and sines if any, layers unrotated."""
+        """Make what a model needs to rotate.
+
+        These are configuration, modelling code, the module of cosines and sines if any, and the
+        layers that are not rotated.
+
+        Raises NotImplementedError for a type of model that transformers does not have.
+        """
         given = str(config["model_type"])
         type = TYPES.get(given, given)
         known = self.transformers.CONFIG_MAPPING
@@ -84,20 +93,23 @@ class TransformersModelsAdapter(Transformers):
         still = self._unrotated(code, made) if type == "llama4_text" else []
         return made, code, modules[0](made) if modules else None, still
 
-    def _unrotated(self, code: Any, made: Any) -> list[int]:
-        """What the attention of each layer says, made without memory for its weights."""
+    def _unrotated(self, code: Module, made: Module) -> list[int]:
+        """Find the layers that are not rotated, as the attention of each says.
+
+        The attention is made without memory for its weights.
+        """
         with self.torch.device("meta"):
             layers = [code.Llama4TextAttention(made, n) for n in range(made.num_hidden_layers)]
         return [number for number, layer in enumerate(layers) if not layer.use_rope]
 
-    def _width(self, module: Any, made: Any, layer: int, size: int) -> int:
-        """Channels that the module has cosines and sines for."""
+    def _width(self, module: Module, made: Module, layer: int, size: int) -> int:
+        """Count the channels that the module has cosines and sines for."""
         own = f"{_kind(made, layer)}_inv_freq"
         frequencies = getattr(module, own) if hasattr(module, own) else module.inv_freq
         return min(size, 2 * len(frequencies))
 
     def _turned(
-        self, code: Any, made: Any, module: Any, q: Any, positions: Positions, layer: int
+        self, code: Module, made: Module, module: Module, q: Any, positions: Positions, layer: int
     ) -> Any:
         where = to_torch(positions)[..., None, :]
         kinds = "layer_type" in inspect.signature(module.forward).parameters
@@ -114,19 +126,21 @@ class TransformersModelsAdapter(Transformers):
             return code.apply_rotary_pos_emb(q, q, *tables)[0]
         return code.apply_rotary_pos_emb(q, *tables, unsqueeze_dim=1)
 
-    def _of_gptj(self, code: Any, made: Any, module: Any, x: Any, positions: Positions) -> Any:
-        """As in ``GPTJAttention.forward``, for heads behind positions."""
+    def _of_gptj(
+        self, code: Module, made: Module, module: Module, x: Any, positions: Positions
+    ) -> Any:
+        """Turn x as ``GPTJAttention.forward`` does, for heads behind positions."""
         width = made.rotary_dim
         sin, cos = module(x, to_torch(positions)[None])
 
-        def turned(q: Any) -> Any:
+        def turned(q: Any) -> object:
             rotated = code.apply_rotary_pos_emb(q[..., :width], sin, cos)
             return self.torch.cat([rotated, q[..., width:]], dim=-1)
 
         return by_heads(turned, x, form="bnhd")
 
 
-def _kind(made: Any, layer: int) -> str:
-    """What transformers calls this kind of layer."""
+def _kind(made: Module, layer: int) -> str:
+    """Return what transformers calls this kind of layer."""
     types = getattr(made, "layer_types", None)
     return types[layer] if types else "full_attention"

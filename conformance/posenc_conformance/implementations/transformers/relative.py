@@ -39,7 +39,10 @@ class Relative(Transformers):
 
     @claims("key-minus-query", dtype=FLOATS)
     def shaw_scores(self, q: Array, k: Array, table: Array) -> Tensor:
-        """Logits of ``Wav2Vec2BertSelfAttention``, position_embeddings_type relative_key."""
+        """Return the logits of ``Wav2Vec2BertSelfAttention``.
+
+        Its position_embeddings_type is relative_key.
+        """
         query, key, rows = (to_torch(each) for each in (q, k, table))
         code, reach = self.code["wav2vec2_bert"], len(rows) // 2
         config = self.transformers.Wav2Vec2BertConfig(
@@ -64,7 +67,10 @@ class Relative(Transformers):
     def relative_table_2d(
         self, table: Array, *, height: int, width: int, class_token: str
     ) -> Tensor:
-        """``SwinRelativePositionBias``, or ``BeitRelativePositionBias`` of patches of one pixel."""
+        """Apply ``SwinRelativePositionBias`` or ``BeitRelativePositionBias``.
+
+        Patches of BEiT are of one pixel.
+        """
         values = to_torch(table)
         if class_token == "none":
             module = self.code["swin"].SwinRelativePositionBias(table.shape[1], (height, width))
@@ -80,7 +86,7 @@ class Relative(Transformers):
 
     @claims("swin", "beit")
     def relative_table_2d_rows(self, height: int, width: int, *, class_token: str) -> Tensor:
-        """The index that the modules keep or make."""
+        """Return the index that the modules keep or make."""
         if class_token == "none":
             module = self.code["swin"].SwinRelativePositionBias(1, (height, width))
             return module.relative_position_index.view(module.window_area, -1)
@@ -98,7 +104,7 @@ class Relative(Transformers):
         head_dim: int,
         scaling: str,
     ) -> Tensor:
-        """What the encoder adds to logits."""
+        """Return what the encoder adds to logits."""
         along, down = map(to_torch, (x_table, y_table))
         buckets, heads = along.shape
         sizes = {
@@ -132,7 +138,7 @@ class Relative(Transformers):
         pretrained_height: int,
         pretrained_width: int,
     ) -> Tensor:
-        """Logits of ``Swinv2SelfAttention`` with cosines multiplied by 0."""
+        """Return the logits of ``Swinv2SelfAttention`` with cosines multiplied by 0."""
         first, bias, second = map(to_torch, (w1, b1, w2))
         window, before = (height, width), (pretrained_height, pretrained_width)
         module = self._swinv2(len(second), window, before).to(second.dtype)
@@ -154,7 +160,7 @@ class Relative(Transformers):
     def log_cpb_coordinates(
         self, height: int, width: int, *, pretrained_height: int, pretrained_width: int, dtype: str
     ) -> Tensor:
-        """The table that the module keeps."""
+        """Return the table that the module keeps."""
         module = self._swinv2(1, (height, width), (pretrained_height, pretrained_width))
         return module.relative_coords_table.view(-1, 2).to(getattr(self.torch, dtype))
 
@@ -173,8 +179,8 @@ class Relative(Transformers):
         q_width: int,
         k_height: int,
         k_width: int,
-    ) -> Any:
-        """``add_decomposed_relative_positions``."""
+    ) -> object:
+        """Call ``add_decomposed_relative_positions`` on logits of zeros."""
         query, high, wide = map(to_torch, (q, table_h, table_w))
         return self.code["vitdet"].add_decomposed_relative_positions(
             query.new_zeros(*query.shape[:2], k_height * k_width),
@@ -186,8 +192,8 @@ class Relative(Transformers):
         )
 
     @claims("xlnet", dtype=FLOATS)
-    def relative_shift(self, x: Array) -> Any:
-        """``XLNetRelativeAttention.rel_shift_bnij``."""
+    def relative_shift(self, x: Array) -> object:
+        """Call ``XLNetRelativeAttention.rel_shift_bnij``."""
         q_len, columns = x.shape[-2:]
         shift = self.code["xlnet"].XLNetRelativeAttention.rel_shift_bnij
         return by_heads(lambda heads: shift(heads, klen=columns - q_len), to_torch(x))
@@ -205,7 +211,7 @@ class Relative(Transformers):
         layout: str,
         clamp_len: int | None = None,
     ) -> Tensor:
-        """``rel_attn_core`` of XLNet; a layer of Wav2Vec2-Conformer."""
+        """Return logits: ``rel_attn_core`` of XLNet, or a layer of Wav2Vec2-Conformer."""
         arrays = [to_torch(each) for each in (q, k, w_kr, u, v)]
         if layout == "interleaved":
             return self._conformer(arrays)
@@ -264,14 +270,17 @@ class Relative(Transformers):
         num_buckets: int,
         max_relative_positions: int,
     ) -> Tensor:
-        """``make_log_bucket_position``, whose result ``build_relative_position`` makes whole."""
+        """Call ``make_log_bucket_position``.
+
+        As in ``build_relative_position``, its result is made whole.
+        """
         bucket = self.code["deberta_v2"].make_log_bucket_position
         buckets = bucket(to_torch(relative_position), num_buckets, max_relative_positions)
         return buckets.to(self.torch.long)
 
     @claims("v1", dtype=FLOATS)
     def deberta_scores(self, q: Array, k: Array, q_r: Array, k_r: Array) -> Tensor:
-        """DeBERTa's layer."""
+        """Return the logits of DeBERTa's layer."""
         config = self.transformers.DebertaConfig(
             **_sizes(q), max_relative_positions=q_r.shape[1] // 2, pos_att_type=["c2p", "p2c"]
         )
@@ -290,7 +299,7 @@ class Relative(Transformers):
     def deberta_v2_scores(
         self, q: Array, k: Array, q_r: Array, k_r: Array, *, max_relative_positions: int
     ) -> Tensor:
-        """DeBERTa-v2's layer."""
+        """Return the logits of DeBERTa-v2's layer."""
         config = self.transformers.DebertaV2Config(
             **_sizes(q),
             max_relative_positions=max_relative_positions,
@@ -312,7 +321,10 @@ class Relative(Transformers):
         return self._scores(layer, self._one_hot(queries), None, table_q)
 
     def _one_hot(self, heads: Tensor) -> Tensor:
-        """As many rows as heads have, so that a projection of them is its own weights."""
+        """Make one-hot rows, as many as heads have.
+
+        So a projection of them is its own weights.
+        """
         return self.torch.eye(heads.shape[-1], dtype=heads.dtype)[None]
 
     def _scores(
@@ -336,5 +348,5 @@ def _sizes(q: Array) -> dict[str, Any]:
 
 
 def _by_channel(heads: Array) -> Tensor:
-    """Weights that make heads of one-hot rows: [heads, head_dim, n]."""
+    """Return weights that make heads of one-hot rows: [heads, head_dim, n]."""
     return to_torch(heads).transpose(1, 2)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LARGEST_LENGTH = 16_384
-"""Of the sequences for which dynamic scaling is asked: it follows from the positions."""
+"""Longest sequence for which dynamic scaling is asked: its length follows from the positions."""
 
 
 class Rotary(Transformers):
@@ -52,15 +52,15 @@ class Rotary(Transformers):
         base: float,
         layout: str,
         rotary_dim: int | None = None,
-    ) -> Any:
-        """Queries turned by the model of the layout."""
+    ) -> object:
+        """Turn queries by the model of the layout."""
         return self._scaled(x, positions, layout, rotary_dim=rotary_dim, rope_theta=base)
 
     rope_vjp = backward(rope)
 
     @claims("batched-half", "batched-interleaved", dtype=FLOATS, max_position=EXACT)
-    def rope_batched(self, x: Array, positions: Array, *, base: float, layout: str) -> Any:
-        """The same with ``position_ids`` of shape [batch, n]."""
+    def rope_batched(self, x: Array, positions: Array, *, base: float, layout: str) -> object:
+        """Turn queries by the model of the layout, with ``position_ids`` of shape [batch, n]."""
         module, rotate = self._rotary(layout, x.shape[-1], rope_theta=base)
         values = to_torch(x)
         return rotate(values, values, *module(values, to_torch(positions)))[0]
@@ -69,7 +69,7 @@ class Rotary(Transformers):
     def rope_query_key(
         self, q: Array, k: Array, positions: Positions, *, base: float, layout: str
     ) -> Tensor:
-        """Both results of ``apply_rotary_pos_emb``."""
+        """Return both results of ``apply_rotary_pos_emb``."""
         module, rotate = self._rotary(layout, q.shape[-1], rope_theta=base)
         queries, keys = to_torch(q)[None], to_torch(k)[None]
         tables = module(queries, to_torch(positions)[None])
@@ -77,8 +77,8 @@ class Rotary(Transformers):
 
     @claims("half-doubled", dtype=FLOATS, rotation="partial")
     @claims("interleaved-doubled", dtype=FLOATS)
-    def rope_apply(self, x: Array, cos: Array, sin: Array, *, layout: str) -> Any:
-        """``apply_rotary_pos_emb`` of GPT-NeoX; of Cohere, which computes in float32."""
+    def rope_apply(self, x: Array, cos: Array, sin: Array, *, layout: str) -> object:
+        """Call GPT-NeoX's ``apply_rotary_pos_emb``, or Cohere's, which computes in float32."""
         model = {"half": "gpt_neox", "interleaved": "cohere"}[layout]
         rotate = self.code[model].apply_rotary_pos_emb
         tables = (to_torch(cos)[None], to_torch(sin)[None])
@@ -88,14 +88,14 @@ class Rotary(Transformers):
     def position_interpolation_frequencies(
         self, rotary_dim: int, *, base: float, factor: float
     ) -> Tensor:
-        """The inverse frequencies of rope_type linear."""
+        """Return the inverse frequencies of rope_type linear."""
         return self._frequencies(rotary_dim, rope_type="linear", rope_theta=base, factor=factor)
 
     @claims("interleaved", "half", dtype=FLOATS, max_position=EXACT)
     def position_interpolation(
         self, x: Array, positions: Positions, *, base: float, factor: float, layout: str
-    ) -> Any:
-        """The rope_type linear."""
+    ) -> object:
+        """Turn queries by the rope_type linear."""
         return self._scaled(
             x, positions, layout, rope_type="linear", rope_theta=base, factor=factor
         )
@@ -103,8 +103,8 @@ class Rotary(Transformers):
     position_interpolation_vjp = backward(position_interpolation)
 
     @claims("half", dtype=FLOATS, max_position=EXACT)
-    def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> Any:
-        """HunYuan's rope_type dynamic with an alpha, which is the factor."""
+    def ntk_aware(self, x: Array, positions: Positions, *, base: float, factor: float) -> object:
+        """Turn queries by HunYuan's rope_type dynamic with an alpha, which is the factor."""
         return self._scaled(
             x, positions, "hunyuan", rope_type="dynamic", rope_theta=base, alpha=factor, factor=1.0
         )
@@ -121,7 +121,7 @@ class Rotary(Transformers):
         original_max_position_embeddings: int,
         length: int,
     ) -> Tensor:
-        """The inverse frequencies of rope_type dynamic for sequences of a length."""
+        """Return the inverse frequencies of rope_type dynamic for sequences of a length."""
         return self._frequencies(
             rotary_dim,
             max_position_embeddings=original_max_position_embeddings,
@@ -142,8 +142,11 @@ class Rotary(Transformers):
         original_max_position_embeddings: int,
         length: int,
         layout: str,
-    ) -> Any:
-        """The rope_type dynamic, of a model that has not seen any other sequence."""
+    ) -> object:
+        """Turn queries by the rope_type dynamic.
+
+        The model has not seen any other sequence.
+        """
         return self.dynamic(
             x,
             positions,
@@ -165,10 +168,11 @@ class Rotary(Transformers):
         original_max_position_embeddings: int,
         seen: int = 0,
         **rope: Any,
-    ) -> Any:
-        """The rope_type dynamic, of a model that has seen a sequence of another length.
+    ) -> object:
+        """Turn queries by the rope_type dynamic.
 
-        The module takes the largest position for the end of the sequence; so a row is added there.
+        The model has seen a sequence of ``seen`` tokens before, unless that is 0. The module takes
+        the largest position for the end of the sequence; so a row is added there.
         """
         module, rotate = self._make_rotary(
             layout,
@@ -193,7 +197,7 @@ class Rotary(Transformers):
         high_freq_factor: float,
         original_max_position_embeddings: int,
     ) -> Tensor:
-        """The inverse frequencies of rope_type llama3."""
+        """Return the inverse frequencies of rope_type llama3."""
         return self._frequencies(
             rotary_dim,
             rope_type="llama3",
@@ -216,8 +220,8 @@ class Rotary(Transformers):
         high_freq_factor: float,
         original_max_position_embeddings: int,
         layout: str,
-    ) -> Any:
-        """The rope_type llama3."""
+    ) -> object:
+        """Turn queries by the rope_type llama3."""
         return self._scaled(
             x,
             positions,
@@ -236,7 +240,7 @@ class Rotary(Transformers):
     def p_rope_frequencies(
         self, rotary_dim: int, *, base: float, proportion: float, factor: float = 1.0
     ) -> Tensor:
-        """The inverse frequencies of rope_type proportional."""
+        """Return the inverse frequencies of rope_type proportional."""
         return self._frequencies(
             rotary_dim,
             rope_type="proportional",
@@ -254,8 +258,8 @@ class Rotary(Transformers):
         base: float,
         proportion: float,
         factor: float = 1.0,
-    ) -> Any:
-        """The rope_type proportional, of Gemma 4."""
+    ) -> object:
+        """Turn queries by the rope_type proportional, of Gemma 4."""
         return self._scaled(
             x,
             positions,
@@ -280,7 +284,7 @@ class Rotary(Transformers):
         beta_fast: float | None = None,
         beta_slow: float | None = None,
     ) -> Tensor:
-        """The inverse frequencies of rope_type yarn."""
+        """Return the inverse frequencies of rope_type yarn."""
         return self._frequencies(
             rotary_dim,
             rope_type="yarn",
@@ -317,8 +321,8 @@ class Rotary(Transformers):
         attention_factor: float | None = None,
         mscale: float | None = None,
         mscale_all_dim: float | None = None,
-    ) -> Any:
-        """The rope_type yarn, of gpt-oss if bounds are not rounded."""
+    ) -> object:
+        """Turn queries by the rope_type yarn, of gpt-oss if bounds are not rounded."""
         return self._scaled(
             x,
             positions,
@@ -340,7 +344,7 @@ class Rotary(Transformers):
 
     @claims()
     def longrope_frequencies(self, factors: Array, *, base: float) -> Tensor:
-        """The inverse frequencies of rope_type longrope in long texts."""
+        """Return the inverse frequencies of rope_type longrope in long texts."""
         return self._frequencies(
             2 * len(factors),
             length=2,
@@ -365,8 +369,8 @@ class Rotary(Transformers):
         original_max_position_embeddings: int,
         rotary_dim: int | None = None,
         attention_factor: float | None = None,
-    ) -> Any:
-        """Phi-3 with rope_type longrope."""
+    ) -> object:
+        """Turn queries by Phi-3 with rope_type longrope."""
         return self._scaled(
             x,
             positions,
@@ -412,7 +416,7 @@ class Rotary(Transformers):
         max_position_embeddings: int = 2048,
         **rope: Any,
     ) -> tuple[Any, Any]:
-        """Module and function of the model that stands for a layout."""
+        """Make the module of the model that stands for a layout, and return its function too."""
         auto = self.transformers
         given = {name: value for name, value in rope.items() if value is not None}
         rope = {"rope_type": "default", **given}

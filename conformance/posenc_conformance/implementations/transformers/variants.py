@@ -35,8 +35,8 @@ class TransformersGPTJAdapter:
         self._embedding = once(self._make, size=8)
 
     @claims("interleaved", dtype=FLOATS, rotation="partial", base=10000.0)
-    def rope(self, x: Array, positions: Positions, *, rotary_dim: int | None = None) -> Any:
-        """As in ``GPTJAttention.forward``, heads after positions."""
+    def rope(self, x: Array, positions: Positions, *, rotary_dim: int | None = None) -> object:
+        """Turn x as ``GPTJAttention.forward`` does, heads after positions."""
         values, ids = to_torch(x), to_torch(positions)[None]
         rotated = x.shape[-1] if rotary_dim is None else rotary_dim
         sin, cos = self._embedding(rotated)(values, ids)
@@ -48,13 +48,13 @@ class TransformersGPTJAdapter:
         return by_heads(turn, values, form="bnhd")
 
     def _make(self, rotary_dim: int) -> Any:
-        """The module with the table of a model."""
+        """Make the module with the table of a model."""
         config = self.config(n_positions=CONTEXT, rotary_dim=rotary_dim)
         return self.gptj.GPTJRotaryEmbedding(config)
 
     @claims("interleaved", dtype=FLOATS)
-    def rope_apply(self, x: Array, cos: Array, sin: Array) -> Any:
-        """``apply_rotary_pos_emb``."""
+    def rope_apply(self, x: Array, cos: Array, sin: Array) -> object:
+        """Call ``apply_rotary_pos_emb``."""
         tables = (to_torch(sin)[None], to_torch(cos)[None])
         rotate = self.gptj.apply_rotary_pos_emb
         return by_heads(lambda heads: rotate(heads, *tables), to_torch(x), form="bnhd")
@@ -77,12 +77,12 @@ class TransformersFalconAdapter:
 
     @claims("interpolated", dtype=FLOATS)
     def alibi_slopes(self, heads: int, *, dtype: str) -> Tensor:
-        """The column of the bias at key position 1."""
+        """Return the column of the bias at key position 1."""
         return self.alibi_bias(heads, 1, 2, dtype=dtype)[:, 0, 1]
 
     @claims("first-key", dtype=FLOATS)
     def alibi_bias(self, heads: int, q_len: int, k_len: int, *, dtype: str) -> Tensor:
-        """One row for all queries."""
+        """Return the bias, one row for all queries."""
         mask = self.torch.ones(1, k_len, dtype=self.torch.int64)
         bias = self.falcon.build_alibi_tensor(mask, heads, getattr(self.torch, dtype))
         return bias.expand(heads, q_len, k_len)
@@ -111,7 +111,7 @@ class TransformersDynamicAdapter:
         original_max_position_embeddings: int,
         length: int,
     ) -> Tensor:
-        """The second of two sequences."""
+        """Turn the queries of the second of two sequences."""
         return self._rotary.dynamic(
             x,
             positions,
@@ -127,8 +127,9 @@ class TransformersDynamicAdapter:
 class TransformersLayersAdapter:
     """YaRN in transformers (seen: 5.24.0) where kinds of layers have parameters of their own.
 
-    As in Gemma 3, here for its layers of full attention. Whether bounds are rounded is then looked
-    for where all layers would share it, and never found: they always are.
+    Gemma 3 is such a model; here its layers of full attention are judged. Whether bounds are
+    rounded is then looked for where all layers would share it, and never found: bounds are always
+    rounded.
     """
 
     requires = ("torch", "transformers")
@@ -153,7 +154,7 @@ class TransformersLayersAdapter:
         beta_fast: float | None = None,
         beta_slow: float | None = None,
     ) -> Tensor:
-        """The inverse frequencies of rope_type yarn for layers of full attention."""
+        """Return the inverse frequencies of rope_type yarn for layers of full attention."""
         full = {
             "rope_type": "yarn",
             "rope_theta": base,

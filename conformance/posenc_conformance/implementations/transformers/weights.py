@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,13 +21,13 @@ class Weights(Transformers):
     """
 
     @claims("to-half", dtype=FLOATS)
-    def permute_qk(self, q_weight: Array, k_weight: Array, heads: int, key_heads: int) -> Any:
-        """``process`` of both weights."""
+    def permute_qk(self, q_weight: Array, k_weight: Array, heads: int, key_heads: int) -> object:
+        """Call ``process`` on both weights."""
         return self._processed("weight", q_weight, k_weight, heads, key_heads)
 
     @claims("to-half", dtype=FLOATS)
-    def permute_qk_bias(self, q_bias: Array, k_bias: Array, heads: int, key_heads: int) -> Any:
-        """``process`` of both biases."""
+    def permute_qk_bias(self, q_bias: Array, k_bias: Array, heads: int, key_heads: int) -> object:
+        """Call ``process`` on both biases."""
         return self._processed("bias", q_bias, k_bias, heads, key_heads)
 
     def _processed(

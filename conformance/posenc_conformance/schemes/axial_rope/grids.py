@@ -1,14 +1,15 @@
 """Positions of the patches and the text of a model of images."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.mistakes import Model, other_conventions
+from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 IMAGES: Mapping[str, tuple[tuple[tuple[int, int, int], ...], ...]] = {
     "flux": (((1, 3, 5),), ((1, 2, 3), (1, 4, 2)), ((3, 2, 3),), ((1, 1, 2), (1, 3, 3), (1, 2, 2))),
@@ -30,8 +31,8 @@ IMAGES: Mapping[str, tuple[tuple[tuple[int, int, int], ...], ...]] = {
 """Sizes of images, square and not, odd and even."""
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """A text and some images."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw a text and some images."""
     grid = str(trial.subject.combination.conventions["grid"])
     return {
         "images": np.array(trial.pick.one_of(IMAGES[grid])),
@@ -39,8 +40,8 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """Long texts, large images, many of them, one, none."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield long texts and large images; many images, one and none."""
     grid = case.conventions["grid"]
     frames = 1 if grid == "flux-2" else 3
     yield {"images": np.array([[1, 65, 48]]), "tokens": 2}
@@ -54,19 +55,19 @@ def sizes(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def patches(case: Case) -> list[int]:
-    """Number of patches of each image."""
+    """Count the patches of each image."""
     counts: list[int] = case.arguments["images"].prod(axis=1).tolist()
     return counts
 
 
 def shape(case: Case) -> tuple[int, int]:
-    """A row for each axis, a column for each token and patch."""
+    """Give the shape of the ids: a row for each axis, a column for each token and patch."""
     count = int(case.arguments["tokens"]) + sum(patches(case))
     return 4 if case.conventions["grid"] == "flux-2" else 3, count
 
 
 def each_image(case: Case, values: Floats) -> Iterator[tuple[list[int], Floats]]:
-    """Sizes of each image, and the ids of its patches."""
+    """Yield the sizes of each image and the ids of its patches."""
     first = int(case.arguments["tokens"])
     for size, count in zip(case.arguments["images"].tolist(), patches(case), strict=True):
         yield size, values[:, first : first + count]
@@ -74,68 +75,71 @@ def each_image(case: Case, values: Floats) -> Iterator[tuple[list[int], Floats]]
 
 
 def rows_and_columns(trial: Trial) -> None:
-    """Within an image rows and columns count on by one, row by row."""
+    """Check that within an image rows and columns count on by one, row by row."""
     answer = trial.answer(**arguments(trial))
     wrong = [np.zeros(0)]
     for size, ids in each_image(answer.case, answer.values):
         steps = np.indices(size).reshape(3, -1)[1:]
         wrong.append((ids[1:3] - ids[1:3, :1] - steps).ravel())
-    trial.never(answer, np.concatenate(wrong) != 0, "rows and columns do not count on by one")
+    trial.assert_none(answer, np.concatenate(wrong) != 0, "rows and columns do not count on by one")
 
 
 def patches_apart(trial: Trial) -> None:
-    """No two patches have the same ids."""
+    """Check that no two patches have the same ids."""
     answer = trial.answer(**arguments(trial))
     ids = answer.values[:, int(answer.case.arguments["tokens"]) :]
     same = ids.shape[1] - np.unique(ids, axis=1).shape[1]
-    trial.never(answer, np.array([same]), "two patches have the same ids")
+    trial.assert_none(answer, np.array([same]), "two patches have the same ids")
 
 
 def text_apart(trial: Trial) -> None:
-    """No text token has the ids of another token or of a patch."""
+    """Check that no text token has the ids of another token or of a patch."""
     answer = trial.answer(**arguments(trial))
     same = answer.values.shape[1] - np.unique(answer.values, axis=1).shape[1]
-    trial.never(answer, np.array([same]), "a token of the text has the ids of another")
+    trial.assert_none(answer, np.array([same]), "a token of the text has the ids of another")
 
 
 def centred(trial: Trial) -> None:
-    """Rows and columns lie about zero: the first and the last add up to 0 or -1."""
+    """Check that rows and columns lie about zero: the first and the last add up to 0 or -1."""
     answer = trial.answer(**arguments(trial))
     wrong = [np.zeros(0)]
     for size, ids in each_image(answer.case, answer.values):
         odd = np.array(size[1:]) % 2
         wrong.append(ids[1:3, 0] + ids[1:3, -1] + np.where(odd, 2, 1))
-    trial.never(answer, np.concatenate(wrong) != 0, "rows and columns do not lie about zero")
+    trial.assert_none(answer, np.concatenate(wrong) != 0, "rows and columns do not lie about zero")
 
 
 def truth_of_grid(case: Case) -> Floats:
-    """The right ids."""
+    """Return the right ids in float64."""
     return np.asarray(case.truth, dtype=np.float64)
 
 
 def changed_patches(
     words: str, change: Callable[[Case, list[int], Floats], Floats]
-) -> Callable[..., Iterator[Model]]:
-    """The ids of patches made otherwise, those of the text as they should be."""
+) -> Callable[..., Iterator[Prediction]]:
+    """Make a model that predicts other ids of patches, and those of the text as they should be."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         ids = truth_of_grid(case).copy()
         for size, part in each_image(case, ids):
             part[...] = change(case, size, part.copy())
-        yield Model(words, ids)
+        yield Prediction(words, ids)
 
     return models
 
 
 def exchanged(case: Case, size: list[int], ids: Floats) -> Floats:
-    """Rows for columns."""
+    """Exchange the rows and columns of patches."""
     swapped = ids.copy()
     swapped[1:3] = ids[2:0:-1]
     return swapped
 
 
 def recounted(start: Callable[[int], int]) -> Callable[[Case, list[int], Floats], Floats]:
-    """Rows and columns counted from a number that follows from how many there are."""
+    """Make a change that counts rows and columns from a number other than the right one.
+
+    The number follows from how many rows or columns there are.
+    """
 
     def change(case: Case, size: list[int], ids: Floats) -> Floats:
         moved = ids.copy()
@@ -146,52 +150,52 @@ def recounted(start: Callable[[int], int]) -> Callable[[Case, list[int], Floats]
     return change
 
 
-def first_axis_shifted(case: Case, got: Floats) -> Iterator[Model]:
-    """The first axis of text or patches, or both, one early or late."""
+def first_axis_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the first axis of the text or of the patches one early or one late."""
     tokens = int(case.arguments["tokens"])
     for shift, word in ((-1, "early"), (1, "late")):
         for where, name in ((slice(tokens), "the text"), (slice(tokens, None), "the patches")):
             ids = truth_of_grid(case).copy()
             ids[0, where] += shift
-            yield Model(f"matches {name} one {word} on the first axis", ids)
+            yield Prediction(f"matches {name} one {word} on the first axis", ids)
 
 
-def images_on_one_plane(case: Case, got: Floats) -> Iterator[Model]:
-    """Every image at the place of the first."""
+def images_on_one_plane(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict every image at the place of the first on the first axis."""
     ids = truth_of_grid(case).copy()
     first = ids[0, int(case.arguments["tokens"])] if patches(case) else 0
     for size, part in each_image(case, ids):
         part[0] = first + np.indices(size)[0].ravel() * (case.conventions["grid"] != "flux-2")
-    yield Model("matches every image at the place of the first", ids)
+    yield Prediction("matches every image at the place of the first", ids)
 
 
-def text_start(words: str, start: Callable[[Case], int]) -> Callable[..., Iterator[Model]]:
-    """The text of Qwen-Image's grid begun elsewhere."""
+def text_start(words: str, start: Callable[[Case], int]) -> Callable[..., Iterator[Prediction]]:
+    """Make a model that predicts the text of Qwen-Image's grid begun elsewhere."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
         if case.conventions["grid"] == "qwen-image":
             ids = truth_of_grid(case).copy()
             tokens = int(case.arguments["tokens"])
             ids[:, :tokens] = start(case) + np.arange(tokens)
-            yield Model(words, ids)
+            yield Prediction(words, ids)
 
     return models
 
 
 def largest_side(case: Case) -> int:
-    """The largest height or width."""
+    """Find the largest height or width of the images."""
     return int(case.arguments["images"][:, 1:].max(initial=0))
 
 
-def text_at_zero(case: Case, got: Floats) -> Iterator[Model]:
-    """All tokens of the text at 0."""
+def text_at_zero(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict all tokens of the text at 0."""
     ids = truth_of_grid(case).copy()
     ids[:, : int(case.arguments["tokens"])] = 0
-    yield Model("matches all tokens of the text at 0", ids)
+    yield Prediction("matches all tokens of the text at 0", ids)
 
 
-def grid_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """The grid of another model, if it has as many axes."""
+def grid_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the grid of another model, if it has as many axes."""
     for model in other_conventions("grid", "matches the grid of {value}; {claimed} was claimed")(
         case, got
     ):

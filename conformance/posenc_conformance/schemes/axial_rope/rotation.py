@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import posenc
-from posenc_conformance.diagnose.mistakes import Model, attempt
+from posenc_conformance.diagnose.mistakes import predict_case
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.rotary import (
     ROWS,
@@ -21,41 +20,43 @@ from posenc_conformance.families.rotary import (
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.positions import reaching
+from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.positions import positions_up_to
 from posenc_conformance.judge.trial import Trial
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
 Index = npt.NDArray[np.int64]
 
 
 def axes(case: Case) -> Index:
-    """Axis of each pair."""
+    """Return the axis of each pair."""
     widths = case.arguments["widths"]
     return np.repeat(np.arange(len(widths)), widths // 2)
 
 
 def numbers(case: Case) -> Index:
-    """Number of each pair among those of its axis."""
+    """Return the number of each pair among those of its axis, from 0."""
     return np.concatenate([np.arange(width // 2) for width in case.arguments["widths"]])
 
 
 def base_of(case: Case) -> float:
-    """The base, or the usual one."""
+    """Return the base that is asked for, or the usual one."""
     return float(case.arguments.get("base", 10000.0))
 
 
 def frequencies(case: Case) -> Floats:
-    """Radians per position of each pair."""
+    """Compute the frequency of each pair in radians per position."""
     widths = case.arguments["widths"].tolist()
     return np.concatenate([progression(base_of(case), width) for width in widths])
 
 
 def places(case: Case) -> Floats:
-    """The position of each token that each pair looks at: [n, pairs]."""
+    """Return the position of each token on the axis of each pair: [n, pairs]."""
     return np.asarray(case.arguments["positions"][axes(case)].T, dtype=np.float64)
 
 
 def widths_of(head_dim: int) -> Index:
-    """Three widths in FLUX's proportions, no two alike if the head is wide enough."""
+    """Choose three widths in FLUX's proportions, no two alike if the head is wide enough."""
     first = max(2, head_dim // 16 * 2)
     second = max(2, (head_dim - first) // 4 * 2 - 2)
     return np.array([first, second, head_dim - first - second])
@@ -71,8 +72,8 @@ RELEASED: Mapping[int, tuple[tuple[int, ...], ...]] = {
 """Widths of released models, by the size of a head."""
 
 
-def arguments(trial: Trial) -> dict[str, Any]:
-    """Two heads and a few tokens of a video."""
+def arguments(trial: Trial) -> ArgumentDict:
+    """Draw two heads and a few tokens of a video."""
     head_dim = trial.choose("head_dim", (16, 6, 12, 64, 96, 128))
     own = tuple(widths_of(head_dim).tolist())
     chosen = trial.pick.one_of((own, *RELEASED.get(head_dim, ())))
@@ -90,17 +91,17 @@ def arguments(trial: Trial) -> dict[str, Any]:
     }
 
 
-def sweep(parameters: Mapping[str, Any], largest: int) -> dict[str, Any]:
-    """Up to the largest position on one axis, and nearly as far on the others."""
-    place = reaching(largest)
+def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
+    """Reach the largest position on one axis, and nearly as far on the others."""
+    place = positions_up_to(largest)
     widths = widths_of(parameters.get("head_dim", 64))
     return far(parameters, largest, 64, widths=widths, base=10000.0) | {
         "positions": np.stack([place, place - place // 3, place - place // 5])
     }
 
 
-def sizes(case: Case) -> Iterator[dict[str, Any]]:
-    """One axis to five, small and large heads, and many tokens."""
+def sizes(case: Case) -> Iterator[ArgumentDict]:
+    """Yield one axis to five, small and large heads, and many tokens."""
     for widths in (
         (2, 2, 2),
         (8,),
@@ -127,43 +128,45 @@ ROTATION = Rotation(arguments, frequencies, places, axis=axes)
 
 
 def each_axis_is_rope(trial: Trial) -> None:
-    """The pairs of an axis are turned as rope turns a head of that axis's channels."""
+    """Check that the pairs of an axis turn as rope turns a head of that axis's channels."""
     answer = trial.answer(**arguments(trial))
     case = answer.case
     x, axis = case.arguments["x"], axes(case)
     for number, place in enumerate(case.arguments["positions"]):
         own = np.stack([channel[axis == number] for channel in read_channels(case)], axis=-1)
         expected = posenc.rope(x[..., own.ravel()], place, base=base_of(case), layout="interleaved")
-        trial.zero(
+        trial.assert_zero(
             answer[..., own.ravel()] - Exact(expected),
             f"the channels of axis {number} are not turned as rope turns a head of their number",
         )
 
 
-def other_angles(words: str, angles: Callable[[Case], Floats]) -> Callable[..., Iterator[Model]]:
-    """Pairs turned by other angles: [n, pairs]."""
+def other_angles(
+    words: str, angles: Callable[[Case], Floats]
+) -> Callable[..., Iterator[Prediction]]:
+    """Make a model that predicts pairs turned by other angles: [n, pairs]."""
 
-    def models(case: Case, got: Floats) -> Iterator[Model]:
-        yield Model(words, ROTATION.turned(case, angles(case)))
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        yield Prediction(words, ROTATION.turned(case, angles(case)))
 
     return models
 
 
-def axes_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """Positions of the axes taken for one another."""
+def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the result with the positions of the axes exchanged."""
     count = len(case.arguments["widths"])
     if count > 4:
         return
     for order in list(permutations(range(count)))[1:]:
         names = ", ".join(map(str, order))
-        yield from attempt(
-            case.changed(positions=case.arguments["positions"][list(order)]),
+        yield from predict_case(
+            case.with_arguments(positions=case.arguments["positions"][list(order)]),
             f"matches positions of the axes in the order {names}",
         )
 
 
-def widths_swapped(case: Case, got: Floats) -> Iterator[Model]:
-    """The channels of the head shared out in another order, or in equal parts."""
+def widths_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the channels of the head shared out in another order, or in equal parts."""
     widths = case.arguments["widths"]
     count, head_dim = len(widths), int(widths.sum())
     if count > 4:
@@ -171,47 +174,48 @@ def widths_swapped(case: Case, got: Floats) -> Iterator[Model]:
     for order in dict.fromkeys(tuple(widths[list(o)]) for o in permutations(range(count))):
         if order != tuple(widths):
             words = ", ".join(map(str, order))
-            yield from attempt(
-                case.changed(widths=np.array(order)), f"matches axes of {words} channels"
+            yield from predict_case(
+                case.with_arguments(widths=np.array(order)), f"matches axes of {words} channels"
             )
     rest = head_dim // count // 2 * 2
     equal = np.array([head_dim - rest * (count - 1)] + [rest] * (count - 1))
     if not np.array_equal(equal, widths):
-        yield from attempt(case.changed(widths=equal), "matches axes of equal widths")
+        yield from predict_case(case.with_arguments(widths=equal), "matches axes of equal widths")
 
 
-def one_axis_for_all(case: Case, got: Floats) -> Iterator[Model]:
-    """Every pair turned by the position on the same axis."""
+def one_axis_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict every pair turned by the position on the same axis."""
     if len(case.arguments["widths"]) == 1:
         return
     for number, place in enumerate(case.arguments["positions"]):
         angles = place[:, None] * frequencies(case)
         words = f"matches the position on axis {number} used for every pair"
-        yield Model(words, ROTATION.turned(case, angles))
+        yield Prediction(words, ROTATION.turned(case, angles))
 
 
-def other_base(case: Case, got: Floats) -> Iterator[Model]:
-    """Another base: estimated, usual, or that of another model of images."""
+def other_base(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another base: estimated, usual, or that of another model of images."""
     yield from wrong_base(case, got)
     for base in (256.0, 2000.0):
         if base != base_of(case):
-            yield from attempt(
-                case.changed(base=base), f"matches base {base:g}; {base_of(case):.6g} was asked for"
+            yield from predict_case(
+                case.with_arguments(base=base),
+                f"matches base {base:g}; {base_of(case):.6g} was asked for",
             )
 
 
 def one_progression(case: Case) -> Floats:
-    """Frequencies of one progression over the head, as m-rope has them."""
+    """Compute angles with frequencies of one progression over the head, as m-rope has them."""
     return places(case) * progression(base_of(case), len(axes(case)) * 2)
 
 
 def head_dim_exponents(case: Case) -> Floats:
-    """Exponents divided by head_dim instead of the axis's width."""
+    """Compute angles with exponents divided by head_dim instead of the axis's width."""
     return places(case) * base_of(case) ** (-numbers(case) / len(axes(case)))
 
 
-def other_layout_waves(case: Case, got: Floats) -> Iterator[Model]:
-    """Sines and cosines written out for one layout, channels paired by another."""
+def other_layout_waves(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sines and cosines written out for one layout, with channels paired by another."""
     x, angles = case.arguments["x"], places(case) * frequencies(case)
     layout = str(case.conventions["layout"])
     widths = case.arguments["widths"].tolist()
@@ -224,20 +228,20 @@ def other_layout_waves(case: Case, got: Floats) -> Iterator[Model]:
         wide = np.empty((len(angles), x.shape[-1]))
         for place in channels(x.shape[-1], str(written), widths):
             wide[:, place] = angles
-        yield Model(
+        yield Prediction(
             f"matches sines and cosines laid out as {written}, channels paired as {layout}",
             x * np.cos(wide) + other * np.sin(wide),
         )
 
 
-def negative_reversed(case: Case, got: Floats) -> Iterator[Model]:
-    """Negative positions looked up from the wrong end of a table of them."""
+def negative_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict negative positions looked up from the wrong end of a table of them."""
     where = case.arguments["positions"]
     if (where >= 0).all():
         return
     for size in (4096, 1024, 512, -int(where.min())):
         turned = np.where(where < 0, -1 - size - where, where)
-        yield from attempt(
-            case.changed(positions=turned),
+        yield from predict_case(
+            case.with_arguments(positions=turned),
             f"matches a table of {size} negative positions read from its other end",
         )

@@ -1,35 +1,38 @@
-"""Pairs that turn, read from results: at which frequency each does.
+"""Frequencies of pairs that turn, read from results.
 
-A scheme's knowledge says in ``TURNS`` where the pairs of a call are.
+What the kit knows of a call says where its pairs are: see ``CallKnowledge.frequencies``.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.scheme_file.model import Arguments
 
 Waves = npt.NDArray[np.complex128]
 Index = npt.NDArray[np.int64]
 Channels = Index | slice
 INTERLEAVED = slice(0, None, 2), slice(1, None, 2)
-"""Channels of sines and of cosines."""
+"""Channels of sines and of cosines, where the two alternate."""
 NOISE = 3e-6
 """Radians that float32 may add to an angle that is read from few rows."""
 NEAR = 1e-3
-"""Relative difference of estimates that are called equal."""
+"""Relative difference up to which estimates are called equal."""
 EXACT = 1e-5
-"""Relative difference of frequencies in float32 that are called the same."""
+"""Relative difference up to which frequencies in float32 are called the same."""
 ROUNDINGS = 4
-"""Roundings that an angle may lose, in units of u of itself times ``1 + |ln w|``."""
+"""How many roundings of ``u * (1 + |ln w|)`` of itself an angle may lose: as many as the constant B
+of rope grants."""
 FIT = 3
-"""Bounds within which a result is what was read from it: from its ends, each off by one."""
+"""A result may be so many of its bounds away from what was read from it: one for itself, and one
+for each of the two ends from which it was read."""
 FASTEST = 16
-"""Times by which pairs may turn faster. Beyond, whole turns between two rows may be lost."""
+"""How many times faster than asked for pairs may turn. Beyond, whole turns between two rows may be
+lost."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,14 @@ class Paired:
     before: Waves
     after: Waves
     places: Floats
-    """Positions."""
+    """Position of each row."""
     bound: Floats
     """How far the result may be off."""
     unit: float
-    """Roundoff of angles."""
+    """Unit roundoff of the dtype in which angles are formed."""
 
     def of(self, pairs: Index) -> "Paired":
-        """Some of the pairs."""
+        """Take some of the pairs."""
         return Paired(
             self.before[:, pairs],
             self.after[:, pairs],
@@ -56,7 +59,11 @@ class Paired:
         )
 
     def evenly(self, omega: Floats, offsets: Floats, length: float) -> bool:
-        """Whether they are what these radians, which were read from them, say."""
+        """Return whether frequencies, offsets and a length give the pairs that they were read from.
+
+        Frequencies are in radians per position, offsets in radians; the length is a factor. What
+        was read is itself uncertain, so NOISE is allowed, and FIT bounds instead of one.
+        """
         angle = self.places * omega + offsets
         size = length * np.abs(self.before)
         error = np.abs(self.after - length * self.before * np.exp(1j * angle))
@@ -64,12 +71,16 @@ class Paired:
         return bool(np.all(error <= FIT * max(1.0, length) * self.bound + size * lost))
 
     def lost(self, angle: Floats, omega: Floats) -> Floats:
-        """What rounding angles may cost, as a part of the length."""
+        """Compute what rounding angles may cost, as a part of the length."""
         growth = 1 + np.abs(np.log(np.where(omega == 0, 1, np.abs(omega))))
         return np.asarray(ROUNDINGS * self.unit * np.abs(angle) * growth)
 
     def turn(self, omega: Floats, offset: float, length: float) -> bool:
-        """Whether they turn by these radians per position."""
+        """Return whether pairs turn by these radians per position, within one bound.
+
+        ``offset`` is added to every angle, ``length`` is a factor of the length. These are
+        estimates, so NEAR is allowed as well if there are any.
+        """
         angle = self.places * omega + offset
         error = np.abs(self.after - length * self.before * np.exp(1j * angle))
         size = length * np.abs(self.before)
@@ -79,73 +90,84 @@ class Paired:
 
 
 @dataclass(frozen=True)
-class Turns:
+class PairFrequencies:
     """What one result says of a progression of pairs."""
 
     numbers: Floats
-    """Of the pairs that can be read, among those of the progression."""
+    """Numbers of the pairs that can be read, among those of the progression."""
     frequencies: Floats
-    """Radians per position of these, up to multiples of ``turn``."""
+    """Radians per position of these pairs, up to multiples of ``turn``."""
     asked: Floats
+    """Radians per position that were asked for."""
     dim: int
-    given: Mapping[str, Any]
+    """Channels of the progression."""
+    given: Arguments
+    """Arguments of the call."""
     based: str = "base"
     """The argument that is raised to powers."""
     noise: Floats | float = 0.0
-    """How uncertain frequencies are."""
+    """How uncertain frequencies are, in radians per position."""
     turn: Floats | float = np.inf
+    """Radians per position that make a whole turn between two rows, which cannot be seen."""
     first: float = 0.0
-    """Position of the first row, which makes the offset uncertain."""
+    """Smallest magnitude of a position; the larger it is, the less certain is the offset."""
     offset: float = 0.0
     """Radians added to every angle."""
     length: float = 1.0
-    """By what pairs are made longer than asked for."""
+    """Factor by which pairs are longer than asked for."""
     where: str = ""
-    """In which channels the pairs lie, if not where they were claimed."""
+    """Words for the channels in which the pairs lie, if not where they were claimed."""
     of_axis: bool = False
     """Whether these are the pairs of one axis of several."""
     paired: Paired | None = None
-    """What they are read from, if not from frequencies."""
+    """The pairs from which frequencies are read; None if the result gives frequencies
+    themselves."""
 
     @property
     def base(self) -> float:
-        """Of the progression that was asked for."""
+        """Base of the progression that was asked for."""
         return float(self.given.get(self.based, 10000.0))
 
     @property
     def plain(self) -> Floats:
-        """Frequencies without any scaling."""
+        """Frequencies of the progression without any scaling."""
         return np.asarray(self.base ** (-2 * self.numbers / self.dim))
 
     def are(self, omega: Floats) -> bool:
-        """Whether these frequencies give the result, within what rounding costs."""
+        """Return whether these frequencies give the result, within what rounding costs."""
         if self.paired is None:
             return bool(np.all(np.abs(self.frequencies - omega) <= EXACT * np.abs(omega)))
         return self.paired.turn(omega, self.offset, self.length)
 
     def near(self, omega: Floats) -> bool:
-        """Whether these frequencies, which were estimated, may be those of the result."""
+        """Return whether these frequencies, which were estimated, may be those of the result.
+
+        Whole turns between two rows make no difference.
+        """
         off = self.frequencies - omega
         if np.all(np.isfinite(self.turn)):
             off = off - self.turn * np.round(off / self.turn)
         return bool(np.all(np.abs(off) <= self.noise + NEAR * np.abs(omega)))
 
-    def blurred(self, shares: Floats) -> bool:
-        """Whether pairs seem to turn so fast that whole turns may be lost."""
+    def aliased(self, shares: Floats) -> bool:
+        """Return whether pairs seem to turn so fast that whole turns may be lost.
+
+        ``shares`` are frequencies in units of those that were asked for.
+        """
         return self.paired is not None and bool(np.any(np.abs(shares) > FASTEST))
 
-    def clear(self, omega: Floats) -> npt.NDArray[np.bool_]:
-        """Which frequencies are large enough to be compared with another one."""
+    def above_noise(self, omega: Floats) -> npt.NDArray[np.bool_]:
+        """Return which frequencies are large enough to be compared with another one."""
         return np.asarray(np.abs(omega) > self.noise / NEAR)
 
 
-Read = Callable[[Case, Floats], Iterator[list[Turns] | None]]
-"""What a call's results say: nothing if they cannot tell, None if they are no pairs that turn.
+ReadFrequencies = Callable[[Case, Floats], Iterator[list[PairFrequencies] | None]]
+"""Reads frequencies from a call's result. For each place where pairs may lie it yields a list of
+progressions: an empty one if the result does not tell how fast they turn, or None if no pairs turn
+there. The first that is not None counts."""
 
-More than one, if pairs may lie in several places; the first that is not None counts."""
 
-
-def turns_of(
+def fit_frequencies(
     case: Case,
     pairs: tuple[Array, Array],
     places: Array,
@@ -155,12 +177,16 @@ def turns_of(
     axis: Index | None = None,
     dim: int = 0,
     based: str = "base",
-) -> list[Turns] | None:
-    """Frequencies of pairs, which are given before and after they turn: [..., n, pairs].
+) -> list[PairFrequencies] | None:
+    """Read the frequencies of pairs, given before and after they turn: [..., n, pairs].
 
-    Places and bounds, which are those of pairs, broadcast to that. With an axis for each pair,
-    those of each are a progression of its own. Without ``dim`` its channels are two for each pair.
-    None unless each pair turns evenly, all with one offset, and all are longer by one factor.
+    Places (positions) and bounds of the pairs broadcast to that shape. ``axis`` is a number for
+    each pair: the pairs of each axis are a progression of their own. Without ``dim`` a progression
+    has two channels for each of its pairs.
+
+    Returns None unless each pair turns evenly, all with one offset, and all are longer by one
+    factor. The list is empty if all rows of each pair have the same position, so that nothing can
+    be read.
     """
     paired = _paired(case, pairs, places, bound)
     rows = paired.before.T, paired.after.T, paired.places.T
@@ -185,7 +211,7 @@ def turns_of(
     for own in (groups == group for group in np.unique(groups[moved])):
         read = np.flatnonzero(own & moved)
         result.append(
-            Turns(
+            PairFrequencies(
                 numbers=np.cumsum(own)[read] - 1.0,
                 frequencies=omega[read],
                 asked=np.asarray(asked, np.float64)[read],
@@ -205,7 +231,7 @@ def turns_of(
     return result
 
 
-def turns_of_waves(
+def fit_wave_frequencies(
     case: Case,
     waves: Floats,
     bound: Floats,
@@ -216,10 +242,14 @@ def turns_of_waves(
     axis: Index | None = None,
     based: str = "base",
     amplitude: float = 1.0,
-) -> list[Turns] | None:
-    """The same of an encoding with sines and cosines in these channels, and bounds for each."""
+) -> list[PairFrequencies] | None:
+    """Read the frequencies of an encoding with sines and cosines in these channels.
+
+    ``channels`` are those of the sines, then those of the cosines; ``bound`` is that of each
+    element of ``waves``. Everything else is as in :func:`fit_frequencies`.
+    """
     sin, cos = channels
-    return turns_of(
+    return fit_frequencies(
         case,
         (np.full(1, amplitude), waves[..., cos] + 1j * waves[..., sin]),
         places,
@@ -249,9 +279,10 @@ def _paired(case: Case, pairs: tuple[Array, Array], places: Array, bound: Floats
 
 
 def _one(before: Waves, after: Waves, places: Floats) -> tuple[float, ...] | None:
-    """Of a pair: radians per position, a whole turn, how far it moves, offset and length.
+    """Read from a pair: radians per position, a whole turn, how far it moves, offset and length.
 
-    The first ones are not numbers if it stays at one place; None if it does not turn evenly.
+    A whole turn is in radians per position too. The first four are nan if all rows have one
+    position. Returns None if the pair does not turn evenly.
     """
     place, row = np.unique(places, return_inverse=True)
     square = np.bincount(row, np.abs(before) ** 2)
@@ -279,11 +310,11 @@ def _one(before: Waves, after: Waves, places: Floats) -> tuple[float, ...] | Non
     return float(omega), 2 * np.pi / least, float(span), float(offset), float(size.mean())
 
 
-def given(asked: Callable[[Case], Floats]) -> Read:
-    """Of a call that gives frequencies themselves."""
+def read_as_given(asked: Callable[[Case], Floats]) -> ReadFrequencies:
+    """Make a reader for a call that gives frequencies themselves."""
 
-    def read(case: Case, output: Floats) -> Iterator[list[Turns]]:
+    def read(case: Case, output: Floats) -> Iterator[list[PairFrequencies]]:
         numbers = np.arange(len(output), dtype=np.float64)
-        yield [Turns(numbers, output, asked(case), 2 * len(output), case.arguments)]
+        yield [PairFrequencies(numbers, output, asked(case), 2 * len(output), case.arguments)]
 
     return read

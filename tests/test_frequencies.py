@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posenc_conformance.diagnose.turns import NEAR, Paired, Turns, turns_of
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.frequencies import NEAR, Paired, PairFrequencies, fit_frequencies
 from posenc_lab.judging import schemes
 
 ASKED = 10000.0 ** (-np.arange(4) / 4)
@@ -30,16 +30,16 @@ def read(
     more: Any = 0.0,
     dtype: str = "float64",
     **options: Any,
-) -> list[Turns] | None:
+) -> list[PairFrequencies] | None:
     """What is read of pairs that turn like this."""
     before = fine((2, len(places), 4)) + 2 + 1j * fine((2, len(places), 4), 7)
     angles = np.multiply.outer(places, np.asarray(frequencies)) + offset
     after = length * before * np.exp(1j * angles) + more
     shape = np.full(after.shape, bound)
-    return turns_of(case(dtype), (before, after), places[:, None], ASKED, shape, **options)
+    return fit_frequencies(case(dtype), (before, after), places[:, None], ASKED, shape, **options)
 
 
-def only(found: list[Turns] | None) -> Turns:
+def only(found: list[PairFrequencies] | None) -> PairFrequencies:
     assert found is not None
     (one,) = found
     return one
@@ -142,29 +142,29 @@ def test_axes_are_progressions_of_their_own() -> None:
 
 
 def test_frequencies_that_are_given_are_compared_as_they_are() -> None:
-    turns = Turns(np.arange(4.0), ASKED, ASKED, 8, {"base": 10000.0})
+    turns = PairFrequencies(np.arange(4.0), ASKED, ASKED, 8, {"base": 10000.0})
     assert turns.are(ASKED * (1 + 5e-6))
     assert not turns.are(ASKED * (1 + 5e-5))
     assert turns.near(ASKED * (1 + 5e-4))
     assert not turns.near(ASKED * (1 + 5e-3))
     assert turns.plain == pytest.approx(ASKED)
-    assert not turns.blurred(np.array([100.0]))
-    assert turns.clear(ASKED).all()
+    assert not turns.aliased(np.array([100.0]))
+    assert turns.above_noise(ASKED).all()
 
 
 def test_what_is_uncertain_is_no_difference() -> None:
-    turns = Turns(np.arange(4.0), ASKED, ASKED, 8, {}, noise=1e-4)
+    turns = PairFrequencies(np.arange(4.0), ASKED, ASKED, 8, {}, noise=1e-4)
     assert turns.near(ASKED + 9e-5)
     assert not turns.near(ASKED + 2e-3)
-    assert turns.clear(np.array([0.2, -0.2, 0.05, 0])).tolist() == [True, True, False, False]
+    assert turns.above_noise(np.array([0.2, -0.2, 0.05, 0])).tolist() == [True, True, False, False]
     assert turns.base == 10000
 
 
 def test_pairs_that_seem_to_turn_much_faster_are_blurred() -> None:
     turns = only(read())
-    assert not turns.blurred(np.array([16.0, -16, 1]))
-    assert turns.blurred(np.array([1, 16.1]))
-    assert turns.blurred(np.array([-16.1, 1]))
+    assert not turns.aliased(np.array([16.0, -16, 1]))
+    assert turns.aliased(np.array([1, 16.1]))
+    assert turns.aliased(np.array([-16.1, 1]))
 
 
 OMEGA, PLACE, SIZE, UNIT = 0.1, 100.0, 2.0, 1e-6

@@ -9,12 +9,12 @@ import pytest
 import posenc
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.diagnose import witnesses
+from posenc_conformance.diagnose import probes
 from posenc_conformance.diagnose.diagnosis import Fit
-from posenc_conformance.diagnose.mistakes import Constant
-from posenc_conformance.diagnose.witnesses import Small, Witness, rounded
+from posenc_conformance.diagnose.probes import Probe, Small, round_constant
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Constant
 from posenc_lab.judging import schemes
 
 OTHER: Constant = ("base", 500.0)
@@ -32,11 +32,11 @@ def fit(*constants: Constant | None, deviation: str = "wrong-base", residual: fl
     return Fit(deviation, WORDS, residual, None, constants)
 
 
-def witness(case: Case, off: float = 0.0, wrong: bool = True, **found: Any) -> Witness:
+def witness(case: Case, off: float = 0.0, wrong: bool = True, **found: Any) -> Probe:
     """An answer of another base, off by so many bounds."""
-    other = case.changed(base=500.0)
+    other = case.with_arguments(base=500.0)
     output = np.asarray(other.truth) + off * case.bound
-    return Witness(case, output, wrong, **found)
+    return Probe(case, output, wrong, **found)
 
 
 def test_a_mistake_that_was_found_here_explains_this() -> None:
@@ -74,13 +74,13 @@ def test_one_of_a_pair_may_be_all_that_shows_here() -> None:
 
 
 def test_a_right_answer_refutes_what_would_show_in_it() -> None:
-    right = Witness(rope(), np.asarray(rope().truth), False)
+    right = Probe(rope(), np.asarray(rope().truth), False)
     assert right.refutes(fit(OTHER))
     assert not right.refutes(fit(None))
     one_pair = rope(dim=2)  # which turns at 1, whatever the base
-    assert not Witness(one_pair, np.asarray(one_pair.truth), False).refutes(fit(OTHER))
-    told = fit(None).told
-    said = Witness(one_pair, one_pair.truth, False, excluded=frozenset({told}))
+    assert not Probe(one_pair, np.asarray(one_pair.truth), False).refutes(fit(OTHER))
+    told = fit(None).mistake
+    said = Probe(one_pair, one_pair.truth, False, excluded=frozenset({told}))
     assert said.refutes(fit(None))
 
 
@@ -90,20 +90,20 @@ def test_names_are_counted_among_wrong_answers_alone() -> None:
         witness(rope(), names={name: fit(OTHER)}),
         witness(rope(dim=6)),
         witness(rope(dim=8), off=5.0),
-        Witness(rope(), np.asarray(rope().truth), False),
+        Probe(rope(), np.asarray(rope().truth), False),
     )
-    seen = witnesses.Testimony(three, False)
+    seen = probes.ProbeResults(three, False)
     assert len(seen.wrong) == 3
     assert seen.counts == {name: 2}
 
 
 def test_numbers_that_were_estimated_are_alike_to_three_digits() -> None:
-    assert rounded(("base", 499.8)) == rounded(("base", 500.2)) == ("base", 500.0)
-    assert rounded(("base", 502.0)) == ("base", 502.0)
-    assert rounded(None) is None
+    assert round_constant(("base", 499.8)) == round_constant(("base", 500.2)) == ("base", 500.0)
+    assert round_constant(("base", 502.0)) == ("base", 502.0)
+    assert round_constant(None) is None
     one, other = fit(("base", 499.8)), fit(("base", 500.2), residual=0.9)
-    assert witnesses.Testimony((), False).named([one, other]) == {("wrong-base", (OTHER,)): one}
-    assert witnesses.Testimony((), True).named([one]) == {("wrong-base", (None,)): one}
+    assert probes.ProbeResults((), False).named([one, other]) == {("wrong-base", (OTHER,)): one}
+    assert probes.ProbeResults((), True).named([one]) == {("wrong-base", (None,)): one}
 
 
 def test_questions_are_small() -> None:
@@ -125,24 +125,25 @@ def test_no_question_is_asked_that_no_claim_covers() -> None:
             return 2 * x
 
     (subject,) = subjects(Few(), schemes())
-    seen = witnesses.testimony(subject, "float64")
+    seen = probes.run_probes(subject, "float64")
     assert len(seen.answers) == len(seen.wrong) > 0
     assert max(asked) < 64
+
+
+class Doubled:
+    @claims("half", dtype="float64")
+    def rope(self, x: Array, positions: Array, **named: Any) -> Array:
+        return 2 * x
 
 
 def test_goldens_are_asked_that_are_no_larger_than_what_pairs_are_looked_for_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Doubled:
-        @claims("half", dtype="float64")
-        def rope(self, x: Array, positions: Array, **named: Any) -> Array:
-            return 2 * x
-
     (subject,) = subjects(Doubled(), schemes())
-    sizes = sorted({prod(case.shape) for case in witnesses._goldens(subject, "float64")})
+    sizes = sorted({prod(case.shape) for case in probes._goldens(subject, "float64")})
     middle = sizes[len(sizes) // 2]
-    monkeypatch.setattr(witnesses, "LARGEST_PAIRED", middle)
-    found = {prod(case.shape) for case in witnesses._goldens(subject, "float64")}
+    monkeypatch.setattr(probes, "LARGEST_PAIRED", middle)
+    found = {prod(case.shape) for case in probes._goldens(subject, "float64")}
     assert found == {size for size in sizes if size <= middle}
 
 
@@ -162,7 +163,7 @@ def test_two_mistakes_may_show_far_out_alone(layout: str, names: list[str]) -> N
     (subject,) = subjects(Far(), schemes())
     given = {"x": fine((4, 8)) + 1, "positions": np.arange(100, 104), "base": 10000.0}
     case = subject.case(given, "float64")
-    found = witnesses.alone(subject, case, subject.run(case))
+    found = probes.fits_of_one(subject, case, subject.run(case))
     assert [fit.deviation for fit in found] == names
 
 
@@ -170,16 +171,11 @@ def test_two_mistakes_may_show_far_out_alone(layout: str, names: list[str]) -> N
 def test_what_explains_half_of_the_wrong_answers_is_not_common_to_them(
     wrong: int, explained: int, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Doubled:
-        @claims("half", dtype="float64")
-        def rope(self, x: Array, positions: Array, **named: Any) -> Array:
-            return 2 * x
-
     (subject,) = subjects(Doubled(), schemes())
     name = ("degrees", (("base", 500.0),))
-    here: dict[str, Any] = {"names": {name: fit(OTHER)}, "told": {name: frozenset({WORDS})}}
+    here: dict[str, Any] = {"names": {name: fit(OTHER)}, "words": {name: frozenset({WORDS})}}
     some = [witness(rope(), 9.0, **here) for _ in range(explained)]
     others = [witness(rope(), 9.0) for _ in range(wrong - explained)]
-    seen = witnesses.Testimony((*some, *others), False)
-    monkeypatch.setattr(witnesses, "testimony", lambda subject, dtype: seen)
-    assert witnesses.common(subject, "float64") == [name] * found
+    seen = probes.ProbeResults((*some, *others), False)
+    monkeypatch.setattr(probes, "run_probes", lambda subject, dtype: seen)
+    assert probes.common_names(subject, "float64") == [name] * found

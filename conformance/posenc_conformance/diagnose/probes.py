@@ -1,0 +1,381 @@
+"""A name for a claim: the mistake that explains all of its wrong answers together.
+
+One wrong answer may look like several mistakes, or like one that the implementation does not make.
+So the implementation is asked further questions, of small sizes and with other parameters.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+
+from posenc_conformance.diagnose import state
+from posenc_conformance.diagnose.diagnosis import (
+    LARGEST_PAIRED,
+    NONE,
+    Diagnosis,
+    Fit,
+    differs,
+    find_fits,
+    fits_of_deviation,
+    predict_wrong,
+    residual_of,
+    to_diagnosis,
+)
+from posenc_conformance.diagnose.mistakes import apply_constant
+from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case, case_described_by
+from posenc_conformance.judge.deviation import Constant
+from posenc_conformance.judge.error_model import agrees
+from posenc_conformance.judge.history import once_per_subject
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.trial import First, Pick, Seeded, Trial
+from posenc_conformance.judge.verdict import NotClaimed
+
+T = TypeVar("T")
+STATE = "the same call gives another result now: earlier calls leave something behind"
+SIMPLE = 5
+"""Values are drawn from so many of the first ones, which are the simplest."""
+FEW = 12
+"""Numbers are drawn at most so far above the lowest."""
+NUMBER = re.compile(r"\d")
+"""A digit in the words of a mistake. The number there may be that of one call only."""
+MORE_THAN_ANY = 10**9
+"""More models than any mistake has, so that no right answer has as many."""
+DRAWN = 4
+"""So many calls are drawn, besides the simplest."""
+
+Name = tuple[str, tuple[Constant | None, ...]]
+"""Id of a deviation, or ids of a pair joined by ``+``; and the number that each has in every
+call."""
+
+
+class Small(Seeded):
+    """Picks drawn from a seed, but small ones: far out much looks alike."""
+
+    def one_of(self, values: Sequence[T]) -> T:
+        """Draw one of the simpler values."""
+        return super().one_of(values[:SIMPLE])
+
+    def integer(self, low: int, high: int) -> int:
+        """Draw a number no more than a few above the lowest."""
+        return super().integer(low, min(high, low + FEW))
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An answer to a further question."""
+
+    case: Case
+    output: Floats
+    wrong: bool
+    names: Mapping[Name, Fit] = field(default_factory=dict)
+    """The mistakes that explain the answer, if it is wrong."""
+    words: Mapping[Name, frozenset[str]] = field(default_factory=dict)
+    """All the words in which each of these mistakes explains it."""
+    excluded: frozenset[str] = frozenset()
+    """The mistakes, as they are told, that would make the answer wrong, if it is right."""
+
+    def explained(self, name: Name, elsewhere: Fit) -> Fit | None:
+        """Return the fit of a mistake found elsewhere if it is all that is wrong here, else None.
+
+        One mistake of a pair may have no effect here. A number may be hard to estimate here; then
+        the one from elsewhere is tried.
+        """
+        if name in self.names:
+            return self.names[name]
+        ids, constants = name
+        for id, each in zip(ids.split("+"), constants, strict=True):
+            if (alone := self.names.get((id, (each,)))) is not None:
+                return replace(elsewhere, explanation=elsewhere.mistake, residual=alone.residual)
+        if len(constants) > 1 or elsewhere.constants[0] is None:
+            return None
+        other = apply_constant(self.case, elsewhere.constants[0])
+        if other is None or (residual := residual_of(self.case, self.output, other.truth)) > 1:
+            return None
+        return replace(elsewhere, explanation=elsewhere.mistake, residual=residual)
+
+    def refutes(self, fit: Fit) -> bool:
+        """Return whether a mistake, as it was found elsewhere, would make this right answer wrong.
+
+        It is recognised by its words, or by the numbers that it has in every call.
+        """
+        if fit.mistake in self.excluded:
+            return True
+        return self.shows(fit)
+
+    def shows(self, fit: Fit) -> bool:
+        """Return whether the numbers that a mistake has in every call would show in this call.
+
+        That is false for a mistake without a number.
+        """
+        others = [apply_constant(self.case, each) for each in fit.constants if each is not None]
+        return any(each is not None and differs(self.case, each.truth) for each in others)
+
+
+@dataclass(frozen=True)
+class ProbeResults:
+    """Answers to further questions."""
+
+    answers: tuple[Probe, ...]
+    stateful: bool
+    """Whether the same questions, asked once more, are answered otherwise."""
+
+    @property
+    def wrong(self) -> list[Probe]:
+        """The wrong answers."""
+        return [each for each in self.answers if each.wrong]
+
+    def named(self, fits: Iterable[Fit]) -> dict[Name, Fit]:
+        """Map the name of each mistake to its first model.
+
+        If earlier calls change answers, names have no numbers: what is left of those calls is not
+        the same in all.
+        """
+        found: dict[Name, Fit] = {}
+        for fit in fits:
+            constants = [None if self.stateful else round_constant(each) for each in fit.constants]
+            found.setdefault((fit.deviation, tuple(constants)), fit)
+        return found
+
+    def words_of(self, fits: Iterable[Fit]) -> dict[Name, frozenset[str]]:
+        """Map the name of each mistake to all the words of its models."""
+        some = [(name, fit.mistake) for fit in fits for name in self.named([fit])]
+        return {name: frozenset(words for each, words in some if each == name) for name, _ in some}
+
+    def words_for(self, name: Name) -> frozenset[str]:
+        """Collect the words in which a mistake explains wrong answers."""
+        return frozenset().union(*(each.words.get(name, ()) for each in self.wrong))
+
+    @cached_property
+    def counts(self) -> dict[Name, int]:
+        """How many wrong answers each mistake explains."""
+        return {
+            name: sum(each.explained(name, fit) is not None for each in self.wrong)
+            for name, fit in self.found.items()
+        }
+
+    @property
+    def found(self) -> dict[Name, Fit]:
+        """Every mistake that explains a wrong answer, with its model of the first such answer."""
+        found: dict[Name, Fit] = {}
+        for each in self.wrong:
+            for name, fit in each.names.items():
+                found.setdefault(name, fit)
+        return found
+
+
+def round_constant(constant: Constant | None) -> Constant | None:
+    """Round an estimated number to three digits, so that estimates of several calls agree."""
+    return constant and (constant[0], float(f"{constant[1]:.3g}"))
+
+
+def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
+    """Explain a wrong result of a subject together with its other answers.
+
+    A result that the same call does not give again is explained by itself alone. Numbers that were
+    kept from the very first call are told rather than a mistake with an estimated number, if they
+    explain as much.
+    """
+    again = _answer(subject, case)
+    if again is None or not np.array_equal(again, output, equal_nan=True):
+        fits = fits_of_one(subject, case, output)
+        otherwise = _kept(subject, case, output, STATE)
+        earlier = otherwise != STATE and not any(fit.of_state for fit in fits)
+        return to_diagnosis([] if earlier else fits, otherwise)
+    seen = run_probes(subject, case.dtype)
+    names = common_names(subject, case.dtype) if seen.wrong else []
+    estimated = all(any(constants) for _, constants in names)
+    if estimated and (kept := _kept_first(subject, case.dtype)):
+        return to_diagnosis([], state.describe_first(subject, case, output, kept) or NONE)
+    if not seen.wrong:
+        return to_diagnosis(fits_of_one(subject, case, output), _kept(subject, case, output, NONE))
+    if not names:
+        if kept_here := state.describe_first_of_one(subject, case, output):
+            return to_diagnosis([], kept_here)
+        otherwise = STATE if seen.stateful else NONE
+        said = _recovered(subject, case.dtype)
+        return to_diagnosis(
+            [], otherwise if said else _kept(subject, case, output, otherwise), said
+        )
+    ids = {id for name, _ in names for id in name.split("+")}
+    this = Probe(case, output, True, seen.named(find_fits(case, output, only=ids)))
+    fits = [fit for name in names if (fit := this.explained(name, seen.found[name]))]
+    return to_diagnosis(fits[:1])
+
+
+def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
+    """Find what explains one wrong result, where small questions are answered rightly.
+
+    It must speak for the rest: no right answer refutes it, and it explains at least half of the
+    goldens that are wrong.
+    """
+    small = run_probes(subject, case.dtype)
+    return [
+        fit
+        for fit in find_fits(case, output)
+        if not any(each.refutes(fit) for each in small.answers)
+        and not _refuted(subject, case.dtype, (fit.deviation, fit.constants), fit.mistake)
+        and not _elsewhere(subject, case.dtype, fit)
+    ]
+
+
+def _kept(subject: Subject, case: Case, output: Floats, otherwise: str) -> str:
+    """Say in words what a result has of an earlier call; if nothing, return ``otherwise``."""
+    return state.describe_earlier(subject, case, output) or otherwise
+
+
+@once_per_subject
+def _kept_first(subject: Subject, dtype: str) -> tuple[str, ...]:
+    """Name the numbers of the very first call that explain all wrong answers."""
+    wrong = run_probes(subject, dtype).wrong
+    return state.kept_from_first(subject, [(each.case, each.output) for each in wrong])
+
+
+@once_per_subject
+def common_names(subject: Subject, dtype: str) -> list[Name]:
+    """Find the mistakes that explain most wrong answers, and more than half of them.
+
+    A mistake that would make a right answer wrong is left out. Of several that these answers cannot
+    tell apart, those that explain most goldens are returned.
+    """
+    seen = run_probes(subject, dtype)
+    right = [each for each in seen.answers if not each.wrong]
+    counts = {
+        name: count
+        for name, count in seen.counts.items()
+        if not any(each.shows(seen.found[name]) for each in right)
+        and not all(_refuted(subject, dtype, name, words) for words in seen.words_for(name))
+        and not (right and _elsewhere(subject, dtype, seen.found[name]))
+    }
+    most = max(counts.values(), default=0)
+    equal = [name for name, count in counts.items() if count == most]
+    if 2 * most <= len(seen.wrong):
+        return []
+    if len({id for id, _ in equal}) > 1:
+        more = ask_all(subject, _goldens(subject, dtype)).counts
+        best = max(more.get(name, 0) for name in equal)
+        return [name for name in equal if more.get(name, 0) == best]
+    return equal
+
+
+@once_per_subject
+def _printed(subject: Subject, dtype: str) -> list[tuple[Case, Floats]]:
+    """Ask for the results of small goldens, and return those that can be judged."""
+    found = ((case, _answer(subject, case)) for case in _goldens(subject, dtype))
+    return [(case, output) for case, output in found if output is not None]
+
+
+def _refuted(subject: Subject, dtype: str, name: Name, words: str) -> bool:
+    """Return whether an answer is right where a mistake, in these words, would show.
+
+    A number in the words may be that of one call only. Then a right answer counts only if the
+    mistake has as many models of it as of any wrong one. Pairs, and mistakes with a number in every
+    call, are never refuted here.
+    """
+    id, constants = name
+    if "+" in id or any(constants):
+        return False
+    seen = run_probes(subject, dtype)
+    right = [(each.case, each.output) for each in seen.answers if not each.wrong]
+    right += [each for each in _printed(subject, dtype) if agrees(*each)]
+    least = 1
+    if NUMBER.search(words):
+        models = (len(fits_of_deviation(each.case, each.output, id)) for each in seen.wrong)
+        least = max(models, default=MORE_THAN_ANY)
+    shown = (fits_of_deviation(*each, id) for each in right)
+    return any(
+        len(models) >= least and any(each.mistake == words for each in models) for models in shown
+    )
+
+
+def _elsewhere(subject: Subject, dtype: str, fit: Fit) -> bool:
+    """Return whether more than half of the goldens that are wrong are wrong in another way.
+
+    That is false for a pair of mistakes, of which this is not asked.
+    """
+    if "+" in fit.deviation:
+        return False
+    wrong = [each for each in _printed(subject, dtype) if not agrees(*each)]
+    explained = 0
+    for case, output in wrong:
+        name: Name = fit.deviation, fit.constants
+        own = next((e for e in fits_of_deviation(case, output, fit.deviation) if e.fits), None)
+        witness = Probe(case, output, True, {name: own} if own else {})
+        explained += witness.explained(name, fit) is not None
+    return 2 * explained < len(wrong)
+
+
+@once_per_subject
+def _recovered(subject: Subject, dtype: str) -> str:
+    """Say in words what wrong answers have in common; empty if earlier calls change them."""
+    seen = run_probes(subject, dtype)
+    if seen.stateful:
+        return ""
+    return recover(
+        [(each.case, each.output) for each in seen.wrong],
+        [(each.case, each.output) for each in seen.answers if not each.wrong],
+    )
+
+
+@once_per_subject
+def run_probes(subject: Subject, dtype: str) -> ProbeResults:
+    """Ask small questions, drawn once for all failures of a subject in a dtype."""
+    return ask_all(subject, _probes(subject, dtype))
+
+
+def ask_all(subject: Subject, questions: Iterable[Case]) -> ProbeResults:
+    """Ask an implementation some questions, and find what explains its wrong answers."""
+    asked = [(case, _answer(subject, case)) for case in questions]
+    answered = [(case, output) for case, output in asked if output is not None]
+    stateful = not all(_answers_again(subject, case, output) for case, output in answered)
+    seen = ProbeResults((), stateful)
+    found = []
+    for case, output in answered:
+        if agrees(case, output):
+            found.append(Probe(case, output, False, excluded=predict_wrong(case, output)))
+        else:
+            fits = find_fits(case, output)
+            found.append(Probe(case, output, True, seen.named(fits), seen.words_of(fits)))
+    return ProbeResults(tuple(found), stateful)
+
+
+def _answer(subject: Subject, case: Case) -> Floats | None:
+    """Return the result of a call; None if it gives none that can be judged."""
+    with suppress(Misbehaviour):
+        return subject.run(case).astype(np.float64)
+    return None
+
+
+def _answers_again(subject: Subject, case: Case, output: Floats) -> bool:
+    again = _answer(subject, case)
+    return again is not None and np.array_equal(again, output, equal_nan=True)
+
+
+def _probes(subject: Subject, dtype: str) -> Iterator[Case]:
+    drawn = subject.knowledge.arguments
+    picks: list[Pick] = [First(), *(Small(number) for number in range(DRAWN))]
+    for pick in picks:
+        scope = pick.one_of(subject.scopes)
+        if dtype not in scope.dtypes:
+            continue
+        with suppress(NotClaimed):
+            trial = Trial(subject, scope, dtype, {}, pick)
+            case = trial.case(**drawn(trial))
+            subject.require_claimed(case)
+            yield case
+
+
+def _goldens(subject: Subject, dtype: str) -> Iterator[Case]:
+    for golden in subject.scheme.goldens:
+        if (golden.call, golden.combination) == (subject.call.name, subject.combination.name):
+            case = case_described_by(subject.scheme, golden, dtype)
+            if subject.covers(case) and prod(case.shape) <= LARGEST_PAIRED:
+                yield case

@@ -1,0 +1,52 @@
+"""What form a result must have: its shape and dtype, finite numbers, and a mask that hides."""
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, dtype_name
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+
+HIDDEN = -10_000.0
+"""What BERT adds to hide a key: the weakest mask that is in use."""
+EXACT = {"integer": "iu", "boolean": "b"}
+"""NumPy's kinds of the dtypes that are compared without any bound."""
+
+
+def require_form(name: str, case: Case, output: Array, *, masked: bool) -> None:
+    """Raise Misbehaviour unless a result has the shape and dtype asked for and is finite.
+
+    ``name`` is that of the method, ``masked`` whether the result must have its mask in it.
+    """
+    if output.shape != case.shape:
+        raise Misbehaviour(
+            f"{name}() returned shape {output.shape}; expected {case.shape}: {case.call.returns}"
+        )
+    dtype = dtype_name(output)
+    if case.dtype in EXACT:
+        if output.dtype.kind not in EXACT[case.dtype]:
+            raise Misbehaviour(f"{name}() returned {dtype}; expected {case.dtype}s")
+    elif dtype != case.dtype:
+        raise Misbehaviour(f"{name}() returned {dtype}; expected {case.dtype}")
+    finite = np.isfinite(output.astype(np.float64, copy=False))
+    if not finite.all() and (bad := case.shown & ~finite).any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise Misbehaviour(
+            f"{name}() returned {output[index]} at index {index}; "
+            f"{int(bad.sum())} of {bad.size} values are not finite; "
+            f"expected {case.truth[index]:.9g} at this index"
+        )
+    if masked and case.printed is None:
+        _require_mask(case, output.astype(np.float64))
+
+
+def _require_mask(case: Case, output: Array) -> None:
+    """Raise Misbehaviour if an element that the mask hides could be seen."""
+    low = HIDDEN * (1 - UNIT_ROUNDOFF[case.dtype])  # -10,000 as the dtype may round it
+    seen = ~case.shown & ~(output <= low)
+    if seen.any():
+        index = tuple(int(i) for i in np.argwhere(seen)[0])
+        raise Misbehaviour(
+            f"{case.call.name}() returned {output[index]:.9g} at index {index}, which the mask "
+            f"hides; {int(seen.sum())} of {int((~case.shown).sum())} hidden values are above "
+            f"{HIDDEN:.0f} or NaN; expected -inf or a value that gets no weight"
+        )

@@ -1,0 +1,163 @@
+"""Schemes together with what the kit knows of them; every run begins here.
+
+What belongs to a scheme that comes with the kit is found in three packages by the scheme's name.
+What belongs to a scheme file elsewhere stands beside it, as ``NAME_kit.py``, ``NAME_reference.py``
+and ``NAME_oracle.py``.
+"""
+
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from posenc_conformance.errors import UserError, describe_exception
+from posenc_conformance.files import import_file
+from posenc_conformance.judge.knowledge import CallKnowledge, Knowledge, KnownScheme, Reference
+from posenc_conformance.scheme_file import read
+from posenc_conformance.scheme_file.model import Call, Scheme
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the modules that belong to a scheme."""
+
+    name: str
+    package: str
+    home: str
+    """Its folder in the repository."""
+
+
+KIT = Part("kit", "posenc_conformance.schemes", "conformance/posenc_conformance/schemes")
+REFERENCE = Part("reference", "posenc.schemes", "reference/posenc/schemes")
+ORACLE = Part("oracle", "posenc_conformance.oracle", "conformance/posenc_conformance/oracle")
+
+
+@lru_cache(maxsize=512)
+def load_scheme(path: Path) -> KnownScheme:
+    """Read a scheme file, and add what the kit knows of the scheme.
+
+    Raises UserError naming file, line and field if it is not what the schema asks for.
+    """
+    return with_knowledge(read.read_scheme(path))
+
+
+def with_knowledge(scheme: Scheme) -> KnownScheme:
+    """Add to a scheme what the kit knows of it."""
+    said = {each.name: getattr(scheme, each.name) for each in fields(Scheme)}
+    return KnownScheme(**said, find_knowledge=knowledge_of, find_reference=reference_of)
+
+
+def load_all(folders: Sequence[str] = ()) -> list[KnownScheme]:
+    """Read every scheme of the installed spec, of packages that bring some, and of some folders.
+
+    Raises UserError for the first file that is not as it should be.
+    """
+    return [load_scheme(path) for path in (*read.scheme_paths(), *read.scheme_files_in(folders))]
+
+
+def load_readable() -> list[KnownScheme]:
+    """Read every scheme that can be read: one that is half-made breaks only itself."""
+    found = []
+    for path in read.scheme_paths():
+        with suppress(UserError):
+            found.append(load_scheme(path))
+    return found
+
+
+def knowledge_of(scheme: Scheme) -> Knowledge:
+    """Look up what the kit knows of each call of a scheme.
+
+    Raises UserError if the scheme has no module in the kit, or it cannot be imported.
+    """
+    module = module_of(scheme, KIT)
+    known = vars(module).get("KNOWLEDGE", {})
+    if isinstance(known, Mapping) and all(
+        isinstance(each, CallKnowledge) for each in known.values()
+    ):
+        return known
+    raise UserError(
+        f"{module.__file__}: KNOWLEDGE holds something that is no CallKnowledge",
+        "map the name of each call to a posenc_conformance.judge.knowledge.CallKnowledge",
+    )
+
+
+def reference_of(scheme: Scheme, call: Call) -> Reference:
+    """Look up the reference's function for a call.
+
+    Raises UserError if there is none.
+    """
+    module = module_of(scheme, REFERENCE)
+    function: Reference | None = getattr(module, call.name, None)
+    if function is None:
+        raise missing(scheme, REFERENCE, f"the reference has no {call.name}()")
+    return function
+
+
+@lru_cache(maxsize=512)
+def module_of(scheme: Scheme, part: Part) -> ModuleType:
+    """Import a module of a scheme: the file beside the scheme's own, or the installed one.
+
+    Raises UserError if there is none, or it cannot be imported.
+    """
+    beside = own_file(scheme, part)
+    if beside.is_file():
+        return _from_file(beside)
+    name = f"{part.package}.{scheme.module_name}"
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+    raise missing(scheme, part, f"the {part.name} has no module for the scheme {scheme.id!r}")
+
+
+def own_file(scheme: Scheme, part: Part) -> Path:
+    """Say where a module of somebody's own scheme stands."""
+    return scheme.path.with_name(f"{scheme.module_name}_{part.name}.py")
+
+
+def missing(scheme: Scheme, part: Part, what: str) -> UserError:
+    """Make the error for something that a scheme needs, with the file in which to write it."""
+    shipped = scheme.path.parent == read.spec_folder()
+    file = f"{part.home}/{scheme.module_name}.py" if shipped else str(own_file(scheme, part))
+    return UserError(
+        f"{scheme.path}: {what}", f"write it in {file}: see 'Add a scheme' in CONTRIBUTING.md"
+    )
+
+
+def require_complete(scheme: KnownScheme) -> None:
+    """Raise UserError for the first thing that a half-made scheme lacks."""
+    for golden in scheme.goldens:
+        if not golden.sha256:
+            raise UserError(
+                f"{scheme.path}: golden {golden.id!r} is not certified: no hash stands with it",
+                f"let the oracle confirm it: posenc goldens --write {scheme.path}",
+            )
+    for name, call in scheme.calls.items():
+        reference_of(scheme, call)
+        if name not in scheme.knowledge:
+            raise missing(scheme, KIT, f"the kit has no KNOWLEDGE[{name!r}]")
+        known = scheme.knowledge[name]
+        invariants = [each.id for each in scheme.invariants if each.call == name]
+        deviations = [each.id for each in scheme.deviations if name in each.calls]
+        lacking = [
+            *(("invariants", id) for id in invariants if id not in known.invariants),
+            *(("deviations", id) for id in deviations if id not in known.deviations),
+        ]
+        for table, id in lacking:
+            what = f"the kit has no KNOWLEDGE[{name!r}].{table}[{id!r}]"
+            raise missing(scheme, KIT, what)
+
+
+def _from_file(path: Path) -> ModuleType:
+    try:
+        return import_file(path, f"posenc_own_{path.stem}")
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [each for each in frames if each.filename == str(path)]
+        line = error.lineno if isinstance(error, SyntaxError) else own[-1].lineno if own else 1
+        raise UserError(f"{path}:{line}: {describe_exception(error)}") from error
