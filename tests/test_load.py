@@ -100,5 +100,5 @@ def test_a_process_of_its_own_needs_posix(monkeypatch: pytest.MonkeyPatch) -> No
     loading._demand_poll("an adapter can run there")
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(os, "name", "nt")
-        with pytest.raises(UserError, match="an adapter can run there only where"):
+        with pytest.raises(UserError, match="an adapter can run there only on POSIX systems"):
             loading._demand_poll("an adapter can run there")

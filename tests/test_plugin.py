@@ -323,7 +323,7 @@ def test_known_silence_is_known_with_and_without_robust(
         ("failures: []", "*does not begin with*"),
         ("[", "*cannot be read*"),
         ("posenc-known-failures: 1\nfailures: all", "*no list*"),
-        (KNOWN.replace("    reason: the one pair is left alone\n", ""), "*no reason*"),
+        (KNOWN.replace("    reason: the one pair is left alone\n", ""), "*needs an id and*"),
         (KNOWN.replace("reason", "because"), "*not an entry*"),
         (KNOWN.replace("half-d2", "half-d3"), "*no check that the implementation claims*"),
         (KNOWN + KNOWN.partition("failures:\n")[2], "*given twice*"),
