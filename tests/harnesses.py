@@ -177,7 +177,7 @@ def assert_carries(harness: Harness, folder: Path) -> None:
         assert "result" in answer, (dtype, answer)
         back = wire.value(answer["result"])
         with np.errstate(all="ignore"):
-            expected = array.astype(wire.DTYPES[dtype])
+            expected = array.astype(wire.WIRE_DTYPES[dtype])
             assert (back.dtype, back.shape) == (expected.dtype, expected.shape)
             nan = np.isnan(expected.astype(np.float64))
             assert np.array_equal(np.isnan(back.astype(np.float64)), nan), dtype

@@ -48,35 +48,41 @@ REFUSALS = {
     "blocking": ("raise BlockingIOError", "BlockingIOError"),
     "input": ("import sys; sys.stdin = open(0, closefd=False); input()", "EOFError"),
     "breakpoint": ("breakpoint()", "--posenc-here"),
-    "imports-the-reference": ("import posenc", "posenc knows the answers"),
-    "imports-from-the-reference": ("from posenc import rope", "posenc knows the answers"),
-    "imports-within-the-reference": ("import posenc.schemes.rope", "posenc knows the answers"),
-    "imports-the-oracle": ("import posenc_conformance.oracle.rope", "knows the answers"),
-    "imports-a-scheme": ("import posenc_conformance.schemes.rope", "knows the answers"),
-    "imports-the-judge": ("from posenc_conformance.judge import case", "knows the answers"),
+    "imports-the-reference": ("import posenc", "posenc contains the right answers"),
+    "imports-from-the-reference": ("from posenc import rope", "posenc contains the right answers"),
+    "imports-within-the-reference": (
+        "import posenc.schemes.rope",
+        "posenc contains the right answers",
+    ),
+    "imports-the-oracle": ("import posenc_conformance.oracle.rope", "contains the right answers"),
+    "imports-a-scheme": ("import posenc_conformance.schemes.rope", "contains the right answers"),
+    "imports-the-judge": (
+        "from posenc_conformance.judge import case",
+        "contains the right answers",
+    ),
     "imports-the-scheme-files": (
         "from posenc_conformance.scheme_file.read import load_all",
-        "knows the answers",
+        "contains the right answers",
     ),
     "imports-the-reference-adapter": (
         "from posenc_conformance.implementations.reference import Reference",
-        "knows the answers",
+        "contains the right answers",
     ),
     "imports-it-by-name": (
         "import importlib; importlib.import_module('posenc.elementary')",
-        "posenc knows the answers",
+        "posenc contains the right answers",
     ),
 }
 
 
 FORMS = {
     "nothing": ("None", "returned None: is a return missing?"),
-    "an-object": ("object()", "no array can be made"),
-    "a-generator": ("(i for i in right)", "no array can be made"),
-    "a-set": ("{1.0}", "no array can be made"),
-    "a-dictionary": ("{'slopes': right}", "no array can be made"),
-    "ragged": ("[[1.0], [1.0, 2.0]]", "no array can be made"),
-    "objects": ("right.astype(object)", "no array can be made"),
+    "an-object": ("object()", "cannot be made an array"),
+    "a-generator": ("(i for i in right)", "cannot be made an array"),
+    "a-set": ("{1.0}", "cannot be made an array"),
+    "a-dictionary": ("{'slopes': right}", "cannot be made an array"),
+    "ragged": ("[[1.0], [1.0, 2.0]]", "cannot be made an array"),
+    "objects": ("right.astype(object)", "cannot be made an array"),
     "text": ("'0.5'", "dtype that the kit does not know"),
     "bytes": ("b'0.5'", "dtype that the kit does not know"),
     "complex": ("right + 0j", "returned complex128, a dtype that the kit does not know"),
@@ -95,9 +101,9 @@ FORMS = {
     ),
     "array-that-exits": (
         "type('A', (), {'__array__': lambda *a, **k: exit()})()",
-        "no array can be made: SystemExit",
+        "cannot be made an array: SystemExit",
     ),
-    "dlpack-that-is-none": ("type('A', (), {'__dlpack__': 1})()", "no array can be made"),
+    "dlpack-that-is-none": ("type('A', (), {'__dlpack__': 1})()", "cannot be made an array"),
 }
 
 

@@ -61,8 +61,8 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provoke]:
 
 
 LOST = {
-    "exits-at-once": ("import os; os._exit(0)", "ended its process with status 0"),
-    "exits-at-once-with-5": ("import os; os._exit(5)", "ended its process with status 5"),
+    "exits-at-once": ("import os; os._exit(0)", "exited with status 0"),
+    "exits-at-once-with-5": ("import os; os._exit(5)", "exited with status 5"),
     "reads-at-zero": ("import ctypes; ctypes.string_at(0)", "signal 11 (SIGSEGV)"),
     "aborts": ("import os; os.abort()", "signal 6 (SIGABRT)"),
     "is-killed": ("import os; os.kill(os.getpid(), 9)", "signal 9 (SIGKILL)"),
@@ -193,13 +193,13 @@ def test_what_it_does_to_its_process_is_its_own_affair(provoke: Provoke, name: s
 
 
 AT_LOAD = {
-    "ends": ("import os; os._exit(0)\n", "the process ended its process with status 0"),
+    "ends": ("import os; os._exit(0)\n", "the process exited with status 0"),
     "crashes": ("import ctypes; ctypes.string_at(0)\n", "signal 11 (SIGSEGV)"),
     "hangs": ("import time; time.sleep(60)\n", "no answer within 6 s"),
     "exits": ("import sys; sys.exit(0)\n", "SystemExit: 0"),
     "skips": ("import pytest; pytest.importorskip('no_such_module')\n", "no_such_module"),
     "claims-nothing": ("class Adapter: pass\n", "claims nothing"),
-    "reference": ("import posenc\n", "knows the answers"),
+    "reference": ("import posenc\n", "contains the right answers"),
     "lost-claims": (
         HEAD
         + CLAIMS
@@ -279,7 +279,7 @@ def test_an_interpreter_that_will_not_do_is_one_message(elsewhere: Path, tmp_pat
     for python, words in {
         str(tmp_path / "no-such-python"): "no program that can be executed",
         str(bare): "No module named 'ml_dtypes'",
-        "/bin/false": "ended its process with status 1",
+        "/bin/false": "exited with status 1",
     }.items():
         with pytest.raises(UserError) as found:
             load(source, How(Isolation.APART, python=python), schemes())

@@ -28,7 +28,7 @@ def of(adapter: object) -> Subject:
 ASKING: list[Callable[[Bench, Case], object]] = [
     lambda bench, case: bench.run(case),
     lambda bench, case: bench.invoke(case, case.inputs),
-    lambda bench, case: bench.held(case, case.inputs),
+    lambda bench, case: bench.hold(case, case.inputs),
     lambda bench, case: bench.changes(case),
     lambda bench, case: bench.assert_correct(case, "asked"),
     lambda bench, case: bench.assert_correct(case, "asked", case.inputs),

@@ -107,5 +107,5 @@ def test_only_a_bias_can_claim_it() -> None:
         def rope(self, x: Array, positions: Array, *, base: float) -> Array:
             return x
 
-    with pytest.raises(UserError, match="it is no bias"):
+    with pytest.raises(UserError, match="is not a bias"):
         judge(Rope())

@@ -40,7 +40,7 @@ SELECTED = ("rope.yaml::smoke", "rope.yaml::golden", "rope.yaml::robust")
 FAILED = {
     "half-head80": "rope() was ended by signal 11 (SIGSEGV)",
     "gemma-head256": "rope() gave no answer within 5 s",
-    "half-batch-unsorted": "rope() ended its process with status 0",
+    "half-batch-unsorted": "rope() exited with status 0",
     "half-d4-start": "rope() raised SystemExit: enough",
 }
 

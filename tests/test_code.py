@@ -12,7 +12,7 @@ from posenc_lab.judging import schemes
 
 pytestmark = pytest.mark.remembered(shipped=True, also=("docs/data",))
 
-SHOWN = code.shown()
+SHOWN = code.schemes_with_code()
 NUMPY = [scheme for scheme, library in SHOWN if library == "numpy"]
 
 
@@ -23,7 +23,7 @@ def test_every_file_is_shown() -> None:
 
 @pytest.mark.parametrize("scheme", NUMPY)
 def test_numpy_is_judged_as_the_page_says(scheme: str) -> None:
-    said = code.judged(scheme, "numpy")
+    said = code.judge_code(scheme, "numpy")
     assert said.pop("failed") == []
     assert said.items() <= code.recorded()[scheme]["numpy"].items(), "run python -m posenc_lab.code"
 

@@ -131,5 +131,5 @@ def test_a_report_is_read_however_it_is_kept(tmp_path: Path) -> None:
 def test_what_is_no_report_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(content)
-    with pytest.raises(UserError, match=r"a\.json is no report"):
+    with pytest.raises(UserError, match=r"a\.json is not a report"):
         read_report(path)

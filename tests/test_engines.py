@@ -168,8 +168,8 @@ Claiming = Callable[..., Any]
     ("claim", "method", "said"),
     [
         (claims(models=["llama-3.1-8x"]), "rotary", "llama-3.1-8b"),
-        (claims("half"), "rotary", "something else than models"),
-        (claims(models=["bloom"], heads=8), "bias", "something else than models"),
+        (claims("half"), "rotary", "something other than models"),
+        (claims(models=["bloom"], heads=8), "bias", "something other than models"),
         (claims(dtype="float8"), "rotary", "claims dtype 'float8'"),
     ],
 )
@@ -245,7 +245,7 @@ def test_models_are_asked_of_engines_alone(judge: Callable[..., Any]) -> None:
     assert judge("Engine", "gpt-oss-20b.yaml").parseoutcomes() == {"passed": 13}
     result = judge("Engine", "--posenc-model=olmo-7b")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    result.stdout.fnmatch_lines(["*claims nothing of olmo-7b*"])
+    result.stdout.fnmatch_lines(["*no claims about olmo-7b*"])
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_models_are_asked_of_engines_alone(judge: Callable[..., Any]) -> None:
         ("reference", "llama-3.1-8b", "claims nothing about models"),
         ("mine.py", "llama-3.1-9b", "there is no model 'llama-3.1-9b'*"),
         ("mine.py", "nowhere/config.json", "cannot be read"),
-        ("mine.py", "model.gguf", "an engine is given a configuration as a dict"),
+        ("mine.py", "model.gguf", "an engine needs the configuration as a dict"),
         ("mine.py", "broken.json", "rope_scaling.factr"),
     ],
 )

@@ -52,7 +52,7 @@ def bare(truth: Any, bound: Any, judged: Any = True) -> Any:
 def test_an_error_as_large_as_its_bound_is_right_and_the_next_number_is_not() -> None:
     case = bare([1.0, -1.0], 0.25)
     on_it = np.array([1.25, -0.75])
-    assert compare(case, on_it).right
+    assert compare(case, on_it).passes
     assert compare(case, on_it).worst == 1
     assert agrees(case, on_it)
     for beyond in (np.array([np.nextafter(1.25, 2), -1]), np.array([1, np.nextafter(-0.75, 0)])):
@@ -72,7 +72,7 @@ def test_what_is_compared_is_told_with_the_worst_element() -> None:
 
 def test_nothing_is_right() -> None:
     nothing = bare(np.zeros((0, 2)), 0.0)
-    assert compare(nothing, np.zeros((0, 2))).right
+    assert compare(nothing, np.zeros((0, 2))).passes
     assert compare(nothing, np.zeros((0, 2))).judged == 0
     assert compare(nothing, np.zeros((0, 2))).worst == 0
 
@@ -99,7 +99,7 @@ def test_what_is_judged_near_its_bound_is_found_wrong() -> None:
     case = sinusoid(3 * 2**20)
     away = np.where(case.truth > 0, case.truth - 1, case.truth + 1)
     assert compare(case, away).wrong == 2
-    assert compare(case, np.asarray(case.truth)).right
+    assert compare(case, np.asarray(case.truth)).passes
 
 
 def test_angles_cost_what_the_result_is_rounded_less() -> None:
@@ -129,16 +129,16 @@ def test_an_honest_rounding_of_tiny_numbers_is_right_in_float16() -> None:
     case = turned(np.array([[7.5, 3.5, 0.0, 0.0]]) * step)
     rounded = case.truth.astype(DTYPES["float16"])
     assert np.abs(rounded - case.truth).max() == step / 2
-    assert compare(case, rounded).right
-    assert not compare(case, rounded + np.array([4 * step, 0, 0, 0])).right
+    assert compare(case, rounded).passes
+    assert not compare(case, rounded + np.array([4 * step, 0, 0, 0])).passes
 
 
 def test_underflow_is_granted_to_no_other_dtype_and_to_no_zero() -> None:
     tiny = np.array([[2.0**-30, 0.0, 0.0, 0.0]])
-    assert not compare(turned(tiny, "float32"), np.zeros((1, 4))).right
+    assert not compare(turned(tiny, "float32"), np.zeros((1, 4))).passes
     zeros = turned(np.zeros((1, 4)))
-    assert compare(zeros, np.zeros((1, 4))).right
-    assert not compare(zeros, np.array([[2.0**-25, 0, 0, 0]])).right
+    assert compare(zeros, np.zeros((1, 4))).passes
+    assert not compare(zeros, np.array([[2.0**-25, 0, 0, 0]])).passes
 
 
 def gauss(r1: Array, distance: Array) -> Floats:

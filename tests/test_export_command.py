@@ -39,7 +39,7 @@ def test_it_writes_every_scheme_dtype_and_form(written: Path) -> None:
 
 def test_what_was_written_is_fresh(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--check", str(written)]) == 0
-    assert capsys.readouterr().out == f"{written}: as it would be exported now\n"
+    assert capsys.readouterr().out == f"{written}: an export would change nothing\n"
 
 
 def test_another_export_replaces_the_whole_folder(folder: Path) -> None:
@@ -60,7 +60,7 @@ def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
         ("--scheme=ropes", "did you mean 'rope'?"),
         ("--scheme=", "there is no scheme ''"),
         ("--dtype=float23", "did you mean 'float32'?"),
-        ("--dtype=boolean", "exported with every dtype"),
+        ("--dtype=boolean", "always exported"),
         ("--form=safetensor", "did you mean 'safetensors'?"),
     ],
 )
@@ -107,7 +107,7 @@ def file(place: Path) -> Path:
         (lambda place: place / "inner", "make it first"),
         (lambda place: place.with_name("x" * 300), "cannot be written"),
         (lambda place: Path("\0"), "cannot be written"),
-        (lambda place: Path(place.anchor), "which no export has written"),
+        (lambda place: Path(place.anchor), "no export wrote that"),
     ],
 )
 def test_folders_that_cannot_be_written_are_refused_before_any_work(
@@ -168,11 +168,11 @@ def first(folder: Path, name: str = "kerple.bfloat16.json") -> str:
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "an expected value": (
         lambda at: replaced(at / "integer.bfloat16.txt", "element 0 0.0 ", "element 0 1.0 "),
-        r"integer.bfloat16.txt: case [\w-]+: expected at 0 is 1.0, now 0.0",
+        r"integer.bfloat16.txt: case [\w-]+: expected at 0 was 1.0, is now 0.0",
     ),
     "an allowed error": (
         lambda at: replaced(at / "integer.bfloat16.json", "[0, 0.0, 0.0]", "[0, 0.0, 0.5]"),
-        r"integer.bfloat16.json: case [\w-]+: allowed at 0 is 0.5, now 0.0",
+        r"integer.bfloat16.json: case [\w-]+: allowed at 0 was 0.5, is now 0.0",
     ),
     "an element less": (
         lambda at: replaced(at / "integer.bfloat16.json", "[[0, 0.0, 0.0], ", "["),

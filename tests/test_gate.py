@@ -120,10 +120,10 @@ def test_too_many_survivors_are_too_many() -> None:
     assert gate.passed([found] * 97 + [not_found] * 3)
     assert not gate.passed([found] * 96 + [not_found] * 4)
     assert not gate.passed([not_found])
-    shown = gate.shown([found, not_found])
+    shown = gate.render([found, not_found])
     assert "remote/process.py" in shown
     assert subject.mutant.change in shown
-    assert subject.mutant.change not in gate.shown([found])
+    assert subject.mutant.change not in gate.render([found])
 
 
 def test_a_sample_is_drawn_from_its_seed() -> None:

@@ -49,7 +49,7 @@ REFUSED = {
         CLASS + "    @claims('half')\n    @property\n    def rope(self): return 1\n",
         "property",
     ),
-    "class-as-method": (CLASS + "    @claims('half')\n    class rope: pass\n", "no function"),
+    "class-as-method": (CLASS + "    @claims('half')\n    class rope: pass\n", "not a function"),
     "private-name": (
         CLASS + "    @claims('half')\n" + ROPE.replace("rope", "_rope"),
         "private",
@@ -200,11 +200,11 @@ REFUSED = {
     "masked-where-nothing-is": (CLASS + "    @claims('half', masked=True)\n" + ROPE, "no mask"),
     "claims-of-a-class": (
         HEAD + CLAIMS + "@claims('half')\nclass Adapter:\n" + ROPE,
-        "something that is no function",
+        "something that is not a function",
     ),
     "claims-of-a-number": (
         HEAD + CLAIMS + "class Adapter:\n    rope = claims('half')(3)\n",
-        "something that is no function",
+        "something that is not a function",
     ),
     "claims-of-a-function-in-c": (
         HEAD + CLAIMS + "class Adapter:\n    rope = claims('half')(len)\n",
@@ -500,7 +500,7 @@ def test_a_selection_of_nothing_is_red_and_says_so(
     Path(pytester.path, "r.json").write_text(old, encoding="utf-8")
     result = judge(*selection, "--posenc-report=r.json")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    result.stdout.fnmatch_lines(["posenc: nothing was judged*"])
+    result.stdout.fnmatch_lines(["posenc: nothing of *"])
     assert json.loads(Path(pytester.path, "r.json").read_text())["checks"] == []
 
 

@@ -10,14 +10,14 @@ import mpmath
 import pytest
 
 from posenc_lab.length.summary import STUDENT, spread, summary
-from posenc_lab.results import path_of, read
+from posenc_lab.results import path_of, read_record
 
 RESCALED = {"position-interpolation", "ntk-aware", "dynamic-ntk", "yarn"}
 
 
 @pytest.fixture(scope="module")
 def data() -> dict[str, Any]:
-    return read(path_of("length"))
+    return read_record(path_of("length"))
 
 
 def test_every_scheme_has_every_task_and_seed(data: dict[str, Any]) -> None:

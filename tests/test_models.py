@@ -389,9 +389,9 @@ def test_configurations_as_they_are_released_are_read(
     ("fields", "field", "said"),
     [
         ({"hidden_size": 64}, "model_type", "missing"),
-        ({"model_type": "lama"}, "model_type", "near to it are llama"),
-        ({**LLAMA, "rope_teta": 1}, "rope_teta", "nobody has defined"),
-        ({**LLAMA, "dual_chunk_attention_config": {}}, "dual_chunk_attention", "nobody has"),
+        ({"model_type": "lama"}, "model_type", "similar ones are llama"),
+        ({**LLAMA, "rope_teta": 1}, "rope_teta", "is not known here"),
+        ({**LLAMA, "dual_chunk_attention_config": {}}, "dual_chunk_attention", "is not known"),
         ({**LLAMA, "use_mrope": True}, "use_mrope", "llama has no sections"),
         (
             {"model_type": "mpt", "d_model": 64, "n_heads": 8, "n_layers": 1}
@@ -420,7 +420,7 @@ def test_configurations_as_they_are_released_are_read(
         (
             {**LLAMA, "rope_scaling": {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}},
             "rope_scaling.alpha",
-            "of llama nobody has defined it",
+            "known for HunYuan only, not for llama",
         ),
         (
             {**HUNYUAN, "rope_scaling": {"type": "linear", "alpha": 1000.0, "factor": 2.0}},
@@ -440,12 +440,12 @@ def test_configurations_as_they_are_released_are_read(
         (
             {**HUNYUAN, "rope_scaling": {**HUNYUAN["rope_scaling"], "low_freq_factor": 1.0}},
             "rope_scaling.low_freq_factor",
-            "does not use it, but llama3",
+            "does not use it; these do: llama3",
         ),
         (
             {**LLAMA, "rope_scaling": {**LLAMA3, "beta_fast": 32}},
             "rope_scaling.beta_fast",
-            "does not use it, but yarn",
+            "does not use it; these do: yarn",
         ),
         (
             {**LLAMA, "rope_scaling": {**LLAMA3, "gamma": 32}},
@@ -486,7 +486,7 @@ def test_configurations_as_they_are_released_are_read(
         (
             {**LLAMA, "rope_scaling": LLAMA3, "partial_rotary_factor": 0.5},
             "partial_rotary_factor",
-            "no model is known",
+            "no known model",
         ),
         (
             {**PHI, "rope_scaling": {"type": "su", "short_factor": [1] * 4, "long_factor": [2]}},
@@ -693,9 +693,9 @@ def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("llama-3.1", "near to it are llama-3.1"),
+        ("llama-3.1", "similar ones are llama-3.1"),
         ("missing.json", "no file"),
-        ("zzzz", "lists those"),
+        ("zzzz", "for a list run"),
     ],
 )
 def test_what_is_not_there_is_said(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from posenc_conformance import claims
-from posenc_conformance.diagnose.probes import STATE
+from posenc_conformance.diagnose.probes import OTHERWISE_NOW
 from posenc_lab.judging import diagnoses, failed, judge
 from posenc_lab.miniatures.mistakes import Array
 from tests.turning import first_lines, halves, omega
@@ -87,7 +87,7 @@ def test_what_is_left_of_earlier_calls_is_told() -> None:
 
     verdicts = judge(Counting(), LEVELS)
     assert diagnoses(verdicts) == []
-    assert STATE in first_lines(verdicts)
+    assert OTHERWISE_NOW in first_lines(verdicts)
 
 
 def test_the_report_tells_what_was_recovered() -> None:

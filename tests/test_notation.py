@@ -18,7 +18,7 @@ def test_a_page_keeps_to_the_notation(page: str) -> None:
 
 
 def test_the_table_knows_only_pages_that_there_are() -> None:
-    assert set(notation.known()["local"]) <= set(PAGES)
+    assert set(notation.read_notation()["local"]) <= set(PAGES)
 
 
 @pytest.mark.parametrize(

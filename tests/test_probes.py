@@ -102,8 +102,8 @@ def test_numbers_that_were_estimated_are_alike_to_three_digits() -> None:
     assert round_constant(("base", 502.0)) == ("base", 502.0)
     assert round_constant(None) is None
     one, other = fit(("base", 499.8)), fit(("base", 500.2), residual=0.9)
-    assert probes.ProbeResults((), False).named([one, other]) == {("wrong-base", (OTHER,)): one}
-    assert probes.ProbeResults((), True).named([one]) == {("wrong-base", (None,)): one}
+    assert probes.ProbeResults((), False).by_name([one, other]) == {("wrong-base", (OTHER,)): one}
+    assert probes.ProbeResults((), True).by_name([one]) == {("wrong-base", (None,)): one}
 
 
 def test_questions_are_small() -> None:

@@ -14,7 +14,7 @@ from posenc_lab import inputs as record_inputs
 from posenc_lab import records, results, today
 from posenc_lab.dependencies import Source, closure, files, shape, source
 from posenc_lab.field import BUGS, Bug
-from posenc_lab.field.__main__ import SETS, counted, of_set
+from posenc_lab.field.__main__ import SETS, count_outcomes, of_set
 from posenc_lab.first_failure import without_diagnosis
 from posenc_lab.inputs import LEFT_OUT, inputs, older, own_modules, stale
 from posenc_lab.matrix import home, with_sums
@@ -23,7 +23,7 @@ from posenc_lab.miniatures.mistakes import WRONG
 from posenc_lab.miniatures.styles import RIGHT
 from posenc_lab.mutants import parsed
 from posenc_lab.records import by_name, by_row, of_matrix
-from posenc_lab.results import keep, path_of, read
+from posenc_lab.results import keep, path_of, read_record
 from tests.running import files_that_run
 
 assert right.__path__, wrong.__path__  # importing them fills the lists
@@ -33,7 +33,7 @@ SUMS = ("all", "classes", "right", "schemes")
 
 
 def recorded(name: str) -> dict[str, Any]:
-    return read(path_of(name))
+    return read_record(path_of(name))
 
 
 def wrong_of_each_scheme() -> dict[str, int]:
@@ -54,7 +54,7 @@ def test_the_independent_bench_has_every_bug() -> None:
     for tried in ("first", "now"):
         some = data[tried]["bugs"]
         assert [each["bug"] for each in some] == names, "run python -m posenc_lab.field --write"
-        assert data[tried]["counts"] == {name: counted(of_set(some, name)) for name in SETS}
+        assert data[tried]["counts"] == {name: count_outcomes(of_set(some, name)) for name in SETS}
 
 
 def test_the_independent_bench_is_of_many_threads() -> None:
@@ -97,8 +97,8 @@ def test_a_record_is_written_as_it_is_read_with_a_line_for_a_scheme(
     path: Path, tmp_path: Path
 ) -> None:
     again = tmp_path / path.name
-    keep(again, read(path))
-    assert read(again) == read(path)
+    keep(again, read_record(path))
+    assert read_record(again) == read_record(path)
     assert again.read_text("utf-8") == path.read_text("utf-8"), "write it with results.keep"
 
 
@@ -228,7 +228,7 @@ def test_one_scheme_after_the_other_is_brought_up_to_date(
     empty: dict[str, Any] = {"modules": {}, "versions": {}, **{part: [] for part in LISTS}}
     (tmp_path / "mutants.json").write_text(json.dumps(empty), encoding="utf-8")
     monkeypatch.setattr(results, "DATA", tmp_path)
-    monkeypatch.setattr(records, "measured", one)
+    monkeypatch.setattr(records, "measure", one)
     records.update("mutants", schemes, [schemes[0].id])
     records.update("mutants", schemes)
     data = json.loads((tmp_path / "mutants.json").read_text(encoding="utf-8"))
@@ -247,7 +247,7 @@ def test_bringing_a_scheme_up_to_date_forgets_no_other(
     old = json.dumps({**before, "inputs": changed})
     (tmp_path / f"{name}.json").write_text(old, encoding="utf-8")
     monkeypatch.setattr(results, "DATA", tmp_path)
-    monkeypatch.setattr(records, "measured", lambda *_: before)
+    monkeypatch.setattr(records, "measure", lambda *_: before)
     records.update(name, schemes)
     data = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
     assert data.keys() == before.keys()
@@ -264,7 +264,7 @@ def test_a_record_that_no_longer_holds_is_found(
     keep(path_of("mutants"), old)
 
     def found(now: dict[str, Any], seconds: float = 60.0) -> set[tuple[str, bool]]:
-        monkeypatch.setattr(records, "measured", lambda *_: {**old, **now, "versions": {}})
+        monkeypatch.setattr(records, "measure", lambda *_: {**old, **now, "versions": {}})
         return set(records.differing(["mutants"], schemes, seconds, "today"))
 
     lines = [f"mutants: {scheme.id}" for scheme in schemes]
@@ -276,4 +276,4 @@ def test_a_record_that_no_longer_holds_is_found(
     assert found({"modules": {"m": {"golden": 2}}}) == {(line, True) for line in lines}
     assert found({"holes": []}) == {(line, True) for line in lines}
     assert found({}, seconds=-1.0) == set()
-    assert read(path_of("mutants")) == old, "nothing is written"
+    assert read_record(path_of("mutants")) == old, "nothing is written"

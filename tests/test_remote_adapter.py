@@ -21,7 +21,7 @@ class Peer:
     def ask(self, request: Message) -> Received:
         self.asked.append(request)
         if self.answer is None:
-            raise ProcessDied("ended its process with status 3")
+            raise ProcessDied("exited with status 3")
         return Received({"id": 7, **self.answer}, "")
 
 
@@ -64,7 +64,7 @@ def test_what_went_wrong_there_is_wrong_here(kind: str, raised: type[Misbehaviou
 def test_a_kept_result_is_lost_with_its_process() -> None:
     array = np.arange(3.0)
     it = peer({"result": True, "arrays": {"the result": array}})
-    held = Worker(it, "rope", [], "mine.py:3", None).held()
+    held = Worker(it, "rope", [], "mine.py:3", None).hold()
     assert np.array_equal(held.now(), array)
     assert held.write(0) is True
     it.starts += 1
@@ -76,7 +76,7 @@ def test_a_kept_result_is_lost_with_its_process() -> None:
 
 def test_no_result_is_none_to_be_held() -> None:
     with pytest.raises(Misbehaviour, match="return"):
-        worker({"result": None, "arrays": {}}).held()
+        worker({"result": None, "arrays": {}}).hold()
 
 
 @pytest.mark.parametrize(("type", "declined"), [("NotImplementedError", True), ("Error", False)])

@@ -100,9 +100,9 @@ MISTAKES = {
         "return turned(x, positions, base) if x.shape[-1] % 2 == 0 else x",
     ),
 }
-ALLOWED = re.compile(r"error (\S+), of which (\S+) is allowed")
+ALLOWED = re.compile(r"error (\S+), but only (\S+) is allowed")
 COUNTED = re.compile(r"(\d+) of \d+ values")
-WORDS = ("\nValueError: ", "expected shape", "no array", "instead of an exception")
+WORDS = ("\nValueError: ", "expected shape", "not an array", "instead of an exception")
 
 
 def snippet(capsys: pytest.CaptureFixture[str], id: str, implementation: str) -> str:

@@ -84,7 +84,7 @@ def shown(*checks: dict[str, Any]) -> kept.Kept:
 
 def test_a_report_that_was_kept_is_read_again(tmp_path: Path) -> None:
     kept.write(content(check("rope.yaml::golden::a[float32]", "passed")), tmp_path / "r.json.gz")
-    assert kept.read(tmp_path / "r.json.gz")["library"] == "torch"
+    assert kept.read_kept(tmp_path / "r.json.gz")["library"] == "torch"
     before = (tmp_path / "r.json.gz").read_bytes()
     kept.write(content(check("rope.yaml::golden::a[float32]", "passed")), tmp_path / "r.json.gz")
     assert (tmp_path / "r.json.gz").read_bytes() == before
@@ -97,7 +97,7 @@ def test_no_place_of_a_machine_is_kept(tmp_path: Path) -> None:
         'File "/home/me/envs/a/lib/python3.11/site-packages/a/b.py", line 4'
     )
     kept.write(content(broken), tmp_path / "r.json.gz")
-    text = json.dumps(kept.read(tmp_path / "r.json.gz"))
+    text = json.dumps(kept.read_kept(tmp_path / "r.json.gz"))
     assert str(CHECKOUT) not in text
     assert "/home/me" not in text
     assert "lab/scoreboard/adapters/a.py" in text
@@ -110,7 +110,7 @@ def test_no_place_of_a_machine_is_kept(tmp_path: Path) -> None:
         (lambda it: it.update({kept.MARK: 2}), "no report of the board in format 1"),
         (lambda it: it.pop("measured"), "it has no measured"),
         (lambda it: it["measured"].pop("cpu"), "does not say its cpu"),
-        (lambda it: it["report"].update({"posenc-report": 2}), "no report of format 1"),
+        (lambda it: it["report"].update({"posenc-report": 2}), "not a report of format 1"),
         (lambda it: it["report"].pop("checks"), "no whole report"),
         (lambda it: it["report"].update({"interrupted": "KeyboardInterrupt"}), "was not through"),
         (lambda it: it["inputs"]["schemes"].update({"rope": "0"}), "of another spec: rope differ"),
@@ -127,7 +127,7 @@ def test_a_bad_report_is_refused_with_the_reason(
         bad["inputs"]["schemes"]["rope"] = "0"
     kept.write(bad, tmp_path / "r.json.gz")
     with pytest.raises(UserError, match=re.escape(reason)):
-        kept.read(tmp_path / "r.json.gz")
+        kept.read_kept(tmp_path / "r.json.gz")
 
 
 @pytest.mark.parametrize("part", [0, 1, 100, -1])
@@ -136,13 +136,13 @@ def test_a_report_that_is_cut_off_is_refused(tmp_path: Path, part: int) -> None:
     whole = (tmp_path / "r.json.gz").read_bytes()
     (tmp_path / "r.json.gz").write_bytes(whole[:part])
     with pytest.raises(UserError, match="cannot be read"):
-        kept.read(tmp_path / "r.json.gz")
+        kept.read_kept(tmp_path / "r.json.gz")
 
 
 def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.json.gz").write_bytes(gzip.compress(b"[" * 10**5))
     with pytest.raises(UserError, match="cannot be read"):
-        kept.read(tmp_path / "r.json.gz")
+        kept.read_kept(tmp_path / "r.json.gz")
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,11 @@ def test_prose_of_a_scheme_is_no_part_of_what_it_asks(tmp_path: Path) -> None:
 
     def asked(**more: Any) -> Any:
         changed = {**raw, **more}
-        return {name: kept._asked(part) for name, part in changed.items() if name not in kept.PROSE}
+        return {
+            name: kept._without_prose(part)
+            for name, part in changed.items()
+            if name not in kept.PROSE
+        }
 
     assert asked(title="B") == asked(goldens=[{"expect": 1, "kills": "c"}]) == asked()
     assert asked(goldens=[{"expect": 2, "kills": "b"}]) != asked()
@@ -332,7 +336,7 @@ def test_a_program_is_judged_again_when_one_that_it_may_include_changes() -> Non
 
 def test_a_name_that_is_not_on_the_board_is_told() -> None:
     with pytest.raises(UserError, match="nobody is not on the board"):
-        table.named(["nobody"], table.libraries())
+        table.select(["nobody"], table.libraries())
 
 
 def test_known_failures_of_the_project_are_those_of_the_board(tmp_path: Path) -> None:

@@ -297,7 +297,7 @@ def test_a_finding_needs_its_library_and_version(tmp_path: Path) -> None:
     path = tmp_path / "someone.yaml"
     path.write_text("# Somebody found this.\nfailures: []\n", encoding="utf-8")
     with pytest.raises(PluginError, match=r"someone\.yaml must begin with a comment"):
-        findings.judged(path)
+        findings.read_known(path)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)
@@ -398,9 +398,11 @@ def test_prose_is_what_is_searched() -> None:
 
 def test_themes_worker_is_replaced_or_the_build_fails() -> None:
     theirs = '{"search": "../assets/javascripts/workers/search.a1b2.min.js"}'
-    assert search_index.named("page.md", theirs) == '{"search": "../assets/search/worker.js"}'
+    assert (
+        search_index.attach_worker("page.md", theirs) == '{"search": "../assets/search/worker.js"}'
+    )
     with pytest.raises(PluginError, match="0 times"):
-        search_index.named("page.md", "{}")
+        search_index.attach_worker("page.md", "{}")
 
 
 def test_reference_comes_last_and_folded(site: Path) -> None:
@@ -420,6 +422,6 @@ def test_pages_lead_to_the_one_before_and_the_next(site: Path) -> None:
 
 
 def test_a_card_shows_the_title() -> None:
-    short, long = cards.drawn("RoPE"), cards.drawn("A title of many words " * 9)
+    short, long = cards.draw("RoPE"), cards.draw("A title of many words " * 9)
     assert short.size == long.size == cards.SIZE
-    assert short.tobytes() != long.tobytes() != cards.drawn("").tobytes()
+    assert short.tobytes() != long.tobytes() != cards.draw("").tobytes()

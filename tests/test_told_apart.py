@@ -80,7 +80,7 @@ def never_wrong_at(subject: Subject) -> Iterator[tuple[str, float]]:
     for case in drawn(subject):
         if subject.covers(case):
             output = shown(subject, case)
-            wrong = output is None or not compare(case, output).right
+            wrong = output is None or not compare(case, output).passes
             for name, value in case.arguments.items():
                 if isinstance(value, float):
                     seen.setdefault((name, value), []).append(wrong)
@@ -123,7 +123,7 @@ def answers_to_goldens(subject: Subject) -> Mapping[str, Array | None]:
     found: dict[str, Array | None] = {}
     for id, case in goldens(subject):
         if (output := shown(subject, case)) is not None:
-            found[id] = None if compare(case, output).right else output
+            found[id] = None if compare(case, output).passes else output
     return found
 
 

@@ -85,7 +85,7 @@ def test_an_answer_has_the_bound_of_its_call_and_none_beyond_the_claim() -> None
     found = it.answer(**given)
     assert not found.values.any()
     assert np.array_equal(found.bound, found.case.bound)
-    assert not it.compare(found).right
+    assert not it.compare(found).passes
     with pytest.raises(NotClaimed):
         it.answer(**{**given, "positions": np.array([0, 51])})
 

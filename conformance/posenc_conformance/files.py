@@ -35,7 +35,7 @@ def import_file(path: Path, name: str) -> ModuleType:
     """
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file", path=str(path))
+        raise ImportError(f"{path} is not a Python file", path=str(path))
     module = module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
     try:

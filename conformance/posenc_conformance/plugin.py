@@ -83,7 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--posenc-memory",
         metavar="AMOUNT",
         help="end a call that takes more memory than this, such as 4GB; 0 sets no limit (default: "
-        "nine tenths of what the machine has left)",
+        "nine tenths of what the nine tenths of what the machine has left)",
     )
     group.addoption(
         "--posenc-python",

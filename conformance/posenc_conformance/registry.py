@@ -134,7 +134,7 @@ def require_complete(scheme: KnownScheme) -> None:
     for golden in scheme.goldens:
         if not golden.sha256:
             raise UserError(
-                f"{scheme.path}: golden {golden.id!r} is not certified: no hash stands with it",
+                f"{scheme.path}: golden {golden.id!r} is not certified: it has no hash",
                 f"let the oracle confirm it: posenc goldens --write {scheme.path}",
             )
     for name, call in scheme.calls.items():

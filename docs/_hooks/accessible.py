@@ -13,7 +13,7 @@ EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
 
 
-def named(page: str, output: str) -> str:
+def label_navigation(page: str, output: str) -> str:
     """Give the search dialog and each part of the navigation of a finished page a name.
 
     Raises PluginError when the theme has changed, so that this cannot fail unseen.

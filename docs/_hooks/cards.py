@@ -30,10 +30,10 @@ def write(site: Path) -> None:
     for name, title in _titles.items():
         path = site / name
         path.parent.mkdir(exist_ok=True)
-        drawn(title).save(path, optimize=True)
+        draw(title).save(path, optimize=True)
 
 
-def drawn(title: str) -> Image.Image:
+def draw(title: str) -> Image.Image:
     """Draw the picture of one title."""
     image = Image.new("RGB", SIZE, GROUND)
     pen = ImageDraw.Draw(image)

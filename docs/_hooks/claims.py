@@ -106,14 +106,14 @@ def _block(markdown: str, place: int) -> str:
     return block[before:after]
 
 
-def _said(claim: Claim) -> str:
+def _summary(claim: Claim) -> str:
     """Return what a check verifies, in one line."""
     return " ".join((inspect.getdoc(claim.check) or "").partition("\n\n")[0].split())
 
 
 def badge(claim: Claim) -> str:
     """Make the small number behind the sentence, which leads to its check."""
-    said = html.escape(_said(claim), quote=True)
+    said = html.escape(_summary(claim), quote=True)
     return (
         f'<a class="claim" id="claim-{claim.id}" href="#check-{claim.id}" title="{said}" '
         f'aria-label="executed claim {claim.number}">{claim.number}</a>'
@@ -127,7 +127,7 @@ def appendix(claims: list[Claim]) -> str:
     text = heading(2, "Executed on this page", "executed")
     text += paragraph("Each numbered statement is run by the tests of this site. This is how.")
     for claim in claims:
-        said = html.escape(_said(claim), quote=False)
+        said = html.escape(_summary(claim), quote=False)
         text += (
             f'\n<details class="golden" id="check-{claim.id}" markdown>\n'
             f"<summary>{claim.number}. {said}</summary>\n\n"
@@ -151,7 +151,7 @@ def overview() -> str:
         count += len(listed)
         text += f"\n## [{page.removesuffix('.md')}]({page}#executed)\n\n"
         text += "".join(
-            f"{n}. [{_said(each)}]({page}#claim-{each.id})\n" for n, each in enumerate(listed, 1)
+            f"{n}. [{_summary(each)}]({page}#claim-{each.id})\n" for n, each in enumerate(listed, 1)
         )
     return f"\nThere are {count} of them.\n\n{text}\n"
 

@@ -18,7 +18,7 @@ def has_code(scheme: str) -> bool:
 
 def tabs(scheme: str) -> str:
     """Show the code in each library, with its verdict."""
-    libraries = [library for id, library in judging.shown() if id == scheme]
+    libraries = [library for id, library in judging.schemes_with_code() if id == scheme]
     return "\n" + "".join(_tab(scheme, library) for library in libraries)
 
 

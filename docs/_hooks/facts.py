@@ -12,7 +12,7 @@ from posenc_lab.inputs import older
 
 import length_blocks
 import vectors
-from measured_blocks import measured, totals
+from measured_blocks import read_results, totals
 from pages import DOCS
 from posenc_conformance.adapters.claims import DEFAULT_MAX_POSITION
 from scheme_blocks import schemes
@@ -25,30 +25,30 @@ PART = re.compile(r"^(#{2,3}) (.+)$", re.M)
 QUIET = re.compile(r"```.*?```|<!--.*?-->|\\\[.*?\\\]|^\?\?\?.*?(?=^\S)", re.S | re.M)
 
 
-def shown(name: str) -> str:
+def render_fact(name: str) -> str:
     """Return a fact as it is printed."""
     value = FACTS[name]()
     return f"{value:,}" if isinstance(value, int) else value
 
 
 def _of_matrix(name: str) -> Fact:
-    return lambda: int(measured("matrix")["all"][name])
+    return lambda: int(read_results("matrix")["all"][name])
 
 
 def unnamed() -> int:
     """Count the wrong miniatures whose mistake has no name in the specification."""
-    found = measured("matrix")["all"]
+    found = read_results("matrix")["all"]
     return int(found["wrong"] - found["nameable"])
 
 
 def right() -> int:
     """Count the right miniatures."""
-    return sum(measured("matrix")["right"].values())
+    return sum(read_results("matrix")["right"].values())
 
 
 def _first_try(some: str, *outcomes: str) -> Fact:
     """How many bugs that the kit was not made for had one of these outcomes at first."""
-    return lambda: sum(measured("field")["first"]["counts"][some][each] for each in outcomes)
+    return lambda: sum(read_results("field")["first"]["counts"][some][each] for each in outcomes)
 
 
 def known_threads() -> int:
@@ -58,7 +58,7 @@ def known_threads() -> int:
         for path in (DOCS.parent / "spec").rglob("*.yaml")
         for address in ADDRESS.findall(path.read_text(encoding="utf-8"))
     }
-    bugs = measured("field")["first"]["bugs"]
+    bugs = read_results("field")["first"]["bugs"]
     return sum(_place(each["thread"]) in linked for each in bugs if each["thread"])
 
 
@@ -72,7 +72,7 @@ def _percent(way: str) -> Fact:
     """Make a fact: the share of wrong miniatures in its reach that a way of checking rejects."""
 
     def percent() -> str:
-        rejected, asked = totals(measured("today")["wrong"], way)
+        rejected, asked = totals(read_results("today")["wrong"], way)
         return f"{100 * rejected / asked:.0f} %"
 
     return percent
@@ -80,12 +80,12 @@ def _percent(way: str) -> Fact:
 
 def _alarms(place: int) -> Fact:
     """Make a fact: how many right miniatures allclose rejects (0) or is asked about (1)."""
-    return lambda: totals(measured("today")["right"], "numpy.allclose")[place]
+    return lambda: totals(read_results("today")["right"], "numpy.allclose")[place]
 
 
 def mutants() -> int:
     """Count the mutants of the reference."""
-    return sum(sum(kinds.values()) for kinds in measured("mutants")["modules"].values())
+    return sum(sum(kinds.values()) for kinds in read_results("mutants")["modules"].values())
 
 
 def vector_cases() -> int:
@@ -96,7 +96,7 @@ def vector_cases() -> int:
 def measured_with_this_code() -> int:
     """Schemes for which no code has changed since the matrix was made, their own or shared."""
     every = list(schemes().values())
-    return len(every) - len(older("matrix", measured("matrix"), every))
+    return len(every) - len(older("matrix", read_results("matrix"), every))
 
 
 def positions_searched() -> int:

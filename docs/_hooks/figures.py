@@ -39,7 +39,7 @@ def mark(page: str, name: str) -> str:
 
 def rendered(page: str, content: str) -> str:
     """Draw the figures of a page into its HTML."""
-    return MARK.sub(lambda match: _shown(page, match["id"]), content)
+    return MARK.sub(lambda match: _render(page, match["id"]), content)
 
 
 def _drawer(page: str, name: str) -> Callable[[], Picture | Moving]:
@@ -51,7 +51,7 @@ def _drawer(page: str, name: str) -> Callable[[], Picture | Moving]:
     return found
 
 
-def _shown(page: str, name: str) -> str:
+def _render(page: str, name: str) -> str:
     draw = _drawer(page, name)
     title = inspect.getdoc(draw)
     if not title:

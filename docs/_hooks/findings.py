@@ -58,7 +58,7 @@ class Judged:
         return {found.reason: found.checks for found in self.findings}
 
 
-def judged(path: Path) -> Judged:
+def read_known(path: Path) -> Judged:
     """Read a file of known failures.
 
     Raises PluginError where it does not say what was judged.
@@ -89,7 +89,7 @@ def judged(path: Path) -> Judged:
 
 def all_judged() -> list[Judged]:
     """Every file of known failures."""
-    return [judged(path) for path in sorted(FOLDER.glob("*.yaml"))]
+    return [read_known(path) for path in sorted(FOLDER.glob("*.yaml"))]
 
 
 def findings() -> str:
@@ -106,12 +106,12 @@ def findings() -> str:
             text += paragraph(_typed(each.remark)) if each.remark else ""
             for found in sorted(mine, key=lambda found: (*LEVELS, MODEL).index(found.levels[0])):
                 del reasons[found.reason]
-                text += _shown(found, [a for a in some if found.reason in a.reasons])
+                text += _render(found, [a for a in some if found.reason in a.reasons])
     head = f"{count} findings in {len({each.library for each in listed})} libraries."
     return f"\n{head}\n\n{text}\n"
 
 
-def _shown(found: Finding, where: Iterable[Judged]) -> str:
+def _render(found: Finding, where: Iterable[Judged]) -> str:
     """Show a finding with the adapters that show it and their checks."""
     text, count = "", 0
     for each in where:

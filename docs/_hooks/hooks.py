@@ -130,7 +130,7 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
     if kind == "claim":
         return badges[block]
     if kind == "fact" and block in facts.FACTS:
-        return facts.shown(block)
+        return facts.render_fact(block)
     if kind == "figure":
         return figures.mark(page, block)
     if kind == "spec" and block in scheme_blocks.BLOCKS:
@@ -162,7 +162,7 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
 def on_post_page(output: str, page: Page, **_: Any) -> str:
     """Name what the theme leaves without a name, and search as this site does."""
     name = page.file.src_uri
-    return search_index.named(name, accessible.named(name, _light(output)))
+    return search_index.attach_worker(name, accessible.label_navigation(name, _light(output)))
 
 
 def _light(output: str) -> str:
@@ -182,5 +182,5 @@ def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
     """Finish the page that a server shows instead of a missing one as other pages are finished."""
     if not template_name.endswith(".html"):
         return output_content
-    page = accessible.named(template_name, _light(output_content))
-    return search_index.named(template_name, page)
+    page = accessible.label_navigation(template_name, _light(output_content))
+    return search_index.attach_worker(template_name, page)

@@ -17,20 +17,22 @@ PAGES = {"t5-bias-50": "t5-bias", "t5-bias-128": "t5-bias"}
 
 
 @lru_cache(maxsize=1)
-def measured() -> dict[str, Any]:
+def read_results() -> dict[str, Any]:
     """Read the results of the experiment from ``docs/data/length.json``."""
-    return results.read(results.path_of("length"))
+    return results.read_record(results.path_of("length"))
 
 
 def schemes(task: str) -> dict[str, Entry]:
     """Return the summary of all seeds for each scheme of a task, in the order of the experiment."""
-    return {each["scheme"]: each for each in measured()["summary"] if each["task"] == task}
+    return {each["scheme"]: each for each in read_results()["summary"] if each["task"] == task}
 
 
 def seeds(task: str, scheme: str) -> list[Entry]:
     """Every result of a scheme in a task."""
     found = [
-        each for each in measured()["results"] if (each["task"], each["scheme"]) == (task, scheme)
+        each
+        for each in read_results()["results"]
+        if (each["task"], each["scheme"]) == (task, scheme)
     ]
     assert found, f"docs/data/length.json has nothing of {scheme} in {task}"
     return found
@@ -103,7 +105,7 @@ def _setting(*names: str) -> Callable[[], str]:
     """Make a fact: a recorded setting of the experiment."""
 
     def setting() -> str:
-        found: Any = measured()["settings"]
+        found: Any = read_results()["settings"]
         for name in names:
             found = found[name]
         return f"{found:g}"
@@ -112,13 +114,13 @@ def _setting(*names: str) -> Callable[[], str]:
 
 
 def _seeds() -> str:
-    *others, last = map(str, measured()["seeds"])
+    *others, last = map(str, read_results()["seeds"])
     return f"{', '.join(others)} and {last}"
 
 
 def _free_minutes() -> float:
     """Compute the minutes that the run would take with a core for each of its processes."""
-    run = measured()["run"]
+    run = read_results()["run"]
     return float(run["cpu_seconds"] / run["processes"] / 60)
 
 
@@ -141,9 +143,9 @@ FACTS: dict[str, Callable[[], int | str]] = {
     "length-clipped-norm": _setting("clipped_norm"),
     "length-tested-sequences": _setting("tested_sequences"),
     "length-seeds": _seeds,
-    "length-processes": lambda: int(measured()["run"]["processes"]),
-    "length-minutes": lambda: round(measured()["run"]["seconds"] / 60),
-    "length-cpu-minutes": lambda: round(measured()["run"]["cpu_seconds"] / 60),
+    "length-processes": lambda: int(read_results()["run"]["processes"]),
+    "length-minutes": lambda: round(read_results()["run"]["seconds"] / 60),
+    "length-cpu-minutes": lambda: round(read_results()["run"]["cpu_seconds"] / 60),
     "length-free-minutes": lambda: round(_free_minutes()),
 }
 

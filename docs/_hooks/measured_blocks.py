@@ -24,14 +24,14 @@ KIT = "the kit"
 
 
 @lru_cache
-def measured(name: str) -> dict[str, Any]:
+def read_results(name: str) -> dict[str, Any]:
     """Read a file of results."""
-    return results.read(results.path_of(name))
+    return results.read_record(results.path_of(name))
 
 
 def matrix() -> str:
     """Wrong miniatures of each scheme: rejected, named, and seen by which level of checks."""
-    data = measured("matrix")
+    data = read_results("matrix")
     rows = []
     for family in FAMILIES:
         for scheme in schemes().values():
@@ -44,7 +44,7 @@ def matrix() -> str:
 
 def classes() -> str:
     """Tabulate the wrong miniatures as ``matrix`` does, by the class of the mistake."""
-    found = measured("matrix")["classes"]
+    found = read_results("matrix")["classes"]
     rows = [[prose(name), *_counts(each)] for name, each in found.items()]
     return table(["class", *COUNTED.values(), *LEVELS], rows)
 
@@ -71,7 +71,7 @@ FIELD = {"threads": "rebuilt from threads", "own": "made up"}
 
 def field() -> str:
     """Tabulate what became of bugs that the kit was not made for."""
-    data = measured("field")
+    data = read_results("field")
     rows = [
         [f"{FIELD[name]}, {words}", *(str(data[tried]["counts"][name][each]) for each in FATES)]
         for name in FIELD
@@ -82,7 +82,7 @@ def field() -> str:
 
 def threads() -> str:
     """Bugs of public threads, with the names that the kit gave them."""
-    data = measured("field")
+    data = read_results("field")
     first = {each["bug"]: each for each in data["first"]["bugs"]}
     rows = []
     for each in data["now"]["bugs"]:
@@ -97,7 +97,7 @@ def threads() -> str:
 
 def practices() -> str:
     """Tabulate what other ways of checking find among the same miniatures as the kit."""
-    data = measured("today")
+    data = read_results("today")
     ways = {KIT: {"what": "every check that the claim calls for", "source": ""}} | data["ways"]
     rows = [
         [
@@ -124,7 +124,7 @@ def totals(some: Mapping[str, Any], way: str) -> tuple[int, int]:
 def sensitivity() -> str:
     """Tabulate the smallest changes that each call's checks detect."""
     rows = []
-    for each in measured("sensitivity")["smallest power of two detected"]:
+    for each in read_results("sensitivity")["smallest power of two detected"]:
         found = each["smallest"]
         cells = [_power(found[name]) for name in CHANGES]
         if any(cells):
@@ -143,7 +143,7 @@ def _power(exponent: int | None) -> str:
 def calibration() -> str:
     """How near right implementations come to the bound."""
     worst: dict[tuple[str, str], dict[str, float]] = {}
-    for each in measured("calibrate")["right miniatures"]:
+    for each in read_results("calibrate")["right miniatures"]:
         worst.setdefault((each["scheme"], each["call"]), {})[each["dtype"]] = each["worst"]
     rows = [
         [code(call), *(f"{found[dtype]:.2g}" if dtype in found else "" for dtype in DTYPES)]
@@ -154,7 +154,7 @@ def calibration() -> str:
 
 def mutants() -> str:
     """Mutants of the reference: killed, right by the bound, refusing less, and the rest."""
-    data = measured("mutants")
+    data = read_results("mutants")
     kinds = {
         "killed": sum(data["modules"][m].get(k, 0) for m in data["modules"] for k in _killed()),
         **{
@@ -176,7 +176,7 @@ def mutants() -> str:
 def survivors() -> str:
     """Mutants that never change a result that counts, with the reason."""
     text = ""
-    data = measured("mutants")
+    data = read_results("mutants")
     for title, some in (("Equivalent", data["equivalent"]), ("Holes", data["holes"])):
         if some:
             text += heading(3, title, title.lower()) + _listed(some)

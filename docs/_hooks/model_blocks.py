@@ -119,7 +119,7 @@ def mistakes() -> str:
     return table(["mistake", "what is done", "threads"], rows)
 
 
-def counted() -> str:
+def count_models() -> str:
     """How many models there are, and how many of them were read in several sources."""
     found = load_all()
     several = sum(len(model.sources) > 1 for model in found)
@@ -132,7 +132,7 @@ def fields() -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    "count:models": counted,
+    "count:models": count_models,
     "schema:model": fields,
     "table:model-differences": differences,
     "table:model-mistakes": mistakes,

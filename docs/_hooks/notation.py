@@ -22,7 +22,7 @@ INDEX = r"(?:_(?:\w|\{[^{}]*\}))?"
 
 
 @lru_cache(maxsize=1)
-def known() -> dict[str, Any]:
+def read_notation() -> dict[str, Any]:
     """Read the file with all letters."""
     found: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     return found
@@ -35,8 +35,8 @@ def formulas(markdown: str) -> list[str]:
 
 def breaches(page: str, markdown: str) -> Iterator[str]:
     """Yield every contradiction between the letters in the formulas of a page and the table."""
-    own = known()["local"].get(page, {})
-    rules = {letter: rule for rule in known()["general"] for letter in rule["letters"]}
+    own = read_notation()["local"].get(page, {})
+    rules = {letter: rule for rule in read_notation()["general"] for letter in rule["letters"]}
     text = formulas(markdown)
     used = {letter for formula in text for letter in GREEK.findall(formula)}
     for letter in sorted(used - set(own) - set(rules)):
@@ -82,14 +82,14 @@ def checked(page: str, markdown: str) -> str:
 
 def letters() -> str:
     """Tabulate the letters that mean the same everywhere."""
-    rows = [f"| {rule['shown']} | {rule['meaning']} |" for rule in known()["general"]]
+    rows = [f"| {rule['shown']} | {rule['meaning']} |" for rule in read_notation()["general"]]
     return "\n".join(["", "| letter | meaning |", "|---|---|", *rows, "", ""])
 
 
 def local() -> str:
     """Tabulate the letters of single pages."""
     rows = []
-    for page, own in known()["local"].items():
+    for page, own in read_notation()["local"].items():
         title = re.search(r"^title: (.*)$", (DOCS / page).read_text(encoding="utf-8"), re.M)
         name = title[1] if title else page
         said = "; ".join(f"\\({letter}\\): {meaning}" for letter, meaning in own.items())

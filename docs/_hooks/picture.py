@@ -168,7 +168,7 @@ def fine_map(plot: Axes, values: Any, **kwargs: Any) -> AxesImage:
     )
 
 
-def plain(plot: Axes, title: str = "") -> None:
+def draw_frame(plot: Axes, title: str = "") -> None:
     """Leave ticks out and draw a whole frame, as around a matrix."""
     plot.set_xticks([])
     plot.set_yticks([])

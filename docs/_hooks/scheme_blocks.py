@@ -300,13 +300,17 @@ def deviations(scheme: Scheme) -> str:
 def desiderata(scheme: Scheme) -> str:
     """Tabulate what one would wish of an encoding, and whether this one has it."""
     rows = [
-        [wish.name, "yes" if wish.holds else "no", f"{prose(wish.why)} {_shown(scheme, wish)}"]
+        [
+            wish.name,
+            "yes" if wish.holds else "no",
+            f"{prose(wish.why)} {_show_desideratum(scheme, wish)}",
+        ]
         for wish in scheme.desiderata
     ]
     return table(["wish", "holds", "why"], rows)
 
 
-def _shown(scheme: Scheme, wish: Desideratum) -> str:
+def _show_desideratum(scheme: Scheme, wish: Desideratum) -> str:
     """Point to the invariant, or write out the witness, that shows whether a wish holds."""
     if wish.witness is None:
         return (

@@ -102,7 +102,7 @@ def add(page: Page, found: list[Section]) -> None:
     }
 
 
-def named(page: str, output: str) -> str:
+def attach_worker(page: str, output: str) -> str:
     """Make a finished page search with the worker of this site.
 
     Raises PluginError when the theme has changed, so that this cannot fail unseen.

@@ -109,7 +109,7 @@ def _section(symptom: Symptom) -> str:
     found = candidates(symptom)
     text = heading(3, symptom.seen, symptom.id) + f"{symptom.why}\n\n"
     text += f"**How to tell.** {symptom.tell}\n\n**Cure.** {symptom.cure}\n\n"
-    text += _listed(symptom, found[:SHOWN], _told)
+    text += _listed(symptom, found[:SHOWN], _describe)
     if found[SHOWN:]:
         text += (
             f'\n<details class="golden" markdown="0"><summary>{len(found) - SHOWN} more that it '
@@ -123,7 +123,7 @@ def _listed(symptom: Symptom, some: list[Candidate], told: Callable[[Candidate],
     return f'\n<ol class="candidates">\n{items}</ol>\n\n'
 
 
-def _told(candidate: Candidate) -> str:
+def _describe(candidate: Candidate) -> str:
     """Describe a candidate with its effect and with who had it."""
     _, first = max(candidate.where, key=lambda each: len(each[1].links))
     had = ", ".join(map(thread, candidate.threads))
@@ -147,7 +147,7 @@ def _places(candidate: Candidate) -> str:
     )
 
 
-def counted() -> str:
+def count_mistakes() -> str:
     """How many mistakes are known, and how many of them people have reported."""
     everything = list(mistakes())
     met = sum(bool(each.links) for _, each in everything)
@@ -162,7 +162,7 @@ def common() -> str:
     grouped = groupby(sorted(mistakes(), key=lambda each: each[1].id), key=lambda each: each[1].id)
     found = sorted((Candidate(id, tuple(where)) for id, where in grouped), key=lambda c: c.rank)
     items = "".join(
-        f'<li id="{each.id}">{_told(each)} Seen as: {_seen(each)}.</li>\n'
+        f'<li id="{each.id}">{_describe(each)} Seen as: {_seen(each)}.</li>\n'
         for each in found
         if each.threads
     )
@@ -177,7 +177,7 @@ def _seen(candidate: Candidate) -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    "count:mistakes": counted,
+    "count:mistakes": count_mistakes,
     "list:common-mistakes": common,
     "list:symptom-links": chooser,
     "list:symptoms": index,

@@ -4,12 +4,12 @@ import numpy as np
 
 import posenc
 from claims import rounded
-from measured_blocks import KIT, measured, totals
+from measured_blocks import KIT, read_results, totals
 
 
 def every_miniature() -> None:
     """The recorded matrix: all wrong ones rejected, all with a name named first, no false alarm."""
-    data = measured("matrix")
+    data = read_results("matrix")
     found, right = data["all"], data["right"]
     assert found["rejected"] == found["wrong"]
     assert found["named_first"] == found["nameable"]
@@ -18,13 +18,13 @@ def every_miniature() -> None:
 
 def first_try() -> None:
     """The recorded bench of bugs that the kit was not made for: all were rejected at first."""
-    counts = measured("field")["first"]["counts"]
+    counts = read_results("field")["first"]["counts"]
     assert all(found["not rejected"] == 0 for found in counts.values())
 
 
 def others() -> None:
     """The recorded comparison: the kit rejects all wrong ones and no right one; others do not."""
-    data = measured("today")
+    data = read_results("today")
     rejected, asked = totals(data["wrong"], KIT)
     assert rejected == asked
     assert totals(data["right"], KIT)[0] == 0
@@ -56,6 +56,6 @@ def near_zero() -> tuple[str, ...]:
 
 def no_hole() -> None:
     """The recorded mutants: each is killed, right by the bound, a refusal, or has its reason."""
-    data = measured("mutants")
+    data = read_results("mutants")
     assert not data["holes"]
     assert all(each["why"] for each in data["equivalent"])

@@ -71,7 +71,7 @@ def watched(subject: Subject, dtype: str) -> Watched:
     )
 
 
-def measured(
+def measure(
     make: Make, name: str, schemes: Sequence[KnownScheme], only: str | None = None
 ) -> Iterable[Worst]:
     """The largest errors of an adapter, one per claim and dtype."""
@@ -95,7 +95,7 @@ def rows(found: Iterable[Worst]) -> list[list[object]]:
     """A line per call, a column per dtype."""
     worst = largest(found)
     names = dict.fromkeys((scheme, call) for scheme, call, _ in sorted(worst))
-    return [[*name, *(_shown(worst.get((*name, dtype))) for dtype in dtypes())] for name in names]
+    return [[*name, *(_render(worst.get((*name, dtype))) for dtype in dtypes())] for name in names]
 
 
 def largest(found: Iterable[Worst]) -> dict[tuple[str, str, str], Worst]:
@@ -113,13 +113,13 @@ def dtypes() -> tuple[str, ...]:
     return tuple(UNIT_ROUNDOFF)
 
 
-def _shown(worst: Worst | None) -> str:
+def _render(worst: Worst | None) -> str:
     if worst is None:
         return "-"
     return f"{worst.worst:.2g}" if worst.passed else f"**{worst.worst:.2g}**"
 
 
-def plain(found: Iterable[Worst]) -> list[dict[str, Any]]:
+def to_rows(found: Iterable[Worst]) -> list[dict[str, Any]]:
     """The largest, with names."""
     return [
         {
@@ -134,7 +134,7 @@ def plain(found: Iterable[Worst]) -> list[dict[str, Any]]:
     ]
 
 
-def shown(name: str, found: Iterable[Worst]) -> str:
+def render(name: str, found: Iterable[Worst]) -> str:
     """A heading and a table."""
     title = f"Largest error of {name}, in units of the bound (bold where a check fails):"
     return f"{title}\n\n{table(['scheme', 'call', *dtypes()], rows(found))}\n"
@@ -150,16 +150,14 @@ def main() -> None:
     schemes, libraries = load_all(), {}
     with np.errstate(all="ignore"), without_diagnosis():
         found = [
-            worst
-            for make in RIGHT
-            for worst in measured(make, make.__name__, schemes, given.scheme)
+            worst for make in RIGHT for worst in measure(make, make.__name__, schemes, given.scheme)
         ]
-        print(shown("right miniatures", found))
+        print(render("right miniatures", found))
         for name in given.impl:
-            library = list(measured(partial(_library, name), name, schemes, given.scheme))
-            print(shown(name, library))
-            libraries[name] = {"versions": load_adapter(name).versions, "worst": plain(library)}
-    write(given.write, {"right miniatures": plain(found), "libraries": libraries})
+            library = list(measure(partial(_library, name), name, schemes, given.scheme))
+            print(render(name, library))
+            libraries[name] = {"versions": load_adapter(name).versions, "worst": to_rows(library)}
+    write(given.write, {"right miniatures": to_rows(found), "libraries": libraries})
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from posenc_conformance.judge.arrays import to_numpy, to_torch
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.registry import load_all
 from posenc_lab.first_failure import OPTIONS
-from posenc_lab.results import keep, path_of, read
+from posenc_lab.results import keep, path_of, read_record
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "examples" / "code"
@@ -38,18 +38,18 @@ DTYPE = "float32"
 
 def claimed() -> dict[str, dict[str, str]]:
     """For each scheme with code, its calls and the combination that the code has of each."""
-    found: dict[str, dict[str, str]] = _read(FOLDER / "claims.yaml")
+    found: dict[str, dict[str, str]] = _read_once(FOLDER / "claims.yaml")
     return found
 
 
-def _read(path: Path) -> Any:
+def _read_once(path: Path) -> Any:
     """What a file holds, for nobody to change: read once, and again when it was written."""
     return _parsed(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
 def _parsed(path: Path, written: int) -> Any:
-    return read(path) if path.suffix == ".json" else yaml.safe_load(path.read_text("utf-8"))
+    return read_record(path) if path.suffix == ".json" else yaml.safe_load(path.read_text("utf-8"))
 
 
 def path(scheme: str, library: str) -> Path:
@@ -57,7 +57,7 @@ def path(scheme: str, library: str) -> Path:
     return FOLDER / f"{scheme.replace('-', '_')}_{library}.py"
 
 
-def shown() -> list[tuple[str, str]]:
+def schemes_with_code() -> list[tuple[str, str]]:
     """Every scheme and library for which there is code."""
     some = [(scheme, library) for scheme in claimed() for library in LIBRARIES]
     return [each for each in some if path(*each).is_file()]
@@ -67,13 +67,13 @@ def adapter(scheme: str, library: str) -> object:
     """The functions of a file, claiming what ``claims.yaml`` says, given arrays of the library."""
     module = import_file(path(scheme, library), f"shown_{path(scheme, library).stem}")
     methods = {
-        call: claims(combination, dtype=DTYPE)(_given(getattr(module, call), library))
+        call: claims(combination, dtype=DTYPE)(_converting(getattr(module, call), library))
         for call, combination in claimed()[scheme].items()
     }
     return type(f"{scheme} in {library}", (), methods)()
 
 
-def _given(function: Callable[..., Any], library: str) -> Callable[..., Any]:
+def _converting(function: Callable[..., Any], library: str) -> Callable[..., Any]:
     """A static method that hands arrays over as the library's own."""
     convert = _converter(library)
 
@@ -98,7 +98,7 @@ def _converter(library: str) -> Callable[[Any], Any]:
     return lambda value: jnp.asarray(value) if isinstance(value, np.ndarray) else value
 
 
-def asked(scheme: str, library: str) -> list[Check]:
+def checks_of_code(scheme: str, library: str) -> list[Check]:
     """Every check that the code's claims call for."""
     schemes = [each for each in load_all() if each.id == scheme]
     found = subjects(adapter(scheme, library), schemes)
@@ -107,14 +107,14 @@ def asked(scheme: str, library: str) -> list[Check]:
     ]
 
 
-def judged(scheme: str, library: str) -> dict[str, Any]:
+def judge_code(scheme: str, library: str) -> dict[str, Any]:
     """What the kit says of some code: how much passed, how far it holds, and what failed.
 
     ``passed`` counts checks of numbers and behaviour, ``refused`` and ``not refused`` bad inputs;
     ``horizon`` has for each call the position up to which it is precise enough for bfloat16, and
     whether no more was asked.
     """
-    found = [(check, execute(check, OPTIONS)) for check in asked(scheme, library)]
+    found = [(check, execute(check, OPTIONS)) for check in checks_of_code(scheme, library)]
     counts = Counter((check.level == "robust", said.verdict) for check, said in found)
     horizons = {
         check.subject.call.name: [said.outcome.horizon, said.outcome.horizon_is_claim]
@@ -141,14 +141,14 @@ def digest(scheme: str, library: str) -> str:
 
 def recorded() -> dict[str, Any]:
     """What was said of each scheme and library."""
-    found: dict[str, Any] = _read(RECORD)["schemes"] if RECORD.is_file() else {}
+    found: dict[str, Any] = _read_once(RECORD)["schemes"] if RECORD.is_file() else {}
     return found
 
 
 def update(some: Sequence[tuple[str, str]]) -> None:
     """Judge some code and keep what is said of it; what has no code any more is forgotten."""
     for scheme, library in some:
-        found = judged(scheme, library)
+        found = judge_code(scheme, library)
         failed = found.pop("failed")
         print(f"{scheme} {library}: {found}", *failed, sep="\n")
         if failed:
@@ -169,7 +169,7 @@ def main() -> None:
     update(
         [
             (scheme, library)
-            for scheme, library in shown()
+            for scheme, library in schemes_with_code()
             if (not given.schemes or scheme in given.schemes) and given.library in (None, library)
         ]
     )

@@ -407,7 +407,7 @@ def _faced(
 # What came out.
 
 
-def shown(fates: Sequence[Fate]) -> str:
+def render(fates: Sequence[Fate]) -> str:
     """The counts as a table, and the survivors."""
     rooms = dict.fromkeys(fate.subject.room for fate in fates)
     rows = [_row(room, [each for each in fates if each.subject.room == room]) for room in rooms]
@@ -454,7 +454,7 @@ def main() -> None:
     for fate in fates_of(some, given.jobs):
         fates.append(fate)
         print(f"{len(fates)}/{len(some)} {fate.subject}: {fate.by or 'SURVIVED'}", file=sys.stderr)
-    print(f"seed {given.seed}\n\n{shown(fates)}")
+    print(f"seed {given.seed}\n\n{render(fates)}")
     if not passed(fates):
         raise SystemExit(f"more than {MOST:.0%} survive")
 

@@ -56,7 +56,7 @@ class Suspect:
     def killed_by(self, scheme: KnownScheme, golden: Golden, dtype: str) -> bool:
         case = golden_case(scheme, golden, dtype)
         output = self.answer(case)
-        return output is None or not compare(case, output.astype(np.float64)).right
+        return output is None or not compare(case, output.astype(np.float64)).passes
 
 
 def group(golden: Golden) -> Group:

@@ -64,7 +64,7 @@ def kinds() -> dict[tuple[str, str], str]:
     }
 
 
-def judged(number: int) -> Found:
+def judge_miniature(number: int) -> Found:
     """A wrong miniature by its place in the list."""
     warnings.simplefilter("ignore")
     mistake: type[Mistake] = WRONG[number]
@@ -171,7 +171,7 @@ def main() -> None:
     given = parser.parse_args()
     some = [n for n, each in enumerate(WRONG) if given.scheme in (None, home(each.call))]
     with get_context("fork").Pool(given.jobs) as pool:
-        found = pool.map(judged, some, chunksize=8)
+        found = pool.map(judge_miniature, some, chunksize=8)
         right_ones = pool.map(right_judged, _right_of(given.scheme), chunksize=8)
         data = results(found, right_ones)
     heads = ["", "wrong", "rejected", "with a name", "named first", "named anyway", *LEVELS]

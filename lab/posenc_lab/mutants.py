@@ -47,7 +47,7 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.registry import load_all
 from posenc_lab.first_failure import LEVELS, checks, failing, without_diagnosis
 from posenc_lab.mutation import Mutant, code_of, mutants
-from posenc_lab.results import read, share, table, write
+from posenc_lab.results import read_record, share, table, write
 
 LEFT = ("refusal", "allowed", "equivalent", "holes")
 KILLED = ("raised", *LEVELS, "endless")
@@ -369,7 +369,7 @@ def reach(schemes: Sequence[KnownScheme], jobs: int) -> Reach:
     """Asked of some schemes."""
     parts = [[each.id for each in schemes[i::jobs]] for i in range(jobs)]
     with ThreadPoolExecutor(jobs) as pool:
-        answers = list(pool.map(lambda names: said({"schemes": names}), parts))
+        answers = list(pool.map(lambda names: read_output({"schemes": names}), parts))
     return {
         name: json.loads(line)
         for names, lines in zip(parts, answers, strict=True)
@@ -377,7 +377,7 @@ def reach(schemes: Sequence[KnownScheme], jobs: int) -> Reach:
     }
 
 
-def wanted(schemes: Sequence[KnownScheme], only: str | None, chosen: str | None) -> list[str]:
+def modules_for(schemes: Sequence[KnownScheme], only: str | None, chosen: str | None) -> list[str]:
     """Modules that some scheme needs; or those that one scheme alone needs; or one module."""
     return [
         module
@@ -436,7 +436,7 @@ def run(batch: Batch) -> list[Fate]:
     fates: list[Fate] = []
     while (done := len(fates)) < len(batch.numbers):
         rest = replace(batch, numbers=batch.numbers[done:], schemes=batch.schemes[done:])
-        fates += [Fate(**json.loads(line)) for line in said(asdict(rest))]
+        fates += [Fate(**json.loads(line)) for line in read_output(asdict(rest))]
         if (done := len(fates)) < len(batch.numbers):
             number = batch.numbers[done]
             lost = parsed(batch.module)[1][number]
@@ -446,7 +446,7 @@ def run(batch: Batch) -> list[Fate]:
     return fates
 
 
-def said(task: Mapping[str, Any]) -> list[str]:
+def read_output(task: Mapping[str, Any]) -> list[str]:
     """What a process said about a task before it ended or was ended."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "posenc_lab.mutants", "--work"]
@@ -502,16 +502,16 @@ def report(fates: Sequence[Fate]) -> dict[str, Any]:
             kind = "equivalent" if fate.key in known else "holes"
         by_module.setdefault(fate.module, Counter())[kind] += 1
         if kind in lists:
-            lists[kind].append({**_told(fate), "why": known.get(fate.key, "")})
+            lists[kind].append({**_to_dict(fate), "why": known.get(fate.key, "")})
     return {"modules": {name: dict(counts) for name, counts in by_module.items()}, **lists}
 
 
-def _told(fate: Fate) -> dict[str, Any]:
+def _to_dict(fate: Fate) -> dict[str, Any]:
     told = {"module": fate.module, "line": fate.line, "text": fate.text, "change": fate.change}
     return {**told, "kind": fate.by, "share of the bound": float(f"{fate.share:.2g}")}
 
 
-def shown(found: Mapping[str, Any]) -> str:
+def render(found: Mapping[str, Any]) -> str:
     """The counts as a table, and the holes."""
     rows = [_row(name, Counter(counts)) for name, counts in found["modules"].items()]
     whole = sum((Counter(counts) for counts in found["modules"].values()), Counter())
@@ -560,15 +560,15 @@ def main() -> None:
     if given.work:
         _work()
         return
-    some = wanted(load_all(), given.scheme, given.module)
+    some = modules_for(load_all(), given.scheme, given.module)
     fates = fates_of(some, given.jobs, given.sample)
     found = report(fates)
-    print(shown(found))
+    print(render(found))
     if (given.scheme, given.module, given.sample) == (None, None, 1):
         for key in stale(fates):
             print("- listed as a survivor, but killed or gone:", *key)
     if given.module and given.write and given.write.exists():
-        found = merged(read(given.write), found)
+        found = merged(read_record(given.write), found)
     write(given.write, found)
 
 

@@ -232,13 +232,13 @@ def _changes(place: Place, node: Any) -> Iterator[Change]:
             yield _around(place), constant, _around(place, constant)
     elif isinstance(node, ast.List | ast.Tuple):
         if swapped := _swapped(place, node):
-            yield _shown(node, swapped)
+            yield _render(node, swapped)
     elif type(node) in rules:
         for new in rules[type(node)](node):
-            yield _shown(node, ast.copy_location(new, node))
+            yield _render(node, ast.copy_location(new, node))
 
 
-def _shown(old: ast.AST, new: ast.AST) -> Change:
+def _render(old: ast.AST, new: ast.AST) -> Change:
     return _headline(old), ast.fix_missing_locations(new), _headline(new)
 
 
@@ -322,11 +322,11 @@ def _bounds(node: ast.Slice) -> Iterator[ast.AST]:
     for name in ("lower", "upper"):
         bound = getattr(node, name)
         if bound is not None and _number(bound) is None:
-            for moved in _moved(bound):
+            for moved in _move(bound):
                 yield ast.Slice(**{**dict(ast.iter_fields(node)), name: moved})
 
 
-def _moved(bound: ast.expr) -> Iterator[ast.expr]:
+def _move(bound: ast.expr) -> Iterator[ast.expr]:
     yield ast.BinOp(bound, ast.Add(), ast.Constant(1))
     yield ast.BinOp(bound, ast.Sub(), ast.Constant(1))
 
@@ -342,7 +342,7 @@ def _calls(node: ast.Call) -> Iterator[ast.AST]:
     if name in DROPPED and node.args:
         yield node.args[0]
     if name in ("range", "arange") and len(node.args) == 1:
-        for moved in _moved(node.args[0]):
+        for moved in _move(node.args[0]):
             yield ast.Call(node.func, [moved], node.keywords)
     if numpy and name == "array" and isinstance(node.args[0], ast.Name):
         yield ast.Call(

@@ -29,7 +29,7 @@ from posenc_conformance.scheme_file.model import Scheme
 from posenc_lab.inputs import Record, inputs, older, stale
 from posenc_lab.matrix import with_sums
 from posenc_lab.mutants import merged as merged_mutants
-from posenc_lab.results import keep, path_of, read
+from posenc_lab.results import keep, path_of, read_record
 
 ROOT = Path(__file__).parents[2]
 NEARLY = 0.1
@@ -88,10 +88,10 @@ def update(
 ) -> None:
     """Measure what is stale of one record, or older; it is written after each scheme."""
     path = path_of(name)
-    record: Record = read(path)
+    record: Record = read_record(path)
     if whole or not record:
         now = {scheme.id: inputs(name, scheme) for scheme in schemes}
-        keep(path, {**measured(name, None), "inputs": now})
+        keep(path, {**measure(name, None), "inputs": now})
         return
     by_id = {scheme.id: scheme for scheme in schemes}
     known = {id: each for id, each in record.get("inputs", {}).items() if id in by_id}
@@ -100,7 +100,7 @@ def update(
     for number, scheme in enumerate(ids, 1):
         print(f"{name}: {scheme} ({number} of {len(ids)})", flush=True)
         hashes = inputs(name, by_id[scheme])
-        found = measured(name, scheme)
+        found = measure(name, scheme)
         known[scheme] = hashes
         record = {**RECORDS[name](record, found, scheme), "versions": found["versions"]}
         keep(path, {**record, "inputs": known})
@@ -110,7 +110,7 @@ def outdated(names: Sequence[str], schemes: Sequence[Scheme]) -> list[str]:
     """What is to be measured again, a line for each record and reason."""
     lines = []
     for name in names:
-        record = read(path_of(name))
+        record = read_record(path_of(name))
         own = stale(record, schemes)
         rest = [each for each in older(name, record, schemes) if each not in own]
         for why, some in (("own files changed", own), ("shared code changed", rest)):
@@ -124,15 +124,17 @@ def differing(
 ) -> Iterator[tuple[str, bool]]:
     """Measure what is out of date until the time is over; yield what, and whether it differs."""
     waiting = [
-        (name, scheme) for name in names for scheme in older(name, read(path_of(name)), schemes)
+        (name, scheme)
+        for name in names
+        for scheme in older(name, read_record(path_of(name)), schemes)
     ]
     random.Random(seed).shuffle(waiting)
     end = time.monotonic() + seconds
     for name, scheme in waiting:
         if time.monotonic() > end:
             return
-        record = read(path_of(name))
-        found = RECORDS[name](record, measured(name, scheme), scheme)
+        record = read_record(path_of(name))
+        found = RECORDS[name](record, measure(name, scheme), scheme)
         yield f"{name}: {scheme}", not alike(_results(found), _results(record))
 
 
@@ -152,14 +154,14 @@ def alike(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def measured(name: str, scheme: str | None) -> dict[str, Any]:
+def measure(name: str, scheme: str | None) -> dict[str, Any]:
     """What a benchmark says of one scheme, or of all, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "found.json")
         only = [] if scheme is None else ["--scheme", scheme]
         command = [sys.executable, "-m", f"posenc_lab.{name}", *only, "--write", str(path)]
         subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-        return read(path)
+        return read_record(path)
 
 
 def verify(names: Sequence[str], seconds: float) -> int:

@@ -90,7 +90,7 @@ def ways() -> Iterator[Way]:
         yield Way("all of it at once", ("-n", "2"), {**hashes, **order})
 
 
-def said(impl: str, paths: Sequence[str], way: Way, folder: Path) -> Said:
+def run_and_read(impl: str, paths: Sequence[str], way: Way, folder: Path) -> Said:
     """What a run in a folder says."""
     report = folder / "report.json"
     report.unlink(missing_ok=True)
@@ -135,8 +135,8 @@ def repeated(
     impl: str, paths: Sequence[str], chosen: Sequence[Way], folder: Path
 ) -> list[tuple[Way, list[str]]]:
     """Every run after the first, with its differences from that."""
-    first = said(impl, paths, chosen[0], folder)
-    return [(way, differences(first, said(impl, paths, way, folder))) for way in chosen[1:]]
+    first = run_and_read(impl, paths, chosen[0], folder)
+    return [(way, differences(first, run_and_read(impl, paths, way, folder))) for way in chosen[1:]]
 
 
 def main() -> None:

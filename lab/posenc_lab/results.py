@@ -52,7 +52,7 @@ def path_of(name: str) -> Path:
     return DATA / f"{name}.json"
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_record(path: Path) -> dict[str, Any]:
     """A record, or nothing if there is none yet."""
     found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     return found

@@ -139,12 +139,12 @@ def probed(asked: Asked, given: Given) -> Pairs:
     rest = {name: value for name, value in given.items() if name not in ("x", "positions")}
     shape = given["x"].shape[-1], largest
     if all(np.ndim(value) == 0 for value in rest.values()):
-        return _kept(asked, shape, tuple(sorted(rest.items())))
+        return _keep(asked, shape, tuple(sorted(rest.items())))
     return _probed(asked, shape, rest)
 
 
 @lru_cache(maxsize=1024)
-def _kept(asked: Asked, shape: tuple[int, int], rest: tuple[tuple[str, Any], ...]) -> Pairs:
+def _keep(asked: Asked, shape: tuple[int, int], rest: tuple[tuple[str, Any], ...]) -> Pairs:
     return _probed(asked, shape, dict(rest))
 
 
@@ -251,7 +251,7 @@ def _applies(asked: Asked, dtype: str, change: Change) -> bool:
     return failed is None  # else it is refused: no such argument, or positions that are not whole
 
 
-def measured(scheme: KnownScheme) -> Iterator[dict[str, Any]]:
+def measure(scheme: KnownScheme) -> Iterator[dict[str, Any]]:
     """The smallest detected changes of every call of the five kinds, in its first combination."""
     for call in scheme.calls.values():
         if call.kind not in KINDS or call.dtype in ("integer", "boolean"):
@@ -265,12 +265,12 @@ def measured(scheme: KnownScheme) -> Iterator[dict[str, Any]]:
 def rows(found: Sequence[Mapping[str, Any]]) -> list[list[object]]:
     """A line per call and dtype."""
     return [
-        [each["call"], each["dtype"], *(_shown(each["smallest"][name]) for name in CHANGES)]
+        [each["call"], each["dtype"], *(_render(each["smallest"][name]) for name in CHANGES)]
         for each in found
     ]
 
 
-def _shown(power: int | None) -> str:
+def _render(power: int | None) -> str:
     if power is None:
         return "-"
     return f"2^-{power}" if power >= 0 else "none"
@@ -284,7 +284,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     some = [each for each in load_all() if given.scheme in (None, each.id)]
     with np.errstate(all="ignore"), without_diagnosis():
-        found = [row for scheme in some for row in measured(scheme)]
+        found = [row for scheme in some for row in measure(scheme)]
     print(table(["call", "dtype", *CHANGES], rows(found)))
     write(given.write, {"smallest power of two detected": found})
 

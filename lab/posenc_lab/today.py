@@ -130,7 +130,7 @@ def _sum(counts: Counts, way: str) -> str:
     return _of(sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs))
 
 
-def plain(counts: Counts) -> dict[str, Any]:
+def to_dict(counts: Counts) -> dict[str, Any]:
     """Counts with names."""
     return {
         scheme: {way: {"rejected": n, "asked": of} for way, (n, of) in ways.items()}
@@ -168,7 +168,7 @@ def main() -> None:
 def results(wrong_ones: Counts, right_ones: Counts) -> dict[str, Any]:
     """What is written."""
     ways = {each.name: {"what": each.what, "source": each.source} for each in (*USUAL, *LIBRARIES)}
-    return {"wrong": plain(wrong_ones), "right": plain(right_ones), "ways": ways}
+    return {"wrong": to_dict(wrong_ones), "right": to_dict(right_ones), "ways": ways}
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import torch
 from transformers import CONFIG_MAPPING
 
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, lattice
-from posenc_conformance.models.configuration import KINDS, configuration
+from posenc_conformance.models.configuration import LAYER_KINDS, configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import Model, load_all
 from posenc_conformance.models.frequencies import channels, frequencies, rotated
@@ -20,7 +20,7 @@ from posenc_conformance.models.meaning import Group, case_of
 from posenc_conformance.models.mistakes import longer
 
 POSITIONS = [0, 1, 77]
-NAMES = {kind: name for name, kind in KINDS.items()} | {"two-sided": "sliding_attention"}
+NAMES = {kind: name for name, kind in LAYER_KINDS.items()} | {"two-sided": "sliding_attention"}
 FOLDERS = {"qwen2_5_vl_text": "qwen2_5_vl", "qwen3_5_moe_text": "qwen3_5_moe"}
 TYPES = {"qwen2_5_vl": "qwen2_5_vl_text"}
 """Types of models whose text has one of its own now."""

@@ -11,7 +11,7 @@ from posenc_conformance.errors import UserError
 from scoreboard import kept
 from scoreboard.judging import judge
 from scoreboard.releases import of_release
-from scoreboard.table import libraries, named
+from scoreboard.table import libraries, select
 
 
 def main() -> int:
@@ -24,7 +24,7 @@ def main() -> int:
     options = parser.parse_args()
     problems = 0
     try:
-        chosen = named(options.names, libraries())
+        chosen = select(options.names, libraries())
     except UserError as error:
         print(f"scoreboard: {error}", file=sys.stderr)
         return 2

@@ -61,8 +61,8 @@ class Kept:
     def version(self) -> str:
         """The version of the library, as it was installed."""
         versions: Mapping[str, str] = self.report["implementation"]["versions"]
-        known = {_plain(name): number for name, number in versions.items()}
-        return known.get(_plain(self.library.name)) or list(known.values())[-1]
+        known = {_normalise(name): number for name, number in versions.items()}
+        return known.get(_normalise(self.library.name)) or list(known.values())[-1]
 
 
 def place_of(name: str) -> Path:
@@ -92,7 +92,7 @@ def keep(content: Mapping[str, Any]) -> None:
     """
     path = place_of(content["name"])
     try:
-        before = read(path)
+        before = read_kept(path)
     except UserError:
         before = content
     if _versions(before) != _versions(content):
@@ -105,7 +105,7 @@ def _versions(content: Mapping[str, Any]) -> Mapping[str, str]:
     return versions
 
 
-def read(path: Path) -> Mapping[str, Any]:
+def read_kept(path: Path) -> Mapping[str, Any]:
     """Read a kept report, of whatever adapter.
 
     Raises UserError as :func:`read_whole` does, and for one that is of another spec than the one
@@ -165,7 +165,7 @@ def changed_schemes(content: Mapping[str, Any]) -> list[str]:
 def out_of_date(library: Library, adapter: Adapter) -> str:
     """Why an adapter must be judged again; nothing if its report still holds."""
     try:
-        content = read(place_of(adapter.name))
+        content = read_kept(place_of(adapter.name))
     except UserError as error:
         return error.cause
     if content["install"] != list(library.pinned):
@@ -194,14 +194,14 @@ def digest_of_scheme(id: str) -> str:
     if not path.is_file():
         return ""
     raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
-    asked = {name: _asked(part) for name, part in raw.items() if name not in PROSE}
+    asked = {name: _without_prose(part) for name, part in raw.items() if name not in PROSE}
     return _digest([json.dumps(asked, sort_keys=True, default=str).encode()])
 
 
-def _asked(part: Any) -> Any:
+def _without_prose(part: Any) -> Any:
     if isinstance(part, dict):
-        return {str(name): _asked(each) for name, each in part.items() if name not in WORDS}
-    return [_asked(each) for each in part] if isinstance(part, list) else part
+        return {str(name): _without_prose(each) for name, each in part.items() if name not in WORDS}
+    return [_without_prose(each) for each in part] if isinstance(part, list) else part
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -211,7 +211,7 @@ def _digest(parts: Iterable[bytes]) -> str:
     return found.hexdigest()[:16]
 
 
-def _plain(package: str) -> str:
+def _normalise(package: str) -> str:
     return re.sub("[-_.]+", "-", package).lower()
 
 
@@ -239,6 +239,6 @@ def all_kept(table: Iterable[Library]) -> tuple[list[Kept], dict[str, str]]:
 def earlier(kept: Kept) -> Kept | None:
     """Return the report of an earlier release, if there is one of this spec."""
     try:
-        return Kept(kept.library, kept.adapter, read(earlier_place_of(kept.adapter.name)))
+        return Kept(kept.library, kept.adapter, read_kept(earlier_place_of(kept.adapter.name)))
     except UserError:
         return None

@@ -172,7 +172,7 @@ def _code_of(module: str) -> tuple[Path, ...]:
     return tuple(sorted(path.glob("*.py"))) if path.is_dir() else (path.with_suffix(".py"),)
 
 
-def named(names: Sequence[str], table: Sequence[Library]) -> list[tuple[Library, Adapter]]:
+def select(names: Sequence[str], table: Sequence[Library]) -> list[tuple[Library, Adapter]]:
     """Return the adapters that are asked for, by their own names or by their library's.
 
     All by default. Raises UserError for a name that is not in the table.

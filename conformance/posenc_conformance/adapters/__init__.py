@@ -97,7 +97,7 @@ def headed(x: Any, form: str = "bhnd") -> Any:
     """Reshape the array x of shape ``[..., n, dim]`` to one of the forms of :func:`by_heads`."""
     *leading, rows, dim = x.shape
     if form not in ("bhnd", "bnhd", "hnd"):
-        raise ValueError(f"form {form!r} is none of bhnd, bnhd and hnd")
+        raise ValueError(f"form {form!r} is not one of bhnd, bnhd and hnd")
     heads = x.reshape(*[1] * (len(form) - 3), math.prod(leading), rows, dim)
     return heads.swapaxes(1, 2) if form == "bnhd" else heads
 

@@ -131,7 +131,7 @@ def _function_of(method: Any) -> Any:
     function = method.__func__ if isinstance(method, staticmethod | classmethod) else method
     if not callable(function) or inspect.isclass(function):
         raise UserError(
-            f"{location_of(function)}: @claims stands above something that is no function",
+            f"{location_of(function)}: @claims stands above something that is not a function",
             "put it above the method that the kit should call",
         )
     return function

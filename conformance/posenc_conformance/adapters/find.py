@@ -57,7 +57,7 @@ def load_adapter(name: str, point: str = "") -> Implementation:
     Raises UserError if there is none, or it cannot be imported or made.
     """
     found = target(name, point)
-    adapter = _made(name, found) if inspect.isclass(found) else found
+    adapter = _make(name, found) if inspect.isclass(found) else found
     return Implementation(name, adapter, versions(found))
 
 
@@ -164,7 +164,7 @@ def _adapter_of(path: Path, module: ModuleType) -> Any:
     return meant[0] if meant else module
 
 
-def _made(name: str, target: Callable[[], object]) -> object:
+def _make(name: str, target: Callable[[], object]) -> object:
     missing = [package for package, found in versions(target).items() if not found]
     if missing:
         raise UserError(
@@ -191,8 +191,8 @@ def _importing(name: str, action: Callable[[], Any]) -> Any:
         if isinstance(error, SyntaxError):
             place = f"{error.filename}:{error.lineno}"
         else:
-            place = f"{own[-1].filename}:{own[-1].lineno}" if own else "on the way to it"
-        hint = "see that line"
+            place = f"{own[-1].filename}:{own[-1].lineno}" if own else "before it is reached"
+        hint = "look there for the cause"
         if isinstance(error, ModuleNotFoundError):
             hint = f"install what provides {error.name!r}, or correct its name"
         if not isinstance(error, Exception):

@@ -44,7 +44,7 @@ def subjects(
         if name not in calls:
             raise UserError(
                 f"{_where(method)}: {name}() claims something, but no scheme has a call {name!r}",
-                f"calls are {', '.join(sorted(calls))}; of models {', '.join(ENGINE)}",
+                f"calls are {', '.join(sorted(calls))}; for models, {', '.join(ENGINE)}",
             )
         scheme, call = calls[name]
         found += _of_method(scheme, call, method, claims, memory_of_a_call)
@@ -105,15 +105,15 @@ def _meaning(
     parameters: dict[str, tuple[Any, ...]] = {}
     for name, values in claim.restrictions.items():
         if name in _identity_axes(scheme, call):
-            axes[name] = _known(scheme.conventions[name], values, call, where)
+            axes[name] = _require_known(scheme.conventions[name], values, call, where)
         elif name in call.options:
-            options[name] = _known(scheme.conventions[name], values, call, where)
+            options[name] = _require_known(scheme.conventions[name], values, call, where)
         elif name in call.parameters:
             parameters[name] = _numbers(call.parameters[name], values, call, where)
         else:
             allowed = [*_identity_axes(scheme, call), *call.options, *call.parameters]
             raise UserError(
-                f"{where}: {call.name}() claims {name!r}, no convention or parameter of it",
+                f"{where}: {call.name}() claims {name!r}, an unknown convention or parameter",
                 f"it has {', '.join(allowed) or 'none'}",
             )
     chosen = _combinations(scheme, call, claim.combinations, axes, where)
@@ -150,7 +150,7 @@ def _condition(scheme: KnownScheme, call: Call, claim: Claim, where: str) -> Con
     for name in names:
         if name not in known:
             raise UserError(
-                f"{where}: the condition of {call.name}() names {name!r}, which the call has not",
+                f"{where}: the condition of {call.name}() names {name!r}, an unknown argument",
                 f"it has {', '.join(known)}",
             )
     return Condition(claim.when, names)
@@ -178,8 +178,8 @@ def _check_broadcast(claim: Claim, call: Call, where: str) -> None:
         )
     if claim.broadcast and call.kind != "bias":
         raise UserError(
-            f"{where}: {call.name}() claims broadcast=True, but it is no bias: its result is added "
-            "to nothing in which it could repeat",
+            f"{where}: {call.name}() claims broadcast=True, but is not a bias: only what is "
+            "added to logits may leave axes out",
             f"leave it out: the call gives {KINDS[call.kind].result}",
         )
 
@@ -195,7 +195,7 @@ def check_range(claim: Claim, call: str, where: str) -> None:
     for name in claim.dtypes:
         if not isinstance(name, str) or name not in DTYPES:
             raise UserError(
-                f"{where}: {call}() claims dtype {name!r}",
+                f"{where}: {call}() claims dtype {name!r}, an unknown one",
                 f"dtypes are {', '.join(map(repr, DTYPES))}",
             )
     largest: object = claim.max_position
@@ -232,7 +232,9 @@ def _identity_axes(scheme: KnownScheme, call: Call) -> list[str]:
     return [name for name in dict.fromkeys(used) if not scheme.conventions[name].optional]
 
 
-def _known(axis: Convention, values: Sequence[Value], call: Call, where: str) -> tuple[Value, ...]:
+def _require_known(
+    axis: Convention, values: Sequence[Value], call: Call, where: str
+) -> tuple[Value, ...]:
     for value in values:
         if not isinstance(value, str | int) or value not in axis.values:
             raise UserError(
@@ -272,7 +274,7 @@ def _combinations(
         ]
         if not same:
             raise UserError(
-                f"{where}: {call.name}() claims {_show(point)}, no combination of the spec",
+                f"{where}: {call.name}() claims {_show(point)}, an unknown combination",
                 "combinations are "
                 + "; ".join(
                     f"{c.name} ({_show(c.conventions)})" for c in call.combinations.values()

@@ -70,7 +70,7 @@ def checks(subject: Subject) -> Iterator[Check]:
                     text = f"behaviour {name}: {problem}"
                     raise (Silent if name in _SELDOM_NEEDED else Wrong)(text) from None
             if not bench.calls:
-                raise NotClaimed("nothing of what it asks is claimed")
+                raise NotClaimed("no call that it makes is claimed")
             return Outcome()
 
         yield Check("behaviour", f"{name}[{variant(subject)}]", subject, None, run)
@@ -231,7 +231,7 @@ def no_alias(bench: Bench, case: Case) -> None:
             continue
         inputs = each.inputs
         try:
-            first = bench.held(each, inputs)
+            first = bench.hold(each, inputs)
         except NotClaimed:
             continue
         kept = first.result.copy()

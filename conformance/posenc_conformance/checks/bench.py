@@ -35,7 +35,7 @@ class Bench:
         self.calls += 1
         return found
 
-    def held(self, case: Case, inputs: Arguments) -> Held:
+    def hold(self, case: Case, inputs: Arguments) -> Held:
         """Ask for the result in the memory where the implementation has it, and count the call."""
         found = hold(self.subject, case, inputs)
         self.calls += 1

@@ -62,7 +62,7 @@ def definition(trial: Trial) -> None:
     answer = trial.answer(**arguments)
     comparison = trial.compare(answer)
     trial.worst = max(trial.worst, comparison.worst)
-    if not comparison.right:
+    if not comparison.passes:
         lines = comparison_lines(answer.case, comparison)
         raise Failure("\n".join(lines), answer.case, answer.output, comparison.worst)
 

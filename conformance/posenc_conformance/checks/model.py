@@ -29,7 +29,7 @@ from posenc_conformance.scheme_file.model import Arguments, Call, Parameter
 
 LEVEL = "model"
 HEADS = 2
-USUAL = 4096
+USUAL_LENGTH = 4096
 """Length of texts for a configuration that does not say one."""
 BETWEEN = (37, 300)
 """Positions between the first ones and the last one."""
@@ -130,9 +130,9 @@ def _ids(claim: Claim, name: str, method: Any) -> set[str] | None:
     check_range(claim, name, location_of(method))
     if claim.combinations or claim.when or claim.restrictions.keys() - {"models"}:
         raise UserError(
-            f"{location_of(method)}: {name}() claims something else than models",
-            f"of models a claim says models=[...], dtype and max_position; decline a call of {name}"
-            " that does not work by raising NotImplementedError",
+            f"{location_of(method)}: {name}() claims something other than models",
+            f"a claim here takes only models=[...], dtype and max_position; if a call of {name}"
+            " does not work, raise NotImplementedError",
         )
     if "models" not in claim.restrictions:
         return None
@@ -186,7 +186,7 @@ def questions(model: Model, group: Group, call: str) -> list[Question]:
 def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
     """Ask within the original context, to its very end; then one past it, and at the end of all."""
     size = int(group.parameters["head_dim"])
-    end = context.original or context.extended or USUAL
+    end = context.original or context.extended or USUAL_LENGTH
     places = {"within": [0, 1, *(each for each in BETWEEN if each < end - 1), end - 1]}
     if context.extended is not None and context.extended > end:
         places["beyond"] = [*dict.fromkeys((end, context.extended - 1))]
@@ -201,7 +201,7 @@ def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
 
 
 def _of_bias(context: Context, group: Group) -> dict[str, dict[str, Any]]:
-    longest = context.extended or USUAL
+    longest = context.extended or USUAL_LENGTH
     return {"prefill": {"q_len": 5, "k_len": 5}, "decode": {"q_len": 2, "k_len": longest}}
 
 
@@ -231,7 +231,7 @@ def checks(model: Model, subjects: Sequence[Subject]) -> Iterator[Check]:
                     question: Question = question,
                     case: Case = case,
                 ) -> Outcome:
-                    return _judged(subject, question, case)
+                    return _judge(subject, question, case)
 
                 id = f"{question.id}[{variant(subject)}-{dtype}]"
                 yield Check(LEVEL, id, subject, dtype, run, Extent.of(case))
@@ -256,7 +256,7 @@ def ids_of(model: Model, dtypes: Mapping[str, Sequence[str]]) -> Iterator[str]:
             yield "layers[rotary]"
 
 
-def _judged(subject: Subject, question: Question, case: Case) -> Outcome:
+def _judge(subject: Subject, question: Question, case: Case) -> Outcome:
     """Ask a question, and compare the result with what the spec says of the model.
 
     Raises Wrong with the mistake in reading the configuration that explains it, if there is one.
@@ -402,7 +402,7 @@ def _by_spelling(subject: Subject, case: Case, wrong: Wrong) -> Wrong:
             continue
         keywords = {**subject.engine.keywords, "config": other}
         twin = replace(subject, engine=replace(subject.engine, keywords=keywords))
-        if _right(twin, case):
+        if _agrees(twin, case):
             words = (
                 f"reads the key {misread.read} where this configuration has {misread.given}, "
                 "and so ignores the scaling"
@@ -413,7 +413,7 @@ def _by_spelling(subject: Subject, case: Case, wrong: Wrong) -> Wrong:
     return wrong
 
 
-def _right(subject: Subject, case: Case) -> bool:
+def _agrees(subject: Subject, case: Case) -> bool:
     try:
         return agrees(case, ask(subject, case))
     except (Misbehaviour, NotClaimed):

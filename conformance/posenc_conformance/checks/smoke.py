@@ -61,9 +61,9 @@ def _smallest(subject: Subject, scope: Scope, dtype: str, start: int = 0) -> Cas
         if scope.when is None or scope.when.holds(case):
             return case
     raise UserError(
-        f"{location_of(subject.method)}: of {DRAWN} calls of {subject.call.name}() that the kit "
-        "draws, none meets the condition of the claim",
-        "loosen when=, or name the parameters that work as well, such as head_dim=[64, 128]",
+        f"{location_of(subject.method)}: none of {DRAWN} calls of {subject.call.name}() that the "
+        "kit drew meets the condition of the claim",
+        "loosen when=, or also claim the values that meet it, such as head_dim=[64, 128]",
     )
 
 

@@ -66,7 +66,7 @@ def badges(report: Mapping[str, Any]) -> list[Badge]:
     Raises UserError for a run that asked less than everything that is claimed, or nothing at all.
     """
     if reason := report.get("interrupted"):
-        raise UserError(f"the run was not through: {reason}", "run it again, to its end")
+        raise UserError(f"the run did not finish: {reason}", "run it again and let it finish")
     if left := report["summary"]["not_selected"]:
         raise UserError(
             f"the run left out {left:,} of the claimed checks",
@@ -102,7 +102,7 @@ def write(report: Path, folder: Path) -> Iterator[str]:
     """
     for badge in badges(read_report(report)):
         if not re.fullmatch(r"[\w-]+", badge.name):
-            raise UserError(f"{badge.name!r} is no scheme", "the report was changed by hand")
+            raise UserError(f"{badge.name!r} is not a scheme", "the report was changed by hand")
         paths = [folder / f"{badge.name}.{kind}" for kind in ("json", "svg")]
         try:
             folder.mkdir(parents=True, exist_ok=True)

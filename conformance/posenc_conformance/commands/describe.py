@@ -72,7 +72,7 @@ def details(scheme: KnownScheme) -> Iterator[str]:
 def _parameter(parameter: Parameter) -> str:
     how = f"{parameter.type}, by keyword"
     if parameter.of is not None:
-        how = f"{parameter.type}, read off {parameter.of}"
+        how = f"{parameter.type}, from the shape of {parameter.of}"
     if parameter.when:
         how += f", with {_point(parameter.when)}"
     return f"{parameter.name} ({how}): {parameter.description}"

@@ -171,7 +171,7 @@ def main(arguments: Sequence[str], writing: bool) -> int:
         drifts += found
         if not found:
             count = f"{len(scheme.goldens)} goldens, {len(scheme.published)} published values"
-            print(f"{path.name}: {count}: as generated, certified by {PROVENANCE['oracle']}")
+            print(f"{path.name}: {count}: up to date, certified by {PROVENANCE['oracle']}")
     for drift in drifts:
         print(drift)
     return 1 if drifts else 0
@@ -282,7 +282,7 @@ def _golden_drift(scheme: KnownScheme, golden: Golden) -> Iterator[str]:
             yield f"at {index} the golden says {value!r}, the reference {now!r}"
     yield from _uncertified(scheme, golden, expect)
     if golden.sha256 != _digest(golden, expect):
-        yield "the content hash does not match: it was changed by hand, or never written"
+        yield "the hash does not match: the golden was changed by hand, or never written"
 
 
 def _digest(golden: Golden, expect: Expectation) -> str:

@@ -38,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="implementations, and what they claim")
     listing.set_defaults(run=_list)
     schemes = commands.add_parser("schemes", help="schemes, their calls and combinations")
-    schemes.add_argument("names", nargs="*", metavar="NAME", help="say all about these schemes")
+    schemes.add_argument("names", nargs="*", metavar="NAME", help="describe these schemes")
     schemes.set_defaults(run=_schemes)
     explain = commands.add_parser("explain", help="what the known mistakes of a scheme are")
     explain.add_argument("scheme", help="its id, such as rope")
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
             action="append",
             default=[],
             metavar="NAME",
-            help=f"{what}; may be given again, or with commas",
+            help=f"{what}; for several, repeat it or use commas",
         )
     mode = export.add_mutually_exclusive_group(required=True)
     mode.add_argument("--out", metavar="DIR", help="a folder, new or from an earlier export")
@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     known = commands.add_parser("known", help="write the failures of a report as known failures")
     known.add_argument("report", help="what --posenc-report wrote")
     known.add_argument("file", help="the file to write, for --posenc-known")
-    known.set_defaults(run=_known)
+    known.set_defaults(run=_write_known)
     repro = commands.add_parser("repro", help="print a snippet that reproduces one failure")
     repro.add_argument("id", help="the id of a failed check, as a run shows it")
     repro.add_argument("--impl", required=True, metavar="NAME", help="as given to pytest")
@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
             metavar="FOLDER",
             action="append",
             default=[],
-            help="know the scheme files of this folder too",
+            help="also use the scheme files in this folder",
         )
     return parser
 
@@ -158,7 +158,7 @@ def _identify(options: argparse.Namespace) -> int:
 def _model(options: argparse.Namespace) -> int:
     from posenc_conformance.commands import model
 
-    print("\n".join(model.shown(options.name) if options.name else model.overview()))
+    print("\n".join(model.describe_model(options.name) if options.name else model.overview()))
     return 0
 
 
@@ -195,7 +195,7 @@ def _export(options: argparse.Namespace) -> int:
                 "--check takes no --scheme, --dtype or --form", "the folder says what it holds"
             )
         found = check(options.check, schemes)
-        print("\n".join(found) or f"{options.check}: as it would be exported now")
+        print("\n".join(found) or f"{options.check}: an export would change nothing")
         return 1 if found else 0
     order = ordered(options.scheme, options.dtype, options.form, schemes)
     for line in export(order, options.out, schemes):
@@ -203,7 +203,7 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _known(options: argparse.Namespace) -> int:
+def _write_known(options: argparse.Namespace) -> int:
     from posenc_conformance.report import known
 
     failures, entries = known.write(Path(options.report), Path(options.file))
@@ -218,11 +218,11 @@ def _list(options: argparse.Namespace) -> int:
 
     schemes = load_all(options.posenc_schemes)
     for name, point in registered().items():
-        print("\n".join(_described(name, point, schemes)))
+        print("\n".join(_describe(name, point, schemes)))
     return 0
 
 
-def _described(name: str, point: EntryPoint, schemes: "Sequence[KnownScheme]") -> Iterator[str]:
+def _describe(name: str, point: EntryPoint, schemes: "Sequence[KnownScheme]") -> Iterator[str]:
     """Yield lines on whether an implementation is installed, and what it claims."""
     from posenc_conformance.adapters.find import blank, target, versions
     from posenc_conformance.adapters.resolve import subjects

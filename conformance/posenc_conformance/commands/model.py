@@ -30,7 +30,7 @@ def overview() -> Iterator[str]:
     yield "run posenc model NAME for one of these, posenc model path/config.json for any other"
 
 
-def shown(name: str) -> Iterator[str]:
+def describe_model(name: str) -> Iterator[str]:
     """Yield all about one model, of the spec or in a file.
 
     Raises UserError if there is none, or its configuration contradicts itself.
@@ -53,7 +53,7 @@ def shown(name: str) -> Iterator[str]:
         yield from _group(group, len(found.groups) > 1)
     yield from _costs(found, config)
     if known is not None:
-        yield from _known(known)
+        yield from _known_mistakes(known)
 
 
 def _whole(found: Meaning, known: Model | None) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _turning(group: Group) -> Iterator[str]:
     omega = frequencies(group)
     count = int(np.count_nonzero(omega))
     size = int(group.parameters["head_dim"])
-    rest = f"; {size - rotated(group)} channels pass" if rotated(group) < size else ""
+    rest = f"; {size - rotated(group)} channels are not rotated" if rotated(group) < size else ""
     still = f" of {len(omega)}" if count < len(omega) else ""
     some = [*omega[: LISTED // 2], *omega[:count][-LISTED // 2 :]]
     listed = [f"{each:.6g}" for each in some]
@@ -168,7 +168,7 @@ def _cost(found: Cost) -> str:
     return f"{found.error:.3f} {-percent if percent else 0.0:+6.1f}%"
 
 
-def _known(model: Model) -> Iterator[str]:
+def _known_mistakes(model: Model) -> Iterator[str]:
     if model.mistakes:
         yield ""
         yield "mistakes that are known to have been made"

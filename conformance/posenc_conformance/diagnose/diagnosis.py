@@ -103,7 +103,10 @@ def find_fits(
     the other deviations of the scheme are not tried.
     """
     case = case.with_fields() if case.printed is not None and not special else case
-    fits = [*_fits(case, case, output, special), *_fits(case, case, output, _known(case, only))]
+    fits = [
+        *_fits(case, case, output, special),
+        *_fits(case, case, output, _deviations(case, only)),
+    ]
     return [fit for fit in fits if fit.fits] or list(_pairs(case, fits, output, only))
 
 
@@ -124,17 +127,17 @@ def predict_wrong(case: Case, output: Floats) -> frozenset[str]:
     """
     return frozenset(
         abbreviate(model.explanation)
-        for _, model in _models(case, case, output, _known(case))
+        for _, model in _models(case, case, output, _deviations(case))
         if differs(case, model.output)
     )
 
 
 def fits_of_deviation(case: Case, output: Floats, id: str) -> list[Fit]:
     """List the models of one mistake that differ from the truth, whether or not they fit."""
-    return list(_fits(case, case, output, _known(case, [id])))
+    return list(_fits(case, case, output, _deviations(case, [id])))
 
 
-def _known(case: Case, only: Collection[str] | None = None) -> Mapping[str, DeviationModel]:
+def _deviations(case: Case, only: Collection[str] | None = None) -> Mapping[str, DeviationModel]:
     """Return the deviations of the case's scheme, or only some of them."""
     known = case.knowledge.deviations
     if only is None:
@@ -180,14 +183,14 @@ def _pairs(
     """
     if output.size > LARGEST_PAIRED:
         return
-    order = list(_known(case))
+    order = list(_deviations(case))
     found: dict[tuple[str, int], list[Fit]] = {}
     for first in fits:
         if first.of is None:
             continue
         key = first.deviation, id(first.of)  # models of one call in other words follow each other
         if key not in found:
-            others = {**_known(first.of, only)}
+            others = {**_deviations(first.of, only)}
             others.pop(first.deviation, None)
             found[key] = list(_fits(case, first.of, output, others, most=1))
         for second in found[key]:

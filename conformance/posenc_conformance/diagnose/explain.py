@@ -33,7 +33,7 @@ def require_agreement(
     that explains, if that is not the scheme's.
     """
     comparison = compare(case, given)
-    if comparison.right:
+    if comparison.passes:
         return Outcome(worst=comparison.worst)
     output = given.astype(np.float64)  # a copy: to explain it is to call the implementation again
     if subject is None:

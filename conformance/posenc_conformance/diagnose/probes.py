@@ -40,7 +40,7 @@ from posenc_conformance.judge.trial import First, Pick, Seeded, Trial
 from posenc_conformance.judge.verdict import NotClaimed
 
 T = TypeVar("T")
-STATE = "the same call gives another result now: earlier calls leave something behind"
+OTHERWISE_NOW = "the same call gives another result now: earlier calls leave something behind"
 SIMPLE = 5
 """Values are drawn from so many of the first ones, which are the simplest."""
 FEW = 12
@@ -133,7 +133,7 @@ class ProbeResults:
         """The wrong answers."""
         return [each for each in self.answers if each.wrong]
 
-    def named(self, fits: Iterable[Fit]) -> dict[Name, Fit]:
+    def by_name(self, fits: Iterable[Fit]) -> dict[Name, Fit]:
         """Map the name of each mistake to its first model.
 
         If earlier calls change answers, names have no numbers: what is left of those calls is not
@@ -147,7 +147,7 @@ class ProbeResults:
 
     def words_of(self, fits: Iterable[Fit]) -> dict[Name, frozenset[str]]:
         """Map the name of each mistake to all the words of its models."""
-        some = [(name, fit.mistake) for fit in fits for name in self.named([fit])]
+        some = [(name, fit.mistake) for fit in fits for name in self.by_name([fit])]
         return {name: frozenset(words for each, words in some if each == name) for name, _ in some}
 
     def words_for(self, name: Name) -> frozenset[str]:
@@ -159,11 +159,11 @@ class ProbeResults:
         """How many wrong answers each mistake explains."""
         return {
             name: sum(each.explained(name, fit) is not None for each in self.wrong)
-            for name, fit in self.found.items()
+            for name, fit in self.first_fits.items()
         }
 
     @property
-    def found(self) -> dict[Name, Fit]:
+    def first_fits(self) -> dict[Name, Fit]:
         """Every mistake that explains a wrong answer, with its model of the first such answer."""
         found: dict[Name, Fit] = {}
         for each in self.wrong:
@@ -187,8 +187,8 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     again = _answer(subject, case)
     if again is None or not np.array_equal(again, output, equal_nan=True):
         fits = fits_of_one(subject, case, output)
-        otherwise = _kept(subject, case, output, STATE)
-        earlier = otherwise != STATE and not any(fit.of_state for fit in fits)
+        otherwise = _describe_kept(subject, case, output, OTHERWISE_NOW)
+        earlier = otherwise != OTHERWISE_NOW and not any(fit.of_state for fit in fits)
         return to_diagnosis([] if earlier else fits, otherwise)
     seen = run_probes(subject, case.dtype)
     names = common_names(subject, case.dtype) if seen.wrong else []
@@ -196,18 +196,20 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     if estimated and (kept := _kept_first(subject, case.dtype)):
         return to_diagnosis([], state.describe_first(subject, case, output, kept) or NONE)
     if not seen.wrong:
-        return to_diagnosis(fits_of_one(subject, case, output), _kept(subject, case, output, NONE))
+        return to_diagnosis(
+            fits_of_one(subject, case, output), _describe_kept(subject, case, output, NONE)
+        )
     if not names:
         if kept_here := state.describe_first_of_one(subject, case, output):
             return to_diagnosis([], kept_here)
-        otherwise = STATE if seen.stateful else NONE
+        otherwise = OTHERWISE_NOW if seen.stateful else NONE
         said = _recovered(subject, case.dtype)
         return to_diagnosis(
-            [], otherwise if said else _kept(subject, case, output, otherwise), said
+            [], otherwise if said else _describe_kept(subject, case, output, otherwise), said
         )
     ids = {id for name, _ in names for id in name.split("+")}
-    this = Probe(case, output, True, seen.named(find_fits(case, output, only=ids)))
-    fits = [fit for name in names if (fit := this.explained(name, seen.found[name]))]
+    this = Probe(case, output, True, seen.by_name(find_fits(case, output, only=ids)))
+    fits = [fit for name in names if (fit := this.explained(name, seen.first_fits[name]))]
     return to_diagnosis(fits[:1])
 
 
@@ -227,7 +229,7 @@ def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
     ]
 
 
-def _kept(subject: Subject, case: Case, output: Floats, otherwise: str) -> str:
+def _describe_kept(subject: Subject, case: Case, output: Floats, otherwise: str) -> str:
     """Say in words what a result has of an earlier call; if nothing, return ``otherwise``."""
     return state.describe_earlier(subject, case, output) or otherwise
 
@@ -251,9 +253,9 @@ def common_names(subject: Subject, dtype: str) -> list[Name]:
     counts = {
         name: count
         for name, count in seen.counts.items()
-        if not any(each.shows(seen.found[name]) for each in right)
+        if not any(each.shows(seen.first_fits[name]) for each in right)
         and not all(_refuted(subject, dtype, name, words) for words in seen.words_for(name))
-        and not (right and _elsewhere(subject, dtype, seen.found[name]))
+        and not (right and _elsewhere(subject, dtype, seen.first_fits[name]))
     }
     most = max(counts.values(), default=0)
     equal = [name for name, count in counts.items() if count == most]
@@ -343,7 +345,7 @@ def ask_all(subject: Subject, questions: Iterable[Case]) -> ProbeResults:
             found.append(Probe(case, output, False, excluded=predict_wrong(case, output)))
         else:
             fits = find_fits(case, output)
-            found.append(Probe(case, output, True, seen.named(fits), seen.words_of(fits)))
+            found.append(Probe(case, output, True, seen.by_name(fits), seen.words_of(fits)))
     return ProbeResults(tuple(found), stateful)
 
 

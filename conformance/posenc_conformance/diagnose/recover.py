@@ -63,9 +63,7 @@ def recover(
     told = "; ".join([*[said + where] * bool(said), *more])
     others = sum(_tells(case, output) for case, output in right)
     if told and others:
-        return (
-            f"{told}; so in {len(answers)} of {len(answers) + others} small calls, others are right"
-        )
+        return f"in {len(answers)} of {len(answers) + others} small calls, {told}; others are right"
     return told
 
 
@@ -219,7 +217,7 @@ def _multiples(read: Sequence[PairFrequencies]) -> str:
         return ""
     low, high = min(shares), max(shares)
     what = "an axis" if read[0].of_axis else "a call"
-    return f"the pairs of {what} turn all alike, at {low:.4g} to {high:.4g} of what they should"
+    return f"the pairs of {what} all turn alike, at {low:.4g} to {high:.4g} of what they should"
 
 
 def _parts(read: Sequence[PairFrequencies], of: str) -> list[float]:
@@ -252,6 +250,6 @@ def _shares(read: Sequence[PairFrequencies]) -> str:
     low, high = (f"{part:.4g}" for part in (share[other].min(), share[other].max()))
     more = f" to {high}" * (low != high)
     return (
-        f"with d = {most.dim}, of {len(share)} pairs {other.sum()} turn otherwise, from pair "
-        f"{int(most.numbers[there][other][0])} on, at {low}{more} of what they should"
+        f"with d = {most.dim}, {other.sum()} of {len(share)} pairs, from pair "
+        f"{int(most.numbers[there][other][0])} on, turn at {low}{more} of what they should"
     )

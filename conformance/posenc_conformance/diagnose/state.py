@@ -29,7 +29,7 @@ def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
     for names in _sets(wrong[0][0]):
         numbers = all(_is_number(first.arguments.get(name)) for name in names)
         if numbers and all(
-            _explains(case, output, _taken(first, case, names)) for case, output in wrong
+            _explains(case, output, _differing(first, case, names)) for case, output in wrong
         ):
             asked = {tuple(case.arguments[name] for name in names) for case, _ in wrong}
             odd = any(first.arguments[name] % 1 for name in names)
@@ -70,7 +70,7 @@ def describe_first(subject: Subject, case: Case, output: Floats, names: tuple[st
     Empty if they do not explain it.
     """
     first = subject.history.openings[case.dtype]
-    values = _taken(first, case, names)
+    values = _differing(first, case, names)
     if not _explains(case, output, values):
         return ""
     words = _words(case, values, " of that call")
@@ -105,13 +105,13 @@ def _earlier(subject: Subject, case: Case, names: tuple[str, ...]) -> Iterator[d
     """Yield other values of these arguments in earlier calls."""
     found: list[dict[str, Any]] = []
     for other in subject.history.calls:
-        taken = _taken(other, case, names)
+        taken = _differing(other, case, names)
         if taken and not any(_same(taken, each) for each in found):
             found.append(taken)
     yield from [*found[:1], *found[1:][-LATELY:]]
 
 
-def _taken(other: Case, case: Case, names: tuple[str, ...]) -> dict[str, Any]:
+def _differing(other: Case, case: Case, names: tuple[str, ...]) -> dict[str, Any]:
     """Return the named arguments of another call that differ from those of a case.
 
     Empty if none differs, or if one has another shape.

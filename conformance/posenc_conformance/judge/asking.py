@@ -31,7 +31,7 @@ def hold(subject: Subject, case: Case, inputs: Arguments) -> Held:
     Raises Misbehaviour, whose text tells the call as well, and Declined as :func:`ask` does.
     """
     with _with_call_context(case):
-        return subject.held(case, inputs)
+        return subject.hold(case, inputs)
 
 
 def find_changes(subject: Subject, case: Case) -> list[str]:

@@ -180,7 +180,7 @@ class Case:
         if shape is None:
             raise UserError(
                 f"{self.scheme.path}: the kit does not know the shape of {self.call.name}()",
-                f"calls of the kind {self.call.kind!r} say it themselves: give its CallKnowledge "
+                f"the kind {self.call.kind!r} does not imply a shape: give its CallKnowledge "
                 "a shape",
             )
         return tuple(shape(self))

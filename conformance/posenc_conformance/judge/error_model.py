@@ -23,7 +23,7 @@ class Comparison:
     judged: int
 
     @property
-    def right(self) -> bool:
+    def passes(self) -> bool:
         """Whether every error is within its bound."""
         return self.wrong == 0
 

@@ -36,7 +36,7 @@ STATE: Mapping[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
 """What belongs to the whole process: how to read it, and how to put it back."""
 
 
-USUAL = {name: read() for name, (read, _) in STATE.items()}
+USUAL_STATE = {name: read() for name, (read, _) in STATE.items()}
 """This state before any implementation was called. Every watch starts from it: a change that one
 implementation has left for good would hide the same change by the next."""
 
@@ -84,10 +84,12 @@ def _watched() -> Iterator[list[str]]:
     changed: list[str] = []
     present = {name: read() for name, (read, _) in STATE.items()}
     for name, (_, put_back) in STATE.items():
-        put_back(USUAL[name])
+        put_back(USUAL_STATE[name])
     try:
         yield changed
-        changed += [name for name, (read, _) in STATE.items() if not _equal(read(), USUAL[name])]
+        changed += [
+            name for name, (read, _) in STATE.items() if not _equal(read(), USUAL_STATE[name])
+        ]
     finally:
         for name, (_, put_back) in STATE.items():
             put_back(present[name])

@@ -114,7 +114,7 @@ class Subject:
         """Raise NotClaimed for a case that no claim covers, or that is too large to be asked."""
         if not self.admit(case):
             too_large = self._too_large(case)
-            raise NotClaimed(TOO_LARGE if too_large else "nothing of what it asks is claimed")
+            raise NotClaimed(TOO_LARGE if too_large else "no call that it makes is claimed")
 
     def offers(self, options: Mapping[str, Value]) -> tuple[Scope, ...]:
         """Return the claims with these optional conventions."""
@@ -156,12 +156,12 @@ class Subject:
         """Whether the method gets NumPy arrays; a program in another language gets their copies."""
         return bool(getattr(self.method, "is_python", True))
 
-    def held(self, case: Case, inputs: Arguments) -> Held:
+    def hold(self, case: Case, inputs: Arguments) -> Held:
         """Call the method, and return its result in the memory where the implementation has it.
 
         The result is what :meth:`invoke` gives.
         """
-        hold = getattr(self.method, "held", None)
+        hold = getattr(self.method, "hold", None)
         if hold is None or case.changed_argument:
             held = Held(self.returned(case, inputs))
         else:
@@ -214,7 +214,7 @@ class Subject:
             raise
         except BaseException as error:
             raise Misbehaviour(
-                f"{name}() returned a {type(result).__name__}, of which no array can be made: "
+                f"{name}() returned a {type(result).__name__}, which cannot be made an array: "
                 f"{describe_exception(error)}"
             ) from error
 

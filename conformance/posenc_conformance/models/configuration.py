@@ -108,8 +108,12 @@ EVERYWHERE = frozenset(("type", "rope_type", "rope_theta", "partial_rotary_facto
 NOW = {"su": "longrope", "mrope": "default"}
 """What types are called now, by their older names."""
 
-KINDS = {"full_attention": "full", "sliding_attention": "sliding", "chunked_attention": "chunked"}
-KINDS["linear_attention"] = "linear"
+LAYER_KINDS = {
+    "full_attention": "full",
+    "sliding_attention": "sliding",
+    "chunked_attention": "chunked",
+}
+LAYER_KINDS["linear_attention"] = "linear"
 
 HINT = "correct it, or remove what does not belong there"
 
@@ -186,7 +190,7 @@ def as_released(path: Path) -> FieldDict:
             f"{path} cannot be read: {error}", "give a config.json, as models are released with"
         ) from None
     if not isinstance(raw, dict):
-        raise UserError(f"{path}: it is no object", "give a config.json")
+        raise UserError(f"{path}: it is not a JSON object", "give a config.json")
     return raw
 
 
@@ -200,25 +204,25 @@ def configuration(raw: Fields, where: str) -> Configuration:
             return configuration(raw[name], f"{where}: {name}")
     type = raw.get("model_type")
     if type is None:
-        raise UserError(f"{where}: model_type: it is missing", "it says which kind of model it is")
+        raise UserError(f"{where}: model_type: it is missing", "it must name the kind of model")
     known = (*ROTARY, *LEARNED, *GRIDS, *OTHERS)
     if type not in known:
         near = get_close_matches(str(type), known, 3)
         raise UserError(
             f"{where}: model_type: {type!r} is not known here",
-            f"near to it are {', '.join(near)}"
+            f"similar ones are {', '.join(near)}"
             if near
-            else f"known are {', '.join(sorted(known))}",
+            else f"known types are {', '.join(sorted(known))}",
         )
-    found = Configuration(str(type), _named(raw, where), where)
+    found = Configuration(str(type), _name_fields(raw, where), where)
     for name, value in found.fields.items():
         if value is not None and ABOUT_POSITIONS.search(name) and name not in DEFINED:
             near = get_close_matches(name, DEFINED, 1)
             meant = f"did you mean {near[0]}? " if near else ""
             raise found.wrong(
                 name,
-                "it seems to be about positions, and nobody has defined it",
-                f"{meant}what is not understood is not ignored here",
+                "it seems to be about positions, but is not known here",
+                f"{meant}unknown fields about positions are refused, not ignored",
             )
     _demand_layout(found)
     return found
@@ -239,12 +243,12 @@ def _demand_layout(config: Configuration) -> None:
         raise config.wrong("use_mrope", f"it is true, but {config.type} has no sections")
 
 
-def _named(raw: Fields, where: str) -> FieldDict:
+def _name_fields(raw: Fields, where: str) -> FieldDict:
     """Return the fields under one name each.
 
     Raises UserError for two names of one field that have different values.
     """
-    fields = {name: plain(value) for name, value in raw.items()}
+    fields = {name: normalise_numbers(value) for name, value in raw.items()}
     for name, others in NAMES.items():
         for other in others:
             if other not in fields:
@@ -259,14 +263,14 @@ def _named(raw: Fields, where: str) -> FieldDict:
     return fields
 
 
-def plain(value: Any) -> Any:
+def normalise_numbers(value: Any) -> Any:
     """Return a value whose whole numbers are integers, however they are written."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
-        return {name: plain(part) for name, part in value.items()}
+        return {name: normalise_numbers(part) for name, part in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(part) for part in value]
+        return [normalise_numbers(part) for part in value]
     return value
 
 
@@ -281,9 +285,11 @@ def kinds(config: Configuration) -> list[str]:
     if given is None:
         return implied or ["full"] * count
     for name in given:
-        if name not in KINDS:
-            raise config.wrong("layer_types", f"{name!r} is not known", f"known are {[*KINDS]}")
-    stated = [KINDS[name] for name in given]
+        if name not in LAYER_KINDS:
+            raise config.wrong(
+                "layer_types", f"{name!r} is not known", f"known are {[*LAYER_KINDS]}"
+            )
+    stated = [LAYER_KINDS[name] for name in given]
     if len(stated) != count:
         raise config.wrong(
             "layer_types", f"it names {len(stated)} layers, but num_hidden_layers is {count}"
@@ -412,9 +418,9 @@ def block(config: Configuration, kind: str) -> FieldDict:
         raise config.wrong(
             "rope_scaling", "rope_parameters is given too, and says something else", "keep one"
         )
-    per_kind = isinstance(new, Mapping) and any(name in KINDS for name in new)
+    per_kind = isinstance(new, Mapping) and any(name in LAYER_KINDS for name in new)
     if per_kind:
-        name = next(name for name, each in KINDS.items() if each == kind)
+        name = next(name for name, each in LAYER_KINDS.items() if each == kind)
         if new.get(name) is None:
             raise config.wrong(
                 "rope_parameters", f"it has nothing for {name}, the type of some layers"
@@ -456,7 +462,7 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
     if found.get("rope_theta") is None:
         found["rope_theta"] = style.local_base if local else style.base
     if found["rope_theta"] is None:
-        raise config.wrong("rope_theta", "it is missing", "this type of model has no usual one")
+        raise config.wrong("rope_theta", "it is missing", "this type of model has no default")
     return found
 
 
@@ -499,7 +505,7 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
             continue
         elsewhere = [each for each, names in IN_A_BLOCK.items() if name in names]
         if elsewhere:
-            what = f"rope_type {type!r} does not use it, but {', '.join(elsewhere)}"
+            what = f"rope_type {type!r} does not use it; these do: {', '.join(elsewhere)}"
         else:
             what = "nobody has defined it"
         raise config.wrong(f"{field}.{name}", what)
@@ -512,7 +518,7 @@ def _demand_alpha(config: Configuration, found: Fields, field: str) -> None:
     """Raise UserError unless alpha stands where its meaning is known."""
     where = f"{field}.alpha"
     if not ROTARY[config.type].alpha:
-        raise config.wrong(where, f"of {config.type} nobody has defined it, only of HunYuan")
+        raise config.wrong(where, f"it is known for HunYuan only, not for {config.type}")
     if found["rope_type"] != "dynamic":
         raise config.wrong(where, f"it belongs to rope_type 'dynamic', not {found['rope_type']!r}")
     alpha = found["alpha"]

@@ -11,7 +11,7 @@ from posenc_conformance.models.configuration import (
     block,
     head_dim,
     kinds,
-    plain,
+    normalise_numbers,
     rotated,
     window,
 )
@@ -163,7 +163,7 @@ def _rotation(config: Configuration, kind: str, settings: Fields) -> Rotation:
         return _longrope(config, settings, width, partial, parameters)
     if partial:
         raise config.wrong(
-            "partial_rotary_factor", f"no model is known that has it with rope_type {type!r}"
+            "partial_rotary_factor", f"no known model combines it with rope_type {type!r}"
         )
     if settings.get("alpha") is not None:
         parameters["factor"] = settings["alpha"]
@@ -216,7 +216,7 @@ def _original(config: Configuration, settings: Fields) -> int:
 def _proportional(config: Configuration, settings: Fields, parameters: ArgumentDict) -> Rotation:
     if settings.get("factor", 1) != 1:
         raise config.wrong(
-            "rope_parameters.factor", "no model is known that has it with rope_type 'proportional'"
+            "rope_parameters.factor", "no known model combines it with rope_type 'proportional'"
         )
     parameters["proportion"] = settings.get("partial_rotary_factor", 1)
     return "p-rope", "p_rope", config.layout, {}, parameters
@@ -254,7 +254,7 @@ def _yarn(
     elif config.layout == "half":
         combination = "gpt-oss"
     else:
-        raise config.wrong("rope_scaling.truncate", "no model is known with this layout and false")
+        raise config.wrong("rope_scaling.truncate", "no known model of this layout has it false")
     parameters |= {
         "factor": _number(config, settings, "factor"),
         "original_max_position_embeddings": _original(config, settings),
@@ -289,7 +289,7 @@ def _longrope(
     factor = settings.get("factor")
     whole = config.whole("max_position_embeddings")
     if factor is None:
-        factor = plain(whole / original)
+        factor = normalise_numbers(whole / original)
     parameters |= {"factor": factor, "original_max_position_embeddings": original}
     for inner, name in (("short_factor", "short_factors"), ("long_factor", "long_factors")):
         values = settings.get(inner)
@@ -431,7 +431,7 @@ def _t5(config: Configuration) -> Meaning:
 
 def _deberta(config: Configuration) -> Meaning:
     if not config.get("relative_attention"):
-        raise config.wrong("relative_attention", "it is not true; then nothing is relative")
+        raise config.wrong("relative_attention", "it is not true, so nothing here is relative")
     length = config.whole("max_position_embeddings")
     reach = config.get("max_relative_positions", -1)
     reach = length if reach < 1 else reach

@@ -14,7 +14,7 @@ from posenc_conformance.models.configuration import (
     Fields,
     as_released,
     configuration,
-    plain,
+    normalise_numbers,
 )
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.meaning import (
@@ -97,7 +97,7 @@ def model_named(name: str) -> Model:
     near = [id for id in ids if id.startswith(wanted)] or get_close_matches(wanted, ids, 3, 0.4)
     raise UserError(
         f"there is no model {name!r} in the spec, and no such file",
-        f"near to it are {', '.join(near)}" if near else "posenc model lists those that are there",
+        f"similar ones are {', '.join(near)}" if near else "for a list run: posenc model",
     )
 
 
@@ -124,7 +124,7 @@ def model_file(name: str) -> Path:
         return path.resolve()
     if path.suffix == ".gguf":
         raise UserError(
-            f"--posenc-model={name}: an engine is given a configuration as a dict",
+            f"--posenc-model={name}: an engine needs the configuration as a dict",
             "give the config.json that the file was made from; posenc model reads GGUF too",
         )
     try:
@@ -285,7 +285,7 @@ def _inconsistencies(model: Model, raw: Fields) -> list[Problem]:
         found += [
             (where, f"{field} is as in config")
             for field, value in source.differs.items()
-            if field in leaves and plain(leaves[field]) == plain(value)
+            if field in leaves and normalise_numbers(leaves[field]) == normalise_numbers(value)
         ]
     groups = {group.id for group in model.meaning.groups}
     for number, item in enumerate(raw["goldens"]):

@@ -80,7 +80,7 @@ def fields_of(path: Path) -> tuple[FieldDict, str]:
     """
     try:
         with path.open("rb") as stream:
-            metadata, tensors = _read(stream)
+            metadata, tensors = _read_metadata(stream)
     except (OSError, ValueError, struct.error, MemoryError) as error:
         raise UserError(f"{path} cannot be read as GGUF: {error}", "give a GGUF file") from None
     found = [name for name in TABLES if name in tensors]
@@ -89,10 +89,10 @@ def fields_of(path: Path) -> tuple[FieldDict, str]:
             f"{path}: {found[0]}: this tensor divides the frequencies, and weights are not read",
             "give the config.json of the model that the file was made from",
         )
-    return named(metadata, str(path))
+    return to_config(metadata, str(path))
 
 
-def named(metadata: Fields, where: str) -> tuple[FieldDict, str]:
+def to_config(metadata: Fields, where: str) -> tuple[FieldDict, str]:
     """Return metadata under the names of config.json, and the layout.
 
     Raises UserError for an architecture, or a key about rotation, that is not known.
@@ -116,7 +116,7 @@ def named(metadata: Fields, where: str) -> tuple[FieldDict, str]:
             fields[NAMES[name]] = value
         elif name.startswith("rope.") and name not in IGNORED:
             raise UserError(
-                f"{where}: {key}: nobody has defined it here",
+                f"{where}: {key}: this key is not known here",
                 "give the config.json of the model that the file was made from",
             )
     if scaling.get("rope_type") in ("none", None):
@@ -124,7 +124,7 @@ def named(metadata: Fields, where: str) -> tuple[FieldDict, str]:
     return fields | ({"rope_scaling": scaling} if scaling else {}), layout
 
 
-def _read(stream: BinaryIO) -> tuple[FieldDict, list[str]]:
+def _read_metadata(stream: BinaryIO) -> tuple[FieldDict, list[str]]:
     if stream.read(4) != b"GGUF":
         raise ValueError("it does not begin with GGUF")
     version = _number(stream, "<I")
@@ -150,7 +150,7 @@ def _number(stream: BinaryIO, form: str) -> Any:
 def _string(stream: BinaryIO) -> str:
     length = _number(stream, "<Q")
     if length > LONGEST:
-        raise ValueError(f"a text of {length:,} bytes is too long")
+        raise ValueError(f"a text of {length:,} bytes is too long is too long")
     return stream.read(length).decode("utf-8", errors="replace")
 
 
@@ -162,6 +162,6 @@ def _value(stream: BinaryIO, type: int) -> Any:
     if type == ARRAY:
         inner, length = _number(stream, "<I"), _number(stream, "<Q")
         if length > LONGEST:
-            raise ValueError(f"a list of {length:,} values is too long")
+            raise ValueError(f"a list of {length:,} values is too long is too long")
         return [_value(stream, inner) for _ in range(length)]
     raise ValueError(f"a value has the unknown type {type}")

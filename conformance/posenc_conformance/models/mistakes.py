@@ -42,7 +42,7 @@ FACTORS = (8, 32, 4, 2, 16, 40, 64, 1)
 """Factors of released models, and none; the first are those of many, and defaults."""
 
 
-def plain(group: Group, **changes: Any) -> Group:
+def with_plain_rope(group: Group, **changes: Any) -> Group:
     """Return the group turned by RoPE itself, at its own base and width."""
     given = {
         name: group.parameters[name]
@@ -92,7 +92,7 @@ def _made_longer(group: Group, factor: float) -> Group:
 
 
 def _scaling_ignored(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    return plain(group) if group.scheme in SCALED else None
+    return with_plain_rope(group) if group.scheme in SCALED else None
 
 
 def _factor_missing(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -178,10 +178,10 @@ def _rounded_ramp(group: Group, meaning: Meaning, config: Configuration) -> Grou
 def _whole_head(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     """Predict all channels rotated, although only a share is."""
     if group.scheme == "p-rope":
-        return plain(group)
+        return with_plain_rope(group)
     if "rotary_dim" not in group.parameters or group.scheme != "rope":
         return None
-    return plain(group, rotary_dim=group.parameters["head_dim"])
+    return with_plain_rope(group, rotary_dim=group.parameters["head_dim"])
 
 
 def _share_of_the_channels(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -192,7 +192,7 @@ def _share_of_the_channels(group: Group, meaning: Meaning, config: Configuration
     if group.scheme != "p-rope":
         return None
     size = int(group.parameters["head_dim"] * group.parameters["proportion"])
-    return plain(group, rotary_dim=size)
+    return with_plain_rope(group, rotary_dim=size)
 
 
 def _usual_base(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -223,7 +223,7 @@ def _computed_head(group: Group, meaning: Meaning, config: Configuration) -> Gro
     size, true = divided(config), group.parameters["head_dim"]
     if size >= true or size % 2 or group.scheme not in ("rope", "llama3", "yarn"):
         return None
-    return plain(group, rotary_dim=size) if group.scheme == "rope" else None
+    return with_plain_rope(group, rotary_dim=size) if group.scheme == "rope" else None
 
 
 def _as(*kinds: str) -> Made:

@@ -147,7 +147,7 @@ class CheckItem(pytest.Item):
         options = self.plan.request.options
         try:
             with redirect_stdout(_Kept(sys.stdout)), redirect_stderr(_Kept(sys.stderr)):
-                found = self.plan.judged(self.nodeid, execute(self.check, options))
+                found = self.plan.apply_known(self.nodeid, execute(self.check, options))
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:  # a time-out of another plugin, or a fault of the kit

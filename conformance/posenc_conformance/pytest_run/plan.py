@@ -59,7 +59,7 @@ class Request:
             raise UserError(f"--posenc-examples={examples} draws nothing", "give at least 1")
         largest = config.getoption("posenc_largest")
         if largest < 1:
-            raise UserError(f"--posenc-largest={largest} leaves no call to ask", "give at least 1")
+            raise UserError(f"--posenc-largest={largest} rules out all calls", "give at least 1")
         worker = hasattr(config, "workerinput")
         name, file = config.getoption("posenc_report"), config.getoption("posenc_known")
         return cls(
@@ -165,7 +165,7 @@ class Plan:
             if not given and not asked:
                 config.args += [str(path) for path in models]
                 named_models = list(models)
-            config.addinivalue_line("markers", f"{LEVEL}: checks of what is made of models")
+            config.addinivalue_line("markers", f"{LEVEL}: checks of how an engine treats models")
         return cls(
             implementation,
             list(schemes.values()),
@@ -265,7 +265,7 @@ class Plan:
         ids = list(_by_id(whole, lambda scheme, level: checks_of(scheme, level, every)))
         return [*ids, *models]
 
-    def judged(self, id: str, found: Execution) -> Execution:
+    def apply_known(self, id: str, found: Execution) -> Execution:
         """Judge what a check found in the light of the known failures and of --posenc-robust."""
         entry = self.known.get(id)
         if entry is None:

@@ -244,14 +244,14 @@ class Run:
         if self.plan.claimed:
             why = f"the selection excludes all of its {len(self.plan.claimed)} checks"
         elif self.plan.chosen and all(self.plan.problem(scheme) for scheme in self.plan.chosen):
-            why = "what was chosen is not finished"
+            why = "the chosen schemes are not finished"
         else:
             ids = [scheme.id for scheme in self.plan.chosen]
             ids += [model.id for model in self.plan.chosen_models]
             claimed = dict.fromkeys([subject.home for subject in self.plan.subjects])
             only = ", ".join([*claimed, *self.plan.engines])
-            why = f"it claims nothing of {', '.join(ids)}, only of {only}"
-        return f"posenc: nothing was judged of {self.plan.implementation.name}: {why}"
+            why = f"it makes no claims about {', '.join(ids)}, only about {only}"
+        return f"posenc: nothing of {self.plan.implementation.name} was judged: {why}"
 
 
 def _interrupt(number: int, frame: object) -> None:

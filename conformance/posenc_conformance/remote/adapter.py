@@ -11,6 +11,13 @@ from posenc_conformance.errors import PLACE, printable
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.held import Held
 from posenc_conformance.judge.misbehaviour import Breakdown, Escape, Misbehaviour, Refusal
+from posenc_conformance.remote.messages import (
+    PartedArguments,
+    ProgramError,
+    SaidCondition,
+    SaidParameter,
+    WorkerError,
+)
 from posenc_conformance.remote.peer import Peer
 from posenc_conformance.remote.process import ProcessDied
 from posenc_conformance.remote.wire import Malformed, Message, Received, value
@@ -36,7 +43,7 @@ class Method:
         setattr(self, ATTRIBUTE, tuple(claims))
         setattr(self, PLACE, place)
 
-    def _asked(self, request: Message) -> Received:
+    def _ask(self, request: Message) -> Received:
         try:
             return self._peer.ask(request)
         except ProcessDied as reason:
@@ -66,10 +73,10 @@ class Program(Method):
         given = dict(zip(self._arguments, positional, strict=True)) | keywords
         arguments = {name: _in_json(each) for name, each in given.items()}
         request = {"request": "call", "call": self._name, "arguments": arguments}
-        said = self._asked(request)
+        said = self._ask(request)
         answer = said.message
         if "error" in answer:
-            error = answer["error"]
+            error: ProgramError = answer["error"]
             text = printable(f"{self._name}() failed with {error['type']}: {error['message']}")
             declines = error["type"] == NotImplementedError.__name__
             raise Refusal(text) from (NotImplementedError(error["message"]) if declines else None)
@@ -101,7 +108,7 @@ class Worker(Method):
         """
         return self._result(positional, keywords)[0]
 
-    def held(self, *positional: object, **keywords: object) -> Held:
+    def hold(self, *positional: object, **keywords: object) -> Held:
         """Make the call and return its result, which the process keeps where it is."""
         array, answer = self._result(positional, keywords, keep=True)
         if array is None:
@@ -121,7 +128,7 @@ class Worker(Method):
         """
         if starts != self._peer.starts:
             raise Breakdown(f"{self._name}(): its process ended, and an earlier result is lost")
-        return self._asked(request).message
+        return self._ask(request).message
 
     def _result(
         self,
@@ -132,7 +139,7 @@ class Worker(Method):
     ) -> tuple[Array | None, Message]:
         named = {**{str(index): each for index, each in enumerate(positional)}, **keywords}
         asked = {"request": request, "call": self._name, "keep": keep, **parted(named)}
-        answer = self._asked(asked).message
+        answer = self._ask(asked).message
         if "error" in answer:
             raise _problem(self._name, answer["error"])
         _change(answer["arrays"], positional, keywords)
@@ -142,7 +149,7 @@ class Worker(Method):
 class When:
     """The condition of a claim, which is a function in another process."""
 
-    def __init__(self, peer: Peer, call: str, number: int, said: Message) -> None:
+    def __init__(self, peer: Peer, call: str, number: int, said: SaidCondition) -> None:
         self._peer, self._request = peer, {"request": "when", "call": call, "claim": number}
         setattr(self, PLACE, said["place"])
         self.__signature__ = signature_of(said["parameters"])
@@ -161,7 +168,7 @@ class When:
         return bool(answer["result"])
 
 
-def signature_of(said: Sequence[tuple[str, str, bool]] | None) -> Signature | None:
+def signature_of(said: Sequence[SaidParameter] | None) -> Signature | None:
     """Make the signature of a function in another process; None if it keeps that to itself."""
     if said is None:
         return None
@@ -206,13 +213,13 @@ def _in_json(given: Any) -> Any:
     return np.asarray(given) if isinstance(given, float) and not np.isfinite(given) else given
 
 
-def parted(named: Arguments) -> Message:
+def parted(named: Arguments) -> PartedArguments:
     """Part arguments as a message has them: into arrays, and the rest."""
     arrays = {name: each for name, each in named.items() if isinstance(each, np.ndarray)}
     return {"arrays": arrays, "rest": {n: each for n, each in named.items() if n not in arrays}}
 
 
-def _problem(name: str, error: Message) -> Misbehaviour:
+def _problem(name: str, error: WorkerError) -> Misbehaviour:
     kinds = {"refusal": Refusal, "escape": Escape, "form": Misbehaviour}
     problem = kinds[error["kind"]](f"{name}() {error['message']}")
     if "declines" in error:

@@ -43,11 +43,11 @@ def manifest_of(name: str) -> Manifest | None:
     if name in registered() or (name.endswith(".py") and Path(name).is_file()):
         return None
     if name.endswith(".toml"):
-        return _read(Path(name))
+        return _read_manifest(Path(name))
     try:
         words = shlex.split(name)
     except ValueError as error:
-        raise UserError(f"--impl={name} is no command: {error}", "close the quotes") from None
+        raise UserError(f"--impl={name} is not a command: {error}", "close the quotes") from None
     python = re.fullmatch(r".+\.py(:\w+)?", words[0]) if len(words) == 1 else None
     if not words or python or (len(words) == 1 and "/" not in name):
         return None
@@ -73,11 +73,11 @@ def seconds_of(value: Any, what: str) -> float:
     """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value <= 10**6:
-        raise UserError(f"{what}: {value!r} is no number of seconds", "say more than 0, such as 60")
+        raise UserError(f"{what}: {value!r} is not a valid number of seconds", "give more than 0")
     return float(value)
 
 
-def _read(path: Path) -> Manifest:
+def _read_manifest(path: Path) -> Manifest:
     try:
         text = path.read_text(encoding="utf-8")
         raw = tomllib.loads(text)
@@ -90,7 +90,7 @@ def _read(path: Path) -> Manifest:
     hint = "; ".join(f"{name}: {meaning}" for name, meaning in FIELDS.items())
     unknown = [name for name in raw if name not in FIELDS]
     if unknown:
-        raise UserError(f"{path}: {unknown[0]!r} is no field of a manifest", hint)
+        raise UserError(f"{path}: {unknown[0]!r} is not a field of a manifest", hint)
     if raw.get(MARK) != 1:
         raise UserError(f"{path} does not say {MARK} = 1", hint)
     words = _words(raw.get("command"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import fastjsonschema
 
@@ -21,6 +21,13 @@ from posenc_conformance.judge.process import preventing_exit
 from posenc_conformance.remote import worker
 from posenc_conformance.remote.adapter import Adapter, Program, When, Worker, signature_of
 from posenc_conformance.remote.command import Manifest, manifest_of
+from posenc_conformance.remote.messages import (
+    ProgramClaim,
+    ProgramDescription,
+    SaidCondition,
+    WorkerClaim,
+    WorkerDescription,
+)
 from posenc_conformance.remote.peer import STARTING, Command, Limits, Peer
 from posenc_conformance.remote.process import ProcessDied, amount, spare
 from posenc_conformance.remote.wire import Frames, Lines, Message
@@ -77,14 +84,14 @@ def _program(name: str, manifest: Manifest, how: How, schemes: Sequence[Scheme])
     if how.place is Isolation.HERE or how.python:
         option = "--posenc-python" if how.python else "--posenc-here"
         raise UserError(
-            f"--impl={name} is a program, for which {option} means nothing",
+            f"--impl={name} is a program, so {option} does not apply",
             f"leave {option} out: a program always runs in a process of its own",
         )
     _demand_poll(f"--impl={name} is a program, which can be judged")
     limits = _limits(how, manifest)
     first = {"request": "describe", "protocol": 1}
     peer = Peer(manifest.command, Lines, limits, first, _show)
-    said = _described(name, peer)
+    said = _describe(name, peer)
     try:
         _description()(said)
     except fastjsonschema.JsonSchemaValueException as error:
@@ -94,16 +101,18 @@ def _program(name: str, manifest: Manifest, how: How, schemes: Sequence[Scheme])
             f"{error.message.replace('data', 'the result of describe', 1)}",
             "spec/protocol.schema.json says what a description holds",
         ) from None
+    described = cast(ProgramDescription, said)
     calls = [call for scheme in schemes for call in scheme.calls.values()]
     arguments = {**ENGINE, **{call.name: tuple(call.arguments) for call in calls}}
     claims: dict[str, list[Claim]] = {}
-    for claim in said["claims"]:
+    for claim in described["claims"]:
         claims.setdefault(claim["call"], []).append(_program_claim(claim))
     methods = {
         call: Program(peer, call, some, manifest.place, arguments.get(call, ()))
         for call, some in claims.items()
     }
-    versions = {said["name"]: f"{said['version']} in {said['language']}".strip()}
+    version = f"{described['version']} in {described['language']}".strip()
+    versions = {described["name"]: version}
     return Implementation(name, Adapter(methods), versions, peer.end, _in_words(limits))
 
 
@@ -120,7 +129,7 @@ def _worker(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
     }
     python = _interpreter(how.python) if how.python else sys.executable
     peer = Peer(Command([python, "-P", str(worker.__file__)]), Frames, limits, first, _show)
-    said = _described(name, peer)
+    said = cast(WorkerDescription, _describe(name, peer))
     methods = {
         each["call"]: Worker(
             peer,
@@ -135,13 +144,13 @@ def _worker(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
     return Implementation(name, adapter, said["versions"], peer.end, _in_words(limits))
 
 
-def _described(name: str, peer: Peer) -> Message:
+def _describe(name: str, peer: Peer) -> Message:
     """Return what a new process says of itself.
 
     Raises UserError if it is lost before it answers, or answers with an error.
     """
     try:
-        answer = peer.described()
+        answer = peer.describe()
     except ProcessDied as reason:
         raise UserError(
             f"--impl={name} cannot be judged: the process {reason}",
@@ -217,7 +226,7 @@ def _description() -> Any:
     return fastjsonschema.compile(only)
 
 
-def _program_claim(said: Message) -> Claim:
+def _program_claim(said: ProgramClaim) -> Claim:
     return Claim(
         tuple(said.get("combinations", ())),
         several(said.get("dtype", "float32")),
@@ -228,18 +237,18 @@ def _program_claim(said: Message) -> Claim:
     )
 
 
-def _worker_claim(peer: Peer, call: str, number: int, said: Message) -> Claim:
+def _worker_claim(peer: Peer, call: str, number: int, said: WorkerClaim) -> Claim:
     when = said["when"]
     if isinstance(when, dict) and "parameters" in when:
-        when = When(peer, call, number, when)
-    elif when is not None:
-        when = _heard(when)
+        condition: Any = When(peer, call, number, cast(SaidCondition, when))
+    else:
+        condition = None if when is None else _heard(when)
     return Claim(
         tuple(map(_heard, said["combinations"])),
         tuple(map(_heard, said["dtypes"])),
         _heard(said["max_position"]),
         {name: tuple(map(_heard, values)) for name, values in said["restrictions"].items()},
-        when,
+        condition,
         _heard(said["masked"]),
         _heard(said["broadcast"]),
     )

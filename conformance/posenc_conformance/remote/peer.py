@@ -54,7 +54,7 @@ class Peer:
         self._number = 0
         self._wire = transport()
 
-    def described(self) -> Message:
+    def describe(self) -> Message:
         """Start a new process and return its answer to the first request.
 
         Raises ProcessDied if there is none.
@@ -70,7 +70,7 @@ class Peer:
         """
         if self._process is None:
             self._started()
-        return self._asked(request, self.limits.seconds)
+        return self._ask(request, self.limits.seconds)
 
     def refuse(self, why: Malformed, said: Received) -> ProcessDied:
         """End the process because of the value that it answered, and return the reason."""
@@ -98,14 +98,14 @@ class Peer:
         self._wire = self._transport()
         self._number = 0
         self.starts += 1
-        return self._asked(self._first, self.limits.starting)
+        return self._ask(self._first, self.limits.starting)
 
-    def _asked(self, request: Message, seconds: float) -> Received:
+    def _ask(self, request: Message, seconds: float) -> Received:
         process = self._process
         assert process is not None
         try:
             if stray := process.stray():
-                raise Malformed("it said more than it was asked", shortened(stray.split(b"\n")[0]))
+                raise Malformed("it sent an unrequested line", shortened(stray.split(b"\n")[0]))
             self._number += 1
             data = self._wire.encode({"id": self._number, **request})
             said = process.exchange(data, self._wire.take, seconds, self.limits.memory)
@@ -143,7 +143,7 @@ def _demand_answer(said: Received, number: int) -> None:
     """Raise Malformed unless a message is an answer to the request of this number."""
     message, text = said.message, said.text
     if message.get("id") != number or isinstance(message.get("id"), bool):
-        raise Malformed(f"request {number} was asked, {message.get('id')!r} is answered", text)
+        raise Malformed(f"request {number} got an answer with the id {message.get('id')!r}", text)
     if ("result" in message) == ("error" in message):
         both = "both a result and an error" if "result" in message else "no result and no error"
         raise Malformed(f"the answer has {both}", text)

@@ -177,7 +177,7 @@ class Process:
             return ProcessDied("closed its standard streams")
         if code < 0:
             return ProcessDied(f"was ended by signal {-code} ({_signal(-code)})")
-        return ProcessDied(f"ended its process with status {code}")
+        return ProcessDied(f"exited with status {code}")
 
 
 def amount(size: int) -> str:

@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 Message = dict[str, Any]
 
 INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (64, 32, 16, 8))
-DTYPES: dict[str, np.dtype[Any]] = {
+WIRE_DTYPES: dict[str, np.dtype[Any]] = {
     "float64": np.dtype("<f8"),
     "float32": np.dtype("<f4"),
     "bfloat16": np.dtype(ml_dtypes.bfloat16),
@@ -33,7 +33,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     **{name: np.dtype(name).newbyteorder("<") for name in INTEGERS},
     "bool": np.dtype(np.bool_),
 }
-NAMES = {dtype: name for name, dtype in DTYPES.items()}
+NAMES = {dtype: name for name, dtype in WIRE_DTYPES.items()}
 LONGEST = 2**28
 """Bytes that a line may have."""
 SHOWN = 160
@@ -120,8 +120,8 @@ class Frames:
         """Return the frame of a message."""
         arrays = message.get("arrays", {})
         head = {**message, "arrays": [_laid_out(name, each) for name, each in arrays.items()]}
-        text = _filled(_ENCODER.encode(head).encode(), b" ")
-        parts = [_filled(_bytes(each)) for each in arrays.values()]
+        text = _pad(_ENCODER.encode(head).encode(), b" ")
+        parts = [_pad(_bytes(each)) for each in arrays.values()]
         return b"".join([HEAD.pack(len(text), sum(map(len, parts))), text, *parts])
 
     def take(self, buffer: bytearray) -> Received | None:
@@ -138,7 +138,7 @@ class Frames:
         message = json.loads(buffer[HEAD.size : at])
         arrays = {}
         for name, dtype, shape, strides, writeable in message["arrays"]:
-            arrays[name] = array = _made(DTYPES[dtype], shape, strides, buffer, at)
+            arrays[name] = array = _make_array(WIRE_DTYPES[dtype], shape, strides, buffer, at)
             array.flags.writeable = writeable
             at += array.nbytes + -array.nbytes % ALIGNED
         message["arrays"] = arrays
@@ -161,9 +161,9 @@ def value(node: Any) -> Any:
         raise Malformed(
             f"an array has the fields dtype, shape and data, not {', '.join(node) or 'none'}"
         )
-    dtype, shape = DTYPES.get(str(node["dtype"])), node["shape"]
+    dtype, shape = WIRE_DTYPES.get(str(node["dtype"])), node["shape"]
     if dtype is None:
-        raise Malformed(f"{node['dtype']!r} is no dtype; there are {', '.join(DTYPES)}")
+        raise Malformed(f"{node['dtype']!r} is no dtype; there are {', '.join(WIRE_DTYPES)}")
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
         raise Malformed(f"{json.dumps(shape)} is no shape")
     try:
@@ -222,7 +222,7 @@ def _name(array: Array) -> str:
     return NAMES.get(array.dtype) or NAMES[array.dtype.newbyteorder("<")]
 
 
-def _filled(data: bytes, filler: bytes = b"\0") -> bytes:
+def _pad(data: bytes, filler: bytes = b"\0") -> bytes:
     return data + filler * (-len(data) % ALIGNED)
 
 
@@ -231,7 +231,7 @@ def _laid_out(name: str, array: Array) -> tuple[str, str, Any, Any, bool]:
     return name, _name(array), array.shape, strides, array.flags.writeable
 
 
-def _made(
+def _make_array(
     dtype: np.dtype[Any],
     shape: Sequence[int],
     strides: Sequence[int] | None,
@@ -253,4 +253,4 @@ def _made(
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number in JSON")
+    raise ValueError(f"{constant} is not a number in JSON")

@@ -20,7 +20,7 @@ from typing import Any
 
 KIT = "posenc_conformance"
 FOLDER = Path(__file__).resolve().parents[1]
-SHOWN = (
+VISIBLE_ROOMS = (
     "adapters",
     "errors",
     "implementations",
@@ -60,7 +60,7 @@ class Finder:
         Raises ImportError for a module that is hidden.
         """
         if self.hides and _is_hidden(name):
-            words = f"{name} knows the answers, and is hidden from what is judged"
+            words = f"{name} contains the right answers, so an adapter cannot import it"
             raise ImportError(words, name=name)
         if name != KIT:
             return None
@@ -72,7 +72,7 @@ def _is_hidden(name: str) -> bool:
     package, _, module = name.partition(".")
     if package != KIT:
         return package == "posenc"
-    shown = module in ROOMS or any(f"{module}.".startswith(f"{each}.") for each in SHOWN)
+    shown = module in ROOMS or any(f"{module}.".startswith(f"{each}.") for each in VISIBLE_ROOMS)
     return not shown or module == "implementations.reference"
 
 
@@ -118,7 +118,7 @@ class Answering:
         try:
             array = self.to_numpy(result)
         except BaseException as error:
-            what = f"returned a {type(result).__name__}, of which no array can be made"
+            what = f"returned a {type(result).__name__}, which cannot be made an array"
             return _error("form", f"{what}: {self.told(error)}")
         if not self.known(array):
             return _error("form", f"returned {array.dtype}, a dtype that the kit does not know")
@@ -128,7 +128,7 @@ class Answering:
             self.kept[request["id"]] = array, inputs
             if len(self.kept) > HELD:
                 del self.kept[next(iter(self.kept))]
-        return {"result": True, "arrays": {RESULT: _plain(array), **_changed(inputs, before)}}
+        return {"result": True, "arrays": {RESULT: _flatten(array), **_changed(inputs, before)}}
 
     def watch(self, request: Request) -> Answer:
         """Make a call and tell what it changes that belongs to the whole process."""
@@ -151,7 +151,7 @@ class Answering:
 
     def now(self, request: Request) -> Answer:
         """Return a result that is kept, as it is now."""
-        return {"result": True, "arrays": {RESULT: _plain(self.kept[request["held"]][0])}}
+        return {"result": True, "arrays": {RESULT: _flatten(self.kept[request["held"]][0])}}
 
     def write(self, request: Request) -> Answer:
         """Write into a result that is kept, and say whether that was possible."""
@@ -172,7 +172,9 @@ def describe(adapter: object, versions: Mapping[str, str]) -> Answer:
     for name, claims in claims_on(adapter).items():
         method = method_of(adapter, name)
         if callable(method):  # a subclass withdraws a claim: rope = None
-            said = [{each: _said(part) for each, part in vars(claim).items()} for claim in claims]
+            said = [
+                {each: _to_json(part) for each, part in vars(claim).items()} for claim in claims
+            ]
             for entry, claim in zip(said, claims, strict=True):
                 if callable(claim.when):
                     place, names = location_of(claim.when), _parameters(claim.when)
@@ -182,12 +184,12 @@ def describe(adapter: object, versions: Mapping[str, str]) -> Answer:
     return {"type": type(adapter).__name__, "versions": dict(versions), "calls": calls}
 
 
-def _said(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Return part of a claim as JSON; what JSON does not know, by its looks."""
     if isinstance(value, Mapping):
-        return {name: _said(each) for name, each in value.items()}
+        return {name: _to_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_said(each) for each in value]
+        return [_to_json(each) for each in value]
     plain = value is None or isinstance(value, str | int | float)
     return value if plain else {"looks": repr(value)}
 
@@ -200,7 +202,7 @@ def _parameters(method: Callable[..., Any]) -> list[tuple[str, str, bool]] | Non
     return [(each.name, each.kind.name, each.default is not each.empty) for each in parameters]
 
 
-def made(request: Request) -> tuple[object, Mapping[str, str]]:
+def make_adapter(request: Request) -> tuple[object, Mapping[str, str]]:
     """Make the adapter that is asked for; return it with versions of what it requires.
 
     Raises UserError if it cannot be found, imported or made.
@@ -219,7 +221,7 @@ def _changed(inputs: Mapping[str, Any], before: Mapping[str, bytes]) -> Answer:
     return {name: each for name, each in inputs.items() if each.tobytes() != before[name]}
 
 
-def _plain(array: Any) -> Any:
+def _flatten(array: Any) -> Any:
     """Return the values of an array in row-major order."""
     return array if array.flags.c_contiguous else array.copy(order="C")
 
@@ -239,7 +241,7 @@ def _answer(request: Request, adapters: list[Answering], finder: Finder) -> Answ
     if request["path"]:
         sys.path[:] = request["path"]
     try:
-        adapter, versions = made(request)
+        adapter, versions = make_adapter(request)
         description = describe(adapter, versions)
     except UserError as error:
         return {"error": {"type": "", "message": error.cause, "hint": error.hint}}

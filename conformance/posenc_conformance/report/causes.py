@@ -27,7 +27,7 @@ def first_of_each(failed: Sequence[pytest.TestReport], key: str) -> list[pytest.
     shown = []
     for cause, reports in grouped.items():
         naming = [each for each in reports if _names(found[each.nodeid], cause[-1])]
-        shown.append(_counted((naming or reports)[0], len(reports) - 1))
+        shown.append(_with_count((naming or reports)[0], len(reports) - 1))
     return shown
 
 
@@ -67,7 +67,7 @@ def _names(found: CheckEntry | None, id: str) -> bool:
     return found is not None and [each[0] for each in found["explanations"][:1]] == [id]
 
 
-def _counted(report: pytest.TestReport, more: int) -> pytest.TestReport:
+def _with_count(report: pytest.TestReport, more: int) -> pytest.TestReport:
     """Return a copy of a report that tells how many more there are with its cause."""
     shown = copy(report)
     if more:

@@ -60,9 +60,9 @@ def read_report(path: Path) -> Report:
         text = gzip.decompress(packed) if packed[:2] == GZIP else packed
         report = json.loads(text.decode("utf-8"))
     except RecursionError:
-        raise UserError(f"{path} is no report: it is nested too deeply", HINT) from None
+        raise UserError(f"{path} is not a report: it is nested too deeply", HINT) from None
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise UserError(f"{path} is no report: {error}", HINT) from None
+        raise UserError(f"{path} is not a report: {error}", HINT) from None
     if isinstance(report, dict) and "posenc-scoreboard" in report:
         report = report.get("report")
     require_complete(report, str(path))
@@ -72,7 +72,7 @@ def read_report(path: Path) -> Report:
 def require_complete(report: object, where: str) -> None:
     """Raise UserError for what is no report of this format, or only a part of one."""
     if not isinstance(report, dict) or report.get("posenc-report") != FORMAT:
-        raise UserError(f"{where} is no report of format {FORMAT}", HINT)
+        raise UserError(f"{where} is not a report of format {FORMAT}", HINT)
     try:
         _validator()(report)
     except fastjsonschema.JsonSchemaValueException as error:

@@ -105,7 +105,7 @@ def place(name: str) -> Path:
         if not name or path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise UserError(f"--posenc-report={name} cannot be written", hint)
         if path.is_fifo() or path.is_socket() or path.is_block_device():
-            raise UserError(f"--posenc-report={name} is no regular file", hint)
+            raise UserError(f"--posenc-report={name} is not a regular file", hint)
         if path.is_file() and not _is_report(path):
             raise UserError(
                 f"--posenc-report={name}: this file is not a report, and would be overwritten",

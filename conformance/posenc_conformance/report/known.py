@@ -62,7 +62,7 @@ def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, 
             ids = _matching(pattern, ids_of(pattern.partition("::")[0]))
             if not ids:
                 raise UserError(
-                    f"{where}: {pattern} is no check that the implementation claims",
+                    f"{where}: {pattern} matches no check of what the implementation claims",
                     "correct the id, or drop the entry",
                 )
             if twice := seen & {*ids}:

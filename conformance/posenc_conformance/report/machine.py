@@ -11,7 +11,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from posenc_conformance.errors import UserError
 
 HINT = (
-    "when holds conditions that must all hold: cpu: FEATURE as in /proc/cpuinfo, such as amx_bf16; "
+    "conditions in when (all must hold): cpu: FEATURE as in /proc/cpuinfo, such as amx_bf16; "
     "no-cpu: FEATURE; system: Linux, Darwin or Windows; machine: x86_64, …; "
     "versions: {PACKAGE: '>=1.2'}"
 )
@@ -23,7 +23,7 @@ def applies(where: str, conditions: object) -> bool:
     Raises UserError for a condition that is unknown.
     """
     if not isinstance(conditions, Mapping):
-        raise UserError(f"{where}: when is no mapping", HINT)
+        raise UserError(f"{where}: when is not a mapping", HINT)
     holding = [_holds(where, name, value) for name, value in conditions.items()]
     return all(holding)
 
@@ -33,7 +33,7 @@ def _holds(where: str, name: object, value: object) -> bool:
         fitting = [_has_version(where, package, wanted) for package, wanted in value.items()]
         return all(fitting)
     if not isinstance(value, str):
-        raise UserError(f"{where}: when.{name} is {value!r}", HINT)
+        raise UserError(f"{where}: when.{name} cannot be {value!r}", HINT)
     if name == "cpu":
         return value in cpu_features()
     if name == "no-cpu":
@@ -42,7 +42,7 @@ def _holds(where: str, name: object, value: object) -> bool:
         return platform.system() == value
     if name == "machine":
         return platform.machine() == value
-    raise UserError(f"{where}: when.{name} is no condition", HINT)
+    raise UserError(f"{where}: when.{name} is not a known condition", HINT)
 
 
 def _has_version(where: str, package: object, wanted: object) -> bool:

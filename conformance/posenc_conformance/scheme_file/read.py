@@ -79,8 +79,7 @@ def _homes() -> tuple[Path, ...]:
         spec = find_spec(point.value)
         if spec is None or not spec.submodule_search_locations:
             raise UserError(
-                f"the entry point {point.name!r} of {GROUP} names {point.value!r}, which is no "
-                "package",
+                f"the entry point {point.name!r} of {GROUP} names {point.value!r}, not a package",
                 "name the package in whose folder the scheme files are",
             )
         found.append(Path(spec.submodule_search_locations[0]))

@@ -26,8 +26,8 @@ def nothing_new_is_asked() -> str:
 
 def seeds() -> None:
     """The recorded seeds; each result of each scheme and task has one of them."""
-    found = length.measured()["seeds"]
-    for each in length.measured()["summary"]:
+    found = length.read_results()["seeds"]
+    for each in length.read_results()["summary"]:
         assert [r["seed"] for r in length.seeds(each["task"], each["scheme"])] == found
 
 
@@ -77,7 +77,7 @@ def interpolation_breaks() -> None:
         assert max(_all_seeds(task, "position-interpolation", "alone")) < 0.5
         assert min(_all_seeds(task, "rope", "alone")) > 0.9
     spread = length.schemes("back")["position-interpolation"]["accuracy"]["alone"]
-    assert abs(spread["mean"] - 1 / length.measured()["settings"]["symbols"]) < spread["half"]
+    assert abs(spread["mean"] - 1 / length.read_results()["settings"]["symbols"]) < spread["half"]
 
 
 def half_the_distance() -> None:

@@ -14,7 +14,7 @@ PANELS = (
         ("rope", "yarn", "dynamic-ntk", "ntk-aware", "position-interpolation"),
     ),
 )
-CHANCE = 1 / length.measured()["settings"]["symbols"]
+CHANCE = 1 / length.read_results()["settings"]["symbols"]
 
 
 def recall_by_position() -> Picture:
@@ -96,7 +96,7 @@ def _by_position(task: str) -> Figure:
 
 def _curves(plot: Axes, task: str, name: str, colour: str) -> None:
     curves = np.array([each["accuracy_by_place"] for each in length.seeds(task, name)])
-    bin_ = length.measured()["settings"]["bin"]
+    bin_ = length.read_results()["settings"]["bin"]
     middles = bin_ * (np.arange(curves.shape[1]) + 0.5) + 0.5
     for curve in curves:
         plot.plot(middles, curve, color=colour, linewidth=0.5, alpha=0.5)

@@ -2,7 +2,7 @@ import numpy as np
 
 import posenc
 from moving import Axis, Moving, Series, Shown, Slider
-from picture import COLOURS, SEQUENTIAL, Picture, grid, plain
+from picture import COLOURS, SEQUENTIAL, Picture, draw_frame, grid
 
 
 def bias_maps() -> Picture:
@@ -13,7 +13,7 @@ def bias_maps() -> Picture:
     for plot, head in zip(plots[0], (0, 2, 4, 7), strict=True):
         shown = np.ma.masked_invalid(bias[head])
         image = plot.imshow(shown, cmap=SEQUENTIAL, vmin=-8, vmax=0)
-        plain(plot)
+        draw_frame(plot)
         plot.set_title(f"slope 1/{round(1 / posenc.alibi_slopes(8)[head])}")
         plot.set_xlabel("key")
     plots[0][0].set_ylabel("query")

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes, plain, shade
+from picture import COLOURS, Picture, axes, draw_frame, shade
 
 
 def three_parts() -> Picture:
@@ -17,7 +17,7 @@ def three_parts() -> Picture:
     shade(plot, columns & ~rows & ~window, COLOURS[1])
     shade(plot, rows & ~window, COLOURS[2])
     shade(plot, window, COLOURS[0])
-    plain(plot)
+    draw_frame(plot)
     plot.set(xlabel="key", ylabel="query")
     return Picture(
         figure,

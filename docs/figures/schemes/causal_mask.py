@@ -1,5 +1,5 @@
 import posenc
-from picture import COLOURS, Picture, grid, plain, shade
+from picture import COLOURS, Picture, draw_frame, grid, shade
 
 
 def alignments() -> Picture:
@@ -9,7 +9,7 @@ def alignments() -> Picture:
     names = ["5 queries, 5 keys", "2 queries, 5 keys: end", "2 queries, 5 keys: start"]
     for plot, (queries, keys, alignment), name in zip(plots[0], shapes, names, strict=True):
         shade(plot, posenc.causal_mask(queries, keys, alignment=alignment), COLOURS[0])
-        plain(plot)
+        draw_frame(plot)
         plot.set_title(name)
         plot.set_xticks(range(keys))
         plot.set_yticks(range(queries))

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import SEQUENTIAL, Picture, grid, plain
+from picture import SEQUENTIAL, Picture, draw_frame, grid
 
 
 def border() -> Picture:
@@ -17,7 +17,7 @@ def border() -> Picture:
             done += 1
         kinds = len(np.unique(picture.round(9)))
         plot.imshow(picture.reshape(size, size), cmap=SEQUENTIAL, interpolation="none")
-        plain(plot, f"{layers} layer{'s' * (layers > 1)}: {kinds} kinds")
+        draw_frame(plot, f"{layers} layer{'s' * (layers > 1)}: {kinds} kinds")
     return Picture(
         figure,
         "Three maps of 14 by 14 patches that were all equal. After one layer the border has other "

@@ -1,5 +1,5 @@
 import posenc
-from picture import COLOURS, Picture, grid, plain, shade
+from picture import COLOURS, Picture, draw_frame, grid, shade
 
 
 def dilations() -> Picture:
@@ -11,7 +11,7 @@ def dilations() -> Picture:
         row = 0 * mask
         row[7] = mask[7]
         shade(plot, row, COLOURS[1])
-        plain(plot)
+        draw_frame(plot)
         plot.set_title(f"dilation {dilation}")
         plot.set_xlabel("key")
     plots[0][0].set_ylabel("query")

@@ -1,5 +1,5 @@
 import posenc
-from picture import COLOURS, Picture, grid, plain, shade
+from picture import COLOURS, Picture, draw_frame, grid, shade
 
 
 def parts() -> Picture:
@@ -13,7 +13,7 @@ def parts() -> Picture:
             empty = 0 * mask
             empty[~mask.any(axis=1)] = 1
             shade(plot, empty, COLOURS[1], alpha=0.4)
-        plain(plot)
+        draw_frame(plot)
         plot.set_title(part)
         plot.set_xlabel("key")
     plots[0][0].set_ylabel("query")

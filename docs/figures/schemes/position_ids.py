@@ -3,7 +3,7 @@ from itertools import chain
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, grid, plain, shade
+from picture import COLOURS, Picture, draw_frame, grid, shade
 
 
 def numbering() -> Picture:
@@ -31,7 +31,7 @@ def numbering() -> Picture:
                 va="center",
                 alpha=0.45 if colour[i, j] < 0 else 1,
             )
-        plain(plot, title)
+        draw_frame(plot, title)
     return Picture(
         figure,
         "Four grids of numbers. Three texts padded on the left: each begins with 0 at its first "

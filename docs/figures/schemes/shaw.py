@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import DIVERGING, Picture, grid, plain
+from picture import DIVERGING, Picture, draw_frame, grid
 
 
 def rows() -> Picture:
@@ -18,7 +18,7 @@ def rows() -> Picture:
         plots[0], (pairs, absolute), ("a row for each pair", "read as Q R\u1d40"), strict=True
     ):
         plot.imshow(values, cmap=DIVERGING, vmin=-limit, vmax=limit)
-        plain(plot, title)
+        draw_frame(plot, title)
         plot.set_xlabel("key")
     plots[0][0].set_ylabel("query")
     return Picture(

@@ -2,7 +2,7 @@ import numpy as np
 
 import posenc
 from moving import Axis, Moving, Series, Shown, Slider
-from picture import COLOURS, Picture, grid, plain, shade
+from picture import COLOURS, Picture, draw_frame, grid, shade
 
 
 def reaches() -> Picture:
@@ -15,7 +15,7 @@ def reaches() -> Picture:
         row = 0 * mask
         row[7] = mask[7]
         shade(plot, row, COLOURS[1])
-        plain(plot)
+        draw_frame(plot)
         plot.set_title(reach, fontsize=9)
         plot.set_xlabel(f"{mask[7].sum()} keys")
     plots[0][0].set_ylabel("query")

@@ -1,5 +1,5 @@
 import posenc
-from picture import COLOURS, Picture, grid, plain, shade
+from picture import COLOURS, Picture, draw_frame, grid, shade
 
 
 def parts() -> Picture:
@@ -8,7 +8,7 @@ def parts() -> Picture:
     figure, plots = grid(1, 3, 7.2, 2.6)
     for plot, part in zip(plots[0], ("local", "column", "union"), strict=True):
         shade(plot, posenc.strided_mask(n, n, stride, part=part), COLOURS[0], alpha=0.8)
-        plain(plot)
+        draw_frame(plot)
         plot.set_title(part)
         plot.set_xlabel("key")
     plots[0][0].set_ylabel("query")

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import DIVERGING, Picture, grid, plain
+from picture import DIVERGING, Picture, draw_frame, grid
 
 
 def four_terms() -> Picture:
@@ -21,7 +21,7 @@ def four_terms() -> Picture:
         values = np.ma.masked_invalid(posenc.transformer_xl_scores(*given)[0])
         limit = np.abs(values).max()
         plot.imshow(values, cmap=DIVERGING, vmin=-limit, vmax=limit)
-        plain(plot)
+        draw_frame(plot)
         plot.set_title(title, fontsize=9)
         plot.set_xlabel("key")
     plots[0][0].set_ylabel("query")

@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import DIVERGING, Picture, grid, plain
+from picture import DIVERGING, Picture, draw_frame, grid
 
 
 def position_part() -> Picture:
@@ -27,7 +27,7 @@ def position_part() -> Picture:
     for plot, values, name in zip(plots[0], (tied, untied, relative), names, strict=True):
         limit = np.abs(values).max()
         plot.imshow(values, cmap=DIVERGING, vmin=-limit, vmax=limit)
-        plain(plot, name)
+        draw_frame(plot, name)
         plot.set_xlabel("key")
     plots[0][0].set_ylabel("query")
     return Picture(

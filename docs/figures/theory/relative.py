@@ -1,7 +1,7 @@
 import numpy as np
 
 import posenc
-from picture import COLOURS, DIVERGING, INK, SEQUENTIAL, Picture, grid, plain, shade
+from picture import COLOURS, DIVERGING, INK, SEQUENTIAL, Picture, draw_frame, grid, shade
 
 
 def four_maps() -> Picture:
@@ -21,7 +21,7 @@ def four_maps() -> Picture:
     for plot, (title, values) in zip(plots[0], maps.items(), strict=True):
         shown = np.ma.masked_invalid(values)
         plot.imshow(shown, cmap=DIVERGING if shown.min() < 0 < shown.max() else SEQUENTIAL)
-        plain(plot, title)
+        draw_frame(plot, title)
         plot.set_xlabel("key")
     plots[0][0].set_ylabel("query")
     return Picture(
@@ -57,7 +57,7 @@ def shifted() -> Picture:
             plot.text(j, i, shown, ha="center", va="center")
             if rows[i, j] != i:
                 plot.plot([j - 0.4, j + 0.4], [i + 0.4, i - 0.4], color=INK, linewidth=1)
-        plain(plot)
+        draw_frame(plot)
         plot.set_yticks(range(queries), [f"query {i + 1}" for i in range(queries)])
     plots[0][0].set_title("products, by distance")
     plots[0][1].set_title("after the shift, by key")

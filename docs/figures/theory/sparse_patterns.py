@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 
 import posenc
-from picture import COLOURS, Picture, axes, grid, plain, shade
+from picture import COLOURS, Picture, axes, draw_frame, grid, shade
 
 Mask = np.ndarray[Any, Any]
 
@@ -30,7 +30,7 @@ def patterns() -> Picture:
     for plot, (title, mask) in zip(chain.from_iterable(plots), masks.items(), strict=True):
         shade(plot, _product(mask, mask) & ~mask, COLOURS[1], alpha=0.4)
         shade(plot, mask, COLOURS[0])
-        plain(plot)
+        draw_frame(plot)
         plot.set_title(title, fontsize=9)
     plots[0][0].set_ylabel("query")
     plots[1][0].set_ylabel("query")

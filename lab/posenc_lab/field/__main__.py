@@ -19,13 +19,13 @@ import numpy as np
 
 from posenc_lab.field import BUGS
 from posenc_lab.judging import diagnoses, failed, judge
-from posenc_lab.results import read, table, write
+from posenc_lab.results import read_record, table, write
 
 SETS = {"threads": "rebuilt from threads", "own": "made up"}
 OUTCOMES = ("named rightly", "no name, rightly", "unnamed", "named wrongly", "not rejected")
 
 
-def judged(number: int) -> dict[str, Any]:
+def judge_bug(number: int) -> dict[str, Any]:
     """What the kit says of one bug, by its place in the list."""
     warnings.simplefilter("ignore")
     bug = BUGS[number]
@@ -53,7 +53,7 @@ def outcome(right: Sequence[str], named: str | None, *, rejected: bool) -> str:
     return "named rightly" if named in right else "named wrongly"
 
 
-def counted(found: Sequence[dict[str, Any]]) -> dict[str, int]:
+def count_outcomes(found: Sequence[dict[str, Any]]) -> dict[str, int]:
     """Each outcome's number, and that of all."""
     number = Counter(each["outcome"] for each in found)
     return {"bugs": len(found), **{name: number[name] for name in OUTCOMES}}
@@ -73,12 +73,12 @@ def main() -> None:
     some = [n for n, each in enumerate(BUGS) if given.only in each.name]
     with get_context("fork").Pool(given.jobs) as pool:
         found = []
-        for each in pool.imap(judged, some):
+        for each in pool.imap(judge_bug, some):
             found.append(each)
             if each["outcome"] in OUTCOMES[2:]:
                 told = f"{each['bug']}: {each['named']}, should be {each['right'] or 'none'}"
                 print(f"{each['outcome']:14} {told}", flush=True)
-    counts = {name: counted(of_set(found, name)) for name in SETS}
+    counts = {name: count_outcomes(of_set(found, name)) for name in SETS}
     rows = [[SETS[name], *each.values()] for name, each in counts.items()]
     print(table(["", "bugs", *OUTCOMES], rows))
     now = {"counts": counts, "bugs": found}
@@ -87,7 +87,7 @@ def main() -> None:
 
 def _first_try(path: Path | None) -> Any:
     """What a file that is written again says of the first try."""
-    return read(path).get("first") if path else None
+    return read_record(path).get("first") if path else None
 
 
 if __name__ == "__main__":

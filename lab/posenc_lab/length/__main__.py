@@ -23,7 +23,7 @@ from posenc_lab.length.positions import SCHEMES, TESTED, TRAINED
 from posenc_lab.length.smoke import smoke
 from posenc_lab.length.summary import summary
 from posenc_lab.length.tasks import TASKS
-from posenc_lab.length.training import Job, Result, Settings, described, job, questions
+from posenc_lab.length.training import Job, Result, Settings, describe, job, questions
 from posenc_lab.results import table, write
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -47,7 +47,7 @@ def processor() -> str:
     return next(named, platform.processor() or platform.machine())
 
 
-def shown(entries: Sequence[dict[str, Any]], task: str) -> str:
+def render(entries: Sequence[dict[str, Any]], task: str) -> str:
     """The accuracies of a task, in percent: mean and half the interval, least and largest."""
 
     def cell(part: dict[str, float]) -> str:
@@ -89,7 +89,7 @@ def main() -> None:
         )
     entries = summary(found)
     for task in TASKS:
-        print(f"{shown(entries, task)}\n")
+        print(f"{render(entries, task)}\n")
     elapsed = time.perf_counter() - start
     print(f"{elapsed / 60:.1f} minutes, {cpu / 60:.1f} of CPU, in {given.processes} processes")
     run = {
@@ -100,7 +100,7 @@ def main() -> None:
     }
     recorded = {
         "run": run,
-        "settings": described(Settings()),
+        "settings": describe(Settings()),
         "seeds": SEEDS,
         "questions": {name: questions(task, Settings()) for name, task in TASKS.items()},
         "results": found,

@@ -25,13 +25,13 @@ from posenc_lab.length.tasks import SYMBOLS, TASKS
 from posenc_lab.length.training import (
     Scores,
     Settings,
-    described,
+    describe,
     deterministic,
     questions,
     tested,
     trained,
 )
-from posenc_lab.results import path_of, read
+from posenc_lab.results import path_of, read_record
 
 NEAR = 2e-5
 """What float32 may lose on logits of a few units; two schemes differ by far more."""
@@ -67,7 +67,7 @@ def farthest(some: Seen, others: Seen) -> float:
     return max(float(np.abs(a - b).max()) for a, b in zip(some, others, strict=True))
 
 
-def filled(scheme: Scheme) -> Position:
+def fill(scheme: Scheme) -> Position:
     """A part whose learned numbers are not those that it begins with, which hide mistakes."""
     torch.manual_seed(0)
     part = scheme.make()
@@ -79,7 +79,7 @@ def filled(scheme: Scheme) -> Position:
 
 def agree() -> None:
     """Every part computes what posenc says, and not what posenc says of another scheme."""
-    parts = {name: filled(scheme) for name, scheme in SCHEMES.items()}
+    parts = {name: fill(scheme) for name, scheme in SCHEMES.items()}
     parts |= {name: Rotary(rotate) for name, rotate in RESCALED.items()}
     truths = {name: certified(part) for name, part in parts.items()}
     for name, part in parts.items():
@@ -131,9 +131,9 @@ def after(steps: int, scheme: str) -> Scores:
 
 def recorded() -> None:
     """The results that the site shows were made with these settings, schemes and questions."""
-    data = read(path_of("length"))
+    data = read_record(path_of("length"))
     again = "repeat the run: python -m posenc_lab.length --write docs/data/length.json"
-    now = json.loads(json.dumps(described(Settings())))
+    now = json.loads(json.dumps(describe(Settings())))
     assert data["settings"] == now, f"the record has other settings than the code; {again}"
     asked = {name: questions(task, Settings()) for name, task in TASKS.items()}
     assert data["questions"] == asked, f"the record was asked other questions; {again}"

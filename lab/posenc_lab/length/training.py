@@ -37,7 +37,7 @@ class Settings:
         return min(1, (step + 1) / self.warmup) * (self.final_rate + (1 - self.final_rate) * cosine)
 
 
-def described(settings: Settings) -> dict[str, Any]:
+def describe(settings: Settings) -> dict[str, Any]:
     """All that one has to know to do the same again."""
     return {
         "trained_length": TRAINED,

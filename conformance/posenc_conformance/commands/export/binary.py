@@ -81,7 +81,7 @@ def of_npz(content: bytes) -> Vectors:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = dict(archive)
     except (zipfile.BadZipFile, OSError) as error:
-        raise ValueError(f"it is no archive: {error}") from None
+        raise ValueError(f"it is not an archive: {error}") from None
     whole = {
         name: array.view(ml_dtypes.bfloat16) if array.dtype == np.uint16 else array
         for name, array in arrays.items()

@@ -33,11 +33,11 @@ Group = tuple[str, tuple[tuple[str, Value], ...]]
 
 FEW = 32
 """A result of at most so many judged elements is exported whole."""
-SPREAD = 16
+EXTRA_ELEMENTS = 16
 """So many elements of a larger result are exported, besides those that are needed."""
 LARGEST_INPUT = 512
 """Most numbers in the arguments of a call that is added; goldens may have more."""
-LARGEST_RESULT = 4096
+LARGEST_EXPORTED = 4096
 """Most elements in the result of a call that is added."""
 
 
@@ -99,7 +99,7 @@ class Candidate:
             return shown
         places = np.flatnonzero(self.judged)
         if len(places) > FEW:
-            places = places[np.linspace(0, len(places) - 1, SPREAD).astype(int)]
+            places = places[np.linspace(0, len(places) - 1, EXTRA_ELEMENTS).astype(int)]
         return self._at(places)
 
     def rejecting(self, forms: frozenset[Form]) -> Flags:
@@ -166,7 +166,7 @@ def choices(scheme: KnownScheme, call: Call, dtype: str) -> Iterator[Choice]:
     groups = dict.fromkeys(_group(golden) for golden in goldens)
     for group in groups:
         candidates = list(_candidates(scheme, call, group, goldens, dtype))
-        taken = _taken(candidates)
+        taken = _choose(candidates)
         telling = frozenset().union(*(each.forms for each in candidates))
         for candidate, elements in taken.items():
             if elements.any():
@@ -207,7 +207,7 @@ def _candidates(
         if other.shape != case.shape:  # such as a class token more
             continue
         candidate = Candidate(golden.id, "", group, other, printed, False, False)
-        small = candidate.size <= LARGEST_INPUT and printed.size <= LARGEST_RESULT
+        small = candidate.size <= LARGEST_INPUT and printed.size <= LARGEST_EXPORTED
         if small and _has_result(other):
             asked.append(golden.arguments)
             yield candidate
@@ -244,19 +244,19 @@ def _has_result(case: Case) -> bool:
     return bool(sizes.shape == case.shape and held)
 
 
-def _taken(candidates: Sequence[Candidate]) -> dict[Candidate, Flags]:
+def _choose(candidates: Sequence[Candidate]) -> dict[Candidate, Flags]:
     """Choose the candidates that are exported, each with its elements."""
     taken = {each: each.first for each in candidates if each.kept}
     for kept in (True, False):
         some = [each for each in candidates if each.kept is kept]
-        while left := _left(some, taken):
+        while left := _missing_forms(some, taken):
             best = max(some, key=lambda each: (len(each.forms & left), -each.size))
             elements = taken.get(best, best.first) | best.rejecting(best.forms & left)
             taken[best] = elements
     return taken
 
 
-def _left(some: Sequence[Candidate], taken: Mapping[Candidate, Flags]) -> frozenset[Form]:
+def _missing_forms(some: Sequence[Candidate], taken: Mapping[Candidate, Flags]) -> frozenset[Form]:
     """Find the forms that some candidates can reject, and nothing that is taken does."""
     possible = frozenset[Form]().union(*(each.forms for each in some))
     return possible.difference(*(each.rejects(flags) for each, flags in taken.items()))

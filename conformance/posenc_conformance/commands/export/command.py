@@ -49,8 +49,8 @@ def ordered(
     everything = [scheme.id for scheme in known]
     return Order(
         tuple(dict.fromkeys(asked or everything)),
-        _known(dtypes or ["float32"], list(DTYPES), "dtype"),
-        _known(forms or list(FORMS), list(FORMS), "form"),
+        _require_known(dtypes or ["float32"], list(DTYPES), "dtype"),
+        _require_known(forms or list(FORMS), list(FORMS), "form"),
     )
 
 
@@ -58,12 +58,12 @@ def _apart(names: Sequence[str]) -> list[str]:
     return [each.strip() for name in names for each in name.split(",")]
 
 
-def _known(names: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+def _require_known(names: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
     found = _apart(names)
     for name in found:
         if name in EXACT:
             raise UserError(
-                f"{name} is no dtype to choose", "such results are exported with every dtype"
+                f"{name} cannot be chosen as a dtype", "such results are always exported"
             )
         if name not in known:
             raise UserError(f"there is no {what} {name!r}", guess(name, known, f"{what}s"))
@@ -80,7 +80,7 @@ def export(order: Order, name: str, known: Sequence[KnownScheme]) -> Iterator[st
     for scheme in _schemes(order, known):
         for vectors in vectors_of(scheme, order.dtypes):
             found.append(vectors)
-            yield _told(vectors)
+            yield _summary(vectors)
     files = files_of(order, found)
     _replace(place, files)
     size = sum(map(len, files.values()))
@@ -105,7 +105,7 @@ def _schemes(order: Order, known: Sequence[KnownScheme]) -> list[KnownScheme]:
     return found
 
 
-def _told(vectors: Vectors) -> str:
+def _summary(vectors: Vectors) -> str:
     killed = {name for case in vectors.cases for name in (*case.kills, *case.kills_some)}
     return f"{vectors.name}: {len(vectors.cases)} cases, which reject {len(killed)} known mistakes"
 
@@ -137,7 +137,7 @@ def _place(name: str) -> Path:
         raise UserError(
             f"--out={name}: this folder holds {others[0]}"
             + (f" and {len(others) - 1} more" if others[1:] else "")
-            + ", which no export has written, and would be lost",
+            + "; no export wrote that, and it would be lost",
             HINT,
         )
     return place

@@ -41,9 +41,9 @@ def _of_case(kept: Vector, now: Vector) -> Iterator[str]:
             for name in dict.fromkeys([*before, *after]):
                 old, new = before.get(name), after.get(name)
                 if old != new:
-                    yield f"argument {name} is {_said(old)}, now {_said(new)}"
+                    yield f"argument {name} is {_render(old)}, now {_render(new)}"
         else:
-            yield f"{field.name} is {_said(before)}, now {_said(after)}"
+            yield f"{field.name} is {_render(before)}, now {_render(after)}"
 
 
 def _of_elements(kept: tuple[Element, ...], now: tuple[Element, ...]) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _of_elements(kept: tuple[Element, ...], now: tuple[Element, ...]) -> Iterato
             told.append(f"element {index} is new")
         else:
             told += [
-                f"{word} at {index} is {old!r}, now {new!r}"
+                f"{word} at {index} was {old!r}, is now {new!r}"
                 for word, old, new in zip(
                     ("expected", "allowed"), before[index], after[index], strict=True
                 )
@@ -69,7 +69,7 @@ def _of_elements(kept: tuple[Element, ...], now: tuple[Element, ...]) -> Iterato
         yield "its elements stand in another order"
 
 
-def _said(value: Any) -> str:
+def _render(value: Any) -> str:
     if isinstance(value, Tensor):
         shown = ", ".join(map(repr, value.values[:SHOWN]))
         return f"{value.dtype} {list(value.shape)} [{shown}{', …' if value.values[SHOWN:] else ''}]"

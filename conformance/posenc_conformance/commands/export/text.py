@@ -62,7 +62,7 @@ def of_text(content: bytes) -> Vectors:
     """
     lines = [line.partition(" ") for line in content.decode().splitlines() if line]
     if [line[0] for line in lines[:4]] != [MARK, "scheme", "dtype", "note"]:
-        raise ValueError("it does not begin as such a text does")
+        raise ValueError("it does not begin as an exported text does")
     version, scheme, dtype, note = (line[2] for line in lines[:4])
     if version != str(FORMAT):
         raise ValueError(f"it is not of format {FORMAT}")

@@ -20,7 +20,7 @@ from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 
-HIDDEN = -1e4
+HIDDEN_FROM = -1e4
 """What is added to a score to hide a key is this or less."""
 
 
@@ -98,7 +98,7 @@ def identify(
         output = part.astype(np.float64)
         with np.errstate(invalid="ignore"):  # a bias may be infinite where it hides a key
             comparison = compare(case, output)
-        if comparison.judged and comparison.right:
+        if comparison.judged and comparison.passes:
             difference = abs(comparison.got - comparison.expected)
             exact.append(Match(case, combination, None, "", difference, comparison.worst))
         elif comparison.judged:
@@ -130,7 +130,7 @@ def _as_mask(array: Array) -> Array:
     if array.ndim < 2 or array.dtype.kind in "bc":
         return array
     values = array.astype(np.float64)
-    hidden = values <= HIDDEN
+    hidden = values <= HIDDEN_FROM
     if not hidden.any() or (values[~hidden] != 0).any():
         return array
     return np.asarray(~hidden)

@@ -109,7 +109,7 @@ def safetensors(path: Path) -> Arrays:
         return load
 
     if not isinstance(header, dict):
-        raise ValueError("its header is no dictionary")
+        raise ValueError("its header is not a dictionary")
     tensors = {name: each for name, each in header.items() if name != "__metadata__"}
     return {name: read(each) for name, each in tensors.items() if each["dtype"] in STORED}
 
@@ -127,7 +127,7 @@ def torch_archive(path: Path) -> Arrays:
             raise ValueError(f"it has {len(pickles)} files data.pkl, not one")
         demand_small(path, archive.getinfo(pickles[0]).file_size, LARGEST_PICKLE)
         try:
-            tensors = _named(read_pickle(archive.read(pickles[0])))
+            tensors = _name_tensors(read_pickle(archive.read(pickles[0])))
         except UserError as error:
             raise UserError(f"{path}: {error.cause}", error.hint) from None
     folder = pickles[0].removesuffix("data.pkl")
@@ -163,7 +163,7 @@ def _strided(storage: Array, tensor: StoredTensor) -> Array:
     return np.array(view)
 
 
-def _named(content: Any) -> dict[str, StoredTensor]:
+def _name_tensors(content: Any) -> dict[str, StoredTensor]:
     """Name the tensors of a description by the keys that lead to each.
 
     Raises UserError for a storage of no numbers, and for too many places: a list that holds a list

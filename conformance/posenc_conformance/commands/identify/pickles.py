@@ -110,7 +110,7 @@ class _Machine:
 
     def _extend(self, items: list[object]) -> None:
         if not isinstance(self.stack[-1], list):
-            raise ValueError("it appends to what is no list")
+            raise ValueError("it appends to something that is not a list")
         self.stack[-1].extend(items)
 
     def set_item(self, _: None) -> None:
@@ -123,7 +123,7 @@ class _Machine:
     def _set(self, items: list[object]) -> None:
         target = self.stack[-1]
         if not isinstance(target, dict):
-            raise ValueError("it sets a key of what is no dictionary")
+            raise ValueError("it sets a key of something that is not a dictionary")
         for key, value in zip(items[::2], items[1::2], strict=True):
             # Python's own stack overflows when a tuple in a tuple, a million deep, is hashed.
             if not isinstance(key, str | bytes | int | float | None):
@@ -159,7 +159,7 @@ class _Machine:
 
     def stand_in(self, _: None) -> None:
         arguments = self.pop()
-        self.stack.append(_made(self.pop(), arguments))
+        self.stack.append(_make_stand_in(self.pop(), arguments))
 
     def leave_out_attributes(self, _: None) -> None:
         """Drop the attributes of a state dict: its versions, which say nothing of its tensors.
@@ -174,13 +174,13 @@ class _Machine:
             )
 
 
-def _made(name: object, arguments: object) -> Any:
+def _make_stand_in(name: object, arguments: object) -> Any:
     """Return what stands for a call of a name with these arguments.
 
     Raises UserError for a name that has no stand-in.
     """
     if not isinstance(name, Name) or not isinstance(arguments, tuple):
-        raise ValueError("it calls what is no function")
+        raise ValueError("it calls something that is not a function")
     if name not in STAND_INS:
         raise _unknown(name)
     return STAND_INS[name](*arguments)
@@ -204,7 +204,7 @@ def _tensor(
 
 def _integers(values: object) -> tuple[int, ...]:
     if not isinstance(values, tuple | list) or not all(type(each) is int for each in values):
-        raise ValueError("a tensor's shape, strides or offset are no whole numbers")
+        raise ValueError("a tensor's shape, strides or offset are not whole numbers")
     if any(abs(each) >= LARGEST_INTEGER for each in values):
         raise ValueError("a tensor's shape, strides or offset are beyond 64 bits")
     return tuple(values)
@@ -212,7 +212,7 @@ def _integers(values: object) -> tuple[int, ...]:
 
 def _parameter(tensor: object, *_: object) -> StoredTensor:
     if not isinstance(tensor, StoredTensor):
-        raise ValueError("a parameter is no tensor")
+        raise ValueError("a parameter is not a tensor")
     return tensor
 
 
@@ -222,7 +222,7 @@ def _tensor_with_attributes(
     """Make a tensor that carries attributes, or is a parameter or buffer by its type."""
     if rebuild not in (TENSOR, PARAMETER):
         raise ValueError("a tensor is made in no known way")
-    return _made(rebuild, arguments)
+    return _make_stand_in(rebuild, arguments)
 
 
 def _size(sizes: object) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from posenc_conformance.commands.identify.rules import (
     ROUNDING,
     Rule,
     allowance,
-    plain,
+    plain_rules,
     stretched,
     with_models,
 )
@@ -55,7 +55,7 @@ class Cache:
         rule, ratio = self.rule, f"{self.ratio:.2g} of what {self.dtype} allows"
         start = f", from position {self.first} on" if self.first else ""
         scaled = rule.amplitude != 1 and "frequencies" not in self.form
-        longer = f", {rule.amplitude:.6g} times as long" if scaled else ""
+        longer = f", scaled by {rule.amplitude:.6g}" if scaled else ""
         lines = [
             f"{rule.scheme}: {self.form}{start} ({rule.words}, rotary_dim {rule.width}{longer})"
         ]
@@ -77,14 +77,18 @@ def caches(array: Array, dtype: str, grain: float) -> list[Cache]:
     if array.dtype.kind in "biu":
         return []
     array = _alike_once(array)
-    found = [cache for form, parts in _forms(array) for cache in _read(form, parts, dtype, grain)]
+    found = [
+        cache for form, parts in _forms(array) for cache in _find_caches(form, parts, dtype, grain)
+    ]
     if not found and array.ndim == 2 and array.shape[0] > 1:
         turned = (
             (f"{form}, a column for each position", parts)
             for form, parts in _forms(array.T)
             if "angles" not in parts
         )
-        found = [cache for form, parts in turned for cache in _read(form, parts, dtype, grain)]
+        found = [
+            cache for form, parts in turned for cache in _find_caches(form, parts, dtype, grain)
+        ]
     right = [cache for cache in found if not cache.mistake]
     return right or found
 
@@ -192,7 +196,7 @@ def _both(how: str, first: Floats, second: Floats) -> Iterator[tuple[str, Parts]
     yield f"cosines and sines, {how.format(shown)}{doubled}", parts
 
 
-def _read(form: str, parts: Parts, dtype: str, grain: float) -> list[Cache]:
+def _find_caches(form: str, parts: Parts, dtype: str, grain: float) -> list[Cache]:
     """Find the caches that an array may be under this reading."""
     pairs = next(iter(parts.values())).shape[-1]
     if not 1 < pairs <= MOST_PAIRS:
@@ -279,7 +283,7 @@ class _Look:
         rows = rows_to_show(len(next(iter(self.parts.values()))))
         if "frequencies" in self.parts or self.mirrored:
             return
-        for rule in plain(estimate):
+        for rule in plain_rules(estimate):
             if np.abs(rule.frequencies[:2] / estimate[:2] - 1).max() > 0.02:
                 continue
             rule = replace(rule, amplitude=self.longer)

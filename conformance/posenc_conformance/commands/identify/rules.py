@@ -61,7 +61,7 @@ def geometric(base: float, pairs: int) -> Floats:
     return np.asarray(base ** (-np.arange(pairs) / pairs))
 
 
-def plain(estimate: Floats) -> Iterator[Rule]:
+def plain_rules(estimate: Floats) -> Iterator[Rule]:
     """Yield rules of one geometric progression from 1 on, or of the same one slowed down."""
     found = _base(estimate)
     if found is None:
@@ -277,7 +277,7 @@ def even(estimate: Floats) -> Iterator[Rule]:
 
 def plain_or_released(estimate: Floats) -> Iterator[Rule]:
     """Yield what most models have, and what those of the spec have beside it."""
-    yield from plain(estimate)
+    yield from plain_rules(estimate)
     yield from released(len(estimate))
 
 

@@ -66,7 +66,7 @@ def read_tables(path: Path, names: Sequence[str] = ()) -> Iterator[Table | UserE
     if path.suffix not in ARCHIVES:
         if names:
             raise UserError(f"{path} has one array, without a name", "leave the names out")
-        yield _sound(path, _guarded(path, lambda: _plain(path)))
+        yield _sound(path, _guarded(path, lambda: _read_text(path)))
         return
     arrays = _guarded(path, lambda: ARCHIVES[path.suffix](path))
     for name in _chosen(path, arrays, names):
@@ -103,7 +103,7 @@ def _table(path: Path, name: str, load: Callable[[], Array], *, alone: bool) -> 
     return _sound(where, Table(array, name="" if alone else name))
 
 
-def _plain(path: Path) -> Table:
+def _read_text(path: Path) -> Table:
     size = path.stat().st_size
     if path.suffix == ".npy":
         demand_small(path, size)
@@ -120,7 +120,7 @@ def _guarded(path: Path, read: Callable[[], T]) -> T:
     except UnicodeDecodeError:
         raise UserError(f"{path} is neither text nor named like a file of arrays", HINT) from None
     except (OSError, ValueError, EOFError, MemoryError, SyntaxError, KeyError) as error:
-        raise UserError(f"{path} cannot be read: {_said(error)}", HINT) from None
+        raise UserError(f"{path} cannot be read: {_reason(error)}", HINT) from None
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -139,7 +139,7 @@ def _sound(path: Path, table: Table) -> Table:
     return table
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if "allow_pickle" in text or "pickle" in text:
         return "it holds pickled objects, which could run code and are not loaded"
@@ -169,7 +169,7 @@ def _printed(path: Path, text: str) -> Table:
                 opened.append([])
             elif token == "]":
                 if len(opened) < 2:
-                    raise UserError(f"{path}:{number}: a bracket closes that was not opened", HINT)
+                    raise UserError(f"{path}:{number}: a closing bracket has no opening one", HINT)
                 inner = opened.pop()
                 opened[-1].append(inner)
             elif token in ("...", "…"):
@@ -187,10 +187,10 @@ def _printed(path: Path, text: str) -> Table:
         array = np.array(opened[0][0], dtype=np.float64)
     except ValueError:
         raise UserError(f"{path}: rows are not of equal length", HINT) from None
-    return _counted(array, max(map(_grain, cells), default=0.0))
+    return _make_table(array, max(map(_grain, cells), default=0.0))
 
 
-def _counted(array: Array, grain: float) -> Table:
+def _make_table(array: Array, grain: float) -> Table:
     """Make a table of the numbers of a text, as integers if all were written as such."""
     whole = grain == 0 and np.isfinite(array).all() and not (array % 1).any()
     return Table(array.astype(np.int64) if whole and np.abs(array).max() < 2**53 else array, grain)
@@ -214,7 +214,7 @@ def _parsed(path: Path, text: str) -> Table:
     if headed and array.shape[1] > 1 and np.array_equal(array[:, 0], np.arange(len(array))):
         array = array[:, 1:]  # the index that pandas writes
         body = [(line, cells[1:]) for line, cells in body]
-    return _counted(array, max((_grain(cell) for _, row in body for cell in row), default=0.0))
+    return _make_table(array, max((_grain(cell) for _, row in body for cell in row), default=0.0))
 
 
 def _cells(line: str) -> list[str]:
@@ -246,7 +246,7 @@ def _number(path: Path, line: int, cell: str) -> float:
     try:
         return float(cell)
     except ValueError:
-        raise UserError(f"{path}:{line}: {cell!r} is no number", HINT) from None
+        raise UserError(f"{path}:{line}: {cell!r} is not a number", HINT) from None
 
 
 def _grain(cell: str) -> float:

@@ -22,7 +22,7 @@ def init(name: str, schemes: Sequence[str] = (), language: str | None = None) ->
         if schemes:
             raise UserError(
                 f"posenc init --language={language} takes no schemes",
-                "leave them out: nothing of the library is looked at",
+                "leave them out: with --language, the library is not looked at",
             )
         yield from languages.start(_stem(name), language)
         return

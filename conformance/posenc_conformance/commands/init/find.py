@@ -99,10 +99,10 @@ def library(name: str) -> Library | None:
     found = list(_of_modules(modules))
     if attribute:
         if not hasattr(module, attribute):
-            raise UserError(f"{target} has no attribute {attribute!r}", "see what it offers")
-        asked = _found(target, attribute, getattr(module, attribute))
+            raise UserError(f"{target} has no attribute {attribute!r}", "check the spelling")
+        asked = _find_one(target, attribute, getattr(module, attribute))
         if asked is None:
-            raise UserError(f"{target}.{attribute} is no function or class", "name one that is")
+            raise UserError(f"{target}.{attribute} is not a function or class", "name one that is")
         found = [asked, *(each for each in found if each.path != attribute)]
     return Library(module, tuple(found), attribute, left_out, folder)
 
@@ -120,13 +120,13 @@ def _import_name(name: str) -> str:
     if re.fullmatch(r"[A-Za-z_][\w.]*", name) and _exists(name):
         return name
     for module, distributions in packages_distributions().items():
-        same = [each for each in distributions if _plain(each) == _plain(name)]
+        same = [each for each in distributions if _normalise(each) == _normalise(name)]
         if same and not module.startswith("_"):
             return module
     return name
 
 
-def _plain(name: str) -> str:
+def _normalise(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -201,18 +201,18 @@ def _of_modules(modules: Sequence[ModuleType]) -> Iterator[Found]:
 
 
 def _all_of(module: str, name: str, value: Any) -> Iterator[Found]:
-    found = _found(module, name, value)
+    found = _find_one(module, name, value)
     if found is not None:
         yield found
     if inspect.isclass(value):
         for inner in ("_relative_position_bucket", "relative_position_bucket"):
             if isinstance(inspect.getattr_static(value, inner, None), staticmethod):
-                method = _found(module, f"{name}.{inner}", getattr(value, inner))
+                method = _find_one(module, f"{name}.{inner}", getattr(value, inner))
                 if method is not None:
                     yield method
 
 
-def _found(module: str, path: str, value: Any) -> Found | None:
+def _find_one(module: str, path: str, value: Any) -> Found | None:
     if not (inspect.isfunction(value) or inspect.isclass(value) or callable(value)):
         return None
     try:

@@ -112,7 +112,7 @@ def _answers(draft: Draft, scheme: KnownScheme) -> Iterator[Answered]:
             start = Fit(draft, scheme, combination, dtype, BASE, np.inf)
             output = _output(start, outputs)
             for base in bases if output is not None else ():
-                answer = _compared(replace(start, base=base), output)
+                answer = _compare(replace(start, base=base), output)
                 if answer is not None:
                     yield answer
 
@@ -143,7 +143,7 @@ def _output(fit: Fit, outputs: Restrictions) -> Any:
     return outputs[key]
 
 
-def _compared(fit: Fit, output: Array) -> Answered | None:
+def _compare(fit: Fit, output: Array) -> Answered | None:
     case = _first(fit)
     try:
         fit.subject().require_form(case, output)
@@ -268,7 +268,7 @@ def _also(fit: Fit, name: str) -> bool:
 
 def _line(names: Sequence[str], said: Restrictions) -> str:
     items = [f'"{name}"' for name in names]
-    items += [f"{name}={_shown(value)}" for name, value in said.items()]
+    items += [f"{name}={_render(value)}" for name, value in said.items()]
     line = f"@claims({', '.join(items)})"
     if len(line) <= 96:
         return line
@@ -276,9 +276,9 @@ def _line(names: Sequence[str], said: Restrictions) -> str:
     return f"@claims({inner}\n)"
 
 
-def _shown(value: object) -> str:
+def _render(value: object) -> str:
     if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(_shown, value))})"
+        return f"({', '.join(map(_render, value))})"
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 

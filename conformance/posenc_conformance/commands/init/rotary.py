@@ -103,7 +103,7 @@ def _near(first: Found, second: Found) -> bool:
 
 def direct(call: Call, found: Found) -> Iterator[Draft]:
     """Yield drafts of calls that take x and return it turned."""
-    made = _made(found)
+    made = _make(found)
     if found.is_class and made is None:
         return
     for target in callables(found):
@@ -111,7 +111,7 @@ def direct(call: Call, found: Found) -> Iterator[Draft]:
             yield from _direct(call, found, made, target)
 
 
-def _made(found: Found) -> Any:
+def _make(found: Found) -> Any:
     if not found.is_class:
         return None
     return maker(found, {"dim": HEAD_DIM, "base": "base", "length": "length", "dropout": "0.0"})
@@ -222,7 +222,7 @@ BASE_NAMES = frozenset(name for name, roles in NAMES.items() if "base" in roles)
 
 def _sources(call: Call, found: Found) -> Iterator[Source]:
     """Yield calls that give tables of angles, or of their sines and cosines."""
-    made = _made(found)
+    made = _make(found)
     if found.is_class and made is None:
         return
     at, array = POSITIONS[found.framework], ARRAY[found.framework]

@@ -35,7 +35,7 @@ def adapter(library: Library, guess: Guess) -> str:
         lines += [f"    requires = ({', '.join(map(_quoted, requires))},)", ""]
     for each in claims:
         lines += [*_method(each), ""]
-    lines += [f"    # {line}" if line else "" for line in _left(guess)]
+    lines += [f"    # {line}" if line else "" for line in _leftovers(guess)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -88,17 +88,17 @@ def wrapped(line: str) -> str:
     return f"{line[: start + 1]}\n{indent}    {inner},\n{indent}{line[end:]}"
 
 
-def _left(guess: Guess) -> Iterator[str]:
+def _leftovers(guess: Guess) -> Iterator[str]:
     for fit in guess.others:
-        yield f"{_named(fit)} fits too: {fit.combination.name}."
+        yield f"{_name_of(fit)} fits too: {fit.combination.name}."
     for fit in guess.near:
-        yield f"{_named(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}."
+        yield f"{_name_of(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}."
     if guess.unknown:
         names = ", ".join(each.path for each in guess.unknown)
         yield from wrap(f"None of the ways tried to call these fits a scheme: {names}.", 90)
 
 
-def _named(fit: Fit) -> str:
+def _name_of(fit: Fit) -> str:
     return f"{fit.draft.call.name}: {fit.draft.what}"
 
 
@@ -112,27 +112,27 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
             f"name one to see it alone: posenc init {name}.…"
         )
     for each in guess.claims.values():
-        yield from _said(each)
+        yield from _claim_lines(each)
     for fit in guess.others:
         part = fit.draft.parts[0]
         yield (
-            f"{_named(fit)} behaves like {fit.combination.name} too, but is not in the adapter; "
+            f"{_name_of(fit)} behaves like {fit.combination.name} too, but is not in the adapter; "
             f"to write one for it: posenc init {part.module}:{part.path}"
         )
     for fit in guess.near:
-        yield f"{_named(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}"
+        yield f"{_name_of(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}"
     if guess.unknown:
         yield f"fits nothing: {', '.join(each.path for each in guess.unknown)}"
 
 
-def _said(claimed: Claimed) -> Iterator[str]:
+def _claim_lines(claimed: Claimed) -> Iterator[str]:
     fit = claimed.fit
     like = fit.combination.name
     if fit.mistake:
-        yield f"{_named(fit)} fits nothing; {like} is claimed, the nearest: {fit.mistake}"
+        yield f"{_name_of(fit)} fits nothing; {like} is claimed, the nearest: {fit.mistake}"
     else:
         yield (
-            f"{_named(fit)} behaves like {like} (worst error {fit.worst:.2g} of the bound)"
+            f"{_name_of(fit)} behaves like {like} (worst error {fit.worst:.2g} of the bound)"
             f"{_otherwise(fit)}"
         )
     for note in claimed.notes:

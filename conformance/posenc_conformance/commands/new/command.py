@@ -42,7 +42,7 @@ def new(name: str, family: str, to: str | None) -> Iterator[str]:
         write_whole(path, text)
         yield f"wrote {path}"
     spec = next(iter(files))
-    yield from _filled(spec)
+    yield from _fill(spec)
     yield "next: write down the definition in these files, one after the other, then run"
     yield f"  posenc goldens --write {spec}"
     own = f" --posenc-schemes={to}" if to is not None else ""
@@ -90,7 +90,7 @@ def _in_checkout(name: str, module: str) -> Mapping[Path, str]:
     }
 
 
-def _filled(spec: Path) -> Iterator[str]:
+def _fill(spec: Path) -> Iterator[str]:
     """Fill the goldens, in a process that can import what has just been written.
 
     Yields what that process prints, line by line.

@@ -66,7 +66,7 @@ class Recorded(Subject):
         """Call the method, and remember the call and its result."""
         positional, keywords = self.arguments(case, inputs)
         arguments = dict(zip(self.positional, positional, strict=True)) | keywords
-        passed = {name: given(value) for name, value in arguments.items()}
+        passed = {name: keep_argument(value) for name, value in arguments.items()}
         made = Made(case, passed, self.positional)
         self.calls.append(made)
         try:
@@ -86,7 +86,7 @@ class Recorded(Subject):
             raise
 
 
-def given(value: Any) -> Any:
+def keep_argument(value: Any) -> Any:
     """Keep an argument, to be made again later."""
     if not isinstance(value, np.ndarray):
         return value

@@ -55,7 +55,7 @@ def snippet(
     calls = subject.calls[: last + 1]
     result = _repeated(implementation_name, subject, calls[-1])
     script = Script([id, wrong.text.splitlines()[0]], result)
-    script.adapter = f"{_loaded(implementation_name, script)}.{subject.name}"
+    script.adapter = f"{_write_loading(implementation_name, script)}.{subject.name}"
     if name in BETWEEN_CALLS:
         _write_sequence(script, calls, name)
     elif _is_like(calls[-1], result) or name in ("no-alias", "inputs-untouched"):
@@ -168,7 +168,7 @@ def _wrong_beside(calls: Sequence[Made], number: int) -> int:
 
 
 def _is_wrong(made: Made) -> bool:
-    return _has_form(made) and not agrees(made.case, _plain(made))
+    return _has_form(made) and not agrees(made.case, _plain_array(made))
 
 
 def _differs(calls: Sequence[Made], made: Made) -> bool:
@@ -259,7 +259,7 @@ def _write_call(script: Script, made: Made, wrong: Execution, name: str, result:
     elif isinstance(result, BaseException):
         script.lines += [f"{call}  # raises {type(result).__name__}"]
     elif made.got is None:
-        script.lines += [f"got = {call}", 'print(f"got {type(got)}, which is no array")']
+        script.lines += [f"got = {call}", 'print(f"got {type(got)}, which is not an array")']
     else:
         script.lines += [f"got = plain({call})", *_verdict(made)]
 
@@ -295,7 +295,7 @@ def _verdict(made: Made) -> list[str]:
         f"index, expected, bound = {index}, {float(case.truth[index])!r}, {float(bound)!r}",
         "at_worst = float(got[index])",
         'print(f"at {index}: expected {expected}, got {at_worst}")',
-        'print(f"error {abs(at_worst - expected):.3g}, of which {bound:.3g} is allowed")',
+        'print(f"error {abs(at_worst - expected):.3g}, but only {bound:.3g} is allowed")',
     ]
 
 
@@ -307,31 +307,31 @@ def _has_form(made: Made) -> bool:
     return got.dtype.kind in EXACT[dtype] if dtype in EXACT else dtype_name(got) == dtype
 
 
-def _plain(made: Made) -> Array:
+def _plain_array(made: Made) -> Array:
     return np.asarray(made.got, dtype=np.float64)
 
 
 def _worst(made: Made) -> tuple[int, ...]:
     """Find where the result is farthest from the truth."""
-    got = _plain(made)
+    got = _plain_array(made)
     infinite = np.argwhere(made.case.shown & ~np.isfinite(got))
     if len(infinite):
         return tuple(int(i) for i in infinite[0])
     return compare(made.case, got).index
 
 
-def _loaded(name: str, script: Script) -> str:
+def _write_loading(name: str, script: Script) -> str:
     """Write how to get at the adapter, and return the expression that stands for it."""
     found, point = target(name), registered().get(name)
     module, _, attribute = (point.value if point else name).partition(":")
     if not point and module.endswith(".py"):
         path = Path(module).resolve()
-        return script.load_file(path) + _made(found, attribute or _name_in(path, found))
+        return script.load_file(path) + _call_text(found, attribute or _name_in(path, found))
     folder = None if point else Path.cwd()
-    return script.load_module(module, folder) + _made(found, attribute)
+    return script.load_module(module, folder) + _call_text(found, attribute)
 
 
-def _made(found: object, attribute: str) -> str:
+def _call_text(found: object, attribute: str) -> str:
     if inspect.ismodule(found):
         return ""
     return f".{attribute}()" if inspect.isclass(found) else f".{attribute}"
