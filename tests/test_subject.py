@@ -107,7 +107,7 @@ def test_a_call_may_take_half_a_gibibyte_where_nothing_else_is_said(more: int, a
         (np.full((2, 4), np.inf), "8 of 8"),
         (None, "return missing"),
         ("text", "returned"),
-        (set(), "no array"),
+        (set(), "cannot be made an array"),
     ],
 )
 def test_results_of_another_form_are_told(result: Any, said: str) -> None:
