@@ -150,9 +150,9 @@ gate: .venv/dev
 # How much of the kit and of the reference these tests reach, which take minutes; it may not fall below
 # what pyproject.toml says. A test that is left out because it has passed reaches nothing.
 COVERED := adapters arrays asked badge bounded cli damaged_data difference document elementary \
-	error_model explain export failures invariant known load mistakes models named pattern positions \
-	precision process programs protocol recover remote_process scorecard spec state subject truths \
-	turns variations witnesses
+	error_model explain export failures frequencies invariant known load mistakes models named pattern \
+	positions precision probes process programs protocol recover remote_process scorecard spec state \
+	subject truths variations
 coverage: export POSENC_LAB_STORE = fresh
 coverage: .venv/dev
 	rm -f .coverage .coverage.*

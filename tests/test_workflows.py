@@ -199,3 +199,19 @@ def test_published_site_knows_its_address(monkeypatch: pytest.MonkeyPatch) -> No
     assert yaml_load(configuration)["site_url"] == ""
     monkeypatch.setenv(variable, "https://example.org/posenc/")
     assert yaml_load(configuration)["site_url"] == "https://example.org/posenc/"
+
+
+@pytest.mark.parametrize("variable", ["QUICK", "COVERED"])
+def test_tests_that_the_makefile_names_are_there(variable: str) -> None:
+    listed = re.search(rf"^{variable} := ((?:.*\\\n)*.*)$", MAKEFILE, re.M)
+    assert listed is not None
+    names = listed[1].replace("\\\n", " ").split()
+    assert len(names) > 5
+    assert [each for each in names if not (CHECKOUT / f"tests/test_{each}.py").is_file()] == []
+
+
+@pytest.mark.parametrize("variable", ["COMPILED", "IN_BROWSER"])
+def test_files_that_the_makefile_names_are_there(variable: str) -> None:
+    listed = re.search(rf"^{variable} := (.*)$", MAKEFILE, re.M)
+    assert listed is not None
+    assert all((CHECKOUT / each).is_file() for each in listed[1].split())
