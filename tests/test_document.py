@@ -1,5 +1,7 @@
 """The report that a run makes of its results."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from posenc_conformance.adapters.find import Implementation
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.verdict import Outcome
-from posenc_conformance.report import document
+from posenc_conformance.report import document, layout
 from posenc_conformance.report.document import explained
 from posenc_conformance.report.result import Place, Result
 from posenc_lab.judging import schemes
@@ -147,3 +149,22 @@ def test_a_report_may_take_the_place_of_another_or_of_nothing(
     assert document.write({"posenc-report": 1}, tmp_path / "new.json") == ""
     assert '"posenc-report": 1' in (tmp_path / "new.json").read_text()
     assert document.write({}, tmp_path / "gone" / "new.json")
+
+
+def test_types_of_a_report_have_the_fields_of_the_schema() -> None:
+    path = Path(document.__file__).with_name("report.schema.json")
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    parts = whole["properties"]
+    diagnosis = parts["diagnoses"]["items"]
+    for entry, said in (
+        (layout.Report, whole),
+        (layout.ImplementationEntry, parts["implementation"]),
+        (layout.SummaryEntry, parts["summary"]),
+        (layout.RowEntry, parts["rows"]["items"]),
+        (layout.DiagnosisEntry, diagnosis),
+        (layout.ExplanationEntry, diagnosis["properties"]["explained_by"]["items"]),
+        (layout.CheckEntry, parts["checks"]["items"]),
+    ):
+        typed: Any = entry
+        assert typed.__required_keys__ == set(said["required"]), entry
+        assert typed.__optional_keys__ == said["properties"].keys() - set(said["required"]), entry

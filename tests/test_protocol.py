@@ -9,6 +9,7 @@ from typing import Any
 import fastjsonschema
 import pytest
 
+from posenc_conformance.remote import messages
 from tests.building import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "protocol.md").read_text(encoding="utf-8")
@@ -60,3 +61,20 @@ ARRAY = {"dtype": "float32", "shape": [1], "data": "AACAPw=="}
 def test_other_messages_have_not(message: Any) -> None:
     with pytest.raises(fastjsonschema.JsonSchemaValueException):
         fastjsonschema.compile(SCHEMA)(message)
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [(messages.ProgramDescription, "description"), (messages.ProgramClaim, "claim")],
+)
+def test_types_of_messages_have_the_fields_of_the_schema(message: Any, name: str) -> None:
+    said = SCHEMA["definitions"][name]
+    needed = set(said["required"]) - {"protocol"}  # at which the schema alone looks
+    assert message.__required_keys__ == needed
+    assert message.__optional_keys__ == said["properties"].keys() - set(said["required"])
+
+
+def test_the_type_of_an_error_has_the_fields_of_the_schema() -> None:
+    said: Any = SCHEMA["definitions"]["failure"]["properties"]["error"]
+    typed: Any = messages.ProgramError
+    assert typed.__required_keys__ == set(said["required"]) == said["properties"].keys()
