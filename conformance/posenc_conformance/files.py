@@ -8,21 +8,22 @@ from pathlib import Path
 from types import ModuleType
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text into a file, whole or not at all.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a text or bytes into a file, whole or not at all.
 
     A link is followed, and what is no regular file is written into. Raises OSError, and then leaves
     the file as it was.
     """
     path = path.resolve()
+    written = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():  # a device or a pipe must not be replaced by a file
-        with path.open("w", encoding="utf-8") as stream:
-            stream.write(text)
+        with path.open("wb") as stream:
+            stream.write(written)
         return
     draft = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}.part")
     try:
-        with draft.open("x", encoding="utf-8") as stream:
-            stream.write(text)
+        with draft.open("xb") as stream:
+            stream.write(written)
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)

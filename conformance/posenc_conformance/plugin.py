@@ -13,7 +13,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--impl",
         metavar="NAME",
         help="judge this implementation: a registered name (see 'posenc list'), "
-        "module:attribute, the path of an adapter file, or a program: './build/adapter --flag'",
+        "module:attribute, the path of an adapter file, a program: './build/adapter --flag', or "
+        "the address of an engine that serves a probe: http://localhost:8000/v1",
     )
     group.addoption(
         "--posenc-report",
@@ -39,6 +40,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         help="for an engine: judge only this model, given by its name (see "
         "'posenc model') or as the path of a config.json",
+    )
+    group.addoption(
+        "--posenc-dtype",
+        metavar="NAME",
+        default="",
+        help="for an engine that serves a probe: the shortest dtype in which it computes or keeps "
+        "anything (default: bfloat16)",
+    )
+    group.addoption(
+        "--posenc-context",
+        metavar="N",
+        type=int,
+        default=0,
+        help="for an engine that serves a probe: tokens of the longest text that it is given "
+        "(default: 4096)",
     )
     group.addoption(
         "--posenc-precision",

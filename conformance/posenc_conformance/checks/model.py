@@ -24,7 +24,7 @@ from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.file import Model, model_named
 from posenc_conformance.models.meaning import Context, Group, case_of
-from posenc_conformance.models.mistakes import MISREAD, MISTAKES, respelled
+from posenc_conformance.models.mistakes import MISREAD, MISTAKES, changed_numbers, respelled
 from posenc_conformance.scheme_file.model import Arguments, Call, Parameter
 
 LEVEL = "model"
@@ -145,12 +145,12 @@ def _ids(claim: Claim, name: str, method: Any) -> set[str] | None:
 def _groups(model: Model, call: str) -> list[Group]:
     """Return the groups of a model that a method is asked about: each computes something."""
     if call == "rotary":
-        return _rotary(model)
+        return turned_groups(model)
     scheme = {"bias": "alibi", "encoding": "sinusoidal"}[call]
     return [group for group in model.meaning.groups if group.scheme == scheme]
 
 
-def _rotary(model: Model) -> list[Group]:
+def turned_groups(model: Model) -> list[Group]:
     """Return the groups that turn, and beside them those that leave everything as it is."""
     turning = [group for group in model.meaning.groups if group.turns]
     found = []
@@ -272,7 +272,7 @@ def _judge(subject: Subject, question: Question, case: Case) -> Outcome:
         if agrees(form, values):
             case = form
     try:
-        page = _page(question.model)
+        page = page_of(question.model)
         outcome = require_agreement(None, case, values, title, _special(question), page)
     except Wrong as wrong:
         raise _by_spelling(subject, case, wrong) from None
@@ -285,7 +285,8 @@ def _title(question: Question) -> str:
     return f"{question.id}: {question.call}() for {place} of {question.model.title}"
 
 
-def _page(model: Model) -> str:
+def page_of(model: Model) -> str:
+    """Name the command that explains a model."""
     return f"posenc model {model.path.stem if model.path.suffix == '.yaml' else model.path}"
 
 
@@ -338,7 +339,7 @@ def _special(question: Question) -> Mapping[str, DeviationModel]:
             for made in ways(own, model.meaning, model.configuration):
                 if made.call is not None:
                     truth = _of_group(case, made).truth
-                    yield Prediction(f"matches {what}{_numbers(own, made)}", truth)
+                    yield Prediction(f"matches {what}{changed_numbers(own, made)}", truth)
 
         found[mistake.id] = predicted
     if model.meaning.context.original:
@@ -372,18 +373,6 @@ def _of_group(case: Case, group: Group) -> Case:
     return (
         found.with_conventions(form=case.conventions["form"]) if case.call.kind == "bias" else found
     )
-
-
-def _numbers(group: Group, made: Group) -> str:
-    """Say which numbers the mistake changes, such as ``: factor 8 for 32``."""
-    if made.scheme != group.scheme:
-        return ""
-    changed = [
-        f"{name} {made.parameters[name]:g} for {value:g}"
-        for name, value in group.parameters.items()
-        if isinstance(value, int | float) and made.parameters.get(name, value) != value
-    ]
-    return f": {', '.join(changed)}" if changed else ""
 
 
 def _by_spelling(subject: Subject, case: Case, wrong: Wrong) -> Wrong:
@@ -442,7 +431,7 @@ def _layers(model: Model, groups: Sequence[tuple[Group, Subject]]) -> Outcome:
     if wrong:
         listed = [f"{layer} as {name or 'none of the groups'}" for layer, name in wrong.items()]
         words = f"layers treated like those of another group: {', '.join(listed)}"
-        text = f"{words} [layers-mistaken]\nsee        {_page(model)}"
+        text = f"{words} [layers-mistaken]\nsee        {page_of(model)}"
         raise Wrong(text, Outcome(explanations=(("layers-mistaken", words),)))
     return Outcome()
 

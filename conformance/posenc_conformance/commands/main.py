@@ -114,6 +114,20 @@ def _parser() -> argparse.ArgumentParser:
         "name", nargs="?", help="a model of the spec, or the path of a config.json or GGUF file"
     )
     model.set_defaults(run=_model)
+    probe = commands.add_parser(
+        "probe", help="write a checkpoint that lets a deployed inference engine be judged"
+    )
+    probe.add_argument("name", help="a model of the spec, or the path of a config.json")
+    probe.add_argument("--out", required=True, metavar="FOLDER", help="where to write")
+    probe.add_argument(
+        "--dtype", default="bfloat16", help="of the weights: bfloat16, float16 or float32"
+    )
+    probe.add_argument(
+        "--spelling",
+        default="released",
+        help="of config.json: as released, or as transformers-5 saves it",
+    )
+    probe.set_defaults(run=_probe)
     badge = commands.add_parser("badge", help="write a report's result as a badge, for a README")
     badge.add_argument("report", help="what --posenc-report wrote")
     badge.add_argument(
@@ -159,6 +173,14 @@ def _model(options: argparse.Namespace) -> int:
     from posenc_conformance.commands import model
 
     print("\n".join(model.describe_model(options.name) if options.name else model.overview()))
+    return 0
+
+
+def _probe(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.probe import write_probe
+
+    for line in write_probe(options.name, options.out, options.dtype, options.spelling):
+        print(line)
     return 0
 
 

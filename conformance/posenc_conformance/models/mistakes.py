@@ -332,6 +332,18 @@ def applicable(
             yield mistake, concerned
 
 
+def changed_numbers(group: Group, made: Group) -> str:
+    """Say which numbers a mistake changes, such as ``: factor 8 for 32``."""
+    if made.scheme != group.scheme:
+        return ""
+    changed = [
+        f"{name} {made.parameters[name]:g} for {value:g}"
+        for name, value in group.parameters.items()
+        if isinstance(value, int | float) and made.parameters.get(name, value) != value
+    ]
+    return f": {', '.join(changed)}" if changed else ""
+
+
 @dataclass(frozen=True)
 class Misread:
     """A key of the block of scaling that is read in place of the one that says its type."""

@@ -11,9 +11,8 @@ from typing import Any, TextIO
 
 import pytest
 
-from posenc_conformance.checks import LEVELS, Check
+from posenc_conformance.checks import LEVELS, Check, deployed
 from posenc_conformance.checks.execution import Execution, execute
-from posenc_conformance.checks.model import LEVEL
 from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.judge.verdict import Verdict, Wrong
 from posenc_conformance.pytest_run.plan import Plan
@@ -86,7 +85,8 @@ class ModelFile(pytest.File):
         """Yield the one level, if anything of the model is claimed."""
         checks = self.plan.checks_of_model(self.plan.models[self.path.resolve()])
         if checks:
-            yield Level.from_parent(self, name=LEVEL, plan=self.plan, checks=checks)
+            name = self.plan.model_checks.level
+            yield Level.from_parent(self, name=name, plan=self.plan, checks=checks)
 
 
 class Unfinished(pytest.Item):
@@ -184,6 +184,8 @@ class CheckItem(pytest.Item):
                 values = self.config.getoption(option.replace("-", "_"))
                 given += [(option, each) for each in values]
             said = " ".join(f"--{option}={shlex.quote(value)}" for option, value in given)
+            if self.check.level == deployed.LEVEL:  # a few requests, which need the engine
+                return f"{excinfo.value.text}\nalone      pytest '{self.nodeid}' {said}"
             return f"{excinfo.value.text}\nalone      posenc repro '{self.nodeid}' {said}"
         return super().repr_failure(excinfo, style)
 

@@ -7,17 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from posenc_conformance.adapters import FLOATS
 from posenc_conformance.adapters.find import Implementation
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
+from posenc_conformance.checks.deployed import SHORTEST
 from posenc_conformance.checks.execution import Execution
-from posenc_conformance.checks.model import LEVEL, engines, ids_of, require_engine, subjects_of
-from posenc_conformance.checks.model import checks as checks_of_model
+from posenc_conformance.checks.model import engines, require_engine
 from posenc_conformance.checks.smoke import require_computable
+from posenc_conformance.deployed.endpoint import is_endpoint
+from posenc_conformance.deployed.engine import find_deployed
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementations.reference import FromReference, reference_for
-from posenc_conformance.judge.kinds import ENGINE
 from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import (
     Model,
@@ -27,6 +30,7 @@ from posenc_conformance.models.file import (
     with_configuration,
 )
 from posenc_conformance.models.file import paths as model_paths
+from posenc_conformance.pytest_run.of_models import ModelChecks, of_adapter, of_deployed
 from posenc_conformance.registry import load_scheme, require_complete
 from posenc_conformance.remote.command import amount_of, seconds_of
 from posenc_conformance.remote.load import How, Isolation, load
@@ -85,6 +89,8 @@ class Plan:
         request: Request,
         models: Mapping[Path, Model],
         chosen_models: Sequence[Model],
+        subjects: Sequence[Subject],
+        model_checks: ModelChecks,
     ) -> None:
         self.implementation = implementation
         self.schemes = schemes
@@ -93,14 +99,8 @@ class Plan:
         self.request = request
         self.models = models
         self.chosen_models = chosen_models
-        self.subjects = subjects(implementation.adapter, schemes, request.memory_of_a_call)
-        shipped = [each for path, each in models.items() if path.suffix == ".yaml"]
-        self.engines = subjects_of(
-            implementation.adapter,
-            shipped,
-            request.memory_of_a_call,
-            own=[each for path, each in models.items() if path.suffix != ".yaml"],
-        )
+        self.subjects = subjects
+        self.model_checks = model_checks
         self._problems: dict[Path, UserError | None] = {}
         for subject in self.subjects:
             if self.problem(subject.scheme) is None:
@@ -116,6 +116,8 @@ class Plan:
 
         Raises UserError if that cannot be done.
         """
+        if is_endpoint(config.getoption("impl")):
+            return cls._of_deployed(config)
         given = config.args_source is pytest.Config.ArgsSource.ARGS
         known = [*scheme_paths(), *scheme_files_in(config.getoption("posenc_schemes"))]
         asked = [model_file(name) for name in config.getoption("posenc_model")]
@@ -165,7 +167,11 @@ class Plan:
             if not given and not asked:
                 config.args += [str(path) for path in models]
                 named_models = list(models)
-            config.addinivalue_line("markers", f"{LEVEL}: checks of how an engine treats models")
+        memory = request.memory_of_a_call
+        model_checks = of_adapter(implementation.adapter, models, memory)
+        if models:
+            line = f"{model_checks.level}: checks of how an engine treats models"
+            config.addinivalue_line("markers", line)
         return cls(
             implementation,
             list(schemes.values()),
@@ -174,7 +180,34 @@ class Plan:
             request,
             models,
             [models[path] for path in dict.fromkeys(named_models)],
+            subjects(implementation.adapter, list(schemes.values()), memory),
+            model_checks,
         )
+
+    @classmethod
+    def _of_deployed(cls, config: pytest.Config) -> "Plan":
+        """Make the plan of judging an engine that serves a probe.
+
+        Raises UserError if it serves none, and for options that say nothing of such an engine.
+        """
+        url = config.getoption("impl")
+        paths = [model_file(name) for name in config.getoption("posenc_model")]
+        how = _how(config)
+        engine = find_deployed(url, how.seconds, [_model(path) for path in paths])
+        path = engine.model.path.resolve()
+        if config.args_source is pytest.Config.ArgsSource.ARGS:
+            config.args = [_where_known(argument, [path]) for argument in config.args]
+        else:
+            config.args = [str(path)]
+        checks = of_deployed(engine, _dtype(config), _context(config))
+        config.addinivalue_line("markers", f"{checks.level}: checks of a deployed engine")
+        for group in engine.model.meaning.groups:
+            name = group.scheme.replace("-", "_")
+            config.addinivalue_line("markers", f"{name}: checks of this scheme")
+        implementation = Implementation(url, engine, {"serving": engine.endpoint.model})
+        models = {path: engine.model}
+        request = Request.of(config)
+        return cls(implementation, [], [], {}, request, models, [engine.model], [], checks)
 
     def scheme(self, path: Path) -> KnownScheme:
         """Return the scheme of a collected file.
@@ -220,7 +253,7 @@ class Plan:
     def checks_of_model(self, model: Model) -> list[Check]:
         """Return the checks of a model that the implementation's claims call for."""
         if model.id not in self._of_models:
-            self._of_models[model.id] = [*checks_of_model(model, self.engines.get(model.id, []))]
+            self._of_models[model.id] = [*self.model_checks.checks(model)]
         return self._of_models[model.id]
 
     def _ids_of_file(self, name: str) -> list[str]:
@@ -231,7 +264,7 @@ class Plan:
 
     def _by_id_of_models(self, models: Sequence[Model]) -> dict[str, Check]:
         return {
-            f"{model.path.name}::{LEVEL}::{check.id}": check
+            f"{model.path.name}::{check.level}::{check.id}": check
             for model in models
             for check in self.checks_of_model(model)
         }
@@ -249,14 +282,10 @@ class Plan:
         """
         if isinstance(self.implementation.adapter, FromReference):
             return [*_by_id(schemes, self.checks), *self._by_id_of_models(self.chosen_models)]
-        dtypes = {
-            call: [*dict.fromkeys(d for claim in claims for d in claim.dtypes)]
-            for call, claims in engines(self.implementation.adapter).items()
-        }
         models = [
-            f"{model.path.name}::{LEVEL}::{id}"
+            f"{model.path.name}::{self.model_checks.level}::{id}"
             for model in self.chosen_models
-            for id in ids_of(model, {call: dtypes.get(call, ["float32"]) for call in ENGINE})
+            for id in self.model_checks.ids(model)
         ]
         if not schemes:
             return models
@@ -305,6 +334,28 @@ def _how(config: pytest.Config) -> How:
         None if memory is None else amount_of(memory, "--posenc-memory"),
         python,
     )
+
+
+def _dtype(config: pytest.Config) -> str:
+    """Read the shortest dtype of a deployed engine.
+
+    Raises UserError for one that is not known.
+    """
+    name: str = config.getoption("posenc_dtype") or "bfloat16"
+    if name not in FLOATS:
+        raise UserError(f"--posenc-dtype={name} is not known", f"give one of {', '.join(FLOATS)}")
+    return name
+
+
+def _context(config: pytest.Config) -> int:
+    """Read how long the texts of a deployed engine may be.
+
+    Raises UserError for texts that are too short to ask anything.
+    """
+    length: int = config.getoption("posenc_context") or 4096
+    if length < SHORTEST:
+        raise UserError(f"--posenc-context={length} is too short", f"give at least {SHORTEST}")
+    return length
 
 
 def _by_id(

@@ -19,7 +19,7 @@ from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import Model
 from posenc_conformance.pytest_run.items import PROPERTY, CheckItem, ModelFile, SpecFile, SpecFolder
 from posenc_conformance.pytest_run.plan import Plan
-from posenc_conformance.report import announcement, causes, document, scorecard
+from posenc_conformance.report import announcement, causes, deployed, document, scorecard
 from posenc_conformance.report.layout import Report
 from posenc_conformance.report.result import Place, Result
 from posenc_conformance.scheme_file.read import is_scheme_file, spec_folder
@@ -221,6 +221,9 @@ class Run:
         detailed, brief = terminalreporter.verbosity > 0, terminalreporter.verbosity < 0
         if self.results:
             terminalreporter.section(f"scorecard: {document.title(self.plan.implementation)}")
+            for model in self.plan.chosen_models:
+                for line in deployed.lines(model, self.report):
+                    terminalreporter.write_line(line)
             for line in scorecard.lines(self.report, detailed=detailed, brief=brief):
                 terminalreporter.write_line(line)
             for line in announcement.costs(self.seconds):
@@ -249,7 +252,7 @@ class Run:
             ids = [scheme.id for scheme in self.plan.chosen]
             ids += [model.id for model in self.plan.chosen_models]
             claimed = dict.fromkeys([subject.home for subject in self.plan.subjects])
-            only = ", ".join([*claimed, *self.plan.engines])
+            only = ", ".join([*claimed, *self.plan.model_checks.claimed])
             why = f"it makes no claims about {', '.join(ids)}, only about {only}"
         return f"posenc: nothing of {self.plan.implementation.name} was judged: {why}"
 

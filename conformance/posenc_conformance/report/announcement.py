@@ -5,6 +5,7 @@ from math import prod
 from time import monotonic
 
 from posenc_conformance.checks import Check
+from posenc_conformance.checks.deployed import LEVEL
 
 SECONDS_A_CHECK = 0.002
 """Seconds that the kit itself needs for a check, with an implementation as fast as NumPy."""
@@ -24,6 +25,9 @@ def lines(checks: Sequence[Check]) -> list[str]:
     models = len({check.subject.home for check in checks if check.subject.engine})
     counted = [f"{n} {what}{'s' * (n > 1)}" for n, what in ((schemes, "scheme"), (models, "model"))]
     what = " and ".join(each for each in counted if not each.startswith("0 "))
+    if all(check.level == LEVEL for check in checks):
+        longest = max(check.extent.largest_position for check in checks if check.extent)
+        return [f"posenc: {len(checks):,} checks of {what}, with texts of up to {longest:,} tokens"]
     about = _time(max(1, len(checks) * SECONDS_A_CHECK))
     found = [f"posenc: {len(checks):,} checks of {what}; about {about} with code as fast as NumPy"]
     if known := [(check.extent, check) for check in checks if check.extent is not None]:

@@ -1,0 +1,355 @@
+"""As deployed: what an engine that serves a probe does with positions, group by group of layers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from posenc_conformance.checks import Check, Extent, Options
+from posenc_conformance.checks.model import page_of, turned_groups
+from posenc_conformance.deployed.engine import Deployed
+from posenc_conformance.deployed.measure import (
+    LONGEST_NEAR,
+    Measured,
+    Prompt,
+    Scores,
+    expected,
+    measure,
+    prompt_for,
+)
+from posenc_conformance.deployed.mistakes import explain
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.scope import Engine, Scope
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
+from posenc_conformance.models.meaning import Group, case_of
+
+LEVEL = "deployed"
+DISTANCES = (1, 2, 7, LONGEST_NEAR, 777, 4095, 32767, 131071, 1048575)
+"""Distances of a key, as far as texts may be long."""
+SHORTEST = 512
+"""Tokens of the shortest text that must be allowed, so that something can be asked."""
+MIDDLE = 200
+"""Distance at which every layer is asked, and every situation tried."""
+FEW = 8
+"""Pairs that every layer is asked about."""
+UNEXPLAINED = "no known mistake gives these scores"
+GIVEN_OTHERWISE = "queries that are given in the prompt are wrong, those that are written right"
+Explanations = tuple[tuple[str, str], ...]
+"""Ids of mistakes, and words for them."""
+BY_LENGTH = ("dynamic-ntk", "longrope")
+"""Schemes whose frequencies change with the length of a text, beyond the original context."""
+
+
+def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
+    """Return a subject for each group of layers that has scores."""
+    found = []
+    for group in turned_groups(engine.model):
+        size = int(group.parameters["head_dim"])
+        rows = np.zeros((3, 1) if group.scheme == "m-rope" else 1, dtype=np.int64)
+        case = case_of(group, {"x": np.zeros((1, size)), "positions": rows})
+        found.append(
+            Subject(
+                case.scheme,
+                case.call,
+                case.call.combinations[group.combination or ""],
+                (Scope({}, {}, (dtype,), DISTANCES[-1]),),
+                engine.read,
+                None,
+                engine=Engine(engine.model.id, group.id, LEVEL, {}),
+            )
+        )
+    return found
+
+
+def checks(engine: Deployed, subjects: Sequence[Subject], length: int) -> Iterator[Check]:
+    """Yield the checks of each group of layers; no text is longer than ``length``."""
+    groups = {group.id: group for group in turned_groups(engine.model)}
+    for subject in subjects:
+        (dtype,) = subject.dtypes
+        asked = _Asked(engine, groups[subject.label], dtype, _length(engine, subject, length))
+        for name, question in asked.questions():
+
+            def run(
+                subject: Subject, options: Options, question: Callable[[], Outcome] = question
+            ) -> Outcome:
+                return question()
+
+            id = f"{name}[{subject.label}-{dtype}]"
+            extent = Extent((len(engine.probe.plan.pairs), 2), asked.longest)
+            yield Check(LEVEL, id, subject, dtype, run, extent)
+
+
+def _length(engine: Deployed, subject: Subject, length: int) -> int:
+    """Return how long texts may be: as the user, the engine and the model say."""
+    context = engine.model.meaning.context
+    extended = context.extended or length
+    if subject.scheme.id in BY_LENGTH and context.original:
+        extended = context.original
+    return min(length, extended, engine.context or length)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A group of layers of an engine, and how it is asked."""
+
+    engine: Deployed
+    group: Group
+    dtype: str
+    length: int
+    """Tokens of the longest text."""
+
+    def questions(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
+        """Yield the checks of the group: a name, and a function that asks and judges."""
+        for distance in DISTANCES:
+            prompt = self._prompt(distance)
+            if self._fits(prompt):
+                yield f"distance-{distance}", partial(self._distance, prompt)
+        if len(self.group.layers) > 1:
+            yield "layers", self._layers
+        reach = self.group.reach
+        if reach is not None and self._at_window(reach).length <= self.length:
+            yield "window", partial(self._window, reach)
+        yield "prefill", self._prefill
+        yield "same-text-again", self._again
+        yield "two-at-once", self._two_at_once
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest text that is asked."""
+        asked = (self._prompt(distance) for distance in DISTANCES)
+        return max(prompt.length for prompt in asked if self._fits(prompt))
+
+    def _prompt(self, distance: int, layer: int | None = None, steps: int | None = None) -> Prompt:
+        return prompt_for(self.engine.probe, self.group, distance, layer, steps)
+
+    def _new(self, prompt: Prompt) -> Prompt:
+        """Return the prompt as a text that has no beginning in common with earlier ones."""
+        return replace(prompt, serial=next(self.engine.serials))
+
+    def _fits(self, prompt: Prompt) -> bool:
+        """Return whether a text is not too long, and all its queries see the key."""
+        reach = self.group.reach
+        return prompt.length <= self.length and (reach is None or prompt.distances[-1] <= reach)
+
+    def _middle(self) -> Prompt:
+        """Return a prompt of a distance at which situations are tried."""
+        return next(
+            prompt for prompt in map(self._prompt, (MIDDLE, LONGEST_NEAR, 1)) if self._fits(prompt)
+        )
+
+    def _measure(self, prompt: Prompt) -> Measured:
+        """Ask the engine; raise Wrong if it does not answer."""
+        try:
+            found = measure(self.engine.probe, self.engine, prompt)
+        except Misbehaviour as problem:
+            raise Wrong(f"{self._place(prompt)}: {problem}") from None
+        self.engine.answered.append(found)
+        return found
+
+    def _expected(self, prompt: Prompt) -> Scores:
+        return expected(self.engine.probe, self.group, prompt, self.dtype)
+
+    def _together(self, found: Sequence[Measured], when: str = "") -> Outcome:
+        """Return what some measurements say together; raise Wrong if one of them is wrong."""
+        right = [self._expected(each.prompt) for each in found]
+        ratios = [each.ratio(scores).max() for each, scores in zip(found, right, strict=True)]
+        worst = int(np.argmax(ratios))
+        if not ratios[worst] <= 1:
+            raise self._wrong(found, worst, when)
+        curve = [
+            (each.prompt.distances[-1], _off(each.values, scores), float(scores.bound.max()))
+            for each, scores in zip(found, right, strict=True)
+        ]
+        return Outcome(worst=float(ratios[worst]), curve=tuple(sorted(curve)))
+
+    def _wrong(self, found: Sequence[Measured], worst: int, when: str) -> Wrong:
+        """Make the failure of scores that are wrong; the worst are described."""
+        return self._failure(found[worst], self._explanations(found, found[worst]), when)
+
+    def _explanations(self, found: Sequence[Measured], worst: Measured) -> Explanations:
+        """Return what explains all that was measured, the most special mistake first."""
+        engine = self.engine
+        if not worst.seen.all():
+            return (self._sight(worst),)
+        # One text alone may look like several mistakes.
+        evidence = [*found, self._measure(self._new(self._middle()))]
+        fits = explain(engine.probe, engine.model, self.group, self.dtype, evidence)
+        if not fits and worst.prompt.given == 1 and self._is_right(worst, written=True):
+            return (("given-otherwise", GIVEN_OTHERWISE),)
+        if not fits and any(self._gave(each, worst) for each in engine.answered):
+            return (("earlier-answer", "gives the answer to an earlier text"),)
+        return tuple({each.id: each.words for each in fits}.items())
+
+    def _gave(self, earlier: Measured, later: Measured) -> bool:
+        """Return whether a text got the scores of an earlier one that asked something else."""
+        another = replace(earlier.prompt, serial=later.prompt.serial) != later.prompt
+        return another and np.array_equal(earlier.values, later.values)
+
+    def _sight(self, measured: Measured) -> tuple[str, str]:
+        """Say how far keys are seen, if some that should be are not."""
+        far = [
+            distance
+            for distance, seen in zip(measured.prompt.distances, measured.seen, strict=True)
+            if seen
+        ]
+        others = {each.window for each in self.engine.model.meaning.groups if each.window}
+        id = "window-everywhere" if others - {self.group.window} else "key-not-seen"
+        nearest = measured.prompt.distances[0]
+        how = f"no farther than {max(far):,}" if far else f"not at a distance of {nearest:,}"
+        return id, f"sees a key {how} tokens"
+
+    def _failure(self, measured: Measured, explanations: Explanations, when: str) -> Wrong:
+        """Put a failure into words."""
+        prompt, right = measured.prompt, self._expected(measured.prompt)
+        ratio = measured.ratio(right).max(axis=1)
+        row = int(ratio.argmax())
+        plan = self.engine.probe.plan
+        pair = plan.order[prompt.given - 1 + row]
+        first, second = plan.pairs[pair]
+        query, bound = prompt.positions[row], float(right.bound[row].max())
+        text = [
+            f"{explanations[0][1]} [{explanations[0][0]}]" if explanations else UNEXPLAINED,
+            f"check      {self._place(prompt)}{when}",
+            f"where      pair {pair} (channels {first} and {second}), query at {query:,}, "
+            f"key at {prompt.key:,}: distance {query - prompt.key:,}",
+            f"expected   {_polar(right.values[row])}",
+            f"got        {_polar(measured.values[row])}",
+            f"error      {ratio[row]:.3g} times the bound of {bound:.2g}",
+            f"wrong      {np.count_nonzero(ratio > 1)} of {len(ratio)} pairs",
+            f"see        {page_of(self.engine.model)}",
+        ]
+        outcome = Outcome(worst=float(ratio[row]), explanations=explanations)
+        return Wrong("\n".join(text), outcome)
+
+    def _is_right(self, measured: Measured, *, written: bool = False) -> bool:
+        """Return whether scores are right; ``written``: but for a query that was given."""
+        right = self._expected(measured.prompt)
+        return bool((measured.ratio(right)[int(written) :] <= 1).all())
+
+    def _place(self, prompt: Prompt) -> str:
+        return f"layer {prompt.layer} ({self.group.id}) of {self.engine.model.title}"
+
+    def _distance(self, prompt: Prompt) -> Outcome:
+        """Ask all pairs at a distance."""
+        return self._together([self._measure(self._new(prompt))])
+
+    def _layers(self) -> Outcome:
+        """Ask each layer about a few pairs.
+
+        Raises Wrong for layers that are treated otherwise than their group, and Blocked if all are:
+        that is said elsewhere.
+        """
+        others = [each for each in turned_groups(self.engine.model) if each.id != self.group.id]
+        found, mistaken = [], {}
+        for layer in self.group.layers:
+            prompt = self._new(replace(self._middle(), layer=layer, steps=FEW))
+            got = self._measure(prompt)
+            found.append(got)
+            if not self._is_right(got):
+                like = [
+                    each.id
+                    for each in others
+                    if got.agrees_with(expected(self.engine.probe, each, prompt, self.dtype))
+                ]
+                mistaken[layer] = like[0] if like else "none of the groups"
+        if len(mistaken) == len(found):
+            raise Blocked("all layers of the group are wrong")
+        if mistaken:
+            listed = ", ".join(f"{layer} as {name}" for layer, name in mistaken.items())
+            words = f"layers treated like those of another group: {listed}"
+            text = f"{words} [layers-mistaken]\nsee        {page_of(self.engine.model)}"
+            raise Wrong(text, Outcome(explanations=(("layers-mistaken", words),)))
+        return self._together(found)
+
+    def _at_window(self, reach: int) -> Prompt:
+        """Return a prompt whose first queries see the key, and whose last ones do not."""
+        count = 2 * FEW
+        prompt = self._prompt(1, steps=count)
+        first = max(prompt.first, reach)
+        return replace(prompt, first=first, key=first - (reach - FEW + 1))
+
+    def _window(self, reach: int) -> Outcome:
+        """Ask queries from just inside the window to just outside."""
+        prompt = self._at_window(reach)
+        got = self._measure(self._new(prompt))
+        seen = [
+            distance for distance, sight in zip(prompt.distances, got.seen, strict=True) if sight
+        ]
+        farthest = max(seen, default=prompt.distances[0] - 1)
+        if farthest == reach:
+            return Outcome()
+        beyond = " or more" if farthest == prompt.distances[-1] else ""
+        fewer = " or fewer" if farthest < prompt.distances[0] else ""
+        words = (
+            f"a query sees {farthest + 1:,}{beyond}{fewer} positions, its own among them; "
+            f"it should see {reach + 1:,}"
+        )
+        id = "window-ignored" if beyond else "window-off"
+        text = f"{words} [{id}]\ncheck      {self._place(prompt)}"
+        raise Wrong(text, Outcome(explanations=((id, words),)))
+
+    def _prefill(self) -> Outcome:
+        """Give whole chains in the prompt, so that queries are not written one by one.
+
+        Raises Wrong; under a name of its own if the written queries are right.
+        """
+        whole = self._middle()
+        lengths = dict.fromkeys((2, (whole.steps + 1) // 2, whole.steps))
+        found = [
+            self._measure(self._new(replace(whole, steps=each, given=each))) for each in lengths
+        ]
+        wrong = [each for each in found if not self._is_right(each)]
+        when = ", its queries given in the prompt"
+        if wrong and self._is_right(self._measure(self._new(whole)), written=True):
+            raise self._failure(wrong[0], (("given-otherwise", GIVEN_OTHERWISE),), when)
+        return self._together(found, when)
+
+    def _again(self) -> Outcome:
+        """Ask a text again, after one that begins alike.
+
+        Raises Wrong; under a name of its own if it was right the first time.
+        """
+        whole = self._new(self._middle())
+        other = replace(whole, key=whole.key - 1)
+        found = [self._measure(prompt) for prompt in (whole, other, whole)]
+        when = ", after texts that begin alike"
+        wrong = [each for each in found[1:] if not self._is_right(each)]
+        if wrong and self._is_right(found[0]):
+            words = "a text is right when it is new, and wrong after another that begins alike"
+            raise self._failure(wrong[0], (("changes-when-repeated", words),), when)
+        return self._together(found, when)
+
+    def _two_at_once(self) -> Outcome:
+        """Ask two texts of different lengths at once.
+
+        Raises Wrong; under a name of its own if each is right when it is asked alone.
+        """
+        prompts = [self._new(self._middle()), self._new(self._prompt(1))]
+        with ThreadPoolExecutor(len(prompts)) as pool:
+            found = list(pool.map(self._measure, prompts))
+        when = ", with another text at the same time"
+        wrong = [each for each in found if not self._is_right(each)]
+        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+            words = "a text is right alone, and wrong with another one at the same time"
+            raise self._failure(wrong[0], (("mixed-up", words),), when)
+        return self._together(found, when)
+
+
+def _off(got: Floats, right: Scores) -> float:
+    """Compute the largest difference of an angle from the right one, in radians."""
+    (first, second), (right_first, right_second) = got.T, right.values.T
+    turned = (first + 1j * second) * np.conj(right_first + 1j * right_second)
+    return float(np.abs(np.angle(turned)).max())
+
+
+def _polar(scores: Floats) -> str:
+    """Describe the two scores of a query by the angle and the length that they mean."""
+    if not np.isfinite(scores).all():
+        return "the key is not seen"
+    first, second = map(float, scores)
+    angle, length = np.arctan2(-second, first), np.hypot(first, second)
+    return f"angle {angle:.6f} rad, length {length:.6f}"

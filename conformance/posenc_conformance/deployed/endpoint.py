@@ -1,0 +1,157 @@
+"""Asking an engine over HTTP, as OpenAI's completions are asked for."""
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+
+Reading = Mapping[str, float]
+"""Log-probabilities of some words, the likeliest among them."""
+KEYS = ("POSENC_API_KEY", "OPENAI_API_KEY")
+"""Variables of the environment that may hold the key of an endpoint; it is never shown."""
+ASKED = 10
+"""Likeliest words that are asked for: six are read."""
+SECONDS = 600.0
+"""Seconds that an answer may take: a long prompt takes long on a slow machine."""
+LONGEST_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An engine that completes prompts over HTTP."""
+
+    url: str
+    """Address under which ``/completions`` stands."""
+    model: str
+    """Name of the model, as the engine lists it."""
+    context: int | None
+    """Length of the longest text, if the engine says one."""
+    seconds: float
+
+    def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
+        """Let the engine write some words, and return what each was chosen among.
+
+        Raises Misbehaviour for an engine that does not answer, or answers something else.
+        """
+        asked = {
+            "model": self.model,
+            "prompt": prompt if isinstance(prompt, str) else [*prompt],
+            "max_tokens": steps,
+            "temperature": 0,
+            "logprobs": ASKED,
+        }
+        try:
+            answer = _ask(f"{self.url}/completions", self.seconds, asked)
+        except UserError as error:
+            raise Misbehaviour(error.cause) from None
+        found = _readings(answer)
+        if len(found) < steps:
+            raise Misbehaviour(
+                f"the engine wrote {len(found)} of {steps} words: {_shown(answer)}"
+                if found
+                else f"the answer has no log-probabilities: {_shown(answer)}"
+            )
+        return found[:steps]
+
+
+def is_endpoint(name: str) -> bool:
+    """Return whether what ``--impl`` names is an address."""
+    return re.match(r"https?://", name) is not None
+
+
+def connect(url: str, seconds: float | None) -> Endpoint:
+    """Find out which model an endpoint serves.
+
+    Raises UserError if there is no endpoint, or it serves no model.
+    """
+    address = url.rstrip("/").removesuffix("/completions")
+    if not urlsplit(address).path:
+        address += "/v1"
+    limit = SECONDS if seconds is None else seconds
+    listed = _ask(f"{address}/models", limit)
+    models = listed.get("data") if isinstance(listed, dict) else None
+    if not isinstance(models, list) or not models or not isinstance(models[0], dict):
+        raise UserError(
+            f"{address}/models lists no model: {_shown(listed)}",
+            "start the engine with a probe: posenc probe --help says how to make one",
+        )
+    first = models[0]
+    return Endpoint(address, str(first.get("id")), _context(first), limit)
+
+
+def _context(model: Mapping[str, Any]) -> int | None:
+    """Return the length of the longest text, where vLLM or llama.cpp says it."""
+    said = model.get("max_model_len") or (model.get("meta") or {}).get("n_ctx")
+    return said if isinstance(said, int) and said > 0 else None
+
+
+def _ask(url: str, seconds: float, body: Mapping[str, Any] | None = None) -> Any:
+    """Send a request, and return the JSON of the answer.
+
+    Raises UserError if there is no answer, or one that says that something is wrong.
+    """
+    # Imported here: no other run of the kit needs it.
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    headers = {"Content-Type": "application/json"}
+    key = next((os.environ[name] for name in KEYS if os.environ.get(name)), None)
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        with urlopen(Request(url, data, headers), timeout=seconds) as answer:
+            return json.loads(answer.read())
+    except HTTPError as error:
+        said = error.read(4096).decode("utf-8", errors="replace")
+        hint = "read what the engine says"
+        if error.code in (401, 403):
+            hint = f"put the key of the endpoint into the variable {KEYS[0]}"
+        raise UserError(f"{url} answers {error.code}: {_shown(said)}", hint) from None
+    except (URLError, OSError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise UserError(
+            f"{url} does not answer: {reason}", "start the engine, and give the address it prints"
+        ) from None
+    except ValueError:
+        raise UserError(
+            f"{url} answers something that is not JSON", "give the address of /v1"
+        ) from None
+
+
+def _readings(answer: Any) -> list[Reading]:
+    """Return the log-probabilities of an answer; none if it has none.
+
+    There are two forms: a list of mappings from words, and a list of objects.
+    """
+    try:
+        found = answer["choices"][0]["logprobs"]
+        if "content" in found:
+            return [
+                {_word(each["token"]): float(each["logprob"]) for each in step["top_logprobs"]}
+                for step in found["content"]
+            ]
+        return [
+            {_word(token): float(value) for token, value in step.items()}
+            for step in found["top_logprobs"]
+        ]
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return []
+
+
+def _word(token: str) -> str:
+    """Return the word of a token, without the signs that tokenizers put where a word begins."""
+    return token.strip(" \u2581\u0120")
+
+
+def _shown(answer: Any) -> str:
+    """Return the beginning of what an engine said, in one line that cannot do harm."""
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    shown = "".join(each if each.isprintable() else " " for each in text)
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]} …"

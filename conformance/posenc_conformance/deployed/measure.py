@@ -1,0 +1,284 @@
+"""What a probe is asked, what a right engine answers, and what is read from an answer."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from posenc_conformance.deployed.families import Probe
+from posenc_conformance.deployed.instrument import (
+    FILLERS,
+    GAINS,
+    LARGEST_READ,
+    READ,
+    SPECIAL,
+    ZERO,
+)
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.models.cost import multiplier
+from posenc_conformance.models.meaning import Group, case_of
+
+LEAST_BEFORE = 250
+"""Tokens before the first query, at least: if few keys are seen, each gets much."""
+UNREADABLE = 0.5
+"""A score whose bound is larger than this, in its units, may be too small to be read."""
+DIGITS = 3
+"""Tokens at the beginning of a text that are its number."""
+LONGEST_NEAR = 64
+"""Up to this distance of a key the first query of a chain stands there, beyond it the last."""
+ROUNDINGS_OF_A_SCORE = 5
+"""What is rounded before a score, besides the rotation itself: the norm and the projection, of the
+query and of the key, and the score."""
+ROUNDINGS_OF_A_READING = 16
+"""What is rounded after it, once for the key and once for the neutral one: the share, what the head
+makes of it, the output projection, the sum, the norm (twice), the logit, the weight of the norm."""
+LOG_PROBABILITY = 2.0**-17
+"""Largest error of the difference of two log-probabilities from 0 to -64 that are float32: each is
+made of a logit and a logarithm of at most 64, and rounded once more."""
+
+
+Turn = Callable[[Floats, Ints], Floats]
+"""Turns rows, [rows, channels], to positions: the queries, and as the last row the key."""
+
+
+class Reader(Protocol):
+    """Something that reads log-probabilities of words after a prompt."""
+
+    def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
+        """Return, for each of some words written after a prompt, what it was chosen among."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Fillers, one key, a neutral one beside the query, and the first query of a chain."""
+
+    layer: int
+    gain: int
+    key: int
+    """Position of the key."""
+    first: int
+    """Position of the first query."""
+    steps: int
+    """Queries of the chain that are asked."""
+    given: int = 1
+    """Queries that the prompt has already; the engine writes the others."""
+    serial: int = 0
+    """Number of the text: texts of different numbers have no beginning in common."""
+
+    @property
+    def neutral(self) -> int:
+        """Position of the neutral key: just before the query, or before the key that is there."""
+        return self.first - 1 - (self.key == self.first - 1)
+
+    @property
+    def positions(self) -> range:
+        """Positions of the queries whose answers are read."""
+        return range(self.first + self.given - 1, self.first + self.steps)
+
+    @property
+    def distances(self) -> range:
+        """Distances of these queries from the key."""
+        return range(self.positions[0] - self.key, self.positions[-1] - self.key + 1)
+
+    @property
+    def length(self) -> int:
+        """Positions that the whole text has."""
+        return self.first + self.steps
+
+    def tokens(self, probe: Probe) -> list[int]:
+        """Return the tokens that are given."""
+        plan = probe.plan
+        digits = [self.serial // FILLERS**place for place in range(DIGITS)]
+        found = [plan.filler(digit) for digit in (*digits, *[0] * (self.first - DIGITS))]
+        found[self.key] = plan.key_token(self.layer)
+        found[self.neutral] = plan.key_token(self.layer, neutral=True)
+        return found + [plan.query_token(self.gain, step) for step in range(self.given)]
+
+
+def prompt_for(
+    probe: Probe, group: Group, distance: int, layer: int | None = None, steps: int | None = None
+) -> Prompt:
+    """Make the prompt whose queries stand behind a key at a distance.
+
+    The first of them does if that is near, and else the last.
+    """
+    count = len(probe.plan.pairs) if steps is None else steps
+    nearest = distance if distance <= LONGEST_NEAR else distance - count + 1
+    first = max(LEAST_BEFORE, nearest)
+    prompt = Prompt(
+        layer=group.layers[0] if layer is None else layer,
+        gain=GAINS[0],
+        key=first - nearest,
+        first=first,
+        steps=count,
+    )
+    return replace(prompt, gain=_gain(probe, group, prompt))
+
+
+def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
+    """Return the largest gain with which no logit becomes larger than may be read."""
+    seen = prompt.first if group.window is None else min(prompt.first, group.window)
+
+    def largest(gain: int) -> float:
+        raised = math.exp(probe.largest_score(gain) * _growth(group, prompt))
+        return gain * raised / (raised + seen)
+
+    return max(gain for gain in GAINS if gain == GAINS[0] or largest(gain) <= LARGEST_READ)
+
+
+def _growth(group: Group, prompt: Prompt) -> float:
+    """Return by what a group makes scores larger, other than by turning."""
+    return max(abs(multiplier(group, position)) for position in prompt.positions)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of the queries of a prompt, and how far a right engine may be off."""
+
+    values: Floats
+    """[queries, 2]: of the first and of the second head."""
+    bound: Floats
+
+
+def expected(
+    probe: Probe,
+    group: Group,
+    prompt: Prompt,
+    dtype: str,
+    where: Sequence[int] | None = None,
+    turn: Turn | None = None,
+) -> Scores:
+    """Compute the scores that a group gives, in units of the largest score of a plain rotation.
+
+    ``where`` are the positions of the queries, if they are not those of the prompt, and ``turn``
+    turns rows in place of the group. ``dtype`` is the shortest one in which anything is computed or
+    kept.
+    """
+    plan = probe.plan
+    asked = plan.order[prompt.given - 1 : prompt.steps]
+    places = prompt.positions if where is None else where
+    queries = np.zeros((len(asked), 2, plan.head_dim))
+    for number, pair in enumerate(asked):
+        first, second = plan.pairs[pair]
+        queries[number, 0, first] = queries[number, 1, second] = 1.0
+    key = np.zeros((1, plan.head_dim))
+    key[0, [first for first, _ in plan.pairs]] = 1.0
+    x = np.concatenate([queries.reshape(-1, plan.head_dim), key])
+    rows = np.array([*np.repeat(np.array(places), 2), prompt.key])
+    if group.call is None:
+        turned, off = x, np.zeros_like(x)
+    else:
+        positions = np.stack([rows] * 3) if group.scheme == "m-rope" else rows
+        case = case_of(group, {"x": x, "positions": positions}).with_fields(dtype=dtype)
+        turned, off = case.truth, np.broadcast_to(case.bound, x.shape)
+    if turn is not None:
+        turned = turn(x, rows)
+    grown = np.array([multiplier(group, place) for place in places])[:, np.newaxis]
+    values = grown * (turned[:-1] @ turned[-1]).reshape(-1, 2)
+    lengths = np.linalg.norm(turned[:-1], axis=-1).reshape(-1, 2)
+    unit = UNIT_ROUNDOFF[dtype]
+    slack = off[:-1] @ np.abs(turned[-1]) + np.abs(turned[:-1]) @ off[-1]
+    amplitude = probe.largest_score(prompt.gain)
+    of_score = grown * (slack.reshape(-1, 2) + ROUNDINGS_OF_A_SCORE * unit * lengths**2)
+    of_reading = ROUNDINGS_OF_A_READING * unit / amplitude + noise(probe, group, prompt, values)
+    return Scores(values, of_score + of_reading)
+
+
+def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats) -> Floats:
+    """Compute what log-probabilities in float32 leave open of each score.
+
+    The logits of a key and of the neutral one are their shares times the gain.
+    """
+    amplitude = probe.largest_score(prompt.gain)
+    others = np.array(prompt.positions)[:, np.newaxis]
+    if group.window is not None:
+        others = np.minimum(others, group.window)
+    raised = np.exp(amplitude * values)
+    logit = prompt.gain / (raised + others)
+    return np.asarray(LOG_PROBABILITY / logit * (1 + 1 / raised) / amplitude)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Scores of the queries of a prompt, as an engine gave them."""
+
+    prompt: Prompt
+    values: Floats
+    """[queries, 2], in units of the largest score of a plain rotation; -inf for a key that is not
+    seen."""
+
+    def agrees_with(self, scores: Scores) -> bool:
+        """Return whether each score is within its bound."""
+        return bool((self.ratio(scores) <= 1).all())
+
+    def ratio(self, scores: Scores) -> Floats:
+        """Compute how far each score is off, in units of its bound.
+
+        What is too small to be read may be any score that is.
+        """
+        ratio = np.abs(self.values - scores.values) / scores.bound
+        hidden = np.isneginf(self.values) & (scores.bound > UNREADABLE)
+        return np.asarray(np.where(hidden, 0, ratio))
+
+    @property
+    def seen(self) -> Flags:
+        """Which queries see the key."""
+        return np.asarray(~np.isneginf(self.values).all(axis=1))
+
+
+def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
+    """Ask an engine a prompt, and read its scores.
+
+    If some word of a key is likelier than the query that should follow, because an engine gives too
+    much to a key, queries are asked one by one, with a smaller gain.
+
+    Raises Misbehaviour for an engine that does not answer, or whose answers are not a probe's.
+    """
+    answers = reader.read(prompt.tokens(probe), prompt.steps - prompt.given + 1)
+    followed = [_likeliest(answer) for answer in answers]
+    wanted = [
+        probe.plan.words[probe.plan.following(prompt.gain, step)]
+        for step in range(prompt.given - 1, prompt.steps)
+    ]
+    if followed != wanted:
+        lost = next(pair for pair in zip(followed, wanted, strict=True) if pair[0] != pair[1])
+        if lost[0] not in READ:
+            raise Misbehaviour(
+                f"where {lost[1]!r} must follow, {lost[0]!r} does: the engine reads other tokens "
+                "than it was given, or has other weights than the probe"
+            )
+        prompt = replace(prompt, gain=GAINS[0])
+        answers = [
+            reader.read(replace(prompt, given=given).tokens(probe), 1)[0]
+            for given in range(prompt.given, prompt.steps + 1)
+        ]
+    scores = np.array([_scores(answer) for answer in answers])
+    return Measured(prompt, scores / probe.largest_score(prompt.gain))
+
+
+def _likeliest(answer: Mapping[str, float]) -> str:
+    return max(answer, key=answer.__getitem__, default="")
+
+
+def _scores(answer: Mapping[str, float]) -> tuple[float, float]:
+    """Return the scores of both heads, from log-probabilities.
+
+    The logit of the word zero is 0, so that differences from its log-probability are logits.
+    """
+    zero = answer.get(SPECIAL[ZERO], math.inf)
+    key_first, key_second, neutral_first, neutral_second = (
+        max(answer.get(word, -math.inf) - zero, 0.0) for word in READ
+    )
+    if not neutral_first or not neutral_second:
+        raise Misbehaviour(
+            "the neutral key gets nothing, although it stands beside the query: "
+            f"among the likeliest words are {', '.join(answer)}"
+        )
+    return _logarithm(key_first / neutral_first), _logarithm(key_second / neutral_second)
+
+
+def _logarithm(share: float) -> float:
+    return math.log(share) if share else -math.inf

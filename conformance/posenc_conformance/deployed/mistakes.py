@@ -1,0 +1,131 @@
+"""What an engine that is wrong in a known way would give as scores."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from posenc_conformance.deployed.families import Probe
+from posenc_conformance.deployed.measure import Measured, Prompt, Scores, expected, noise
+from posenc_conformance.deployed.places import wrong_places
+from posenc_conformance.deployed.turning import wrong_turns
+from posenc_conformance.models.file import Model
+from posenc_conformance.models.meaning import Group
+from posenc_conformance.models.mistakes import MISTAKES, changed_numbers
+
+BASES = (10000, 500000, 1000000, 100000, 150000, 5000000, 10000000, 8000000, 2000000)
+"""Bases of released models, the usual ones first."""
+OF_BASE = ("base-ignored", "base-of-another-model")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A mistake, and the scores that it gives."""
+
+    id: str
+    words: str
+    scores: Callable[[Prompt], Scores]
+
+    def fits(self, found: Sequence[Measured]) -> bool:
+        """Return whether the mistake gives all that was measured."""
+        return all(each.agrees_with(self.scores(each.prompt)) for each in found)
+
+
+def explain(
+    probe: Probe, model: Model, group: Group, dtype: str, found: Sequence[Measured]
+) -> list[Explanation]:
+    """Return the mistakes that give all that was measured, the most special first.
+
+    Pairs of mistakes are tried if no single one does.
+    """
+    own = next(each for each in model.meaning.groups if each.id == group.id)
+    single = [
+        (mistake.id, f"{mistake.what}{changed_numbers(own, made)}", made)
+        for mistake in MISTAKES
+        for made in mistake.ways(own, model.meaning, model.configuration)
+    ]
+    right = partial(expected, probe, dtype=dtype)
+    fits = [each for each in _known(probe, group, model, single, right, found) if each.fits(found)]
+    return fits or [each for each in _pairs(single, right) if each.fits(found)]
+
+
+Made = tuple[str, str, Group]
+"""A mistake, its words, and the group as it makes it."""
+
+
+def _known(
+    probe: Probe,
+    group: Group,
+    model: Model,
+    single: Sequence[Made],
+    right: Callable[..., Scores],
+    found: Sequence[Measured],
+) -> Iterator[Explanation]:
+    """Yield the mistakes that are made alone."""
+    for id, words, made in (*single, *_other_bases(group)):
+        yield Explanation(id, f"matches {words}", partial(right, made))
+    if group.turns:
+        for id, words, turn in wrong_turns(group):
+            yield Explanation(id, f"matches {words}", partial(right, group, turn=turn))
+        for id, words, places in wrong_places(model.meaning.context):
+            at = partial(_at, group, right, places)
+            yield Explanation(id, f"matches {words}", at)
+    yield from _of_size(probe, group, right, found)
+
+
+def _at(
+    group: Group,
+    right: Callable[..., Scores],
+    places: Callable[[Prompt], tuple[Sequence[int], int]],
+    prompt: Prompt,
+) -> Scores:
+    """Return scores of queries and a key that stand where they should not."""
+    queries, key = places(prompt)
+    return right(group, replace(prompt, key=key), where=queries)
+
+
+def _other_bases(group: Group) -> list[Made]:
+    """Return the group at bases of other models."""
+    if not group.turns:
+        return []
+    return [
+        (
+            "base-of-another-model",
+            f"base {base:,}; {group.parameters['base']:,} was asked for",
+            replace(group, parameters={**group.parameters, "base": base}),
+        )
+        for base in BASES
+        if base != group.parameters["base"]
+    ]
+
+
+def _pairs(single: Sequence[Made], right: Callable[..., Scores]) -> Iterator[Explanation]:
+    """Yield mistakes made together: one of any kind, and another base besides."""
+    for id, words, made in single:
+        if id in OF_BASE:
+            continue
+        for other, base, wrong in _other_bases(made):
+            name = OF_BASE[0] if wrong.parameters["base"] == 10000 else other
+            yield Explanation(f"{id}+{name}", f"matches {words}, and {base}", partial(right, wrong))
+
+
+def _of_size(
+    probe: Probe, group: Group, right: Callable[..., Scores], found: Sequence[Measured]
+) -> Iterator[Explanation]:
+    """Yield scores that are all multiplied by one number, which is read from the first ones."""
+    got, scores = found[0].values, right(group, found[0].prompt)
+    read = np.isfinite(got)
+    uncertain = scores.bound + noise(probe, group, found[0].prompt, np.where(read, got, 0))
+    weights = np.where(read, uncertain**-2.0, 0)
+    products = np.where(read, got, 0) * scores.values
+    factor = float((weights * products).sum() / (weights * scores.values**2).sum())
+
+    def multiplied(prompt: Prompt) -> Scores:
+        scores = right(group, prompt)
+        values = factor * scores.values
+        bound = max(1.0, abs(factor)) * scores.bound + noise(probe, group, prompt, values)
+        return Scores(values, bound)
+
+    words = f"matches scores that are multiplied by {factor:.4g}"
+    yield Explanation("scores-multiplied", words, multiplied)

@@ -1,0 +1,59 @@
+"""Positions at which queries and keys stand by mistake."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from posenc_conformance.deployed.measure import Prompt
+from posenc_conformance.models.meaning import Context
+
+Places = Callable[[Prompt], tuple[list[int], int]]
+"""The positions of the queries of a prompt, and of its key."""
+Named = tuple[str, str, Places]
+
+SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+"""How many tokens of a prompt an engine computes at once, if not all."""
+
+
+def wrong_places(context: Context) -> Iterator[Named]:
+    """Yield the known mistakes of positions: an id, words, and where things stand."""
+    for id, words, wrong in WRITTEN:
+        yield id, f"positions that {words} after the prompt", partial(_written, wrong)
+    if context.original:
+        end = context.original
+        words = f"tables that end at the original context, {end:,}: positions beyond it"
+        yield "original-context", f"{words} get their last row", partial(_clamped, end)
+        yield "original-context", f"{words} start anew", partial(_anew, end)
+    for size in SIZES:
+        words = f"positions that start anew every {size:,} tokens of a prompt"
+        yield "chunks-restart", words, partial(_in_chunks, size)
+
+
+WRITTEN: tuple[tuple[str, str, Callable[[int, int], int]], ...] = (
+    ("positions-restart", "count from 0 again", lambda end, since: since - 1),
+    ("positions-stand-still", "stay where they were", lambda end, since: end),
+    ("positions-ahead", "are one too large", lambda end, since: end + since + 1),
+    ("positions-behind", "are one too small", lambda end, since: end + since - 1),
+    ("positions-doubled", "grow by two", lambda end, since: end + 2 * since),
+)
+"""Positions of words that the engine writes: they hang on the last position of the prompt, and on
+how many words were written since."""
+
+
+def _written(wrong: Callable[[int, int], int], prompt: Prompt) -> tuple[list[int], int]:
+    end = prompt.first + prompt.given - 1
+    places = [wrong(end, place - end) if place > end else place for place in prompt.positions]
+    return places, prompt.key
+
+
+def _clamped(end: int, prompt: Prompt) -> tuple[list[int], int]:
+    return [min(place, end - 1) for place in prompt.positions], min(prompt.key, end - 1)
+
+
+def _anew(end: int, prompt: Prompt) -> tuple[list[int], int]:
+    return [place % end for place in prompt.positions], prompt.key % end
+
+
+def _in_chunks(size: int, prompt: Prompt) -> tuple[list[int], int]:
+    end = prompt.first + prompt.given - 1
+    places = [place if place > end else place % size for place in prompt.positions]
+    return places, prompt.key % size

@@ -1,0 +1,53 @@
+"""The checks of models: of how an adapter reads their configurations, or of a deployed engine."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from posenc_conformance.checks import Check, deployed, model
+from posenc_conformance.deployed.engine import Deployed
+from posenc_conformance.judge.kinds import ENGINE
+from posenc_conformance.models.file import Model
+
+
+@dataclass(frozen=True)
+class ModelChecks:
+    """How models are judged in a run."""
+
+    level: str
+    claimed: Sequence[str]
+    """Ids of the models about which something is claimed."""
+    checks: Callable[[Model], Iterable[Check]]
+    """Lists the checks of a model that are claimed."""
+    ids: Callable[[Model], Iterable[str]]
+    """Lists the ids of all checks of a model, claimed or not."""
+
+
+def of_adapter(adapter: object, models: Mapping[Path, Model], memory: int) -> ModelChecks:
+    """Return the checks that an adapter's claims about models call for.
+
+    Raises UserError for a claim of an unknown model, and for a method that cannot be called.
+    """
+    shipped = [each for path, each in models.items() if path.suffix == ".yaml"]
+    own = [each for path, each in models.items() if path.suffix != ".yaml"]
+    subjects = model.subjects_of(adapter, shipped, memory, own=own)
+    dtypes = {call: ["float32"] for call in ENGINE}
+    for call, claims in model.engines(adapter).items():
+        dtypes[call] = [*dict.fromkeys(dtype for claim in claims for dtype in claim.dtypes)]
+    return ModelChecks(
+        model.LEVEL,
+        [*subjects],
+        lambda asked: model.checks(asked, subjects.get(asked.id, [])),
+        lambda asked: model.ids_of(asked, dtypes),
+    )
+
+
+def of_deployed(engine: Deployed, dtype: str, length: int) -> ModelChecks:
+    """Return the checks of an engine that serves a probe; all of them are claimed."""
+    found = [*deployed.checks(engine, deployed.subjects_of(engine, dtype), length)]
+    return ModelChecks(
+        deployed.LEVEL,
+        [engine.model.id],
+        lambda asked: found,
+        lambda asked: [check.id for check in found],
+    )

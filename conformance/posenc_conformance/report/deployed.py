@@ -1,0 +1,56 @@
+"""What a run found out about an engine as it is deployed, in a line for each group of layers."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from posenc_conformance.checks.deployed import LEVEL
+from posenc_conformance.models.cost import POSITIONS, cost
+from posenc_conformance.models.file import Model
+from posenc_conformance.models.meaning import Group, written
+from posenc_conformance.models.mistakes import MISTAKES
+from posenc_conformance.report.layout import CheckEntry, Report
+
+
+def lines(model: Model, report: Report) -> Iterator[str]:
+    """Yield what the engine does with each group of layers, and what a mistake costs."""
+    for group in model.meaning.groups:
+        of_group = [
+            check
+            for check in report["checks"]
+            if check["level"] == LEVEL and check["combination"] == group.id
+        ]
+        if of_group:
+            yield from _of_group(model, group, of_group)
+            yield ""
+
+
+def _of_group(model: Model, group: Group, checks: Sequence[CheckEntry]) -> Iterator[str]:
+    layers = f"layer{'s' * (len(group.layers) > 1)} {written(group.layers)}"
+    what = f"{group.call} {group.combination}" if group.call else "not turned"
+    passed = [check for check in checks if check["verdict"] == "passed"]
+    points = [point for check in passed for point in check["curve"]]
+    failed = [check for check in checks if check["verdict"] == "failed"]
+    if points:
+        error, farthest = max(point[1] for point in points), max(point[0] for point in points)
+        found = f"right to {error:.1g} rad up to distance {int(farthest):,}"
+    else:
+        found = "wrong at every distance" if failed else "nothing was found out"
+    yield f"{layers}: {what}, {found}"
+    if failed:
+        names = Counter((id, words) for check in failed for id, words in check["explanations"][:1])
+        for (id, words), count in names.most_common():
+            yield f"  {words} [{id}], {count} of {len(failed)} failures"
+            yield from _costs(model, group, id)
+
+
+def _costs(model: Model, group: Group, id: str) -> Iterator[str]:
+    """Say what a mistake in reading the configuration costs, if it is one."""
+    for mistake in MISTAKES:
+        made = mistake.made(group, model.meaning, model.configuration)
+        if mistake.id == id and made is not None:
+            lost = [
+                f"{-100 * loss:+.1f}% at {position:,}"
+                for position in POSITIONS
+                if (loss := cost(group, made, position).loss) is not None
+            ]
+            yield f"  its cost, for the score of a query with a matching key: {', '.join(lost)}"

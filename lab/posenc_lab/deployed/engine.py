@@ -1,0 +1,263 @@
+"""A small inference engine in NumPy, as one is written: configuration, weights, cache, sampling.
+
+It shares no code with the kit or the reference. What is wrong in the others derives from it.
+"""
+
+import json
+import math
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Config = Mapping[str, Any]
+SAFETENSORS = {"F32": np.float32, "F16": np.float16}
+
+
+def read_checkpoint(folder: Path) -> tuple[Config, dict[str, Array], list[str]]:
+    """Read a folder as released models have: configuration, weights, and words by token."""
+    config = json.loads((folder / "config.json").read_text())
+    words = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
+    data = (folder / "model.safetensors").read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    body = data[8 + length :]
+    weights = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            start, end = entry["data_offsets"]
+            flat = np.frombuffer(body[start:end], SAFETENSORS[entry["dtype"]])
+            weights[name] = flat.astype(np.float32).reshape(entry["shape"])
+    return config, weights, sorted(words, key=words.__getitem__)
+
+
+@dataclass
+class Cache:
+    """Keys and values of the tokens so far, layer by layer."""
+
+    tokens: list[int] = field(default_factory=list)
+    keys: dict[int, Array] = field(default_factory=dict)
+    values: dict[int, Array] = field(default_factory=dict)
+
+    def extend(self, layer: int, keys: Array, values: Array) -> tuple[Array, Array]:
+        """Add keys and values, [heads, tokens, channels], and return all of the layer."""
+        if layer in self.keys:
+            keys = np.concatenate([self.keys[layer], keys], axis=1)
+            values = np.concatenate([self.values[layer], values], axis=1)
+        self.keys[layer], self.values[layer] = keys, values
+        return keys, values
+
+    def cut(self, length: int) -> "Cache":
+        """Return the cache of the first tokens alone."""
+        return Cache(
+            self.tokens[:length],
+            {layer: each[:, :length] for layer, each in self.keys.items()},
+            {layer: each[:, :length] for layer, each in self.values.items()},
+        )
+
+
+class Engine:
+    """Everything right, in the plainest way."""
+
+    dtype: Any = np.float32
+    """What queries, keys, values and the hidden state are rounded to."""
+    chunk = 1 << 30
+    """Most tokens of a prompt that are computed at once."""
+
+    def __init__(self, config: Config, weights: Mapping[str, Array], words: Sequence[str]) -> None:
+        self.config = config
+        self.weights = dict(weights)
+        self.words = words
+        self.heads = config["num_attention_heads"]
+        self.kv_heads = config["num_key_value_heads"]
+        self.size = self.head_size()
+        self.layers = config["num_hidden_layers"]
+        self.load()
+
+    def head_size(self) -> int:
+        """Return the channels of a head."""
+        return int(self.config.get("head_dim") or self.config["hidden_size"] // self.heads)
+
+    def load(self) -> None:
+        """Change weights as this engine wants them."""
+
+    # Configuration.
+
+    def scaling(self, layer: int) -> Config:
+        """Return the block of scaling, base included."""
+        block = self.config.get("rope_parameters") or self.config.get("rope_scaling") or {}
+        found = {"rope_theta": self.config.get("rope_theta", 10000.0), **block}
+        return {**found, "rope_type": block.get("rope_type", block.get("type", "default"))}
+
+    def frequencies(self, layer: int) -> tuple[Array, float]:
+        """Return the frequency of each pair, and by what pairs grow longer."""
+        block = self.scaling(layer)
+        plain = self.plain(float(block["rope_theta"]))
+        kind = block["rope_type"]
+        if kind == "llama3":
+            return self.llama3(plain, block), 1.0
+        if kind == "yarn":
+            return self.yarn(plain, block), self.attention_factor(block)
+        if kind == "linear":
+            return plain / block["factor"], 1.0
+        return plain, 1.0
+
+    def plain(self, base: float) -> Array:
+        """Return the frequencies of RoPE itself."""
+        exponents = np.arange(0, self.size, 2, dtype=np.float64) / self.size
+        return np.asarray(base**-exponents)
+
+    def llama3(self, plain: Array, block: Config) -> Array:
+        """Return Llama 3's frequencies."""
+        original = block["original_max_position_embeddings"]
+        low, high = block["low_freq_factor"], block["high_freq_factor"]
+        turns = original * plain / (2 * math.pi)
+        smooth = np.clip((turns - low) / (high - low), 0, 1)
+        return np.asarray(plain * (smooth + (1 - smooth) / block["factor"]))
+
+    def yarn(self, plain: Array, block: Config) -> Array:
+        """Return YaRN's frequencies."""
+        base, original = block["rope_theta"], block["original_max_position_embeddings"]
+
+        def pair(turns: float) -> float:
+            return self.size * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(base))
+
+        first = max(math.floor(pair(block.get("beta_fast", 32))), 0)
+        last = min(math.ceil(pair(block.get("beta_slow", 1))), self.size - 1)
+        ramp = np.clip((np.arange(self.size // 2) - first) / max(last - first, 1e-3), 0, 1)
+        return np.asarray(plain * (1 - ramp + ramp / block["factor"]))
+
+    def attention_factor(self, block: Config) -> float:
+        """Return by what YaRN makes pairs longer."""
+        return 0.1 * math.log(block["factor"]) + 1.0
+
+    def window(self, layer: int) -> int | None:
+        """Return how many positions a query sees; None for all."""
+        kinds = self.config.get("layer_types")
+        if kinds is not None and kinds[layer] != "sliding_attention":
+            return None
+        if self.config["model_type"].startswith("qwen"):
+            if not self.config.get("use_sliding_window"):
+                return None
+            if kinds is None and layer < self.config.get("max_window_layers", 28):
+                return None
+        found = self.config.get("sliding_window")
+        return None if found is None else int(found)
+
+    # Layers.
+
+    def norm(self, x: Array, weight: Array) -> Array:
+        """Return RMSNorm."""
+        mean = (x.astype(np.float32) ** 2).mean(axis=-1, keepdims=True)
+        return self.rounded(x / np.sqrt(mean + self.config["rms_norm_eps"]) * weight)
+
+    def rounded(self, x: Array) -> Array:
+        """Round to the engine's dtype."""
+        return np.asarray(x.astype(self.dtype).astype(np.float32))
+
+    def angles(self, positions: Array, layer: int) -> tuple[Array, Array]:
+        """Return cosine and sine, [tokens, pairs]."""
+        frequencies, longer = self.frequencies(layer)
+        angle = positions[:, None].astype(np.float32) * frequencies.astype(np.float32)
+        return longer * np.cos(angle), longer * np.sin(angle)
+
+    def rotate(self, x: Array, positions: Array, layer: int) -> Array:
+        """Turn queries or keys, [heads, tokens, channels]."""
+        cos, sin = self.angles(positions, layer)
+        first, second = np.split(x, 2, axis=-1)
+        return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+
+    def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
+        """Turn queries."""
+        return self.rotate(x, positions, layer)
+
+    def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
+        """Turn keys."""
+        return self.rotate(x, positions, layer)
+
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        """Return the positions of tokens of which some came before; the prompt ends at ``ends``."""
+        return np.arange(start, start + count)
+
+    def scale(self) -> float:
+        """Return what scores are multiplied by."""
+        return 1 / math.sqrt(self.size)
+
+    def projected(self, x: Array, layer: int, name: str, heads: int) -> Array:
+        """Return queries, keys or values, [heads, tokens, channels]."""
+        place = f"model.layers.{layer}.self_attn.{name}"
+        found = x @ self.weights[f"{place}_proj.weight"].T
+        if f"{place}_proj.bias" in self.weights:
+            found = found + self.weights[f"{place}_proj.bias"]
+        found = self.rounded(found).reshape(len(x), heads, self.size).transpose(1, 0, 2)
+        if f"{place}_norm.weight" in self.weights:
+            found = self.norm(found, self.weights[f"{place}_norm.weight"])
+        return found
+
+    def spread(self, x: Array) -> Array:
+        """Repeat keys or values for the heads that share them."""
+        return np.repeat(x, self.heads // self.kv_heads, axis=0)
+
+    def seen(self, queries: Array, keys: Array, layer: int) -> Array:
+        """Say which keys queries see, by their place in the text."""
+        distance = queries[:, None] - keys
+        window = self.window(layer)
+        return (distance >= 0) & (distance < (window or 1 << 30))
+
+    def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
+        """Return what the attention of a layer adds."""
+        start = len(cache.tokens)
+        query = self.turn_query(self.projected(x, layer, "q", self.heads), where, layer)
+        key = self.turn_key(self.projected(x, layer, "k", self.kv_heads), where, layer)
+        value = self.projected(x, layer, "v", self.kv_heads)
+        keys, values = cache.extend(layer, self.rounded(key), value)
+        scores = self.rounded(query) @ self.spread(keys).transpose(0, 2, 1) * self.scale()
+        seen = self.seen(np.arange(start, start + len(x)), np.arange(keys.shape[1]), layer)
+        weights = self.softmax(np.where(seen, scores, -np.inf))
+        out = self.rounded(weights @ self.spread(values)).transpose(1, 0, 2).reshape(len(x), -1)
+        return np.asarray(out @ self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"].T)
+
+    def softmax(self, scores: Array) -> Array:
+        """Return the shares of keys."""
+        raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
+
+    def forward(self, tokens: Sequence[int], cache: Cache, ends: int) -> Array:
+        """Return the logits after the last of some tokens, which the cache then has."""
+        where = self.positions(len(cache.tokens), len(tokens), ends)
+        x = self.weights["model.embed_tokens.weight"][np.array(tokens)]
+        for layer in range(self.layers):
+            weight = self.weights[f"model.layers.{layer}.input_layernorm.weight"]
+            x = self.rounded(x + self.attention(self.norm(x, weight), layer, where, cache))
+        cache.tokens += tokens
+        last = self.norm(x[-1:], self.weights["model.norm.weight"])
+        return np.asarray((last @ self.weights["lm_head.weight"].T)[0])
+
+    # Requests.
+
+    def begin(self, prompt: Sequence[int]) -> Cache:
+        """Return the cache with which a request begins."""
+        return Cache()
+
+    def keep(self, cache: Cache) -> None:
+        """Keep the cache of a request that is done."""
+
+    def complete(self, prompt: Sequence[int], steps: int) -> Iterator[dict[str, float]]:
+        """Yield log-probabilities of the likeliest words, token by token."""
+        cache = self.begin(prompt)
+        left = [*prompt][len(cache.tokens) :]
+        while left:
+            part, left = left[: self.chunk], left[self.chunk :]
+            logits = self.forward(part, cache, len(prompt))
+        for step in range(steps):
+            shifted = logits - logits.max()
+            log_probabilities = shifted - math.log(np.exp(shifted).sum())
+            order = np.argsort(-log_probabilities, kind="stable")[:10]
+            yield {self.words[token]: float(log_probabilities[token]) for token in order}
+            if step + 1 < steps:
+                logits = self.forward([int(order[0])], cache, len(prompt))
+        self.keep(cache)

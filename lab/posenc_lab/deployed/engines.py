@@ -1,0 +1,622 @@
+"""Small engines: right ones in other styles, and wrong ones with the name of what is wrong.
+
+A name is what a diagnosis must begin with; an empty one stands for a fault that has no name yet.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock, local
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from posenc_lab.deployed.engine import Array, Cache, Config, Engine
+
+CONFIGS: Mapping[str, Config] = {
+    "llama": {
+        "model_type": "llama",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 3,
+        "max_position_embeddings": 2048,
+        "rope_theta": 500000.0,
+        "rope_scaling": {
+            "rope_type": "llama3",
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 128,
+        },
+    },
+    "mistral": {
+        "model_type": "mistral",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 2048,
+        "rope_theta": 10000.0,
+        "sliding_window": 180,
+    },
+    "qwen3": {
+        "model_type": "qwen3",
+        "hidden_size": 64,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 32,
+        "num_hidden_layers": 4,
+        "max_position_embeddings": 1024,
+        "rope_theta": 1000000.0,
+        "rope_scaling": {
+            "rope_type": "yarn",
+            "factor": 4.0,
+            "original_max_position_embeddings": 128,
+        },
+        "use_sliding_window": True,
+        "sliding_window": 180,
+        "max_window_layers": 2,
+    },
+}
+"""Small configurations whose positions are like those of released models."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An engine, the configuration that it is given, and what is to come of it."""
+
+    engine: type[Engine]
+    config: str
+    name: str
+    """What is wrong."""
+    dtype: str = "float32"
+    """The shortest dtype that the engine has."""
+
+
+RIGHT: list[Case] = []
+WRONG: list[Case] = []
+Decorator = Callable[[type[Engine]], type[Engine]]
+
+
+def right(config: str, dtype: str = "float32") -> Decorator:
+    """Put an engine on the list of the right ones."""
+
+    def listed(engine: type[Engine]) -> type[Engine]:
+        RIGHT.append(Case(engine, config, "", dtype))
+        return engine
+
+    return listed
+
+
+def wrong(config: str, name: str = "", dtype: str = "float32") -> Decorator:
+    """Put an engine on the list of the wrong ones."""
+
+    def listed(engine: type[Engine]) -> type[Engine]:
+        WRONG.append(Case(engine, config, name, dtype))
+        return engine
+
+    return listed
+
+
+# Right, in other styles.
+
+
+@right("llama")
+@right("mistral")
+@right("qwen3")
+class Plain(Engine):
+    pass
+
+
+@right("llama")
+@right("qwen3")
+class Interleaved(Engine):
+    """Turns neighbouring channels, and permutes the weights for it."""
+
+    def load(self) -> None:
+        for name, weight in self.weights.items():
+            heads = {"q": self.heads, "k": self.kv_heads}.get(name.split(".")[-2][0], 0)
+            if name.endswith(("q_proj.weight", "k_proj.weight")):
+                halves = weight.reshape(heads, 2, self.size // 2, -1)
+                self.weights[name] = halves.swapaxes(1, 2).reshape(weight.shape)
+
+    def rotate(self, x: Array, positions: Array, layer: int) -> Array:
+        cos, sin = self.angles(positions, layer)
+        turned = (x[..., 0::2] + 1j * x[..., 1::2]) * (cos + 1j * sin)
+        return np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape).astype(np.float32)
+
+
+@right("llama")
+class Tables(Engine):
+    """Keeps cosines and sines of all positions."""
+
+    def load(self) -> None:
+        every = np.arange(self.config["max_position_embeddings"])
+        self.tables = [super(Tables, self).angles(every, layer) for layer in range(self.layers)]
+
+    def angles(self, positions: Array, layer: int) -> tuple[Array, Array]:
+        cos, sin = self.tables[layer]
+        return cos[positions], sin[positions]
+
+
+@right("llama", "float16")
+@right("mistral", "float16")
+class HalfCache(Engine):
+    """Keeps keys and values in float16."""
+
+    def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
+        found = super().attention(x, layer, where, cache)
+        for kept in (cache.keys, cache.values):
+            kept[layer] = kept[layer].astype(np.float16).astype(np.float32)
+        return found
+
+
+@right("llama", "bfloat16")
+@right("qwen3", "bfloat16")
+class Short(Engine):
+    """Computes everything in bfloat16 but angles."""
+
+    dtype = ml_dtypes.bfloat16
+
+    def softmax(self, scores: Array) -> Array:
+        return self.rounded(super().softmax(scores))
+
+
+@right("llama")
+@right("mistral")
+class Chunks(Engine):
+    """Computes a prompt in parts."""
+
+    chunk = 96
+
+
+class KeepsPrefix(Engine):
+    """Keeps what was computed for the beginning of the last text."""
+
+    def load(self) -> None:
+        self.kept = Cache()
+        self.lock = Lock()
+
+    def begin(self, prompt: Sequence[int]) -> Cache:
+        with self.lock:
+            same = 0
+            for ours, theirs in zip(self.kept.tokens, prompt[:-1], strict=False):
+                if ours != theirs:
+                    break
+                same += 1
+            return self.kept.cut(same)
+
+    def keep(self, cache: Cache) -> None:
+        with self.lock:
+            self.kept = cache
+
+
+right("llama")(KeepsPrefix)
+right("qwen3")(KeepsPrefix)
+
+
+@right("mistral")
+@right("llama")
+class KeysAsTheyAre(Engine):
+    """Keeps keys that are not turned; turns those in the window when it needs them."""
+
+    def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
+        start = len(cache.tokens)
+        query = self.turn_query(self.projected(x, layer, "q", self.heads), where, layer)
+        key, value = (self.projected(x, layer, name, self.kv_heads) for name in "kv")
+        bare, values = cache.extend(layer, key, value)
+        keys = self.turn_key(bare, np.arange(bare.shape[1]), layer)
+        window, group = self.window(layer), self.heads // self.kv_heads
+        found = np.zeros((len(x), self.heads, self.size), dtype=np.float32)
+        for row in range(len(x)):
+            last = start + row + 1
+            first = max(0, last - window) if window else 0
+            for head in range(self.heads):
+                scores = keys[head // group, first:last] @ query[head, row] * self.scale()
+                shares = self.softmax(scores)
+                found[row, head] = shares @ values[head // group, first:last]
+        out = self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"]
+        return np.asarray(found.reshape(len(x), -1) @ out.T)
+
+
+# Wrong: the configuration.
+
+
+@wrong("llama", "scaling-ignored")
+@wrong("qwen3", "scaling-ignored")
+class NoScaling(Engine):
+    def scaling(self, layer: int) -> Config:
+        return {"rope_theta": self.config["rope_theta"], "rope_type": "default"}
+
+
+@wrong("llama", "base-ignored")
+@wrong("qwen3", "base-ignored")
+class UsualBase(Engine):
+    def scaling(self, layer: int) -> Config:
+        return {**super().scaling(layer), "rope_theta": 10000.0}
+
+
+@wrong("llama", "scaling-ignored+base-ignored")
+class NothingRead(Engine):
+    def scaling(self, layer: int) -> Config:
+        return {"rope_theta": 10000.0, "rope_type": "default"}
+
+
+@wrong("llama", "base-of-another-model")
+@wrong("mistral", "base-of-another-model")
+class OtherBase(Engine):
+    def scaling(self, layer: int) -> Config:
+        return {**super().scaling(layer), "rope_theta": 1000000.0}
+
+
+@wrong("llama", "factor-of-another-model")
+class OtherFactor(Engine):
+    def scaling(self, layer: int) -> Config:
+        return {**super().scaling(layer), "factor": 32.0}
+
+
+@wrong("llama", "wrong-context-length")
+class WholeContext(Engine):
+    def scaling(self, layer: int) -> Config:
+        length = self.config["max_position_embeddings"]
+        return {**super().scaling(layer), "original_max_position_embeddings": length}
+
+
+@wrong("qwen3", "attention-factor-missing")
+class PairsAsLong(Engine):
+    def attention_factor(self, block: Config) -> float:
+        return 1.0
+
+
+@wrong("qwen3", "attention-factor-twice")
+class PairsTooLong(Engine):
+    def attention_factor(self, block: Config) -> float:
+        return super().attention_factor(block) ** 2
+
+
+@wrong("llama")
+class BandsSwapped(Engine):
+    def llama3(self, plain: Array, block: Config) -> Array:
+        low, high = block["low_freq_factor"], block["high_freq_factor"]
+        return super().llama3(
+            plain, {**block, "low_freq_factor": high / 2, "high_freq_factor": low * 3}
+        )
+
+
+@wrong("llama", "taken-for-linear")
+class Divided(Engine):
+    """Takes Llama 3's block for a linear one."""
+
+    def llama3(self, plain: Array, block: Config) -> Array:
+        return np.asarray(plain / block["factor"])
+
+
+@wrong("llama")
+@wrong("mistral", "exponent-of-d-2")
+class OneLess(Engine):
+    """Has d - 2 for d in the exponent."""
+
+    def plain(self, base: float) -> Array:
+        return base ** (-np.arange(0, self.size, 2) / (self.size - 2))
+
+
+@wrong("llama")
+class HalfTurned(Engine):
+    """Turns one half of each head only."""
+
+    def angles(self, positions: Array, layer: int) -> tuple[Array, Array]:
+        cos, sin = super().angles(positions, layer)
+        still = np.arange(self.size // 2) >= self.size // 4
+        return np.where(still, 1, cos), np.where(still, 0, sin)
+
+
+# Wrong: the weights, and the rotation.
+
+
+@wrong("llama", "layout-swapped")
+@wrong("mistral", "layout-swapped")
+class NotPermuted(Engine):
+    def rotate(self, x: Array, positions: Array, layer: int) -> Array:
+        return Interleaved.rotate(self, x, positions, layer)  # type: ignore[arg-type]
+
+
+class PermutesQueries(NotPermuted):
+    permuted = "q_proj.weight"
+
+    def load(self) -> None:
+        for name, weight in self.weights.items():
+            if name.endswith(self.permuted):
+                heads = len(weight) // self.size
+                halves = weight.reshape(heads, 2, self.size // 2, -1)
+                self.weights[name] = halves.swapaxes(1, 2).reshape(weight.shape)
+
+
+wrong("llama", "keys-not-permuted")(PermutesQueries)
+
+
+@wrong("llama", "queries-not-permuted")
+class PermutesKeys(PermutesQueries):
+    permuted = "k_proj.weight"
+
+
+@wrong("llama", "not-turned")
+@wrong("mistral", "not-turned")
+class NotTurned(Engine):
+    def rotate(self, x: Array, positions: Array, layer: int) -> Array:
+        return x
+
+
+@wrong("llama", "keys-not-turned")
+class QueriesAlone(Engine):
+    def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
+        return x
+
+
+@wrong("llama", "queries-not-turned")
+class KeysAlone(Engine):
+    def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
+        return x
+
+
+@wrong("llama", "turned-backwards")
+class Backwards(Engine):
+    def angles(self, positions: Array, layer: int) -> tuple[Array, Array]:
+        cos, sin = super().angles(positions, layer)
+        return cos, -sin
+
+
+@wrong("mistral", "keys-turned-backwards")
+class OppositeWays(Engine):
+    """Turns keys the other way than queries."""
+
+    def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
+        return self.rotate(x, -positions, layer)
+
+
+@wrong("mistral", "turned-backwards")
+class Exchanged(Engine):
+    """Has sine for cosine."""
+
+    def angles(self, positions: Array, layer: int) -> tuple[Array, Array]:
+        cos, sin = super().angles(positions, layer)
+        return sin, cos
+
+
+@wrong("llama", "frequencies-reversed")
+class FrequenciesReversed(Engine):
+    def frequencies(self, layer: int) -> tuple[Array, float]:
+        found, longer = super().frequencies(layer)
+        return found[::-1], longer
+
+
+@wrong("llama", "scores-multiplied")
+class NotScaled(Engine):
+    def scale(self) -> float:
+        return 1.0
+
+
+@wrong("mistral", "scores-multiplied")
+class ScaledTwice(Engine):
+    def scale(self) -> float:
+        return 1 / self.size
+
+
+@wrong("qwen3", "scores-multiplied")
+class HeadSizeComputed(Engine):
+    """Scales by the square root of hidden size / heads."""
+
+    def scale(self) -> float:
+        return 1 / math.sqrt(self.config["hidden_size"] / self.heads)
+
+
+# Wrong: positions.
+
+
+@wrong("llama", "positions-restart")
+@wrong("mistral", "positions-restart")
+class Restarts(Engine):
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        found = np.arange(start, start + count)
+        return np.where(found >= ends, found - ends, found)
+
+
+@wrong("llama", "positions-stand-still")
+class StandsStill(Engine):
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        return np.minimum(np.arange(start, start + count), ends - 1)
+
+
+@wrong("llama", "positions-ahead")
+class CountsOn(Engine):
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        found = np.arange(start, start + count)
+        return found + (found >= ends)
+
+
+@wrong("llama", "positions-behind")
+class CountsLate(Engine):
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        found = np.arange(start, start + count)
+        return found - (found >= ends)
+
+
+@wrong("llama", "positions-doubled")
+class CountsTwice(Engine):
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        found = np.arange(start, start + count)
+        return np.where(found >= ends, 2 * found - ends + 1, found)
+
+
+@wrong("llama", "chunks-restart")
+class ChunksRestart(Engine):
+    """Counts from 0 in each part of a prompt."""
+
+    chunk = 64
+
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        return np.arange(count) + (start if count == 1 else 0)
+
+
+@wrong("llama", "positions-in-bfloat16")
+@wrong("mistral", "positions-in-bfloat16")
+class ShortPositions(Engine):
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        return np.arange(start, start + count).astype(ml_dtypes.bfloat16).astype(np.float32)
+
+
+@wrong("llama", "frequencies-in-bfloat16")
+class ShortFrequencies(Engine):
+    def frequencies(self, layer: int) -> tuple[Array, float]:
+        found, longer = super().frequencies(layer)
+        return found.astype(ml_dtypes.bfloat16).astype(np.float32), longer
+
+
+@wrong("llama", "original-context")
+class ShortTable(Engine):
+    """Has a table of the original context, and reads its last row beyond."""
+
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        return np.minimum(np.arange(start, start + count), 127)
+
+
+@wrong("llama", "original-context")
+class StartsAnew(Engine):
+    """Has a table of the original context, and begins again at its end."""
+
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        return np.arange(start, start + count) % 128
+
+
+# Wrong: windows and layers.
+
+
+@wrong("mistral", "window-off")
+class SeesOneMore(Engine):
+    def window(self, layer: int) -> int | None:
+        return int(self.config["sliding_window"]) + 1
+
+
+@wrong("mistral", "window-off")
+class SeesOneLess(Engine):
+    def window(self, layer: int) -> int | None:
+        return int(self.config["sliding_window"]) - 1
+
+
+@wrong("mistral", "window-ignored")
+@wrong("qwen3", "window-ignored")
+class SeesAll(Engine):
+    def window(self, layer: int) -> int | None:
+        return None
+
+
+@wrong("mistral", "window-ignored")
+class SeesAllLater(Engine):
+    """Forgets the window once it writes."""
+
+    def seen(self, queries: Array, keys: Array, layer: int) -> Array:
+        if len(queries) == 1:
+            return np.ones((1, len(keys)), dtype=bool)
+        return super().seen(queries, keys, layer)
+
+
+@wrong("qwen3", "window-everywhere")
+class WindowEverywhere(Engine):
+    def window(self, layer: int) -> int | None:
+        return int(self.config["sliding_window"])
+
+
+@wrong("llama", "layers-mistaken")
+class FirstLayerAlone(Engine):
+    """Applies scaling in the first layer only."""
+
+    def scaling(self, layer: int) -> Config:
+        found = super().scaling(layer)
+        return found if layer == 0 else {**found, "rope_type": "default"}
+
+
+@wrong("mistral", "layers-mistaken")
+class LastLayerStill(Engine):
+    """Does not turn anything in the last layer."""
+
+    def rotate(self, x: Array, positions: Array, layer: int) -> Array:
+        return x if layer == self.layers - 1 else super().rotate(x, positions, layer)
+
+
+# Wrong: heads, caches, requests.
+
+
+@wrong("llama")
+class HeadsTiled(Engine):
+    """Gives head h the keys of head h modulo the number of heads of keys."""
+
+    def spread(self, x: Array) -> Array:
+        return np.tile(x, (self.heads // self.kv_heads, 1, 1))
+
+
+@wrong("llama", "given-otherwise")
+class PrefillUnturned(Engine):
+    """Does not turn the queries of a prompt, but the last."""
+
+    def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
+        found = super().turn_query(x, positions, layer)
+        return found if x.shape[1] == 1 else x
+
+
+@wrong("llama", "changes-when-repeated")
+class PrefixCountedTwice(KeepsPrefix):
+    """Adds the length of what it kept to positions once more."""
+
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        found = np.arange(start, start + count)
+        return found + self.reused * (found < ends)
+
+    @property
+    def reused(self) -> int:
+        return int(getattr(self.own, "reused", 0))
+
+    def load(self) -> None:
+        super().load()
+        self.own = local()
+
+    def begin(self, prompt: Sequence[int]) -> Cache:
+        cache = super().begin(prompt)
+        self.own.reused = len(cache.tokens)
+        return cache
+
+
+@wrong("llama", "earlier-answer")
+class AnswersByLength(Engine):
+    """Answers a prompt as it answered one of the same length and end before."""
+
+    def load(self) -> None:
+        self.known: dict[Any, list[dict[str, float]]] = {}
+
+    def complete(self, prompt: Sequence[int], steps: int) -> Any:
+        key = (len(prompt), prompt[-1], steps)
+        if key not in self.known:
+            self.known[key] = [*super().complete(prompt, steps)]
+        return self.known[key]
+
+
+@wrong("llama", "mixed-up")
+class OneCounter(Engine):
+    """Counts positions of all texts with one counter."""
+
+    def load(self) -> None:
+        self.busy = 0
+        self.count = Lock()
+
+    def complete(self, prompt: Sequence[int], steps: int) -> Any:
+        with self.count:
+            self.busy += 1
+        try:
+            yield from super().complete(prompt, steps)
+        finally:
+            with self.count:
+                self.busy -= 1
+
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        found = np.arange(start, start + count)
+        return np.where(found >= ends, found + 5 * (self.busy - 1), found)

@@ -1,0 +1,57 @@
+"""Judging a small engine in this process, without a server between."""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from posenc_conformance.checks import Options
+from posenc_conformance.checks.deployed import checks, subjects_of
+from posenc_conformance.checks.execution import Execution, execute
+from posenc_conformance.deployed.checkpoint import write_checkpoint
+from posenc_conformance.deployed.endpoint import Endpoint, Reading
+from posenc_conformance.deployed.engine import Deployed, probe_for
+from posenc_conformance.models.file import with_configuration
+from posenc_lab.deployed.engine import Engine, read_checkpoint
+from posenc_lab.deployed.engines import CONFIGS, Case
+
+LENGTH = 512
+"""Tokens of the longest text."""
+
+
+@dataclass(frozen=True)
+class InProcess(Endpoint):
+    """An engine that is asked without a server."""
+
+    served: Engine
+
+    def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
+        """Return what the engine chose among."""
+        assert not isinstance(prompt, str)
+        return [*self.served.complete(prompt, steps)]
+
+
+@lru_cache
+def folder_of(config: str) -> Path:
+    """Write a configuration, and its probe beside it, into a folder of their own, once."""
+    folder = Path(tempfile.mkdtemp(prefix="posenc-probe-"))
+    path = folder / "config.json"
+    path.write_text(json.dumps(CONFIGS[config]))
+    write_checkpoint(probe_for(with_configuration(path)), "float32", folder / "probe")
+    return folder
+
+
+def made(case: Case) -> Engine:
+    """Return the engine of a case, with the probe loaded."""
+    return case.engine(*read_checkpoint(folder_of(case.config) / "probe"))
+
+
+def judge(case: Case) -> dict[str, Execution]:
+    """Run all checks of an engine; return what came of each, by id."""
+    model = with_configuration(folder_of(case.config) / "config.json")
+    endpoint = InProcess("here", "small", None, 0, made(case))
+    engine = Deployed(endpoint, model, probe_for(model), in_words=False)
+    subjects = subjects_of(engine, case.dtype)
+    return {check.id: execute(check, Options(1)) for check in checks(engine, subjects, LENGTH)}

@@ -1,0 +1,94 @@
+"""The small engine behind an address, as OpenAI's completions are asked for."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+from posenc_lab.deployed.engine import Engine
+
+
+@contextmanager
+def serving(engine: Engine, **behaviour: Any) -> Iterator[str]:
+    """Serve an engine for a while; yield the address.
+
+    ``behaviour`` are attributes of the handler: how this server differs from others.
+    """
+    handler = type("Served", (Handler,), {"engine": engine, **behaviour})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers requests for models and completions."""
+
+    engine: Engine
+    listed: Any = ({"id": "served", "object": "model"},)
+    """The models that it says it serves."""
+    words_only = False
+    """Whether a prompt must be a text."""
+    legacy = False
+    """Whether log-probabilities come as mappings, in the older form."""
+    silent = False
+    """Whether log-probabilities are left out."""
+    key = ""
+    """The key that a request must carry; empty if none."""
+
+    def do_GET(self) -> None:
+        """Answer what models there are."""
+        if self.admitted():
+            self.reply(200, {"object": "list", "data": self.listed})
+
+    def do_POST(self) -> None:
+        """Answer a request for a completion."""
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if not self.admitted():
+            return
+        prompt = asked["prompt"]
+        if isinstance(prompt, str):
+            prompt = [self.engine.words.index(word) for word in prompt.split()]
+        elif self.words_only:
+            self.reply(422, {"error": "prompt must be a string"})
+            return
+        found = [*self.engine.complete(prompt, asked["max_tokens"])]
+        self.reply(200, {"choices": [{"text": "", "logprobs": self.form(found)}]})
+
+    def form(self, found: list[dict[str, float]]) -> Any:
+        """Return log-probabilities in the form of this server."""
+        if self.silent:
+            return None
+        if self.legacy:
+            return {"top_logprobs": [{f" {w}": v for w, v in each.items()} for each in found]}
+        return {
+            "content": [
+                {"top_logprobs": [{"token": f" {w}", "logprob": v} for w, v in each.items()]}
+                for each in found
+            ]
+        }
+
+    def admitted(self) -> bool:
+        """Say whether a request carries the key; answer it if not."""
+        if self.key and self.headers["Authorization"] != f"Bearer {self.key}":
+            self.reply(401, {"error": "no such key"})
+            return False
+        return True
+
+    def reply(self, code: int, content: Any) -> None:
+        """Send an answer."""
+        body = json.dumps(content).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""

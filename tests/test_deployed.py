@@ -1,0 +1,269 @@
+"""Engines as they are deployed: what a probe finds out, from token ids to log-probabilities."""
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance.commands.main import main
+from posenc_conformance.deployed.checkpoint import files_of
+from posenc_conformance.deployed.engine import probe_for
+from posenc_conformance.deployed.families import FAMILIES
+from posenc_conformance.deployed.instrument import FOLLOWING, GAINS, LARGEST_READ, NORMALISED
+from posenc_conformance.deployed.measure import expected, prompt_for
+from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.models.file import load_all, model_named
+from posenc_lab.deployed.engine import Engine
+from posenc_lab.deployed.engines import RIGHT, WRONG, Case, NoScaling, Plain
+from posenc_lab.deployed.judging import folder_of, judge, made
+from posenc_lab.deployed.server import serving
+
+pytestmark = pytest.mark.remembered(shipped=True)
+
+SMALL = Case(Plain, "llama", "")
+
+
+def titled(case: Case) -> str:
+    return f"{case.engine.__name__}-{case.config}"
+
+
+@pytest.mark.parametrize("case", RIGHT, ids=titled)
+def test_right_engines_pass(case: Case) -> None:
+    found = judge(case)
+    assert {id: each.text for id, each in found.items() if each.verdict != Verdict.PASSED} == {}
+
+
+@pytest.mark.parametrize("case", WRONG, ids=titled)
+def test_wrong_engines_are_rejected_and_named(case: Case) -> None:
+    failed = [each for each in judge(case).values() if each.verdict == Verdict.FAILED]
+    named = {each.outcome.explanations[0][0] for each in failed if each.outcome.explanations}
+    assert failed
+    assert named == ({case.name} if case.name else set())
+
+
+def test_there_are_enough_engines_and_nearly_all_have_a_name() -> None:
+    assert len(WRONG) >= 40
+    assert len(RIGHT) >= 10
+    assert sum(bool(case.name) for case in WRONG) >= 0.9 * len(WRONG)
+
+
+def test_float32_reads_angles_to_a_hundred_thousandth() -> None:
+    points = [
+        point
+        for id, each in judge(SMALL).items()
+        if id.startswith("distance")
+        for point in each.outcome.curve
+    ]
+    assert max(error for _, error, _ in points) < 1e-5
+
+
+# The command, and what it writes.
+
+
+def test_a_probe_is_written_alike_each_time() -> None:
+    first, second = (files_of(probe_for(model_named("qwen3-0.6b")), "bfloat16") for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("model", load_all(), ids=lambda model: model.id)
+def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path: Path) -> None:
+    if model.configuration.type not in FAMILIES:
+        assert main(["probe", model.id, "--out", str(tmp_path / "probe")]) == 2
+        assert model.configuration.type in capsys.readouterr().err
+        return
+    assert main(["probe", model.id, "--out", str(tmp_path / "probe")]) == 0
+    assert main(["model", str(tmp_path / "probe" / "config.json")]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert main(["model", model.id]) == 0
+    as_released = capsys.readouterr().out.splitlines()
+    turning = [line for line in as_released if "radians per position" in line]
+    assert turning
+    assert turning == [line for line in told if "radians per position" in line]
+    written = json.loads((tmp_path / "probe" / "config.json").read_text())
+    kept = model.config.keys() - {"hidden_size", "num_attention_heads", "num_key_value_heads"}
+    assert {name: written[name] for name in kept} == {name: model.config[name] for name in kept}
+
+
+def test_weights_are_exact_in_every_dtype() -> None:
+    probe = probe_for(model_named("llama-3.1-8b"))
+    content = files_of(probe, "float16")["model.safetensors"]
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    for name, values in probe.tensors():
+        start, end = header[name]["data_offsets"]
+        stored = np.frombuffer(content[8 + length + start : 8 + length + end], np.float16)
+        assert header[name]["shape"] == [*values.shape]
+        assert np.array_equal(stored.reshape(values.shape), values)
+
+
+def test_transformers_5_spells_base_and_scaling_as_one_block(tmp_path: Path) -> None:
+    out = str(tmp_path / "probe")
+    assert main(["probe", "llama-3.1-8b", "--out", out, "--spelling", "transformers-5"]) == 0
+    config = json.loads((tmp_path / "probe" / "config.json").read_text())
+    assert not {"rope_theta", "rope_scaling"} & config.keys()
+    assert config["rope_parameters"]["rope_theta"] == 500000
+    assert config["rope_parameters"]["rope_type"] == "llama3"
+
+
+def test_what_is_read_stays_below_the_token_that_follows() -> None:
+    for model in load_all():
+        if model.configuration.type in FAMILIES:
+            probe, group = probe_for(model), model.meaning.groups[0]
+            for distance in (1, 777, 4095):
+                prompt = prompt_for(probe, group, distance)
+                raised = np.exp(probe.largest_score(prompt.gain))
+                seen = min(prompt.first, group.window or prompt.first)
+                assert prompt.gain * raised / (raised + seen) <= LARGEST_READ
+    assert LARGEST_READ < FOLLOWING * NORMALISED
+
+
+def test_a_shorter_dtype_is_granted_more() -> None:
+    model = model_named("llama-3.1-8b")
+    probe, group = probe_for(model), model.meaning.groups[0]
+    prompt = prompt_for(probe, group, 64)
+    bounds = [
+        expected(probe, group, prompt, dtype).bound.max()
+        for dtype in ("float32", "float16", "bfloat16")
+    ]
+    assert bounds == sorted(bounds)
+    assert prompt.gain in GAINS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing"], "nothing"),
+        (["gpt2"], "gpt2"),
+        (["llama-2-7b", "--dtype", "int4"], "int4"),
+        (["llama-2-7b", "--spelling", "mine"], "mine"),
+    ],
+)
+def test_what_cannot_be_written_is_said(
+    arguments: list[str], said: str, tmp_path: Path, capsys: Any
+) -> None:
+    assert main(["probe", *arguments, "--out", str(tmp_path / "probe")]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "thesis.txt").write_text("years")
+    assert main(["probe", "llama-2-7b", "--out", str(tmp_path)]) == 2
+    assert "thesis.txt" in capsys.readouterr().err
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+# Over HTTP, as a user runs it.
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester) -> Run:
+    """Judge an address with the options of the small configuration."""
+
+    def judged(url: str, *options: str) -> tuple[int, str]:
+        own = folder_of("llama") / "config.json"
+        usual = (f"--posenc-model={own}", "--posenc-dtype=float32", "--posenc-context=512")
+        given = options or usual
+        found = pytester.runpytest_subprocess(f"--impl={url}", "-p", "no:cacheprovider", *given)
+        return int(found.ret), found.stdout.str() + found.stderr.str()
+
+    return judged
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return made(SMALL)
+
+
+@pytest.mark.parametrize("behaviour", [{}, {"legacy": True}, {"words_only": True}])
+def test_a_right_endpoint_passes(run: Run, engine: Engine, behaviour: dict[str, Any]) -> None:
+    with serving(engine, **behaviour) as url:
+        code, told = run(url)
+    assert code == 0, told
+    assert "layers 0-2: llama3 half, right to" in told
+    assert "rad up to distance 20" in told
+
+
+def test_a_wrong_endpoint_is_named_and_its_cost_told(run: Run, pytester: pytest.Pytester) -> None:
+    with serving(made(Case(NoScaling, "llama", "scaling-ignored"))) as url:
+        code, told = run(
+            url,
+            f"--posenc-model={folder_of('llama') / 'config.json'}",
+            "--posenc-dtype=float32",
+            "--posenc-context=512",
+            "--posenc-report=report.json",
+        )
+    assert code == 1
+    assert "[scaling-ignored]" in told
+    assert "% at 4,096" in told
+    report = json.loads((pytester.path / "report.json").read_text())
+    assert {each["level"] for each in report["checks"]} == {"deployed"}
+    assert report["diagnoses"][0]["explained_by"][0]["deviation"] == "scaling-ignored"
+
+
+def test_an_endpoint_may_want_a_key(
+    run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(engine, key="secret") as url:
+        code, told = run(url)
+        assert code != 0
+        assert "POSENC_API_KEY" in told
+        monkeypatch.setenv("POSENC_API_KEY", "secret")
+        code, told = run(url)
+    assert code == 0, told
+    assert "secret" not in told
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [({"silent": True}, "log-probabilities"), ({"listed": []}, "lists no model")],
+)
+def test_an_endpoint_that_says_too_little(
+    run: Run, engine: Engine, behaviour: dict[str, Any], said: str
+) -> None:
+    with serving(engine, **behaviour) as url:
+        code, told = run(url)
+    assert code == 4
+    assert said in told
+    assert "Traceback" not in told
+
+
+def test_nobody_answers(run: Run) -> None:
+    code, told = run("http://127.0.0.1:9/v1")
+    assert code == 4
+    assert "does not answer" in told
+    assert "Traceback" not in told
+
+
+def test_another_model_than_the_one_that_is_asked_for(run: Run, engine: Engine) -> None:
+    with serving(engine) as url:
+        code, told = run(url, "--posenc-model=llama-2-7b")
+        assert code == 4
+        assert "llama-2-7b" in told
+        code, told = run(url, "-q")
+    assert code == 4
+    assert "--posenc-model=config.json" in told
+
+
+@pytest.mark.parametrize("option", ["--posenc-dtype=int4", "--posenc-context=7"])
+def test_options_that_cannot_be(run: Run, engine: Engine, option: str) -> None:
+    with serving(engine) as url:
+        code, told = run(url, f"--posenc-model={folder_of('llama') / 'config.json'}", option)
+    assert code == 4
+    assert option.partition("=")[0] in told
+
+
+def test_one_check_alone(run: Run, engine: Engine) -> None:
+    own = folder_of("llama") / "config.json"
+    id = "config.json::deployed::distance-7[layers-float32]"
+    with serving(engine) as url:
+        code, told = run(
+            url, id, f"--posenc-model={own}", "--posenc-dtype=float32", "--posenc-context=512"
+        )
+    assert code == 0, told
+    assert "1 passed" in told
