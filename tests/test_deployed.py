@@ -1,5 +1,6 @@
 """Engines as they are deployed: what a probe finds out, from token ids to log-probabilities."""
 
+import importlib.util
 import json
 import struct
 from collections.abc import Callable
@@ -115,7 +116,8 @@ def test_what_is_read_stays_below_the_token_that_follows() -> None:
             probe, group = probe_for(model), model.meaning.groups[0]
             for distance in (1, 777, 4095):
                 prompt = prompt_for(probe, group, distance)
-                raised = np.exp(probe.largest_score(prompt.gain))
+                scores = expected(probe, group, prompt, "float32").values
+                raised = np.exp(probe.largest_score(prompt.gain) * scores.max())
                 seen = min(prompt.first, group.window or prompt.first)
                 assert prompt.gain * raised / (raised + seen) <= LARGEST_READ
     assert LARGEST_READ < FOLLOWING * NORMALISED
@@ -267,3 +269,65 @@ def test_one_check_alone(run: Run, engine: Engine) -> None:
         )
     assert code == 0, told
     assert "1 passed" in told
+
+
+FUNCTION = """
+from pathlib import Path
+from posenc_lab.deployed.engine import Cache, Engine, read_checkpoint
+
+engine = Engine(*read_checkpoint(Path({folder!r})))
+
+def logits(tokens):
+    return engine.forward(tokens, Cache(), len(tokens))
+
+def short(tokens):
+    return logits(tokens)[:-1]
+
+def broken(tokens):
+    raise OSError("no memory left")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("logits", 0, "layers 0-2: llama3 half, right to"),
+        ("short", 1, "logits() gave the shape"),
+        ("broken", 1, "no memory left"),
+    ],
+)
+def test_a_function_that_gives_logits(
+    run: Run, pytester: pytest.Pytester, name: str, code: int, said: str
+) -> None:
+    folder = folder_of("llama")
+    pytester.makepyfile(trainer=FUNCTION.format(folder=str(folder / "probe")))
+    options = (f"--posenc-model={folder / 'config.json'}", "--posenc-context=512", "-k", "distance")
+    ended, told = run(f"logits:trainer.py:{name}", *options, "--posenc-dtype=float32")
+    assert ended == code, told
+    assert said in told
+
+
+def test_a_function_needs_a_model(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(trainer="def logits(tokens): ...")
+    code, told = run("logits:trainer.py:logits", "-q")
+    assert code == 4
+    assert "--posenc-model" in told
+
+
+def test_a_folder_that_holds_no_probe(run: Run, pytester: pytest.Pytester) -> None:
+    folder = pytester.mkdir("elsewhere")
+    (folder / "config.json").write_text("{}")
+    code, told = run("elsewhere", "-q")
+    assert code == 4
+    assert "posenc probe" in told
+
+
+def test_a_folder_needs_transformers(run: Run) -> None:
+    folder = folder_of("llama")
+    own = f"--posenc-model={folder / 'config.json'}"
+    code, told = run(str(folder / "probe"), own, "-p", "no:logging")
+    if importlib.util.find_spec("transformers") is None:
+        assert code == 4
+        assert "install transformers" in told
+    else:
+        assert code == 0, told

@@ -14,7 +14,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="judge this implementation: a registered name (see 'posenc list'), "
         "module:attribute, the path of an adapter file, a program: './build/adapter --flag', or "
-        "the address of an engine that serves a probe: http://localhost:8000/v1",
+        "an engine that runs a probe: its address, http://localhost:8000/v1, the probe's folder, "
+        "for transformers, or logits:module:function",
     )
     group.addoption(
         "--posenc-report",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from general_blocks import schema
 from markup import code, link, paragraph, prose, table, thread
+from posenc_conformance.deployed.families import FAMILIES
 from posenc_conformance.models.file import SCHEMA, Model, flat, load_all
 from posenc_conformance.models.frequencies import rotated
 from posenc_conformance.models.meaning import Group
@@ -119,6 +120,15 @@ def mistakes() -> str:
     return table(["mistake", "what is done", "threads"], rows)
 
 
+def probes() -> str:
+    """Tabulate the types of models of which a probe can be made."""
+    rows = []
+    for type in FAMILIES:
+        known = [each.id for each in load_all() if each.configuration.type == type]
+        rows.append([code(type), ", ".join(map(code, known)) or "none is in the spec"])
+    return table(["model_type", "models"], rows)
+
+
 def count_models() -> str:
     """How many models there are, and how many of them were read in several sources."""
     found = load_all()
@@ -138,4 +148,5 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "table:model-mistakes": mistakes,
     "table:layouts": layouts,
     "table:models": models,
+    "table:probes": probes,
 }

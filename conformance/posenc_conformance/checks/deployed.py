@@ -89,7 +89,7 @@ def _length(engine: Deployed, subject: Subject, length: int) -> int:
     extended = context.extended or length
     if subject.scheme.id in BY_LENGTH and context.original:
         extended = context.original
-    return min(length, extended, engine.context or length)
+    return min(length, extended, engine.source.context or length)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Endpoint:
 
     url: str
     """Address under which ``/completions`` stands."""
-    model: str
+    name: str
     """Name of the model, as the engine lists it."""
     context: int | None
     """Length of the longest text, if the engine says one."""
@@ -40,7 +40,7 @@ class Endpoint:
         Raises Misbehaviour for an engine that does not answer, or answers something else.
         """
         asked = {
-            "model": self.model,
+            "model": self.name,
             "prompt": prompt if isinstance(prompt, str) else [*prompt],
             "max_tokens": steps,
             "temperature": 0,

@@ -1,49 +1,65 @@
 """An engine that serves a probe, and which model the probe stands for."""
 
 import hashlib
+import inspect
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
-from posenc_conformance.deployed.endpoint import Endpoint, Reading, connect
+from posenc_conformance.adapters.find import registered, target
+from posenc_conformance.deployed.callables import Function, is_folder, load_folder, words_of
+from posenc_conformance.deployed.endpoint import Reading, connect, is_endpoint
 from posenc_conformance.deployed.families import Probe, probe_of
-from posenc_conformance.deployed.instrument import SPECIAL, WHO
+from posenc_conformance.deployed.instrument import SPECIAL, WHO, Instrument
 from posenc_conformance.deployed.measure import Measured
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.file import Model, model_named, with_configuration
 
+FUNCTION = "logits:"
+"""How ``--impl`` begins for a function of this process that gives logits."""
 OWN = "config-"
 """How the name of a probe begins that was made of somebody's own configuration."""
+
+
+class Source(Protocol):
+    """Where log-probabilities come from."""
+
+    @property
+    def name(self) -> str:
+        """What is read, for people."""
+
+    @property
+    def context(self) -> int | None:
+        """Length of the longest text, if the source says one."""
+
+    def read(self, prompt: Sequence[int] | str, steps: int) -> Sequence[Reading]:
+        """Return, for each of some words written after a prompt, what it was chosen among."""
 
 
 @dataclass(frozen=True, eq=False)
 class Deployed:
     """An engine that serves a probe."""
 
-    endpoint: Endpoint
+    source: Source
     model: Model
     probe: Probe
-    in_words: bool
+    in_words: bool = False
     """Whether prompts are texts: the engine does not take the numbers of tokens."""
     serials: Iterator[int] = field(default_factory=count)
     """Numbers of texts."""
     answered: list[Measured] = field(default_factory=list)
     """What was measured so far: a later answer may be that of an earlier text."""
 
-    @property
-    def context(self) -> int | None:
-        """Length of the longest text that the engine takes, if it says so."""
-        return self.endpoint.context
-
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Reading]:
         """Return, for each of some words written after a prompt, what it was chosen among."""
         if not self.in_words:
-            return self.endpoint.read(prompt, steps)
+            return self.source.read(prompt, steps)
         words = self.probe.plan.words
-        return self.endpoint.read(" ".join(words[token] for token in prompt), steps)
+        return self.source.read(" ".join(words[token] for token in prompt), steps)
 
 
 def probe_for(model: Model) -> Probe:
@@ -68,30 +84,67 @@ def model_of(name: str) -> Model:
     return with_configuration(path) if path.suffix == ".json" else model_named(name)
 
 
-def find_deployed(url: str, seconds: float | None, asked: Sequence[Model]) -> Deployed:
-    """Ask an endpoint which probe it serves.
+def is_deployed(name: str) -> bool:
+    """Return whether what ``--impl`` names serves a probe, and is no adapter."""
+    folder = is_folder(name) and name not in registered()
+    return folder or is_endpoint(name) or name.startswith(FUNCTION)
 
-    ``asked`` are the models that the command line names: for a configuration of somebody's own it
-    must be there. Raises UserError for an endpoint that serves no probe, or another one.
+
+def find_deployed(name: str, seconds: float | None, asked: Sequence[Model], dtype: str) -> Deployed:
+    """Find the engine that ``--impl`` names, and the model whose probe it serves.
+
+    ``asked`` are the models that the command line names: for a configuration of somebody's own, and
+    for a function, one must be there. Raises UserError for an engine that serves no probe, or
+    another one.
     """
-    endpoint = connect(url, seconds)
-    name, in_words = _who(endpoint)
+    if is_endpoint(name):
+        endpoint = connect(name, seconds)
+        served, in_words = _who(endpoint)
+        model = _model_served(name, served, asked)
+        return Deployed(endpoint, model, probe_for(model), in_words)
+    if is_folder(name):
+        words = words_of(Path(name))
+        model = _model_served(name, words[Instrument.name_token], asked)
+        return Deployed(load_folder(name, dtype), model, probe_for(model))
+    return _function(name, asked)
+
+
+def _function(name: str, asked: Sequence[Model]) -> Deployed:
+    """Return a function that gives the logits of a probe."""
+    if len(asked) != 1:
+        raise UserError(
+            f"--impl={name} is a function, which does not say whose probe it runs",
+            "name one model: --posenc-model=NAME, as posenc probe was given it",
+        )
+    found = target(name.removeprefix(FUNCTION))
+    if not callable(found) or inspect.isclass(found):
+        raise UserError(
+            f"--impl={name} is no function", "it must give the logits after a list of tokens"
+        )
+    probe = probe_for(asked[0])
+    return Deployed(Function(found, probe.plan.words, name), asked[0], probe)
+
+
+def _model_served(where: str, name: str, asked: Sequence[Model]) -> Model:
+    """Return the model of the probe of a name.
+
+    Raises UserError for a probe that another model was asked for, and for one that nobody knows.
+    """
     named = {name_of(model): model for model in asked}
     if asked and name not in named:
         raise UserError(
-            f"{url} serves the probe {name!r}, and --posenc-model asks for {', '.join(named)}",
+            f"{where} serves the probe {name!r}, and --posenc-model asks for {', '.join(named)}",
             "leave out --posenc-model, or serve the other probe",
         )
     if name.startswith(OWN) and name not in named:
         raise UserError(
-            f"{url} serves a probe of somebody's own configuration, {name!r}",
+            f"{where} serves a probe of somebody's own configuration, {name!r}",
             "say which: --posenc-model=config.json, the file that posenc probe was given",
         )
-    model = named[name] if name in named else model_named(name)
-    return Deployed(endpoint, model, probe_for(model), in_words)
+    return named[name] if name in named else model_named(name)
 
 
-def _who(endpoint: Endpoint) -> tuple[str, bool]:
+def _who(endpoint: Source) -> tuple[str, bool]:
     """Return the name of the probe that an endpoint serves, and whether it takes words only."""
     problem = ""
     for prompt in ([WHO], SPECIAL[WHO]):
@@ -105,6 +158,6 @@ def _who(endpoint: Endpoint) -> tuple[str, bool]:
             return name, isinstance(prompt, str)
         problem = f"asked who it is, it answers {name!r}"
     raise UserError(
-        f"{endpoint.url} serves {endpoint.model!r}, which is no probe: {problem}",
+        f"the endpoint serves {endpoint.name!r}, which is no probe: {problem}",
         "make one with posenc probe NAME --out FOLDER, and start the engine with that folder",
     )

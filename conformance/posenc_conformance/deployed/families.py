@@ -1,8 +1,8 @@
 """Architectures of probes: what a family of models calls its tensors, and how large a score is."""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,8 +23,68 @@ from posenc_conformance.models.meaning import Group, Meaning
 
 INTERMEDIATE = 32
 """Channels of the feed-forward layers, whose weights are all zero."""
+EXPERTS = 4
+"""Feed-forward layers of which two are chosen, where a family has experts."""
 WANTED_SCORE = 4.0
 """The largest score is at most this, and more than half of it."""
+
+Tensor = tuple[str, Floats]
+Shaped = tuple[str, tuple[int, ...]]
+"""The name and the shape of a tensor of zeros."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The matrices of the attention of a layer."""
+
+    number: int
+    query: Floats
+    key: Floats
+    value: Floats
+    out: Floats
+
+
+def _apart(layer: Layer) -> Iterator[Tensor]:
+    """Yield the projections of a layer, one by one."""
+    yield "q_proj.weight", layer.query
+    yield "k_proj.weight", layer.key
+    yield "v_proj.weight", layer.value
+
+
+def _fused(layer: Layer) -> Iterator[Tensor]:
+    """Yield the projections of a layer as one."""
+    yield "qkv_proj.weight", np.concatenate([layer.query, layer.key, layer.value])
+
+
+def _gated(hidden: int) -> Iterator[Shaped]:
+    """Yield a feed-forward layer with a gate."""
+    yield "mlp.gate_proj.weight", (INTERMEDIATE, hidden)
+    yield "mlp.up_proj.weight", (INTERMEDIATE, hidden)
+    yield "mlp.down_proj.weight", (hidden, INTERMEDIATE)
+
+
+def _gated_as_one(hidden: int) -> Iterator[Shaped]:
+    """Yield a feed-forward layer whose gate is part of a larger matrix."""
+    yield "mlp.gate_up_proj.weight", (2 * INTERMEDIATE, hidden)
+    yield "mlp.down_proj.weight", (hidden, INTERMEDIATE)
+
+
+def _experts_of_mixtral(hidden: int) -> Iterator[Shaped]:
+    """Yield experts, as Mixtral names them."""
+    yield "block_sparse_moe.gate.weight", (EXPERTS, hidden)
+    for expert in range(EXPERTS):
+        before = f"block_sparse_moe.experts.{expert}"
+        yield f"{before}.w1.weight", (INTERMEDIATE, hidden)
+        yield f"{before}.w2.weight", (hidden, INTERMEDIATE)
+        yield f"{before}.w3.weight", (INTERMEDIATE, hidden)
+
+
+def _experts_of_qwen(hidden: int) -> Iterator[Shaped]:
+    """Yield experts, as Qwen names them."""
+    yield "mlp.gate.weight", (EXPERTS, hidden)
+    for expert in range(EXPERTS):
+        for name, shape in _gated(hidden):
+            yield name.replace("mlp", f"mlp.experts.{expert}"), shape
 
 
 @dataclass(frozen=True)
@@ -33,17 +93,43 @@ class Family:
 
     architecture: str
     """What transformers calls the class of the whole model."""
+    attention: Callable[[Layer], Iterator[Tensor]] = _apart
+    """How the projections of queries, keys and values are stored."""
+    feed_forward: Callable[[int], Iterator[Shaped]] = _gated
+    """What the feed-forward layers are made of, all of it zero."""
     biases: bool = False
     """Whether queries, keys and values have biases."""
     head_norms: bool = False
     """Whether each head of queries and keys has a norm before it is turned."""
+    fields: Fields = field(default_factory=dict)
+    """What the configuration must say besides."""
 
 
 FAMILIES: Mapping[str, Family] = {
     "llama": Family("LlamaForCausalLM"),
     "mistral": Family("MistralForCausalLM"),
+    "mixtral": Family(
+        "MixtralForCausalLM",
+        feed_forward=_experts_of_mixtral,
+        fields={"num_local_experts": EXPERTS, "num_experts_per_tok": 2},
+    ),
+    "phi3": Family("Phi3ForCausalLM", attention=_fused, feed_forward=_gated_as_one),
     "qwen2": Family("Qwen2ForCausalLM", biases=True),
     "qwen3": Family("Qwen3ForCausalLM", head_norms=True),
+    "qwen3_moe": Family(
+        "Qwen3MoeForCausalLM",
+        feed_forward=_experts_of_qwen,
+        head_norms=True,
+        fields={
+            "num_experts": EXPERTS,
+            "num_experts_per_tok": 2,
+            "moe_intermediate_size": INTERMEDIATE,
+            "decoder_sparse_step": 1,
+            "mlp_only_layers": [],
+            "norm_topk_prob": True,
+        },
+    ),
+    "smollm3": Family("SmolLM3ForCausalLM"),
 }
 """The families that a probe can be made of, by ``model_type``."""
 
@@ -88,52 +174,78 @@ class Probe:
         """Compute what the norm of a head makes of channels of one size."""
         return size / math.sqrt(count * size**2 / self.plan.head_dim + self.eps)
 
-    def tensors(self) -> Iterator[tuple[str, Floats]]:
+    def tensors(self) -> Iterator[Tensor]:
         """Yield the name and the values of each tensor."""
-        plan, key_weight = self.plan, self.key_weight
-        vocabulary, hidden, size = len(plan.words), plan.hidden, plan.head_dim
+        plan, family = self.plan, self.family
+        vocabulary, hidden = len(plan.words), plan.hidden
         yield "model.embed_tokens.weight", dense((vocabulary, hidden), plan.embeddings())
-        query: Rows = {}
+        query, key, out = self._query(), self._key(), self._out()
+        for number in range(plan.layers):
+            layer = Layer(number, query, key, self._value(number), out)
+            before = f"model.layers.{number}"
+            yield f"{before}.input_layernorm.weight", np.ones(hidden)
+            yield f"{before}.post_attention_layernorm.weight", np.ones(hidden)
+            for name, values in family.attention(layer):
+                yield f"{before}.self_attn.{name}", values
+                if family.biases:
+                    yield f"{before}.self_attn.{name}".replace("weight", "bias"), values[:, 0] * 0
+            if family.head_norms:
+                size = plan.head_dim
+                yield f"{before}.self_attn.q_norm.weight", np.ones(size)
+                yield f"{before}.self_attn.k_norm.weight", np.full(size, self.key_weight)
+            yield f"{before}.self_attn.o_proj.weight", out
+            for name, shape in family.feed_forward(hidden):
+                yield f"{before}.{name}", np.zeros(shape)
+        yield "model.norm.weight", np.ones(hidden)
+        yield "lm_head.weight", dense((vocabulary, hidden), plan.logits())
+
+    def _query(self) -> Floats:
+        """Make the matrix of queries: of each pair, the one channel in the first head."""
+        plan = self.plan
+        rows: Rows = {}
         for number, (first, second) in enumerate(plan.pairs):
-            query[first] = {number: 1.0}
-            query[size + second] = {number: 1.0}
-        own = 1.0 if self.family.head_norms else key_weight
-        firsts = [first for first, _ in plan.pairs]
-        # Of other heads of keys a head that is asked must not see anything.
-        asked = {head * plan.kv_heads // plan.heads for head in range(HEADS)}
-        key = {head * size + first: {plan.key: own} for head in asked for first in firsts}
-        out: Rows = {
-            plan.read + 2 * neutral + head: {head * size + neutral: 1.0}
+            rows[first] = {number: 1.0}
+            rows[plan.head_dim + second] = {number: 1.0}
+        return dense((plan.heads * plan.head_dim, plan.hidden), rows)
+
+    @property
+    def _asked(self) -> set[int]:
+        """The heads of keys that heads with queries see; others have none."""
+        plan = self.plan
+        return {head * plan.kv_heads // plan.heads for head in range(HEADS)}
+
+    def _key(self) -> Floats:
+        """Make the matrix of keys: the first channel of every pair."""
+        plan = self.plan
+        weight = 1.0 if self.family.head_norms else self.key_weight
+        rows = {
+            head * plan.head_dim + first: {plan.key: weight}
+            for head in self._asked
+            for first, _ in plan.pairs
+        }
+        return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
+
+    def _value(self, layer: int) -> Floats:
+        """Make the matrix of values: of the layer's own key, and of the neutral one."""
+        plan = self.plan
+        rows = {
+            head * plan.head_dim + neutral: {
+                plan.value(layer, neutral=bool(neutral)): 1 / NORMALISED
+            }
+            for head in self._asked
+            for neutral in (0, 1)
+        }
+        return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
+
+    def _out(self) -> Floats:
+        """Make the matrix that adds what the two heads give to keys."""
+        plan = self.plan
+        rows: Rows = {
+            plan.read + 2 * neutral + head: {head * plan.head_dim + neutral: 1.0}
             for head in range(HEADS)
             for neutral in (0, 1)
         }
-        for layer in range(plan.layers):
-            before = f"model.layers.{layer}"
-            value = {
-                head * size + neutral: {plan.value(layer, neutral=bool(neutral)): 1 / NORMALISED}
-                for head in asked
-                for neutral in (0, 1)
-            }
-            wide, narrow = plan.heads * size, plan.kv_heads * size
-            yield f"{before}.input_layernorm.weight", np.ones(hidden)
-            yield f"{before}.post_attention_layernorm.weight", np.ones(hidden)
-            for name, rows, height in (
-                ("q", query, wide),
-                ("k", key, narrow),
-                ("v", value, narrow),
-            ):
-                yield f"{before}.self_attn.{name}_proj.weight", dense((height, hidden), rows)
-                if self.family.biases:
-                    yield f"{before}.self_attn.{name}_proj.bias", np.zeros(height)
-            if self.family.head_norms:
-                yield f"{before}.self_attn.q_norm.weight", np.ones(size)
-                yield f"{before}.self_attn.k_norm.weight", np.full(size, key_weight)
-            yield f"{before}.self_attn.o_proj.weight", dense((hidden, wide), out)
-            yield f"{before}.mlp.gate_proj.weight", np.zeros((INTERMEDIATE, hidden))
-            yield f"{before}.mlp.up_proj.weight", np.zeros((INTERMEDIATE, hidden))
-            yield f"{before}.mlp.down_proj.weight", np.zeros((hidden, INTERMEDIATE))
-        yield "model.norm.weight", np.ones(hidden)
-        yield "lm_head.weight", dense((vocabulary, hidden), plan.logits())
+        return dense((plan.hidden, plan.heads * plan.head_dim), rows)
 
 
 def dense(shape: tuple[int, int], rows: Rows) -> Floats:
@@ -163,8 +275,8 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
     size = int(turned[0].parameters["head_dim"])
     pairs = _pairs(turned[0])
     layers = config.whole("num_hidden_layers")
-    several = raw.get("num_key_value_heads", config.whole("num_attention_heads"))
-    grouped = several < config.whole("num_attention_heads")
+    released = config.whole("num_attention_heads")
+    grouped = (raw.get("num_key_value_heads") or released) < released
     heads, hidden = HEADS, channels_needed(len(pairs), layers)
     if config.get("head_dim") is None and size == divided(config):
         # An engine computes head_dim from these two.
@@ -173,6 +285,7 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
         hidden = heads * size
     plan = Instrument(name, layers, size, pairs, hidden, heads, heads // 2 if grouped else heads)
     changed = {
+        **family.fields,
         "architectures": [family.architecture],
         "hidden_size": hidden,
         "num_attention_heads": heads,

@@ -14,6 +14,7 @@ asks all pairs.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 HEADS = 2
 """The first head of a query reads cosines, the second one sines."""
@@ -95,10 +96,8 @@ class Instrument:
         """Return one of the tokens that nothing looks at."""
         return len(SPECIAL) + number % FILLERS
 
-    @property
-    def name_token(self) -> int:
-        """The token that says which probe it is."""
-        return len(SPECIAL) + FILLERS
+    name_token: ClassVar[int] = len(SPECIAL) + FILLERS
+    """The token that says which probe it is: the same in all of them."""
 
     @property
     def read_tokens(self) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.cost import multiplier
 from posenc_conformance.models.meaning import Group, case_of
+from posenc_conformance.models.mistakes import longer
 
 LEAST_BEFORE = 250
 """Tokens before the first query, at least: if few keys are seen, each gets much."""
@@ -130,8 +131,9 @@ def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
 
 
 def _growth(group: Group, prompt: Prompt) -> float:
-    """Return by what a group makes scores larger, other than by turning."""
-    return max(abs(multiplier(group, position)) for position in prompt.positions)
+    """Return by what a group makes scores larger."""
+    growth = max(abs(multiplier(group, position)) for position in prompt.positions)
+    return growth * longer(group) ** 2
 
 
 @dataclass(frozen=True)

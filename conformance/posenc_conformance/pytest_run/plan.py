@@ -15,8 +15,7 @@ from posenc_conformance.checks.deployed import SHORTEST
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.checks.model import engines, require_engine
 from posenc_conformance.checks.smoke import require_computable
-from posenc_conformance.deployed.endpoint import is_endpoint
-from posenc_conformance.deployed.engine import find_deployed
+from posenc_conformance.deployed.engine import find_deployed, is_deployed
 from posenc_conformance.errors import UserError
 from posenc_conformance.implementations.reference import FromReference, reference_for
 from posenc_conformance.judge.knowledge import KnownScheme
@@ -116,7 +115,7 @@ class Plan:
 
         Raises UserError if that cannot be done.
         """
-        if is_endpoint(config.getoption("impl")):
+        if is_deployed(config.getoption("impl")):
             return cls._of_deployed(config)
         given = config.args_source is pytest.Config.ArgsSource.ARGS
         known = [*scheme_paths(), *scheme_files_in(config.getoption("posenc_schemes"))]
@@ -190,21 +189,22 @@ class Plan:
 
         Raises UserError if it serves none, and for options that say nothing of such an engine.
         """
-        url = config.getoption("impl")
+        name = config.getoption("impl")
         paths = [model_file(name) for name in config.getoption("posenc_model")]
         how = _how(config)
-        engine = find_deployed(url, how.seconds, [_model(path) for path in paths])
+        dtype, length = _dtype(config), _context(config)
+        engine = find_deployed(name, how.seconds, [_model(path) for path in paths], dtype)
         path = engine.model.path.resolve()
         if config.args_source is pytest.Config.ArgsSource.ARGS:
             config.args = [_where_known(argument, [path]) for argument in config.args]
         else:
             config.args = [str(path)]
-        checks = of_deployed(engine, _dtype(config), _context(config))
+        checks = of_deployed(engine, dtype, length)
         config.addinivalue_line("markers", f"{checks.level}: checks of a deployed engine")
         for group in engine.model.meaning.groups:
-            name = group.scheme.replace("-", "_")
-            config.addinivalue_line("markers", f"{name}: checks of this scheme")
-        implementation = Implementation(url, engine, {"serving": engine.endpoint.model})
+            marker = group.scheme.replace("-", "_")
+            config.addinivalue_line("markers", f"{marker}: checks of this scheme")
+        implementation = Implementation(name, engine, {"serving": engine.source.name})
         models = {path: engine.model}
         request = Request.of(config)
         return cls(implementation, [], [], {}, request, models, [engine.model], [], checks)

@@ -1,0 +1,133 @@
+"""Asking a model in this process: a function that gives logits, or a folder that holds a probe."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.deployed.endpoint import Reading
+from posenc_conformance.errors import UserError, describe_exception
+from posenc_conformance.judge.arrays import Floats, to_numpy
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+
+Logits = Callable[[list[int]], object]
+"""Gives the logits after some tokens: [vocabulary], or [tokens, vocabulary], whose last row counts;
+a NumPy array, a tensor of PyTorch, or anything else that NumPy can convert."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that gives the logits after some tokens."""
+
+    logits: Logits
+    words: Sequence[str]
+    """The words of the probe, by token."""
+    name: str
+    context: int | None = None
+
+    def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
+        """Call the function with a prompt, and again with each likeliest token behind it.
+
+        Raises Misbehaviour if it raises, or gives no logits for the words of the probe.
+        """
+        tokens, found = [int(token) for token in prompt], []
+        for _ in range(steps):
+            logits = self._checked(tokens)
+            found.append(log_probabilities(logits, self.words))
+            tokens.append(int(logits.argmax()))
+        return found
+
+    def _checked(self, tokens: list[int]) -> Floats:
+        try:
+            given = to_numpy(self.logits([*tokens]))
+        except Exception as error:
+            raise Misbehaviour(f"logits() raised {describe_exception(error)}") from error
+        last = given[-1] if given.ndim == 2 else given
+        if last.shape != (len(self.words),):
+            raise Misbehaviour(
+                f"logits() gave the shape {given.shape}, not [{len(self.words)}] or "
+                f"[{len(tokens)}, {len(self.words)}]"
+            )
+        return np.asarray(last, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Transformers:
+    """A probe in a folder, run by the classes of transformers that are meant for it."""
+
+    model: Any
+    words: Sequence[str]
+    """The words of the probe, by token."""
+    name: str
+    context: int | None = None
+
+    def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
+        """Let the model write greedily, with its cache."""
+        return [*self._read([int(token) for token in prompt], steps)]
+
+    def _read(self, tokens: list[int], steps: int) -> Iterator[Reading]:
+        import torch
+
+        cache = None
+        for _ in range(steps):
+            with torch.no_grad():
+                out = self.model(torch.tensor([tokens]), past_key_values=cache, use_cache=True)
+            cache, last = out.past_key_values, out.logits[0, -1].float().numpy()
+            yield log_probabilities(np.asarray(last, dtype=np.float64), self.words)
+            tokens = [int(last.argmax())]
+
+
+def log_probabilities(logits: Floats, words: Sequence[str]) -> Reading:
+    """Return the log-probability of each word."""
+    shifted = logits - logits.max()
+    found = shifted - math.log(np.exp(shifted).sum())
+    return dict(zip(words, map(float, found), strict=True))
+
+
+def is_folder(name: str) -> bool:
+    """Return whether what ``--impl`` names is a folder that holds a checkpoint."""
+    return (Path(name) / "config.json").is_file()
+
+
+def load_folder(name: str, dtype: str) -> Transformers:
+    """Load a probe with transformers.
+
+    Raises UserError if transformers is not there, or cannot load it.
+    """
+    words = words_of(Path(name))
+    try:
+        import torch
+        from transformers import AutoModelForCausalLM
+    except ImportError as error:
+        raise UserError(
+            f"--impl={name} is a folder, which transformers would have to load: {error}",
+            "install transformers and torch, or serve the folder and give the address",
+        ) from None
+    try:
+        model = AutoModelForCausalLM.from_pretrained(name, dtype=getattr(torch, dtype))
+    except Exception as error:
+        raise UserError(
+            f"--impl={name} cannot be loaded: {describe_exception(error)}",
+            "the folder must be one that posenc probe has written",
+        ) from error
+    return Transformers(model.eval(), words, "transformers")
+
+
+def words_of(folder: Path) -> list[str]:
+    """Return the words of the probe in a folder, by token.
+
+    Raises UserError if there is no probe.
+    """
+    path = folder / "tokenizer.json"
+    try:
+        vocabulary = json.loads(path.read_text(encoding="utf-8"))["model"]["vocab"]
+        return sorted(vocabulary, key=vocabulary.__getitem__)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{folder} holds no probe: {path.name} cannot be read: {describe_exception(error)}",
+            "write one with: posenc probe NAME --out FOLDER",
+        ) from None
