@@ -10,22 +10,31 @@ from typing import Any
 import numpy as np
 import pytest
 
+from posenc_conformance.checks import Options
+from posenc_conformance.checks.deployed import checks, subjects_of
+from posenc_conformance.checks.execution import execute
 from posenc_conformance.commands.main import main
 from posenc_conformance.deployed.checkpoint import files_of
-from posenc_conformance.deployed.engine import probe_for
+from posenc_conformance.deployed.engine import Deployed, probe_for
 from posenc_conformance.deployed.families import FAMILIES
 from posenc_conformance.deployed.instrument import FOLLOWING, GAINS, LARGEST_READ, NORMALISED
 from posenc_conformance.deployed.measure import expected, prompt_for
+from posenc_conformance.deployed.probe import respelled
 from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.models.configuration import configuration
+from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import load_all, model_named
 from posenc_lab.deployed.engine import Engine
 from posenc_lab.deployed.engines import RIGHT, WRONG, Case, NoScaling, Plain
-from posenc_lab.deployed.judging import folder_of, judge, made
+from posenc_lab.deployed.judging import InProcess, folder_of, judge, made
 from posenc_lab.deployed.server import serving
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
 SMALL = Case(Plain, "llama", "")
+PLAIN = FAMILIES["llama"]
+SIZES = {"hidden_size", "n_embd", "num_attention_heads", "n_head", "num_key_value_heads"}
+"""Fields that a probe has of its own."""
 
 
 def titled(case: Case) -> str:
@@ -85,7 +94,7 @@ def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path:
     assert turning
     assert turning == [line for line in told if "radians per position" in line]
     written = json.loads((tmp_path / "probe" / "config.json").read_text())
-    kept = model.config.keys() - {"hidden_size", "num_attention_heads", "num_key_value_heads"}
+    kept = model.config.keys() - SIZES
     assert {name: written[name] for name in kept} == {name: model.config[name] for name in kept}
 
 
@@ -101,13 +110,30 @@ def test_weights_are_exact_in_every_dtype() -> None:
         assert np.array_equal(stored.reshape(values.shape), values)
 
 
-def test_transformers_5_spells_base_and_scaling_as_one_block(tmp_path: Path) -> None:
-    out = str(tmp_path / "probe")
-    assert main(["probe", "llama-3.1-8b", "--out", out, "--spelling", "transformers-5"]) == 0
-    config = json.loads((tmp_path / "probe" / "config.json").read_text())
-    assert not {"rope_theta", "rope_scaling"} & config.keys()
-    assert config["rope_parameters"]["rope_theta"] == 500000
-    assert config["rope_parameters"]["rope_type"] == "llama3"
+def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
+    centred = [each for each in load_all() if FAMILIES.get(each.configuration.type, PLAIN).centred]
+    assert centred
+    for model in centred:
+        probe = probe_for(model)
+        tensors = dict(probe.tensors())
+        names = probe.family.names
+        assert not tensors[f"{names.embeddings}.weight"].sum(axis=1).any()
+        out = f"{names.layer.format(0)}.{names.attention}.{names.out}.weight"
+        assert not tensors[out].sum(axis=0).any()
+
+
+@pytest.mark.parametrize("model", load_all(), ids=lambda model: model.id)
+def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
+    if model.configuration.type not in FAMILIES:
+        return
+    probe = probe_for(model)
+    config, other = (
+        json.loads(files_of(probe, "float32", spelt)["config.json"]) for spelt in (dict, respelled)
+    )
+    assert not {"rope_scaling", "rope_theta", "torch_dtype"} & other.keys()
+    assert config["torch_dtype"] == other["dtype"]
+    meanings = [meaning(configuration(each, "here")) for each in (config, other)]
+    assert meanings[0] == meanings[1]
 
 
 def test_what_is_read_stays_below_the_token_that_follows() -> None:
@@ -182,13 +208,16 @@ def engine() -> Engine:
     return made(SMALL)
 
 
-@pytest.mark.parametrize("behaviour", [{}, {"legacy": True}, {"words_only": True}])
+@pytest.mark.parametrize(
+    "behaviour",
+    [{}, {"legacy": True}, {"words_only": True}, {"words_only": True, "as_chat": True}],
+)
 def test_a_right_endpoint_passes(run: Run, engine: Engine, behaviour: dict[str, Any]) -> None:
     with serving(engine, **behaviour) as url:
         code, told = run(url)
     assert code == 0, told
     assert "layers 0-2: llama3 half, right to" in told
-    assert "rad up to distance 20" in told
+    assert "rad up to distance 510" in told
 
 
 def test_a_wrong_endpoint_is_named_and_its_cost_told(run: Run, pytester: pytest.Pytester) -> None:
@@ -223,7 +252,12 @@ def test_an_endpoint_may_want_a_key(
 
 @pytest.mark.parametrize(
     ("behaviour", "said"),
-    [({"silent": True}, "log-probabilities"), ({"listed": []}, "lists no model")],
+    [
+        ({"silent": True}, "log-probabilities"),
+        ({"listed": []}, "lists 0 models"),
+        ({"listed": [{"id": "one"}, {"id": "two"}]}, "one, two"),
+        ({"elsewhere": "http://127.0.0.1:9/v1/completions"}, "307"),
+    ],
 )
 def test_an_endpoint_that_says_too_little(
     run: Run, engine: Engine, behaviour: dict[str, Any], said: str
@@ -233,6 +267,35 @@ def test_an_endpoint_that_says_too_little(
     assert code == 4
     assert said in told
     assert "Traceback" not in told
+
+
+def test_a_model_that_is_not_listed_is_named(run: Run, engine: Engine) -> None:
+    own = f"--posenc-model={folder_of('llama') / 'config.json'}"
+    with serving(engine, listed=[]) as url:
+        code, told = run(f"{url}#small", own, "--posenc-dtype=float32", "-k", "distance-7")
+    assert code == 0, told
+
+
+def test_a_text_that_is_longer_than_the_context_is_not_asked(run: Run, engine: Engine) -> None:
+    own = f"--posenc-model={folder_of('llama') / 'config.json'}"
+    listed = [{"id": "small", "max_model_len": 400}]
+    with serving(engine, listed=listed, longest=400) as url:
+        code, told = run(url, own, "--posenc-dtype=float32")
+    assert code == 0, told
+    assert "up to distance 398" in told
+
+
+def test_a_window_that_no_text_reaches_is_not_asked() -> None:
+    model = model_named("mistral-7b-v0.1")
+    engine = Deployed(InProcess(made(SMALL)), model, probe_for(model))
+    (window,) = [
+        check
+        for check in checks(engine, subjects_of(engine, "float32"), 1024)
+        if check.id.startswith("window")
+    ]
+    found = execute(window, Options(1))
+    assert found.verdict == Verdict.NOT_CLAIMED
+    assert "--posenc-context" in found.text
 
 
 def test_nobody_answers(run: Run) -> None:

@@ -55,7 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=0,
         help="for an engine that serves a probe: tokens of the longest text that it is given "
-        "(default: 4096)",
+        "(default: 4352)",
     )
     group.addoption(
         "--posenc-precision",

@@ -24,12 +24,15 @@ from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.scope import Engine, Scope
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
+from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.meaning import Group, case_of
 
 LEVEL = "deployed"
 DISTANCES = (1, 2, 7, LONGEST_NEAR, 777, 4095, 32767, 131071, 1048575)
 """Distances of a key, as far as texts may be long."""
+CONTEXT = 4352
+"""Tokens of the longest text, if nothing else is said: a distance of 4,095 and a window of 4,096
+are asked with them."""
 SHORTEST = 512
 """Tokens of the shortest text that must be allowed, so that something can be asked."""
 MIDDLE = 200
@@ -104,24 +107,29 @@ class _Asked:
 
     def questions(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
         """Yield the checks of the group: a name, and a function that asks and judges."""
-        for distance in DISTANCES:
-            prompt = self._prompt(distance)
-            if self._fits(prompt):
-                yield f"distance-{distance}", partial(self._distance, prompt)
+        for distance in self._distances():
+            yield f"distance-{distance}", partial(self._distance, self._prompt(distance))
         if len(self.group.layers) > 1:
             yield "layers", self._layers
-        reach = self.group.reach
-        if reach is not None and self._at_window(reach).length <= self.length:
-            yield "window", partial(self._window, reach)
+        if self.group.reach is not None:
+            yield "window", partial(self._window, self.group.reach)
         yield "prefill", self._prefill
         yield "same-text-again", self._again
         yield "two-at-once", self._two_at_once
 
+    def _distances(self) -> list[int]:
+        """List the distances that are asked: the usual ones, and the farthest that there can be."""
+        fitting = [each for each in DISTANCES if self._fits(self._prompt(each))]
+        longest = self.length - 2
+        farthest = longest if self.group.reach is None else min(longest, self.group.reach)
+        if farthest > 2 * fitting[-1]:
+            fitting.append(farthest)
+        return fitting
+
     @property
     def longest(self) -> int:
         """Tokens of the longest text that is asked."""
-        asked = (self._prompt(distance) for distance in DISTANCES)
-        return max(prompt.length for prompt in asked if self._fits(prompt))
+        return max(self._prompt(distance).length for distance in self._distances())
 
     def _prompt(self, distance: int, layer: int | None = None, steps: int | None = None) -> Prompt:
         return prompt_for(self.engine.probe, self.group, distance, layer, steps)
@@ -198,6 +206,7 @@ class _Asked:
         ]
         others = {each.window for each in self.engine.model.meaning.groups if each.window}
         id = "window-everywhere" if others - {self.group.window} else "key-not-seen"
+        id = "window-off" if self.group.window else id
         nearest = measured.prompt.distances[0]
         how = f"no farther than {max(far):,}" if far else f"not at a distance of {nearest:,}"
         return id, f"sees a key {how} tokens"
@@ -275,6 +284,11 @@ class _Asked:
     def _window(self, reach: int) -> Outcome:
         """Ask queries from just inside the window to just outside."""
         prompt = self._at_window(reach)
+        if prompt.length > self.length:
+            raise NotClaimed(
+                f"texts of {self.length:,} tokens are too short for a window of {reach + 1:,}; "
+                f"--posenc-context={prompt.length} would do"
+            )
         got = self._measure(self._new(prompt))
         seen = [
             distance for distance, sight in zip(prompt.distances, got.seen, strict=True) if sight
@@ -289,8 +303,15 @@ class _Asked:
             f"it should see {reach + 1:,}"
         )
         id = "window-ignored" if beyond else "window-off"
-        text = f"{words} [{id}]\ncheck      {self._place(prompt)}"
-        raise Wrong(text, Outcome(explanations=((id, words),)))
+        text = [
+            f"{words} [{id}]",
+            f"check      {self._place(prompt)}",
+            f"where      keys at distances of {prompt.distances[0]:,} to {prompt.distances[-1]:,}",
+            f"expected   the farthest key that is seen at {reach:,}",
+            f"got        at {farthest:,}" if seen else "got        none is seen",
+            f"see        {page_of(self.engine.model)}",
+        ]
+        raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
 
     def _prefill(self) -> Outcome:
         """Give whole chains in the prompt, so that queries are not written one by one.

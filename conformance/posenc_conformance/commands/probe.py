@@ -1,12 +1,11 @@
 """``posenc probe``: write a checkpoint that lets a deployed engine be judged."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from posenc_conformance.deployed.checkpoint import STORED, write_checkpoint
 from posenc_conformance.deployed.engine import model_of, name_of, probe_for
-from posenc_conformance.deployed.families import respelled
+from posenc_conformance.deployed.probe import respelled
 from posenc_conformance.errors import UserError
 
 SPELLINGS = ("released", "transformers-5")
@@ -24,9 +23,8 @@ def write_probe(name: str, out: str, dtype: str, spelling: str) -> Iterator[str]
         raise UserError(f"--spelling={spelling} is not known", f"give {' or '.join(SPELLINGS)}")
     model = model_of(name)
     probe = probe_for(model)
-    if spelling == "transformers-5":
-        probe = replace(probe, config=respelled(probe.config))
-    size = write_checkpoint(probe, dtype, Path(out))
+    spelt = respelled if spelling == "transformers-5" else dict
+    size = write_checkpoint(probe, dtype, Path(out), spelt)
     yield f"wrote {out}: a probe of {model.title}, {size / 1e6:.1f} MB in {dtype}"
     yield f"serve it as you serve the model, for instance: vllm serve {out}"
     own = "" if model.id == name_of(model) else f" --posenc-model={name}"

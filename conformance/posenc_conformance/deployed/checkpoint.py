@@ -2,18 +2,19 @@
 
 import json
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from posenc_conformance.deployed.families import Probe
 from posenc_conformance.deployed.instrument import BEGIN, SPECIAL, STOP, UNKNOWN
+from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole
 from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.models.configuration import Fields
 
 STORED: Mapping[str, tuple[str, Any]] = {
     "bfloat16": ("BF16", ml_dtypes.bfloat16),
@@ -26,13 +27,15 @@ PIECE_KINDS = {UNKNOWN: 2, BEGIN: 3, STOP: 3}
 NORMAL = 1
 
 
-def write_checkpoint(probe: Probe, dtype: str, folder: Path) -> int:
+def write_checkpoint(
+    probe: Probe, dtype: str, folder: Path, spelt: Callable[[Fields], Fields] = dict
+) -> int:
     """Write a probe into a folder, and return how many bytes it takes.
 
     The bytes of the files hang on the probe and the dtype alone. Raises UserError for a folder
     that has something else in it.
     """
-    contents = files_of(probe, dtype)
+    contents = files_of(probe, dtype, spelt)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         strangers = sorted({each.name for each in folder.iterdir()} - contents.keys())
@@ -48,10 +51,12 @@ def write_checkpoint(probe: Probe, dtype: str, folder: Path) -> int:
     return sum(map(len, contents.values()))
 
 
-def files_of(probe: Probe, dtype: str) -> dict[str, bytes]:
-    """Return the content of each file of a probe, by name."""
+def files_of(
+    probe: Probe, dtype: str, spelt: Callable[[Fields], Fields] = dict
+) -> dict[str, bytes]:
+    """Return the content of each file of a probe, by name; ``spelt`` spells the configuration."""
     return {
-        "config.json": _json({**probe.config, "torch_dtype": dtype}),
+        "config.json": _json(spelt({**probe.config, "torch_dtype": dtype})),
         "generation_config.json": _json({"bos_token_id": BEGIN, "eos_token_id": STOP}),
         "model.safetensors": safetensors(probe.tensors(), dtype),
         "tokenizer.json": _json(_tokenizer(probe.plan.words)),
@@ -62,6 +67,7 @@ def files_of(probe: Probe, dtype: str) -> dict[str, bytes]:
                 "unk_token": SPECIAL[UNKNOWN],
                 "bos_token": SPECIAL[BEGIN],
                 "eos_token": SPECIAL[STOP],
+                "pad_token": SPECIAL[UNKNOWN],
                 "add_bos_token": False,
                 "clean_up_tokenization_spaces": False,
             }
@@ -93,8 +99,12 @@ def safetensors(tensors: Iterable[tuple[str, Floats]], dtype: str) -> bytes:
 
 
 def _tokenizer(words: Sequence[str]) -> dict[str, Any]:
-    """Return what the package tokenizers reads: words, and blanks between them."""
-    special = [
+    """Return what the package tokenizers reads: words, and blanks between them.
+
+    All words are added ones as well. transformers takes the tokenizer of a family whatever the
+    files say, and added words are the ones that it leaves whole.
+    """
+    added = [
         {
             "id": token,
             "content": words[token],
@@ -102,15 +112,15 @@ def _tokenizer(words: Sequence[str]) -> dict[str, Any]:
             "lstrip": False,
             "rstrip": False,
             "normalized": False,
-            "special": True,
+            "special": token in PIECE_KINDS,
         }
-        for token in (UNKNOWN, BEGIN, STOP)
+        for token in range(len(words))
     ]
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": special,
+        "added_tokens": added,
         "normalizer": None,
         "pre_tokenizer": {"type": "WhitespaceSplit"},
         "post_processor": None,

@@ -13,13 +13,15 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 
 Reading = Mapping[str, float]
 """Log-probabilities of some words, the likeliest among them."""
-KEYS = ("POSENC_API_KEY", "OPENAI_API_KEY")
-"""Variables of the environment that may hold the key of an endpoint; it is never shown."""
+KEY = "POSENC_API_KEY"
+"""Variable of the environment that may hold the key of an endpoint; it is never shown."""
 ASKED = 10
 """Likeliest words that are asked for: six are read."""
 SECONDS = 600.0
 """Seconds that an answer may take: a long prompt takes long on a slow machine."""
 LONGEST_SHOWN = 200
+LARGEST_ANSWER = 2**26
+"""Bytes of the largest answer that is read."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Endpoint:
     context: int | None
     """Length of the longest text, if the engine says one."""
     seconds: float
+    as_chat: bool = False
+    """Whether log-probabilities are asked for as in a chat: yes or no, and how many."""
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
         """Let the engine write some words, and return what each was chosen among.
@@ -44,19 +48,17 @@ class Endpoint:
             "prompt": prompt if isinstance(prompt, str) else [*prompt],
             "max_tokens": steps,
             "temperature": 0,
-            "logprobs": ASKED,
+            **({"logprobs": True, "top_logprobs": ASKED} if self.as_chat else {"logprobs": ASKED}),
         }
         try:
             answer = _ask(f"{self.url}/completions", self.seconds, asked)
         except UserError as error:
             raise Misbehaviour(error.cause) from None
         found = _readings(answer)
+        if not found:
+            raise Misbehaviour(f"the answer has no log-probabilities: {_shown(answer)}")
         if len(found) < steps:
-            raise Misbehaviour(
-                f"the engine wrote {len(found)} of {steps} words: {_shown(answer)}"
-                if found
-                else f"the answer has no log-probabilities: {_shown(answer)}"
-            )
+            raise Misbehaviour(f"the engine stopped after {len(found)} of {steps} words")
         return found[:steps]
 
 
@@ -66,23 +68,27 @@ def is_endpoint(name: str) -> bool:
 
 
 def connect(url: str, seconds: float | None) -> Endpoint:
-    """Find out which model an endpoint serves.
+    """Find out which model an endpoint serves; what stands behind ``#`` is its name.
 
-    Raises UserError if there is no endpoint, or it serves no model.
+    Raises UserError if there is no endpoint, or it does not serve a single model.
     """
-    address = url.rstrip("/").removesuffix("/completions")
+    address, _, name = url.partition("#")
+    address = address.rstrip("/").removesuffix("/completions")
     if not urlsplit(address).path:
         address += "/v1"
     limit = SECONDS if seconds is None else seconds
+    if name:
+        return Endpoint(address, name, None, limit)
     listed = _ask(f"{address}/models", limit)
     models = listed.get("data") if isinstance(listed, dict) else None
-    if not isinstance(models, list) or not models or not isinstance(models[0], dict):
+    models = [each for each in models if isinstance(each, dict)] if models else []
+    if len(models) != 1:
+        names = ", ".join(str(each.get("id")) for each in models)
         raise UserError(
-            f"{address}/models lists no model: {_shown(listed)}",
-            "start the engine with a probe: posenc probe --help says how to make one",
+            f"{address}/models lists {len(models)} models: {_shown(names)}",
+            "serve a probe alone, or say what it is called there: --impl=http://…/v1#NAME",
         )
-    first = models[0]
-    return Endpoint(address, str(first.get("id")), _context(first), limit)
+    return Endpoint(address, str(models[0].get("id")), _context(models[0]), limit)
 
 
 def _context(model: Mapping[str, Any]) -> int | None:
@@ -97,31 +103,40 @@ def _ask(url: str, seconds: float, body: Mapping[str, Any] | None = None) -> Any
     Raises UserError if there is no answer, or one that says that something is wrong.
     """
     # Imported here: no other run of the kit needs it.
+    from http.client import HTTPException
     from urllib.error import HTTPError, URLError
-    from urllib.request import Request, urlopen
+    from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+    class Stay(HTTPRedirectHandler):
+        """Go nowhere else: the key is meant for this address."""
+
+        def redirect_request(self, *_: Any) -> None:
+            """Return no request."""
 
     headers = {"Content-Type": "application/json"}
-    key = next((os.environ[name] for name in KEYS if os.environ.get(name)), None)
-    if key:
+    if key := os.environ.get(KEY):
         headers["Authorization"] = f"Bearer {key}"
     data = None if body is None else json.dumps(body).encode()
     try:
-        with urlopen(Request(url, data, headers), timeout=seconds) as answer:
-            return json.loads(answer.read())
+        with build_opener(Stay).open(Request(url, data, headers), timeout=seconds) as answer:
+            return json.loads(answer.read(LARGEST_ANSWER))
     except HTTPError as error:
         said = error.read(4096).decode("utf-8", errors="replace")
         hint = "read what the engine says"
         if error.code in (401, 403):
-            hint = f"put the key of the endpoint into the variable {KEYS[0]}"
+            hint = f"put the key of the endpoint into the variable {KEY}"
         raise UserError(f"{url} answers {error.code}: {_shown(said)}", hint) from None
-    except (URLError, OSError) as error:
+    except (URLError, OSError, HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise UserError(
-            f"{url} does not answer: {reason}", "start the engine, and give the address it prints"
+            f"{url} does not answer: {_shown(str(reason))}",
+            "start the engine, and give the address it prints",
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UserError(
-            f"{url} answers something that is not JSON", "give the address of /v1"
+            f"{url} answers something that is not JSON, or is no address",
+            "give the address that ends in /v1; for a model that the engine does not list, "
+            "http://…/v1#NAME",
         ) from None
 
 

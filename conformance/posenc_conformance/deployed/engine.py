@@ -4,18 +4,18 @@ import hashlib
 import inspect
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Protocol
 
 from posenc_conformance.adapters.find import registered, target
 from posenc_conformance.deployed.callables import Function, is_folder, load_folder, words_of
-from posenc_conformance.deployed.endpoint import Reading, connect, is_endpoint
-from posenc_conformance.deployed.families import Probe, probe_of
+from posenc_conformance.deployed.endpoint import Endpoint, Reading, connect, is_endpoint
 from posenc_conformance.deployed.instrument import SPECIAL, WHO, Instrument
 from posenc_conformance.deployed.measure import Measured
-from posenc_conformance.errors import UserError
+from posenc_conformance.deployed.probe import Probe, probe_of
+from posenc_conformance.errors import UserError, printable
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.file import Model, model_named, with_configuration
 
@@ -99,9 +99,9 @@ def find_deployed(name: str, seconds: float | None, asked: Sequence[Model], dtyp
     """
     if is_endpoint(name):
         endpoint = connect(name, seconds)
-        served, in_words = _who(endpoint)
+        served, source, in_words = _who(endpoint)
         model = _model_served(name, served, asked)
-        return Deployed(endpoint, model, probe_for(model), in_words)
+        return Deployed(source, model, probe_for(model), in_words)
     if is_folder(name):
         words = words_of(Path(name))
         model = _model_served(name, words[Instrument.name_token], asked)
@@ -141,23 +141,37 @@ def _model_served(where: str, name: str, asked: Sequence[Model]) -> Model:
             f"{where} serves a probe of somebody's own configuration, {name!r}",
             "say which: --posenc-model=config.json, the file that posenc probe was given",
         )
-    return named[name] if name in named else model_named(name)
+    if name in named:
+        return named[name]
+    try:
+        return model_named(name)
+    except UserError:
+        raise UserError(
+            f"{where} says that it is {printable(name)!r}, which is no model of the spec",
+            "if it is a probe, another version of posenc has written it: write it again",
+        ) from None
 
 
-def _who(endpoint: Source) -> tuple[str, bool]:
-    """Return the name of the probe that an endpoint serves, and whether it takes words only."""
-    problem = ""
-    for prompt in ([WHO], SPECIAL[WHO]):
-        try:
-            (answer,) = endpoint.read(prompt, 1)
-        except Misbehaviour as error:
-            problem = str(error)
-            continue
-        name = max(answer, key=answer.__getitem__, default="")
-        if answer and name not in SPECIAL:
-            return name, isinstance(prompt, str)
-        problem = f"asked who it is, it answers {name!r}"
+def _who(endpoint: Endpoint) -> tuple[str, Endpoint, bool]:
+    """Ask an endpoint which probe it serves, in the ways in which engines can be asked.
+
+    Returns the name, the endpoint as it wants to be asked, and whether it takes words only.
+    """
+    problems = []
+    for in_words in (False, True):
+        for as_chat in (False, True):
+            asked = replace(endpoint, as_chat=as_chat)
+            try:
+                (answer,) = asked.read(SPECIAL[WHO] if in_words else [WHO], 1)
+            except Misbehaviour as error:
+                problems.append(str(error))
+                continue
+            name = max(answer, key=answer.__getitem__, default="")
+            if name and name not in SPECIAL:
+                return name, asked, in_words
+            problems.append(f"asked who it is, it answers {name!r}")
     raise UserError(
-        f"the endpoint serves {endpoint.name!r}, which is no probe: {problem}",
-        "make one with posenc probe NAME --out FOLDER, and start the engine with that folder",
+        f"the endpoint serves {endpoint.name!r}, and does not say which probe that is: "
+        f"{'; '.join(dict.fromkeys(problems))}",
+        "start the engine with a folder that posenc probe has written; its own log may say more",
     )

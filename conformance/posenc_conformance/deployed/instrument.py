@@ -24,7 +24,7 @@ own, because a long text leaves a small share to each key."""
 READ_WEIGHT = 1024.0
 """Weight of the logits that are read; a power of two that float16 holds."""
 NORMALISED = 8.0
-"""What a norm makes of a token's channels: the square root of CHANNELS_A_TOKEN."""
+"""About what a norm makes of a token's channels: the square root of CHANNELS_A_TOKEN."""
 CHANNELS_A_TOKEN = 64
 """A token has one channel for so many of the hidden state."""
 FOLLOWING = 6.0
@@ -59,6 +59,14 @@ class Instrument:
     """Channels of the hidden state, a multiple of 64."""
     heads: int
     kv_heads: int
+    centred: bool = False
+    """Whether norms take the mean away: a token's channels add up to 0 then."""
+
+    @property
+    def channels_of_token(self) -> int:
+        """How many channels of the hidden state a token has."""
+        count = self.hidden // CHANNELS_A_TOKEN
+        return count - count % 2 if self.centred else count
 
     # Channels of the hidden state: one for each pair, then these.
 
@@ -81,9 +89,14 @@ class Instrument:
         return self.value(self.layers)
 
     @property
+    def mirror(self) -> int:
+        """The first of the channels that hold the same with the other sign, for a mean of 0."""
+        return self.read + len(READ)
+
+    @property
     def asked_who(self) -> int:
         """The channel of the question who the probe is; the next one is that of the answer."""
-        return self.read + len(READ)
+        return self.mirror + len(READ)
 
     @property
     def padding(self) -> int:
@@ -139,11 +152,16 @@ class Instrument:
 
     def embeddings(self) -> Rows:
         """Return the channels of each token; of tokens that are never given, none."""
-        count = self.hidden // CHANNELS_A_TOKEN
+        count = self.channels_of_token
 
         def made(size: float, *channels: int) -> dict[int, float]:
             padding = range(self.padding, self.padding + count)
-            return dict.fromkeys([*channels, *padding][:count], size)
+            chosen = [*channels, *padding][:count]
+            below = count // 2 if self.centred else 0
+            return {
+                channel: size if number < count - below else -size
+                for number, channel in enumerate(chosen)
+            }
 
         usual = size_of(GAINS[1])
         found = {
@@ -191,10 +209,10 @@ def size_of(gain: int) -> float:
     return READ_WEIGHT * NORMALISED / gain
 
 
-def channels_needed(pairs: int, layers: int) -> int:
-    """Compute how many channels the hidden state needs: the least multiple of 64 that suffices."""
-    meaningful = pairs + len(GAINS) + 1 + 2 * layers + len(READ) + 2
-    count = 2
+def channels_needed(pairs: int, layers: int, centred: bool) -> tuple[int, int]:
+    """Compute how many channels the hidden state needs, and of what they must be a multiple."""
+    meaningful = pairs + len(GAINS) + 1 + 2 * layers + 2 * len(READ) + 2
+    count = 4 if centred else 2
     while count * CHANNELS_A_TOKEN < meaningful + count:
         count += 1
-    return count * CHANNELS_A_TOKEN
+    return count * CHANNELS_A_TOKEN, CHANNELS_A_TOKEN

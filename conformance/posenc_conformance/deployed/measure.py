@@ -7,7 +7,6 @@ from typing import Protocol
 
 import numpy as np
 
-from posenc_conformance.deployed.families import Probe
 from posenc_conformance.deployed.instrument import (
     FILLERS,
     GAINS,
@@ -16,6 +15,7 @@ from posenc_conformance.deployed.instrument import (
     SPECIAL,
     ZERO,
 )
+from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.cost import multiplier
@@ -40,6 +40,11 @@ LOG_PROBABILITY = 2.0**-17
 """Largest error of the difference of two log-probabilities from 0 to -64 that are float32: each is
 made of a logit and a logarithm of at most 64, and rounded once more."""
 
+OF_A_MEAN = 2.0**-15
+"""Largest error of a logit that is read, from a mean that a norm takes away in float32. The eight
+channels that hold what keys get are added to partial sums of up to half a token's channels, so that
+the mean is off by 8 / 2 * 2^-24 of a channel's size / 64; the logit is that times READ_WEIGHT * 8 /
+size."""
 
 Turn = Callable[[Floats, Ints], Floats]
 """Turns rows, [rows, channels], to positions: the queries, and as the last row the key."""
@@ -86,8 +91,8 @@ class Prompt:
 
     @property
     def length(self) -> int:
-        """Positions that the whole text has."""
-        return self.first + self.steps
+        """Tokens of the whole text, with the last word that is written."""
+        return self.first + self.steps + 1
 
     def tokens(self, probe: Probe) -> list[int]:
         """Return the tokens that are given."""
@@ -190,7 +195,7 @@ def expected(
 
 
 def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats) -> Floats:
-    """Compute what log-probabilities in float32 leave open of each score.
+    """Compute what logits and log-probabilities in float32 leave open of each score.
 
     The logits of a key and of the neutral one are their shares times the gain.
     """
@@ -200,7 +205,8 @@ def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats) -> Floats:
         others = np.minimum(others, group.window)
     raised = np.exp(amplitude * values)
     logit = prompt.gain / (raised + others)
-    return np.asarray(LOG_PROBABILITY / logit * (1 + 1 / raised) / amplitude)
+    unsure = LOG_PROBABILITY + (OF_A_MEAN if probe.plan.centred else 0)
+    return np.asarray(unsure / logit * (1 + 1 / raised) / amplitude)
 
 
 @dataclass(frozen=True)

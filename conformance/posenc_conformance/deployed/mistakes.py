@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from posenc_conformance.deployed.families import Probe
 from posenc_conformance.deployed.measure import Measured, Prompt, Scores, expected, noise
 from posenc_conformance.deployed.places import wrong_places
+from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.deployed.turning import wrong_turns
 from posenc_conformance.models.file import Model
 from posenc_conformance.models.meaning import Group
@@ -107,7 +107,11 @@ def _pairs(single: Sequence[Made], right: Callable[..., Scores]) -> Iterator[Exp
             continue
         for other, base, wrong in _other_bases(made):
             name = OF_BASE[0] if wrong.parameters["base"] == 10000 else other
-            yield Explanation(f"{id}+{name}", f"matches {words}, and {base}", partial(right, wrong))
+            yield Explanation(
+                f"{id}+{name}",
+                f"matches {words.partition(';')[0]}, and {base}",
+                partial(right, wrong),
+            )
 
 
 def _of_size(

@@ -11,7 +11,7 @@ from posenc_conformance.adapters import FLOATS
 from posenc_conformance.adapters.find import Implementation
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
-from posenc_conformance.checks.deployed import SHORTEST
+from posenc_conformance.checks.deployed import CONTEXT, SHORTEST
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.checks.model import engines, require_engine
 from posenc_conformance.checks.smoke import require_computable
@@ -352,7 +352,7 @@ def _context(config: pytest.Config) -> int:
 
     Raises UserError for texts that are too short to ask anything.
     """
-    length: int = config.getoption("posenc_context") or 4096
+    length: int = config.getoption("posenc_context") or CONTEXT
     if length < SHORTEST:
         raise UserError(f"--posenc-context={length} is too short", f"give at least {SHORTEST}")
     return length

@@ -11,7 +11,7 @@ from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.deployed.checkpoint import write_checkpoint
-from posenc_conformance.deployed.endpoint import Endpoint, Reading
+from posenc_conformance.deployed.endpoint import Reading
 from posenc_conformance.deployed.engine import Deployed, probe_for
 from posenc_conformance.models.file import with_configuration
 from posenc_lab.deployed.engine import Engine, read_checkpoint
@@ -22,10 +22,12 @@ LENGTH = 512
 
 
 @dataclass(frozen=True)
-class InProcess(Endpoint):
+class InProcess:
     """An engine that is asked without a server."""
 
     served: Engine
+    name: str = "small"
+    context: int | None = None
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
         """Return what the engine chose among."""
@@ -51,7 +53,6 @@ def made(case: Case) -> Engine:
 def judge(case: Case) -> dict[str, Execution]:
     """Run all checks of an engine; return what came of each, by id."""
     model = with_configuration(folder_of(case.config) / "config.json")
-    endpoint = InProcess("here", "small", None, 0, made(case))
-    engine = Deployed(endpoint, model, probe_for(model), in_words=False)
+    engine = Deployed(InProcess(made(case)), model, probe_for(model))
     subjects = subjects_of(engine, case.dtype)
     return {check.id: execute(check, Options(1)) for check in checks(engine, subjects, LENGTH)}

@@ -40,6 +40,12 @@ class Handler(BaseHTTPRequestHandler):
     """Whether log-probabilities come as mappings, in the older form."""
     silent = False
     """Whether log-probabilities are left out."""
+    as_chat = False
+    """Whether log-probabilities must be asked for as in a chat."""
+    elsewhere = ""
+    """Where requests for completions are sent to; empty if they are answered here."""
+    longest = 1 << 30
+    """Tokens of the longest text: the engine writes no more."""
     key = ""
     """The key that a request must carry; empty if none."""
 
@@ -53,13 +59,23 @@ class Handler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if not self.admitted():
             return
+        if self.elsewhere:
+            self.send_response(307)
+            self.send_header("Location", self.elsewhere)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if self.as_chat != isinstance(asked["logprobs"], bool):
+            self.reply(400, {"error": "logprobs must be of another type"})
+            return
         prompt = asked["prompt"]
         if isinstance(prompt, str):
             prompt = [self.engine.words.index(word) for word in prompt.split()]
         elif self.words_only:
             self.reply(422, {"error": "prompt must be a string"})
             return
-        found = [*self.engine.complete(prompt, asked["max_tokens"])]
+        steps = min(asked["max_tokens"], self.longest - len(prompt))
+        found = [*self.engine.complete(prompt, steps)]
         self.reply(200, {"choices": [{"text": "", "logprobs": self.form(found)}]})
 
     def form(self, found: list[dict[str, float]]) -> Any:
