@@ -177,6 +177,14 @@ def test_what_cannot_be_written_is_said(
     assert said in capsys.readouterr().err
 
 
+def test_a_model_of_several_kinds_of_input_is_refused(tmp_path: Path, capsys: Any) -> None:
+    text = model_named("qwen2-0.5b").config
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "qwen2_audio", "text_config": text}))
+    assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
+    assert "several kinds" in capsys.readouterr().err
+
+
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "thesis.txt").write_text("years")
     assert main(["probe", "llama-2-7b", "--out", str(tmp_path)]) == 2

@@ -193,6 +193,11 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
             f"{config.where}: no probe can be made of a model of the type {config.type!r} yet",
             f"types that a probe can be made of are {', '.join(FAMILIES)}",
         )
+    if raw.get("model_type") != config.type:
+        raise UserError(
+            f"{config.where}: no probe can be made of a model of several kinds of input yet",
+            "give the configuration of its text alone, as a config.json of its own",
+        )
     turned = [group for group in meaning.groups if group.turns]
     size = int(turned[0].parameters["head_dim"])
     pairs = _pairs(turned[0])
