@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from tests.building import CHECKOUT, SITE
@@ -55,6 +56,8 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
         assert not unknown, f"name them in also=(…): {', '.join(unknown)}"
     return result
 
+
+assert np  # loaded before pytester forgets what a test has imported: it can be loaded only once
 
 READERS: list[set[str]] = []
 """Where files are noted as they are opened, while somebody wants to know."""

@@ -1,13 +1,12 @@
 """Failures of one cause are shown once, with how many more there are."""
 
+import json
 import re
 from typing import Any
 
 import pytest
 
-from posenc_conformance.report.causes import first_of_each
-
-KEY = "found"
+from posenc_conformance.report.causes import PROPERTY, first_of_each
 
 
 def failure(
@@ -22,6 +21,7 @@ def failure(
 ) -> pytest.TestReport:
     """A check that failed, and the mistakes that explain it."""
     found = {
+        "id": f"check-{number}",
         "scheme": scheme,
         "call": call,
         "combination": combination,
@@ -30,7 +30,7 @@ def failure(
         "explanations": [[name, f"matches {name}"] for name in names],
         "message": message,
     }
-    return report(number, (KEY, found))
+    return report(number, (PROPERTY, json.dumps(found)))
 
 
 def report(number: int, *properties: tuple[str, Any]) -> pytest.TestReport:
@@ -44,7 +44,7 @@ def report(number: int, *properties: tuple[str, Any]) -> pytest.TestReport:
 def shown(*failed: pytest.TestReport) -> list[tuple[str, int]]:
     """Of each failure that is shown its check, and how many more have its cause."""
     found = []
-    for each in first_of_each(failed, KEY):
+    for each in first_of_each(failed):
         more = re.search(r"also +(\d+) more", str(each.longrepr))
         found.append((each.nodeid, int(more[1]) if more else 0))
     return found
@@ -56,13 +56,13 @@ def test_failures_of_one_mistake_are_one() -> None:
 
 
 def test_a_single_failure_is_shown_as_it_is() -> None:
-    (found,) = first_of_each([failure(0, "wrong-base")], KEY)
+    (found,) = first_of_each([failure(0, "wrong-base")])
     assert found.longrepr == "failure 0"
 
 
 def test_how_many_more_is_told_in_a_copy_alone() -> None:
     failed = [failure(n, "wrong-base") for n in range(2)]
-    (found,) = first_of_each(failed, KEY)
+    (found,) = first_of_each(failed)
     assert str(found.longrepr).startswith("failure 0\n")
     assert [each.longrepr for each in failed] == ["failure 0", "failure 1"]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from posenc_conformance.adapters.find import Implementation
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.verdict import Outcome
@@ -32,17 +31,17 @@ def result(
 
 def built(*results: Result, everything: Any = None, claimed: Any = None) -> Any:
     ids = [each.id for each in results]
-    implementation: Any = Implementation.__new__(Implementation)
-    implementation.__dict__.update(name="mine", versions={"numpy": "2"})
-    return document.build(
-        implementation,
-        [],
-        [each for each in schemes() if each.id == "rope"],
-        [],
-        results,
-        everything=ids if everything is None else everything,
-        claimed=set(ids if claimed is None else claimed),
+    rope = next(each for each in schemes() if each.id == "rope")
+    frame = document.Frame(
+        name="mine",
+        versions={"numpy": "2"},
+        schemes=["rope"],
+        models=[],
+        everything={"rope": ids if everything is None else everything},
+        claimed={"rope": ids if claimed is None else claimed},
+        missing={"rope": document.not_claimed_of(rope, [])},
     )
+    return document.build(frame, results)
 
 
 def test_verdicts_are_counted_and_what_was_not_asked_is_told() -> None:

@@ -1,6 +1,8 @@
 """The conformance kit: judge an implementation of positional encodings with ``pytest --impl=…``.
 
-An adapter needs :func:`claims` from here, and perhaps :func:`to_torch` and :func:`to_numpy`.
+A test that stands already needs :func:`check` from here, and perhaps :func:`expected`. An adapter
+needs :func:`claims`, and perhaps :func:`to_torch` and :func:`to_numpy`; :func:`conformance` makes
+tests of its claims.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,8 +11,18 @@ if TYPE_CHECKING:
     from posenc import __version__
     from posenc_conformance.adapters.claims import claims
     from posenc_conformance.judge.arrays import to_numpy, to_torch
+    from posenc_conformance.testing.check import check, expected
+    from posenc_conformance.testing.conformance import conformance
 
-__all__ = ["__version__", "claims", "to_numpy", "to_torch"]
+__all__ = [
+    "__version__",
+    "check",
+    "claims",
+    "conformance",
+    "expected",
+    "to_numpy",
+    "to_torch",
+]
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that is here
@@ -28,5 +40,13 @@ if not TYPE_CHECKING:  # a type checker would take any name for one that is here
         if name in ("to_numpy", "to_torch"):
             from posenc_conformance.judge import arrays
 
-            return getattr(arrays, name)
+            return vars(arrays)[name]
+        if name == "conformance":
+            from posenc_conformance.testing.conformance import conformance
+
+            return conformance
+        if name in ("check", "expected"):
+            from posenc_conformance.testing import check
+
+            return vars(check)[name]
         raise AttributeError(f"module 'posenc_conformance' has no attribute {name!r}")

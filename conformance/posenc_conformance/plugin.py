@@ -5,6 +5,11 @@ Every pytest run on the machine imports it, so it imports nothing of the kit unt
 
 import pytest
 
+RUN = "posenc-run"
+"""The name of the plugin that is there once something is judged."""
+CONFORMANCE = "posenc_conformance.testing.conformance"
+"""The module of what ``conformance(...)`` makes."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the kit."""
@@ -16,6 +21,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "module:attribute, the path of an adapter file, a program: './build/adapter --flag', or "
         "an engine that runs a probe: its address, http://localhost:8000/v1, the probe's folder, "
         "for transformers, or logits:module:function",
+    )
+    parser.addini(
+        "posenc_impl",
+        "judge this implementation beside the tests of the project: what --impl takes, with paths "
+        "seen from the file of settings",
+        default="",
     )
     group.addoption(
         "--posenc-report",
@@ -124,21 +135,76 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Load the implementation and put the installed spec in place of missing arguments."""
+    config.pluginmanager.register(InTests(config), "posenc-in-tests")
     name = config.getoption("impl")
-    if name is None:
+    set_up = _set_up(config) if _is_left_to_settings(config) else ""
+    if name is None and not set_up:
         return
     from posenc_conformance.errors import UserError
 
     try:
-        if not name:
+        if not name and not set_up:
             raise UserError(
                 "--impl is empty, perhaps because a variable is not set",
                 "say which implementation to judge: --impl=NAME",
             )
         from posenc_conformance.pytest_run.plan import Plan
-        from posenc_conformance.pytest_run.run import Run
+        from posenc_conformance.pytest_run.run import NAME, Run
 
-        run = Run(Plan.of(config), config)
+        if set_up:
+            config.option.impl = set_up
+        plan = Plan.of(config, beside_tests=bool(set_up))
+        run = Run(config, plan.request, alone=not set_up)
+        run.judge(plan)
     except UserError as error:
         raise pytest.UsageError(str(error)) from error.__cause__
-    config.pluginmanager.register(run, "posenc-run")
+    config.pluginmanager.register(run, NAME)
+
+
+def _is_left_to_settings(config: pytest.Config) -> bool:
+    """Return whether the setting ``posenc_impl`` counts: nothing on the command line goes before.
+
+    A worker of pytest-xdist is told what the setting says as if it had been on its command line.
+    """
+    return config.getoption("impl") is None or hasattr(config, "workerinput")
+
+
+def _set_up(config: pytest.Config) -> str:
+    """Return what the setting ``posenc_impl`` names; empty if there is none, or it is not meant.
+
+    It is not, if the command line names tests but no scheme or model.
+    """
+    name: str = config.getini("posenc_impl")
+    given = config.args_source is pytest.Config.ArgsSource.ARGS
+    if not name or (given and not any(".yaml" in each for each in config.args)):
+        return ""
+    file, suffix, attribute = name.partition(".py")
+    home = config.inipath.parent if config.inipath else config.rootpath
+    return f"{home / file}.py{attribute}" if suffix and (home / f"{file}.py").is_file() else name
+
+
+class InTests:
+    """Sees what a test file judges with ``conformance(...)``."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_pycollect_makeitem(
+        self, collector: pytest.Module | pytest.Class, name: str, obj: object
+    ) -> pytest.Collector | None:
+        """Make tests of a ``conformance(...)`` that has the name of a test."""
+        # Somebody's object may do anything when it is asked for attributes, so its type is asked.
+        if type(obj).__module__ != CONFORMANCE or not collector.funcnamefilter(name):
+            return None
+        from posenc_conformance.pytest_run.in_tests import collect
+
+        return collect(self.config, collector, name, obj)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """See to it that what workers of pytest-xdist judge is kept."""
+        if self.config.pluginmanager.hasplugin(RUN):
+            return
+        if any(name == "posenc" for name, _ in report.user_properties):
+            from posenc_conformance.pytest_run.in_tests import run_of
+
+            run_of(self.config).pytest_runtest_logreport(report)

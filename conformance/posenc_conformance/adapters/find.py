@@ -61,6 +61,16 @@ def load_adapter(name: str, point: str = "") -> Implementation:
     return Implementation(name, adapter, versions(found))
 
 
+def made_of(target: object) -> Implementation:
+    """Return the implementation that a class of adapters is, or an adapter that is made already.
+
+    Raises UserError if the class cannot be made.
+    """
+    named = target if inspect.isclass(target) or inspect.ismodule(target) else type(target)
+    adapter = _make(named.__name__, target) if inspect.isclass(target) else target
+    return Implementation(named.__name__, adapter, versions(target))
+
+
 def blank(target: object) -> object:
     """Make an adapter only to read its claims, without the imports that making it fully costs."""
     return object.__new__(target) if inspect.isclass(target) else target

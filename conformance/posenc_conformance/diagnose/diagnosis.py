@@ -13,7 +13,7 @@ from posenc_conformance.judge.error_model import agrees, error_ratio
 NONE = "no known deviation, and no pair of them, fits"
 NO_OTHERS: Mapping[str, DeviationModel] = {}
 LARGEST_PAIRED = 512
-"""Results of more values are not compared with pairs of deviations: there are many pairs."""
+"""Results of more values are usually not compared with pairs of deviations: there are many."""
 
 
 @dataclass(frozen=True)
@@ -95,26 +95,36 @@ def find_fits(
     output: Floats,
     special: Mapping[str, DeviationModel] = NO_OTHERS,
     only: Collection[str] | None = None,
+    largest_paired: int = LARGEST_PAIRED,
 ) -> list[Fit]:
     """Find the models that give the result: of single deviations, or of pairs if none does.
 
     If a golden prints only a part of the result, the whole result is compared all the same, because
     few values look like many mistakes; but not if there are ``special`` deviations. With ``only``
-    the other deviations of the scheme are not tried.
+    the other deviations of the scheme are not tried. Pairs are not tried for results of more than
+    ``largest_paired`` values.
     """
     case = case.with_fields() if case.printed is not None and not special else case
     fits = [
         *_fits(case, case, output, special),
         *_fits(case, case, output, _deviations(case, only)),
     ]
-    return [fit for fit in fits if fit.fits] or list(_pairs(case, fits, output, only))
+    if right := [fit for fit in fits if fit.fits]:
+        return right
+    return list(_pairs(case, fits, output, only)) if output.size <= largest_paired else []
 
 
-def residual_of(case: Case, output: Floats, model: Floats) -> float:
-    """Compute the largest difference of a result and a model, in units of the call's bound."""
+def residual_of(case: Case, output: Floats, model: Floats, of: Case | None = None) -> float:
+    """Compute the largest difference of a result and a model, in units of the call's bound.
+
+    ``of`` is the call whose truth the model is, if it is one. Whoever computes that call instead
+    rounds its angles, which may be larger than those that were asked for.
+    """
     # Rounding what is larger than the truth costs more.
     rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
     allowed = np.maximum(case.bound, rounding * np.abs(model))
+    if of is not None and of.shape == case.shape:
+        allowed = np.maximum(allowed, of.bound)
     with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
         difference = np.where(case.judged, np.abs(output - model), 0)
         return float(error_ratio(difference, allowed).max())
@@ -157,7 +167,7 @@ def _fits(
     Models that leave more than ``most`` unexplained are left out.
     """
     for name, model in _models(asked, case, output, known):
-        residual = residual_of(asked, output, model.output)
+        residual = residual_of(asked, output, model.output, model.of)
         if residual <= most and differs(asked, model.output):
             numbers = (model.constant,)
             yield Fit(name, model.explanation, residual, model.of, numbers, model.of_state)
@@ -178,11 +188,8 @@ def _pairs(
 ) -> Iterator[Fit]:
     """Yield fits of pairs: a deviation that is a call with other arguments, and another on top.
 
-    The other is any deviation of that call's result. Results of more than LARGEST_PAIRED values are
-    not tried.
+    The other is any deviation of that call's result.
     """
-    if output.size > LARGEST_PAIRED:
-        return
     order = list(_deviations(case))
     found: dict[tuple[str, int], list[Fit]] = {}
     for first in fits:

@@ -98,7 +98,10 @@ class Probe:
         if len(constants) > 1 or elsewhere.constants[0] is None:
             return None
         other = apply_constant(self.case, elsewhere.constants[0])
-        if other is None or (residual := residual_of(self.case, self.output, other.truth)) > 1:
+        if (
+            other is None
+            or (residual := residual_of(self.case, self.output, other.truth, other)) > 1
+        ):
             return None
         return replace(elsewhere, explanation=elsewhere.mistake, residual=residual)
 

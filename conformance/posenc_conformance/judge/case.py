@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from posenc_conformance.judge.arrays import (
 )
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import CallKnowledge, KnownScheme
-from posenc_conformance.judge.truths import TRUTHS, cache_key
+from posenc_conformance.judge.truths import LARGEST_ENTRY, TRUTHS, cache_key
 from posenc_conformance.scheme_file.model import (
     Arguments,
     Call,
@@ -67,6 +68,8 @@ class Case:
     """A case of equal arguments, whose truth is computed once for both."""
     grain: float = 0.0
     """The error that printing may have added to each value that is compared with the truth."""
+    is_asked_once: bool = False
+    """Whether nobody will ask for the truth of equal arguments again: it need not be kept."""
 
     @property
     def knowledge(self) -> CallKnowledge:
@@ -87,8 +90,14 @@ class Case:
         given = dict(self.arguments)
         if changed := self.changed_argument:
             given[changed] = given[changed].copy()
+
+        def found() -> tuple[Array]:
+            return (reference(**given, **keywords),)
+
+        if not self._is_kept:
+            return found()[0]
         key = (reference, self._arguments_key, tuple(keywords.items()))
-        (truth,) = TRUTHS.of(key, lambda: (reference(**given, **keywords),))
+        (truth,) = TRUTHS.of(key, found)
         return truth
 
     @cached_property
@@ -99,6 +108,8 @@ class Case:
             terms = self.knowledge.error_terms(self)
             return terms.scale, terms.angle
 
+        if not self._is_kept:
+            return ErrorTerms(*found())
         chosen = tuple(self.conventions.items())
         key = (self.scheme, self.call.name, chosen, self._arguments_key, self.dtype)
         # A scale that is made of the truth is as full of gaps as what a golden prints.
@@ -107,6 +118,11 @@ class Case:
     @cached_property
     def _arguments_key(self) -> Hashable:
         return cache_key(self.arguments)
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether a truth is kept; if not, a key for it need not be made, which takes its time."""
+        return not self.is_asked_once and 8 * prod(self.shape) <= LARGEST_ENTRY
 
     @cached_property
     def bound(self) -> Floats:
@@ -124,13 +140,12 @@ class Case:
         accuracy, terms = self.scheme.accuracy, self.terms
         v = UNIT_ROUNDOFF[self.dtype]
         u = UNIT_ROUNDOFF["float64" if self.dtype == "float64" else "float32"]
-        allowed = terms.scale * accuracy.rounding * v + self.grain
+        lost = accuracy.angle * u * terms.angle if angles else 0.0
+        allowed = terms.scale * (accuracy.rounding * v + lost) + self.grain
         if self.dtype in UNDERFLOW:
             allowed = allowed + (terms.scale > 0) * accuracy.rounding * UNDERFLOW[self.dtype]
         if self.dtype == "float64":
             allowed = allowed + (terms.scale > 0) * self._rounding_of_truth
-        if angles:
-            allowed = allowed + terms.scale * accuracy.angle * u * terms.angle
         return allowed if allowed.shape == self.shape else np.broadcast_to(allowed, self.shape)
 
     @property

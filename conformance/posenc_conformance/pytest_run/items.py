@@ -1,5 +1,6 @@
 """Scheme files as pytest sees them: file, level, check."""
 
+import json
 import shlex
 import sys
 from collections.abc import Iterator
@@ -16,9 +17,8 @@ from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.judge.verdict import Verdict, Wrong
 from posenc_conformance.pytest_run.plan import Plan
+from posenc_conformance.report.causes import PROPERTY
 from posenc_conformance.report.result import Place, Result
-
-PROPERTY = "posenc"
 
 
 class SpecFolder(pytest.Directory):
@@ -55,16 +55,7 @@ class SpecFile(pytest.File):
 
         For a scheme that cannot be checked, yields one item that fails instead.
         """
-        try:
-            scheme = self.plan.scheme(self.path)
-        except UserError as error:  # not raised: an error in collecting stops the whole run
-            yield Unfinished.from_parent(self, name="unfinished", problem=error)
-            return
-        self.add_marker(scheme.module_name)
-        for level in LEVELS:
-            checks = self.plan.checks(scheme, level)
-            if checks:
-                yield Level.from_parent(self, name=level, plan=self.plan, checks=checks)
+        yield from _levels(self, self.plan, self.path)
 
     def teardown(self) -> None:
         """Drop what the checks of this file found out.
@@ -72,6 +63,52 @@ class SpecFile(pytest.File):
         They are through, so that it is not needed any more.
         """
         self.plan.forget(self.path)
+
+
+class SchemeInTest(pytest.Collector):
+    """One scheme that a ``conformance(...)`` in a test file judges."""
+
+    def __init__(self, plan: Plan, file: Path, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.plan = plan
+        self.file = file
+
+    def collect(self) -> Iterator["Level | Unfinished"]:
+        """Yield the levels that have checks, in order."""
+        yield from _levels(self, self.plan, self.file)
+
+    def teardown(self) -> None:
+        """Drop what the checks of this scheme found out."""
+        self.plan.forget(self.file)
+
+
+class ConformanceInTest(pytest.Collector):
+    """A ``conformance(...)`` in a test file."""
+
+    def __init__(self, plan: Plan, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.plan = plan
+
+    def collect(self) -> Iterator[SchemeInTest]:
+        """Yield the schemes that are judged."""
+        for scheme in self.plan.chosen:
+            yield SchemeInTest.from_parent(
+                self, name=scheme.path.name, plan=self.plan, file=scheme.path
+            )
+
+
+def _levels(parent: pytest.Collector, plan: Plan, file: Path) -> "Iterator[Level | Unfinished]":
+    """Yield the levels of a scheme file that have checks, or one item that fails."""
+    try:
+        scheme = plan.scheme(file)
+    except UserError as error:  # not raised: an error in collecting stops the whole run
+        yield Unfinished.from_parent(parent, name="unfinished", problem=error, file=file)
+        return
+    parent.add_marker(scheme.module_name)
+    for level in LEVELS:
+        checks = plan.checks(scheme, level)
+        if checks:
+            yield Level.from_parent(parent, name=level, plan=plan, checks=checks)
 
 
 class ModelFile(pytest.File):
@@ -92,10 +129,11 @@ class ModelFile(pytest.File):
 class Unfinished(pytest.Item):
     """Stands for a scheme that is half-made, and fails."""
 
-    def __init__(self, problem: UserError, **kwargs: Any) -> None:
+    def __init__(self, problem: UserError, file: Path, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.problem = problem
-        self.add_marker(self.path.stem.replace("-", "_"))
+        self.file = file
+        self.add_marker(file.stem.replace("-", "_"))
 
     def runtest(self) -> None:
         """Raise the error that says what is missing."""
@@ -107,7 +145,7 @@ class Unfinished(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return the heading of the failure."""
-        return self.path, None, f"{self.path.name} is not finished"
+        return self.path, None, f"{self.file.name} is not finished"
 
 
 class Level(pytest.Collector):
@@ -119,9 +157,15 @@ class Level(pytest.Collector):
         self.checks = checks
         self.add_marker(self.name)
 
-    def collect(self) -> Iterator["CheckItem"]:
-        """Yield one item per check."""
+    def collect(self) -> "Iterator[CheckItem | CheckFunction]":
+        """Yield one item per check: a test function where it stands in a test file."""
+        test = self.getparent(ConformanceInTest)
         for check in self.checks:
+            if test is not None:
+                yield CheckFunction.from_parent(
+                    self, name=check.id, plan=self.plan, check=check, prefix=f"{test.nodeid}::"
+                )
+                continue
             # As text, so that pytest reads the variant in brackets as it will read it again.
             nodeid = f"{self.nodeid}::{check.id}"
             yield CheckItem.from_parent(
@@ -129,15 +173,18 @@ class Level(pytest.Collector):
             )
 
 
-class CheckItem(pytest.Item):
+class CheckNode(pytest.Item):
     """One check."""
 
-    def __init__(self, plan: Plan, check: Check, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.plan = plan
-        self.check = check
-        if check.subject.engine:  # else its file says of which scheme it is
-            self.add_marker(check.subject.scheme.module_name)
+    plan: Plan
+    check: Check
+    prefix = ""
+    """What stands before the check's id, if it is in a test file."""
+
+    @property
+    def check_id(self) -> str:
+        """The id of the check, wherever it is asked."""
+        return self.nodeid.removeprefix(self.prefix)
 
     def runtest(self) -> None:
         """Run the check, and keep what comes of it whatever happens.
@@ -147,7 +194,7 @@ class CheckItem(pytest.Item):
         options = self.plan.request.options
         try:
             with redirect_stdout(_Kept(sys.stdout)), redirect_stderr(_Kept(sys.stderr)):
-                found = self.plan.apply_known(self.nodeid, execute(self.check, options))
+                found = self.plan.apply_known(self.check_id, execute(self.check, options))
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:  # a time-out of another plugin, or a fault of the kit
@@ -166,20 +213,20 @@ class CheckItem(pytest.Item):
 
         Its form is one that goes from process to process.
         """
-        result = Result.of(self.nodeid, Place.of(self.check), found)
+        result = Result.of(self.check_id, Place.of(self.check), found)
         # A plugin that runs a test again keeps its properties.
         self.user_properties = [each for each in self.user_properties if each[0] != PROPERTY]
-        self.user_properties.append((PROPERTY, result.sent))
-
-    def _initrequest(self) -> None:
-        """Do nothing: pytest-retry calls this on every item, as if each were a test function."""
+        self.user_properties.append((PROPERTY, json.dumps(result.sent)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the explanation alone, unless the fault is the kit's own."""
         if isinstance(excinfo.value, Wrong):
-            if self.nodeid in self.plan.known:  # it passes, or did not run
+            if self.check_id in self.plan.known:  # it passes, or did not run
                 return excinfo.value.text
-            given = [("impl", self.config.getoption("impl"))]
+            if self.prefix:
+                where = f"pytest {shlex.quote(self.nodeid)}"
+                return f"{excinfo.value.text}\nalone      {where}"
+            given = [("impl", self.plan.implementation.name)]
             for option in ("posenc-schemes", "posenc-model"):
                 values = self.config.getoption(option.replace("-", "_"))
                 given += [(option, each) for each in values]
@@ -195,6 +242,38 @@ class CheckItem(pytest.Item):
         It is not the id alone, in which pytest would replace dots by colons.
         """
         return self.path, None, f"{self.nodeid} of {self.check.subject.name}()"
+
+
+class CheckItem(CheckNode):
+    """One check of what ``--impl`` names."""
+
+    def __init__(self, plan: Plan, check: Check, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.plan = plan
+        self.check = check
+        if check.subject.engine:  # else its file says of which scheme it is
+            self.add_marker(check.subject.scheme.module_name)
+
+    def _initrequest(self) -> None:
+        """Do nothing: pytest-retry calls this on every item, as if each were a test function."""
+
+
+class CheckFunction(CheckNode, pytest.Function):
+    """One check of a ``conformance(...)`` in a test file.
+
+    It is a test function like its neighbours, so that fixtures which every test of a project uses,
+    and hooks that look at ``item.function``, work as they do for these.
+    """
+
+    def __init__(self, plan: Plan, check: Check, prefix: str, **kwargs: Any) -> None:
+        super().__init__(callobj=check_conformance, **kwargs)
+        self.plan = plan
+        self.check = check
+        self.prefix = prefix
+
+
+def check_conformance() -> None:
+    """Stand for the function of a check in a test file, which pytest asks for its fixtures."""
 
 
 class _Kept(TextIOBase):

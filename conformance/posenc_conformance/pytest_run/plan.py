@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 
 import pytest
 
 from posenc_conformance.adapters import FLOATS
-from posenc_conformance.adapters.find import Implementation
+from posenc_conformance.adapters.find import Implementation, made_of
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.deployed import CONTEXT, SHORTEST
@@ -30,11 +31,13 @@ from posenc_conformance.models.file import (
 )
 from posenc_conformance.models.file import paths as model_paths
 from posenc_conformance.pytest_run.of_models import ModelChecks, of_adapter, of_deployed
-from posenc_conformance.registry import load_scheme, require_complete
+from posenc_conformance.registry import load_all, load_scheme, require_complete
 from posenc_conformance.remote.command import amount_of, seconds_of
 from posenc_conformance.remote.load import How, Isolation, load
 from posenc_conformance.report import document, known
+from posenc_conformance.report.document import Frame, not_claimed_of
 from posenc_conformance.scheme_file.read import is_scheme_file, scheme_files_in, scheme_paths
+from posenc_conformance.testing.conformance import Conformance
 
 
 @dataclass(frozen=True)
@@ -110,8 +113,11 @@ class Plan:
         self.known = known.read_known(file, self._ids_of_file) if file else {}
 
     @classmethod
-    def of(cls, config: pytest.Config) -> "Plan":
+    def of(cls, config: pytest.Config, *, beside_tests: bool = False) -> "Plan":
         """Make the plan of what the command line asks for.
+
+        With ``beside_tests`` pytest's arguments may name tests of others, which are left as they
+        are.
 
         Raises UserError if that cannot be done.
         """
@@ -120,15 +126,17 @@ class Plan:
         given = config.args_source is pytest.Config.ArgsSource.ARGS
         known = [*scheme_paths(), *scheme_files_in(config.getoption("posenc_schemes"))]
         asked = [model_file(name) for name in config.getoption("posenc_model")]
+        tests = [each for each in config.args if beside_tests and not is_yaml(each)]
         if given:
             places = [*known, *asked, *model_paths()]
-            config.args = [_where_known(argument, places) for argument in config.args]
-            parts = {argument.partition("::")[0] for argument in config.args}
-            config.args += [str(path) for path in asked if str(path) not in parts]
+            mine = [_where_known(each, places) for each in config.args if each not in tests]
+            parts = {argument.partition("::")[0] for argument in mine}
+            mine += [str(path) for path in asked if str(path) not in parts]
         else:
-            config.args = [str(path) for path in asked or known]
-        named = _files_named_by(config.args, is_scheme_file)
-        named_models = [*_files_named_by(config.args, is_model_file), *asked]
+            mine = [str(path) for path in asked or known]
+        config.args = [*tests, *mine]
+        named = _files_named_by(mine, is_scheme_file)
+        named_models = [*_files_named_by(mine, is_model_file), *asked]
         if given and not named and not named_models:
             raise UserError(
                 f"no scheme file is in {', '.join(config.args)}, so --impl would judge nothing",
@@ -148,10 +156,7 @@ class Plan:
                 schemes[scheme.id] = scheme
         _demand_calls_of_their_own(list(schemes.values()))
         chosen = [load_scheme(path) for path in named if path not in unreadable]
-        for scheme in schemes.values():
-            config.addinivalue_line("markers", f"{scheme.module_name}: checks of {scheme.title}")
-        for level in LEVELS:
-            config.addinivalue_line("markers", f"{level}: checks of this level")
+        _register_markers(config, list(schemes.values()))
         request = Request.of(config)
         implementation = load(config.getoption("impl"), _how(config), list(schemes.values()))
         if isinstance(implementation.adapter, FromReference):
@@ -182,6 +187,31 @@ class Plan:
             subjects(implementation.adapter, list(schemes.values()), memory),
             model_checks,
         )
+
+    @classmethod
+    def of_test(cls, asked: Conformance, config: pytest.Config, folder: Path) -> "Plan":
+        """Make the plan of a ``conformance(...)`` in a test file of a folder.
+
+        Raises UserError if it names what there is not, or claims nothing.
+        """
+        schemes = load_all()
+        request = Request.of(config)
+        if asked.known:
+            request = replace(request, known_file=folder / asked.known)
+        implementation = _implementation(asked, config, folder, schemes)
+        _register_markers(config, schemes)
+        found = subjects(implementation.adapter, schemes, request.memory_of_a_call)
+        claimed = {subject.scheme.id for subject in found}
+        chosen = [each for each in schemes if each.id in (asked.schemes or claimed)]
+        for id in asked.schemes or ():
+            if id not in [each.id for each in schemes]:
+                near = get_close_matches(id, [each.id for each in schemes], n=1)
+                raise UserError(
+                    f"conformance() is asked for the scheme {id!r}, which there is not",
+                    f"did you mean {near[0]!r}?" if near else "'posenc schemes' lists them",
+                )
+        checks = of_adapter(implementation.adapter, {}, request.memory_of_a_call)
+        return cls(implementation, schemes, chosen, {}, request, {}, [], found, checks)
 
     @classmethod
     def _of_deployed(cls, config: pytest.Config) -> "Plan":
@@ -274,25 +304,42 @@ class Plan:
         """The checks that the claims call for in the schemes and models chosen, by id."""
         return _by_id(self.chosen, self.checks) | self._by_id_of_models(self.chosen_models)
 
-    def everything(self, schemes: Sequence[KnownScheme]) -> list[str]:
-        """Return the ids of all checks of the schemes and of the chosen models.
+    def frame(self, schemes: Sequence[KnownScheme]) -> Frame:
+        """Return what a report of some of the schemes, and of all chosen models, says of the run.
 
         All checks of a scheme are those that the reference's claims call for: it claims all there
         is.
         """
-        if isinstance(self.implementation.adapter, FromReference):
-            return [*_by_id(schemes, self.checks), *self._by_id_of_models(self.chosen_models)]
-        models = [
-            f"{model.path.name}::{self.model_checks.level}::{id}"
-            for model in self.chosen_models
-            for id in self.model_checks.ids(model)
-        ]
-        if not schemes:
-            return models
+        models = self.chosen_models
+        claimed = {each.id: _ids([each], self.checks) for each in schemes}
+        claimed |= {each.id: [*self._by_id_of_models([each])] for each in models}
+        return Frame(
+            self.implementation.name,
+            self.implementation.versions,
+            [each.id for each in schemes],
+            [each.id for each in models],
+            claimed if self._is_reference else self._everything(schemes),
+            claimed,
+            {each.id: not_claimed_of(each, self.subjects) for each in schemes},
+        )
+
+    @property
+    def _is_reference(self) -> bool:
+        return isinstance(self.implementation.adapter, FromReference)
+
+    def _everything(self, schemes: Sequence[KnownScheme]) -> dict[str, list[str]]:
+        """Return the ids of all checks of the schemes and of the chosen models."""
         whole = [scheme for scheme in schemes if self.problem(scheme) is None]
         every = subjects(reference_for(whole)(), whole) if whole else []
-        ids = list(_by_id(whole, lambda scheme, level: checks_of(scheme, level, every)))
-        return [*ids, *models]
+        found = {
+            each.id: _ids([each], lambda scheme, level: checks_of(scheme, level, every))
+            for each in whole
+        }
+        level = self.model_checks.level
+        for model in self.chosen_models:
+            ids = self.model_checks.ids(model)
+            found[model.id] = [f"{model.path.name}::{level}::{id}" for id in ids]
+        return found
 
     def apply_known(self, id: str, found: Execution) -> Execution:
         """Judge what a check found in the light of the known failures and of --posenc-robust."""
@@ -309,6 +356,29 @@ class Plan:
             text=f"this {says.get(found.verdict, 'is not claimed')}, but is known to fail: {entry}"
             f"\ndrop it from {self.request.known_file}",
         )
+
+
+def _register_markers(config: pytest.Config, schemes: Sequence[KnownScheme]) -> None:
+    """Let ``-m`` name schemes and levels."""
+    for scheme in schemes:
+        config.addinivalue_line("markers", f"{scheme.module_name}: checks of {scheme.title}")
+    for level in LEVELS:
+        config.addinivalue_line("markers", f"{level}: checks of this level")
+
+
+def _implementation(
+    asked: Conformance, config: pytest.Config, folder: Path, schemes: Sequence[KnownScheme]
+) -> Implementation:
+    """Return what a ``conformance(...)`` judges: an adapter, or what its name stands for.
+
+    The path of a file is that from the folder of the test file.
+    """
+    if not isinstance(asked.adapter, str):
+        return made_of(asked.adapter)
+    file, colon, attribute = asked.adapter.partition(".py")
+    path = folder / f"{file}.py"
+    name = f"{path}{attribute}" if colon and path.is_file() else asked.adapter
+    return load(name, _how(config), schemes)
 
 
 def _how(config: pytest.Config) -> How:
@@ -370,6 +440,13 @@ def _by_id(
     }
 
 
+def _ids(
+    schemes: Sequence[KnownScheme], checks: Callable[[KnownScheme, str], list[Check]]
+) -> list[str]:
+    """Return the ids of the checks of some schemes, in the order in which they run."""
+    return list(_by_id(schemes, checks))
+
+
 def _demand_calls_of_their_own(schemes: Sequence[KnownScheme]) -> None:
     """Raise UserError for a call that two schemes have: an adapter could not tell them apart."""
     home: dict[str, KnownScheme] = {}
@@ -398,6 +475,11 @@ def _where_known(argument: str, known: Sequence[Path]) -> str:
 
 def _model(path: Path) -> Model:
     return load_model(path) if path.suffix == ".yaml" else with_configuration(path)
+
+
+def is_yaml(argument: str) -> bool:
+    """Return whether an argument of pytest names a YAML file, or something in one."""
+    return argument.partition("::")[0].endswith(".yaml")
 
 
 def _files_named_by(arguments: Sequence[str], meant: Callable[[Path], bool]) -> list[Path]:

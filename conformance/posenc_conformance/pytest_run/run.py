@@ -1,27 +1,30 @@
 """One run of the kit: the hooks in which it collects, keeps what came out, and tells it."""
 
 import gc
+import re
 import signal
 import sys
 import threading
-from collections import defaultdict
+from collections import ChainMap
 from collections.abc import Generator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from posenc_conformance.checks.execution import Execution
 from posenc_conformance.errors import describe_exception
-from posenc_conformance.judge.knowledge import KnownScheme
-from posenc_conformance.judge.verdict import Verdict
-from posenc_conformance.models.file import Model
-from posenc_conformance.pytest_run.items import PROPERTY, CheckItem, ModelFile, SpecFile, SpecFolder
-from posenc_conformance.pytest_run.plan import Plan
-from posenc_conformance.report import announcement, causes, deployed, document, scorecard
-from posenc_conformance.report.layout import Report
-from posenc_conformance.report.result import Place, Result
+from posenc_conformance.pytest_run.items import (
+    CheckFunction,
+    CheckItem,
+    ModelFile,
+    SpecFile,
+    SpecFolder,
+)
+from posenc_conformance.pytest_run.judgement import Judgement, show
+from posenc_conformance.pytest_run.plan import Plan, Request
+from posenc_conformance.report import announcement, causes, document
+from posenc_conformance.report.causes import PROPERTY
+from posenc_conformance.report.document import Frame, title
 from posenc_conformance.scheme_file.read import is_scheme_file, spec_folder
 
 STATUS = {
@@ -32,14 +35,21 @@ STATUS = {
 }
 
 
+NAME = "posenc-run"
+"""The name under which pytest knows the kit's part of a run."""
+
+
 class Run:
     """State of a run, and the hooks that need it."""
 
-    def __init__(self, plan: Plan, config: pytest.Config) -> None:
-        self.plan = plan
+    def __init__(self, config: pytest.Config, request: Request, *, alone: bool = False) -> None:
         self.config = config
-        self.results: dict[str, Result] = {}
-        self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self.request = request
+        self.alone = alone
+        """Whether the command line asks for the kit's checks and for no tests of others."""
+        self.judgements: dict[str, Judgement] = {}
+        """What is judged, by what stands before the ids of its checks: nothing for ``--impl``, the
+        id of a ``conformance(...)`` for one in a test file."""
         self._collecting = False
         self._folders = (spec_folder(), spec_folder() / "models")
         self._scheme_files: dict[Path, bool] = {}
@@ -48,37 +58,30 @@ class Run:
         self._failed: list[pytest.TestReport] | None = None
         self._watch = announcement.Watch()
 
-    @cached_property
-    def report(self) -> Report:
-        """Everything that came out, in the form of the published schema."""
-        schemes = self._selected()
-        chosen: list[KnownScheme | Model] = [*schemes, *self.plan.chosen_models]
-        files = {each.path.name for each in chosen}
-        return document.build(
-            self.plan.implementation,
-            self.plan.subjects,
-            schemes,
-            self.plan.chosen_models,
-            list(self.results.values()),
-            everything=self.plan.everything(schemes),
-            claimed={id for id in self.plan.claimed if id.partition("::")[0] in files},
-            interrupted=self._interrupted,
-        )
+    def judge(self, plan: Plan, prefix: str = "") -> None:
+        """Judge what a plan says; ``prefix`` stands before the ids of its checks."""
+        judgement = Judgement(plan)
+        judgement.is_filtered = bool(self.config.option.markexpr or self.config.option.keyword)
+        self.judgements[prefix] = judgement
 
-    def _selected(self) -> Sequence[KnownScheme]:
-        """Return the schemes of the report.
+    @property
+    def _plan(self) -> Plan | None:
+        """The plan of ``--impl``; None if only test files ask for checks."""
+        return self.judgements[""].plan if "" in self.judgements else None
 
-        They are those chosen, or what ``-m`` and ``-k`` have left of them.
-        """
-        option = self.config.option
-        if not (option.markexpr or option.keyword):
-            return self.plan.chosen
-        judged = {each.place.scheme for each in self.results.values()}
-        return [each for each in self.plan.chosen if each.id in judged]
+    @property
+    def _judged(self) -> dict[str, Judgement]:
+        """Those judgements of which there are results and it is known what was judged."""
+        return {
+            prefix: each
+            for prefix, each in self.judgements.items()
+            if each.results and each.is_told
+        }
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> SpecFolder | None:
         """Collect a folder of the spec, when everything is asked for."""
-        if self.config.args_source is pytest.Config.ArgsSource.ARGS or path not in self._folders:
+        given = self.config.args_source is pytest.Config.ArgsSource.ARGS
+        if self._plan is None or given or path not in self._folders:
             return None
         return SpecFolder.from_parent(parent, path=path)
 
@@ -86,9 +89,12 @@ class Run:
         self, file_path: Path, parent: pytest.Collector
     ) -> SpecFile | ModelFile | None:
         """Collect a scheme or model file; its ids begin with its name, wherever it lies."""
-        if file_path.resolve() in self.plan.models:
+        plan = self._plan
+        if plan is None:
+            return None
+        if file_path.resolve() in plan.models:
             name = file_path.name
-            return ModelFile.from_parent(parent, path=file_path, nodeid=name, plan=self.plan)
+            return ModelFile.from_parent(parent, path=file_path, nodeid=name, plan=plan)
         if file_path.suffix != ".yaml":
             return None
         # Pytest asks again for every file of a folder when it comes to the next one.
@@ -96,7 +102,7 @@ class Run:
             self._scheme_files[file_path] = is_scheme_file(file_path)
         if not self._scheme_files[file_path]:
             return None
-        return SpecFile.from_parent(parent, path=file_path, nodeid=file_path.name, plan=self.plan)
+        return SpecFile.from_parent(parent, path=file_path, nodeid=file_path.name, plan=plan)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, object, object]:
@@ -111,9 +117,12 @@ class Run:
 
     def pytest_report_header(self) -> list[str]:
         """Say what is judged, and where."""
-        implementation = self.plan.implementation
+        if self._plan is None:
+            return []
+        implementation = self._plan.implementation
         limits = [f"posenc: {implementation.limits}"] if implementation.limits else []
-        return [f"posenc: judging {document.title(implementation)}", *limits]
+        name = title(implementation.name, implementation.versions)
+        return [f"posenc: judging {name}", *limits]
 
     def pytest_sessionstart(self) -> None:
         """Let the signal that ends a run from outside interrupt it, so that it still reports."""
@@ -126,18 +135,22 @@ class Run:
         self._interrupted = describe_exception(excinfo.value)
 
     def pytest_unconfigure(self) -> None:
-        """End the process in which the implementation lives."""
-        self.plan.implementation.end()
+        """End the processes in which implementations live."""
+        for each in self.judgements.values():
+            if each.plan is not None:
+                each.plan.implementation.end()
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
         """Say how much there is to do."""
-        checks = [each.check for each in items if isinstance(each, CheckItem)]
+        checks = [each.check for each in items if isinstance(each, CheckItem | CheckFunction)]
         self._watch.start(len(checks))
         return announcement.lines(checks)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Tell now and then what a slow run waits for."""
-        if line := self._watch.due(len(self.results), self.seconds):
+        done = sum(len(each.results) for each in self.judgements.values())
+        seconds = ChainMap(*(each.seconds for each in self.judgements.values()))
+        if line := self._watch.due(done, seconds):
             terminal = self.config.pluginmanager.get_plugin("terminalreporter")
             if terminal is not None:
                 terminal.ensure_newline()
@@ -145,14 +158,20 @@ class Run:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a check found; one that broke off without a word has failed."""
-        found = causes.found_by(report, PROPERTY)
+        found = causes.found_by(report)
         if found is not None and report.when == "call":
-            self.results[report.nodeid] = Result.received(found)
-            self.seconds[found["scheme"], found["call"]] += report.duration
-        elif report.failed and report.nodeid in self.plan.claimed:
-            place = Place.of(self.plan.claimed[report.nodeid])
-            failed = Execution(Verdict.FAILED, text=f"broke off: {report.longrepr}")
-            self.results[report.nodeid] = Result.of(report.nodeid, place, failed)
+            prefix = report.nodeid.removesuffix(found["id"])
+            self.judgements.setdefault(prefix, Judgement()).note(found, report.duration)
+        elif report.failed:
+            for prefix, each in self.judgements.items():
+                if report.nodeid.startswith(prefix):
+                    each.note_broken(report.nodeid.removeprefix(prefix), report.longrepr)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take from a worker of pytest-xdist what was judged in test files."""
+        for prefix, said in getattr(node, "workeroutput", {}).get(PROPERTY, {}).items():
+            self.judgements.setdefault(prefix, Judgement()).frame = Frame(**said)
 
     def pytest_report_teststatus(
         self, report: pytest.TestReport | pytest.CollectReport
@@ -160,42 +179,54 @@ class Run:
         """Return words and letters for verdicts that pytest has no word for."""
         if not isinstance(report, pytest.TestReport):  # of a file that cannot be collected
             return None
-        found = dict(report.user_properties).get(PROPERTY)
-        if report.when == "call" and report.outcome == "skipped" and isinstance(found, dict):
+        found = causes.found_by(report)
+        if report.when == "call" and report.outcome == "skipped" and found is not None:
             letter, word = STATUS[found["verdict"]]
             return word.lower(), letter, (word, {"yellow": True})
         return None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the report, and see to it that a run which judged nothing is not green."""
-        self._leave_out_hypothesis()
-        if self.plan.request.worker or not self._collecting or session.config.option.collectonly:
+        if self._plan is not None:
+            self._leave_out_hypothesis()
+        if self.request.worker:
+            self._tell_frames()
             return
+        if session.config.option.collectonly or (self._plan and not self._collecting):
+            return
+        for each in self.judgements.values():
+            each.interrupted = self._interrupted
         self._show_causes_once()
-        if self.plan.request.report_file:
-            self._report_problem = document.write(self.report, self.plan.request.report_file)
+        self._write_reports()
         if self._interrupted and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.INTERRUPTED
         if session.exitstatus == pytest.ExitCode.OK:
-            if self._report_problem or self._blocked_unseen():
+            unseen = any(each.blocked_unseen() for each in self.judgements.values())
+            if self._report_problem or unseen:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            elif not self.results:
+            elif self.alone and not self._judged:
                 session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
-    def _blocked_unseen(self) -> bool:
-        """Return whether checks were blocked by a smoke check that was not among those selected.
+    def _tell_frames(self) -> None:
+        """Tell the process that reports what is judged in test files, which only workers read."""
+        frames = {
+            prefix: vars(each.plan.frame(each.plan.chosen))
+            for prefix, each in self.judgements.items()
+            if prefix and each.plan is not None
+        }
+        output: dict[str, object] = self.config.workeroutput  # type: ignore[attr-defined]
+        output[PROPERTY] = frames
 
-        A smoke check that is known to fail blocks the rest without a word.
-        """
-        if any("::smoke::" in id for id in self.plan.known):
-            return False
-        smoke = [each.place for each in self.results.values() if each.place.level == "smoke"]
-        seen = {(place.scheme, place.call, place.combination) for place in smoke}
-        return any(
-            (each.place.scheme, each.place.call, each.place.combination) not in seen
-            for each in self.results.values()
-            if each.verdict == Verdict.BLOCKED
-        )
+    def _write_reports(self) -> None:
+        """Write the report of what was judged; of several, each into a file of its own."""
+        path = self.request.report_file
+        if path is None:
+            return
+        told = {prefix: each for prefix, each in self.judgements.items() if each.is_told}
+        written = self._judged or told
+        for prefix, each in written.items():
+            own = path if len(written) == 1 else path.with_stem(f"{path.stem}-{_slug(prefix)}")
+            self._report_problem = document.write(each.report, own) or self._report_problem
 
     def _leave_out_hypothesis(self) -> None:
         """Leave out Hypothesis's summary, which has nothing to say.
@@ -212,49 +243,47 @@ class Run:
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and terminal.verbosity <= 0 and "failed" in terminal.stats:
             self._failed = terminal.stats["failed"]
-            terminal.stats["failed"] = causes.first_of_each(self._failed, PROPERTY)
+            terminal.stats["failed"] = causes.first_of_each(self._failed)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the scorecard."""
         if self._failed is not None:
             terminalreporter.stats["failed"] = self._failed
-        detailed, brief = terminalreporter.verbosity > 0, terminalreporter.verbosity < 0
-        if self.results:
-            terminalreporter.section(f"scorecard: {document.title(self.plan.implementation)}")
-            for model in self.plan.chosen_models:
-                for line in deployed.lines(model, self.report):
-                    terminalreporter.write_line(line)
-            for line in scorecard.lines(self.report, detailed=detailed, brief=brief):
-                terminalreporter.write_line(line)
-            for line in announcement.costs(self.seconds):
-                terminalreporter.write_line(line)
-        elif self._collecting:
-            terminalreporter.write_line(self._nothing_judged())
-        if self.results and self.plan.request.precision:
-            terminalreporter.section("precision")
-            for line in scorecard.curves(self.report):
-                terminalreporter.write_line(line)
-        if self._interrupted and self._collecting:
-            missing = len(self.plan.claimed) - len(self.results)
-            why = f"the run was interrupted ({self._interrupted}), so {missing} checks did not run"
-            terminalreporter.write_line(f"posenc: no verdict: {why}", red=True)
+        for prefix, each in self._judged.items():
+            of = f" in {prefix.removesuffix('::')}" if prefix else ""
+            show(each, terminalreporter, precision=self.request.precision, of=of)
+        plan = self._plan
+        if plan is not None and self._collecting:
+            results = self.judgements[""].results
+            if not results and self.alone:
+                terminalreporter.write_line(_nothing_judged(plan))
+            if self._interrupted:
+                missing = len(plan.claimed) - len(results)
+                why = f"the run was interrupted ({self._interrupted}), so {missing} checks"
+                terminalreporter.write_line(f"posenc: no verdict: {why} did not run", red=True)
         if self._report_problem:
             terminalreporter.write_line(self._report_problem, red=True)
-        elif self.plan.request.report_file:
-            terminalreporter.write_line(f"report: {self.plan.request.report_file}")
+        elif self.request.report_file:
+            terminalreporter.write_line(f"report: {self.request.report_file}")
 
-    def _nothing_judged(self) -> str:
-        if self.plan.claimed:
-            why = f"the selection excludes all of its {len(self.plan.claimed)} checks"
-        elif self.plan.chosen and all(self.plan.problem(scheme) for scheme in self.plan.chosen):
-            why = "the chosen schemes are not finished"
-        else:
-            ids = [scheme.id for scheme in self.plan.chosen]
-            ids += [model.id for model in self.plan.chosen_models]
-            claimed = dict.fromkeys([subject.home for subject in self.plan.subjects])
-            only = ", ".join([*claimed, *self.plan.model_checks.claimed])
-            why = f"it makes no claims about {', '.join(ids)}, only about {only}"
-        return f"posenc: nothing of {self.plan.implementation.name} was judged: {why}"
+
+def _nothing_judged(plan: Plan) -> str:
+    if plan.claimed:
+        why = f"the selection excludes all of its {len(plan.claimed)} checks"
+    elif plan.chosen and all(plan.problem(scheme) for scheme in plan.chosen):
+        why = "the chosen schemes are not finished"
+    else:
+        ids = [scheme.id for scheme in plan.chosen]
+        ids += [model.id for model in plan.chosen_models]
+        claimed = dict.fromkeys([subject.home for subject in plan.subjects])
+        only = ", ".join([*claimed, *plan.model_checks.claimed])
+        why = f"it makes no claims about {', '.join(ids)}, only about {only}"
+    return f"posenc: nothing of {plan.implementation.name} was judged: {why}"
+
+
+def _slug(prefix: str) -> str:
+    """Return what tells one report from another: the name in the test file, or ``impl``."""
+    return re.sub(r"\W+", "-", prefix).strip("-") or "impl"
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -29,7 +29,8 @@ def lines(checks: Sequence[Check]) -> list[str]:
         longest = max(check.extent.largest_position for check in checks if check.extent)
         return [f"posenc: {len(checks):,} checks of {what}, with texts of up to {longest:,} tokens"]
     about = _time(max(1, len(checks) * SECONDS_A_CHECK))
-    found = [f"posenc: {len(checks):,} checks of {what}; about {about} with code as fast as NumPy"]
+    many = f"{len(checks):,} check{'s' * (len(checks) != 1)}"
+    found = [f"posenc: {many} of {what}; about {about} with code as fast as NumPy"]
     if known := [(check.extent, check) for check in checks if check.extent is not None]:
         extent, check = max(known, key=lambda each: prod(each[0].shape))
         shape = " x ".join(map(str, extent.shape))

@@ -1,5 +1,6 @@
 """Failures of one cause, shown once."""
 
+import json
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import cast
@@ -10,19 +11,26 @@ from posenc_conformance.report.document import explained
 from posenc_conformance.report.layout import CheckEntry
 
 Cause = tuple[str, ...]
+PROPERTY = "posenc"
+"""The property of a pytest report that says, as JSON, what a check found."""
 
 
-def first_of_each(failed: Sequence[pytest.TestReport], key: str) -> list[pytest.TestReport]:
+def first_of_each(failed: Sequence[pytest.TestReport]) -> list[pytest.TestReport]:
     """Return one report for each cause, which says how many more there are; others as they are.
 
-    Reports of the kit's checks carry what was found among their properties, under ``key``.
+    Reports of the kit's checks carry what was found among their properties. What is judged in
+    several places is never of one cause.
     """
-    found = {each.nodeid: found_by(each, key) for each in failed}
-    ranked = _ranked([each for each in found.values() if each is not None])
+    found = {each.nodeid: found_by(each) for each in failed}
+    ranked = {
+        judged: _ranked([each for id, each in found.items() if _judged(id, each) == judged if each])
+        for judged in {_judged(id, each) for id, each in found.items() if each}
+    }
     grouped: dict[Cause, list[pytest.TestReport]] = {}
     for report in failed:
         each = found[report.nodeid]
-        cause = _cause(each, ranked) if each is not None else (report.nodeid,)
+        judged = _judged(report.nodeid, each)
+        cause = (judged, *_cause(each, ranked[judged])) if each else (report.nodeid,)
         grouped.setdefault(cause, []).append(report)
     shown = []
     for cause, reports in grouped.items():
@@ -31,10 +39,15 @@ def first_of_each(failed: Sequence[pytest.TestReport], key: str) -> list[pytest.
     return shown
 
 
-def found_by(report: pytest.TestReport, key: str) -> CheckEntry | None:
+def found_by(report: pytest.TestReport) -> CheckEntry | None:
     """Return what a check of the kit found, or None for a test that is not the kit's."""
-    found = dict(report.user_properties).get(key)
-    return cast(CheckEntry, found) if isinstance(found, dict) else None
+    found = dict(report.user_properties).get(PROPERTY)
+    return cast(CheckEntry, json.loads(found)) if isinstance(found, str) else None
+
+
+def _judged(id: str, found: CheckEntry | None) -> str:
+    """Return what stands before the id of a check: the same for all checks of one judgement."""
+    return id.removesuffix(found["id"]) if found else id
 
 
 def _ranked(found: Sequence[CheckEntry]) -> dict[Cause, list[str]]:

@@ -2,17 +2,16 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar, cast
 
 from posenc_conformance import __version__
-from posenc_conformance.adapters.find import Implementation
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
-from posenc_conformance.models.file import Model
 from posenc_conformance.report.layout import CheckEntry, Counts, DiagnosisEntry, Report, RowEntry
 from posenc_conformance.report.result import Result
 from posenc_conformance.scheme_file.model import Scheme
@@ -21,40 +20,56 @@ FORMAT = 1
 VERDICTS = tuple(str(each) for each in Verdict if each is not Verdict.NOT_CLAIMED)
 
 
-def title(implementation: Implementation) -> str:
+def title(name: str, versions: Mapping[str, str]) -> str:
     """Return name and versions of what is judged."""
-    found = ", ".join(f"{name} {number}" for name, number in implementation.versions.items())
-    return f"{implementation.name} ({found})" if found else implementation.name
+    found = ", ".join(f"{package} {number}" for package, number in versions.items())
+    return f"{name} ({found})" if found else name
 
 
-def build(
-    implementation: Implementation,
-    subjects: Sequence[Subject],
-    schemes: Sequence[Scheme],
-    models: Sequence[Model],
-    results: Sequence[Result],
-    *,
-    everything: Sequence[str],
-    claimed: Set[str],
-    interrupted: str = "",
-) -> Report:
+@dataclass(frozen=True)
+class Frame:
+    """What a report says besides results: what is judged, and all that could be asked of it.
+
+    It is plain data, which goes from process to process.
+    """
+
+    name: str
+    versions: Mapping[str, str]
+    schemes: Sequence[str]
+    models: Sequence[str]
+    everything: Mapping[str, Sequence[str]]
+    """Ids of all checks of each scheme and model."""
+    claimed: Mapping[str, Sequence[str]]
+    """Ids of those that the implementation's claims call for."""
+    missing: Mapping[str, Sequence[str]]
+    """Calls and combinations of each scheme that nothing claims."""
+
+    def of_schemes(self, chosen: Collection[str]) -> "Frame":
+        """Return the frame of some of the schemes, and of all models."""
+        return replace(self, schemes=[each for each in self.schemes if each in chosen])
+
+    def ids(self, by_file: Mapping[str, Sequence[str]]) -> list[str]:
+        """List the ids of the schemes and models of this frame."""
+        return [id for each in (*self.schemes, *self.models) for id in by_file.get(each, ())]
+
+
+def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> Report:
     """Build the report of a run; ``report.schema.json`` describes it.
 
-    ``everything`` are the ids of all checks of the schemes, and ``claimed`` are the ids of those
-    that the implementation's claims call for. ``interrupted`` says what ended the run early, if
-    anything.
+    ``interrupted`` says what ended the run early, if anything.
     """
     uncovered = {each.id: each.message for each in results if each.verdict == "not_claimed"}
+    everything, claimed = frame.ids(frame.everything), set(frame.ids(frame.claimed))
     not_claimed = [id for id in everything if id not in claimed or id in uncovered]
     not_selected = len(claimed) - len(results)
     results = [result for result in results if result.id not in uncovered]
     report = {
         "posenc-report": FORMAT,
         "kit": __version__,
-        "implementation": {"name": implementation.name, "versions": implementation.versions},
+        "implementation": {"name": frame.name, "versions": dict(frame.versions)},
         **({"interrupted": interrupted} if interrupted else {}),
-        "schemes": [scheme.id for scheme in schemes],
-        **({"models": [model.id for model in models]} if models else {}),
+        "schemes": [*frame.schemes],
+        **({"models": [*frame.models]} if frame.models else {}),
         "summary": {
             "checks": len(everything),
             **_counts(results),
@@ -67,20 +82,20 @@ def build(
         "not_claimed": not_claimed,
         "not_asked": uncovered,
         "combinations_not_claimed": {
-            scheme.id: missing for scheme in schemes if (missing := _missing(scheme, subjects))
+            scheme: [*some] for scheme in frame.schemes if (some := frame.missing.get(scheme))
         },
-        **({"models_not_claimed": _unasked(models, results)} if models else {}),
+        **({"models_not_claimed": _unasked(frame.models, results)} if frame.models else {}),
     }
     return cast(Report, report)
 
 
-def _unasked(models: Sequence[Model], results: Sequence[Result]) -> list[str]:
+def _unasked(models: Sequence[str], results: Sequence[Result]) -> list[str]:
     """List the models of which nothing was asked: no claim names them, or all was declined."""
     asked = {result.place.scheme for result in results}
-    return [model.id for model in models if model.id not in asked]
+    return [model for model in models if model not in asked]
 
 
-def _missing(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
+def not_claimed_of(scheme: Scheme, subjects: Sequence[Subject]) -> list[str]:
     """List the calls and combinations of a scheme that nothing claims."""
     claimed = {(s.call.name, s.combination.name) for s in subjects if s.scheme is scheme}
     several = len(scheme.calls) > 1

@@ -1,0 +1,415 @@
+"""Adapters of one line: of a function, or a module, that has one of the usual forms.
+
+Each of them says what it passes, and passes nothing else. Conventions are not guessed: what is
+claimed has to be said, as with ``@claims``. Parameters of the specification, such as ``base``, are
+passed by keyword if the function takes a keyword of this name, or of one that ``names`` says; if
+not, the claim must say which value it has: ``base=10000.0``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import numpy as np
+
+from posenc_conformance.adapters.claims import claims
+from posenc_conformance.adapters.helpers import (
+    FLOATS,
+    Function,
+    in_sequence,
+    in_stretches,
+    once,
+    rows_of,
+)
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import to_numpy, to_torch
+
+Framework = Literal["numpy", "torch", "jax"]
+"""Whose arrays a function takes. JAX takes those of NumPy."""
+Names = Mapping[str, str]
+"""What a function calls the parameters of the specification."""
+ROWS = ("x", "positions")
+"""What the calls of rotary schemes take by position."""
+WHOLE_SEQUENCES = 4095
+"""Largest position that is asked of what takes whole sequences: longer ones take much memory."""
+
+
+def rope(
+    function: Function,
+    *,
+    layout: str,
+    shape: str = "bhsd",
+    positions: str = "s",
+    call: str = "rope",
+    arrays: Framework = "numpy",
+    names: Names | None = None,
+    dtype: str | Iterable[str] = FLOATS,
+    **claimed: Any,
+) -> object:
+    """Make an adapter of a function that turns rows at positions: ``function(x, positions)``.
+
+    Parameters
+    ----------
+    function : callable
+        Takes x and positions, and the parameters of the call by keyword.
+    layout : str
+        The layout that is claimed: ``"half"``, ``"interleaved"`` or ``"interleaved-to-half"``.
+    shape : str
+        The axes of x, a letter for each: ``b`` for the batch, which has length 1, ``h`` for heads,
+        ``s`` for the sequence and ``d`` for channels, as in ``"bshd"``. All leading axes that the
+        kit asks for together are heads.
+    positions : str
+        The axes of positions: ``"s"`` for ``[n]``, ``"bs"`` for ``[1, n]``.
+    call : str
+        The call of the specification, such as ``"llama3"``.
+    arrays : str
+        Whose arrays the function takes: ``"numpy"``, ``"torch"`` or ``"jax"``.
+    names : mapping, optional
+        What the function calls parameters of the specification: ``{"base": "theta"}``.
+    dtype, **claimed
+        As :func:`posenc_conformance.claims` takes them.
+    """
+
+    def method(x: Any, where: Any, **given: Any) -> Any:
+        placed = _array(arrays, where if positions == "s" else where[None])
+        return _shaped(lambda rows: function(rows, placed, **given), _array(arrays, x), shape)
+
+    _require_letters("positions", positions, ("s", "bs"))
+    claimed = {"layout": layout, "dtype": dtype, **claimed}
+    return _adapter(function, call, method, ROWS, names, claimed)
+
+
+def rope_by_tables(
+    function: Function,
+    tables: Function,
+    *,
+    layout: str,
+    shape: str = "bhsd",
+    arrays: Framework = "numpy",
+    names: Names | None = None,
+    dtype: str | Iterable[str] = FLOATS,
+    **claimed: Any,
+) -> object:
+    """Make an adapter of a function of cosines and sines: ``function(q, k, cos, sin)``.
+
+    Both results are judged: rows are given as queries, and once more as keys.
+
+    Parameters
+    ----------
+    function : callable
+        Takes queries, keys, cosines and sines, and returns queries and keys that are turned.
+    tables : callable
+        What makes cosines and sines: ``tables(positions, dim)``, with the parameters of the call
+        by keyword. Positions are of shape ``[n]``.
+    layout, shape, arrays, names, dtype, **claimed
+        As :func:`rope` takes them.
+    """
+
+    def turned(q: Any, k: Any, where: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        cos, sin = tables(_array(arrays, where), q.shape[-1], **given)
+        rows, keys = _headed(_array(arrays, q), shape), _headed(_array(arrays, k), shape)
+        first, second = function(rows, keys, cos, sin)
+        return _unheaded(first, shape, q.shape), _unheaded(second, shape, k.shape)
+
+    def alone(x: Any, where: Any, **given: Any) -> Any:
+        return turned(x, x, where, given)[0]
+
+    def together(q: Any, k: Any, where: Any, **given: Any) -> Any:
+        return np.concatenate([to_numpy(each) for each in turned(q, k, where, given)])
+
+    claimed = {"layout": layout, "dtype": dtype, **claimed}
+    named = _name_of(function)
+    of_rows = _method(tables, "rope", alone, ROWS, names, claimed)
+    of_both = _method(tables, "rope_query_key", together, ("q", "k", "positions"), names, claimed)
+    return _holding(named, {"rope": of_rows, "rope_query_key": of_both})
+
+
+def module(
+    make: Function,
+    *,
+    layout: str,
+    offset: str | None,
+    shape: str = "bhsd",
+    call: str = "rope",
+    arrays: Framework = "torch",
+    names: Names | None = None,
+    dtype: str | Iterable[str] = FLOATS,
+    **claimed: Any,
+) -> object:
+    """Make an adapter of a module that is built once and called with rows that follow each other.
+
+    Parameters
+    ----------
+    make : callable
+        The class, or a function: ``make(dim)`` returns the module, with the parameters of the call
+        by keyword. Each module is made once.
+    layout : str
+        The layout that is claimed.
+    offset : str or None
+        The keyword by which the module is told the position of the first row, as with a cache:
+        ``module(x, offset=128)``. If None, the module takes whole sequences alone, which begin at
+        position 0; ``max_position`` is 4095 then, unless it is claimed otherwise.
+    shape, call, arrays, names, dtype, **claimed
+        As :func:`rope` takes them.
+    """
+    built = once(make)
+
+    def method(x: Any, where: Any, **given: Any) -> Any:
+        turn = built(x.shape[-1], **given)
+
+        def stretch(rows: Any, first: int) -> Any:
+            return _shaped(lambda each: turn(each, **{offset or "": first}), rows, shape)
+
+        rows = _array(arrays, x)
+        if offset is None:
+            return in_sequence(lambda each: _shaped(turn, each, shape), rows, where)
+        return in_stretches(stretch, rows, where)
+
+    longest = {"max_position": WHOLE_SEQUENCES} if offset is None else {}
+    claimed = {"layout": layout, "dtype": dtype, **longest, **claimed}
+    return _adapter(make, call, method, ROWS, names, claimed, taken=1)
+
+
+def table(
+    function: Function,
+    *,
+    call: str = "sinusoidal",
+    names: Names | None = None,
+    dtype: str | Iterable[str] = "float32",
+    **claimed: Any,
+) -> object:
+    """Make an adapter of a function that makes a table: ``function(length, dim)``.
+
+    The table has a row for each position from 0 on; the kit picks those that it asks for.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the length and the number of channels, and the parameters of the call by keyword.
+    call : str
+        The call of the specification: one of positions and ``dim``.
+    names, dtype, **claimed
+        As :func:`rope` takes them. ``max_position`` is 4095 unless it is claimed otherwise.
+    """
+
+    def method(positions: Any, dim: int, **given: Any) -> Any:
+        return rows_of(lambda length: function(length, dim, **given), positions)
+
+    claimed = {"max_position": WHOLE_SEQUENCES, "dtype": dtype, **claimed}
+    return _adapter(function, call, method, ("positions", "dim"), names, claimed)
+
+
+def bias(
+    function: Function,
+    *,
+    call: str = "alibi_bias",
+    square: bool = False,
+    names: Names | None = None,
+    dtype: str | Iterable[str] = "float32",
+    **claimed: Any,
+) -> object:
+    """Make an adapter of a function that makes a bias: ``function(heads, q_len, k_len)``.
+
+    A result of shape ``[1, heads, q_len, k_len]``, or one that leaves out axes along which it
+    repeats, is taken for what it is added to logits as.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the number of heads, of queries and of keys; and the parameters of the call by
+        keyword.
+    call : str
+        The call of the specification: one of ``heads``, ``q_len`` and ``k_len``.
+    square : bool
+        Whether the function takes one length for both: ``function(heads, length)``.
+    names, dtype, **claimed
+        As :func:`rope` takes them. ``max_position`` is 4095 unless it is claimed otherwise.
+    """
+
+    def method(heads: int, q_len: int, k_len: int, **given: Any) -> Any:
+        return function(heads, *_lengths(square, q_len, k_len), **given)
+
+    claimed = _of_lengths(square, {"broadcast": True, "dtype": dtype, **claimed})
+    places = ("heads", "q_len", "k_len")
+    return _adapter(function, call, method, places, names, claimed, taken=3 - square)
+
+
+def mask(
+    function: Function,
+    *,
+    call: str = "causal_mask",
+    square: bool = False,
+    additive: bool = False,
+    **claimed: Any,
+) -> object:
+    """Make an adapter of a function that makes a mask: ``function(q_len, k_len)``.
+
+    Axes of length 1 before the last two are left out.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the number of queries and of keys. Further arguments of the call, such as ``window``,
+        follow by position.
+    call : str
+        The call of the specification, such as ``"sliding_window"``.
+    square : bool
+        Whether the function takes one length for both: ``function(length)``.
+    additive : bool
+        Whether the mask is added to logits: 0 where a query may look, and large below 0 elsewhere.
+        If False, it is true where a query may look.
+    **claimed
+        As :func:`posenc_conformance.claims` takes them. ``max_position`` is 4095 unless it is
+        claimed otherwise.
+    """
+
+    def method(q_len: int, k_len: int, *more: Any) -> Any:
+        found = to_numpy(function(*_lengths(square, q_len, k_len), *more))
+        found = found.reshape(found.shape[-2:]) if found[..., 0, 0].size == 1 else found
+        return found == 0 if additive else found
+
+    answer = _signed(method, call, [*_positional("q_len", "k_len"), MORE])
+    claimed = _of_lengths(square, claimed)
+    return _holding(_name_of(function), {call: claims(**claimed)(answer)})
+
+
+def _lengths(square: bool, q_len: int, k_len: int) -> tuple[int, ...]:
+    return (k_len,) if square else (q_len, k_len)
+
+
+def _of_lengths(square: bool, claimed: Mapping[str, Any]) -> dict[str, Any]:
+    """Add to a claim what follows from a function of lengths."""
+    found = {"max_position": WHOLE_SEQUENCES, **claimed}
+    return {"when": _are_equal, **found} if square else found
+
+
+def _are_equal(q_len: int, k_len: int) -> bool:
+    return q_len == k_len
+
+
+def _array(arrays: Framework, values: Any) -> Any:
+    """Return an array of NumPy as the framework has it."""
+    _require_letters("arrays", arrays, ("numpy", "torch", "jax"))
+    return to_torch(values) if arrays == "torch" else values
+
+
+def _require_letters(what: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise UserError(f"{what}={given!r} is not known", f"give one of {', '.join(known)}")
+
+
+def _shaped(function: Function, x: Any, shape: str) -> Any:
+    """Apply a function of arrays of a shape, given by its letters, to rows with leading axes."""
+    return _unheaded(function(_headed(x, shape)), shape, x.shape)
+
+
+def _headed(x: Any, shape: str) -> Any:
+    """Give rows of shape [..., n, dim] the axes of a shape; all leading axes are its heads."""
+    if sorted(shape) not in (sorted("bhsd"), sorted("hsd"), sorted("bsd"), sorted("sd")):
+        raise UserError(
+            f"shape={shape!r} names no order of axes",
+            "write s for the sequence, d for channels, and b and h if there are a batch and heads",
+        )
+    *leading, rows, channels = x.shape
+    many = int(np.prod(leading))
+    most = "h" if "h" in shape else "b" if "b" in shape else ""
+    if not most and many != 1:
+        raise UserError(
+            f"shape={shape!r} has no axis for the {many} sequences that the kit asks for at once",
+            "claim what the function can do: when=lambda x: x.ndim == 2",
+        )
+    sizes = {"b": 1, "h": 1, most: many, "s": rows, "d": channels}
+    ordered = [letter for letter in "bhsd" if letter in shape]
+    values = x.reshape([sizes[letter] for letter in ordered])
+    axes = [ordered.index(letter) for letter in shape]
+    return values.permute(*axes) if hasattr(values, "permute") else values.transpose(axes)
+
+
+def _unheaded(result: Any, shape: str, like: Any) -> Any:
+    """Give a result of a shape the axes of the rows that it was made of."""
+    ordered = [letter for letter in "bhsd" if letter in shape]
+    axes = [shape.index(letter) for letter in ordered]
+    turned = result.permute(*axes) if hasattr(result, "permute") else result.transpose(axes)
+    return turned.reshape(tuple(like))
+
+
+def _adapter(
+    function: Function,
+    call: str,
+    method: Function,
+    places: tuple[str, ...],
+    names: Names | None,
+    claimed: Mapping[str, Any],
+    taken: int = 2,
+) -> object:
+    """Make an adapter of one method; the function takes so many arguments by position."""
+    answer = _method(function, call, method, places, names, claimed, taken)
+    return _holding(_name_of(function), {call: answer})
+
+
+def _method(
+    function: Function,
+    call: str,
+    method: Function,
+    places: tuple[str, ...],
+    names: Names | None,
+    claimed: Mapping[str, Any],
+    taken: int = 2,
+) -> Function:
+    """Make the method of a call, which takes the keywords that a function takes, and no others.
+
+    They are passed on by the names that the function has for them.
+    """
+    renamed = names or {}
+
+    def answer(*arguments: Any, **given: Any) -> Any:
+        return method(*arguments, **{renamed.get(name, name): each for name, each in given.items()})
+
+    keywords = _keywords(function, taken, renamed)
+    return claims(**claimed)(_signed(answer, call, [*_positional(*places), *keywords]))
+
+
+def _positional(*names: str) -> list[inspect.Parameter]:
+    return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
+
+
+MORE = inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL)
+"""Further arguments of a call, by position."""
+
+
+def _signed(function: Function, name: str, parameters: list[inspect.Parameter]) -> Function:
+    """Give a function the name and the parameters by which the kit calls it."""
+    function.__name__ = name
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return function
+
+
+def _keywords(function: Function, taken: int, names: Names) -> list[inspect.Parameter]:
+    """List the parameters of the specification that a function takes by keyword.
+
+    Its first arguments are passed by position.
+    """
+    kinds = inspect.Parameter
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # compiled code may keep its signature to itself
+        return [kinds("given", kinds.VAR_KEYWORD)]
+    if any(each.kind is kinds.VAR_KEYWORD for each in parameters):
+        return [kinds("given", kinds.VAR_KEYWORD)]
+    ours = {theirs: name for name, theirs in names.items()}
+    called = [ours.get(each.name, each.name) for each in parameters[taken:]]
+    return [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in called]
+
+
+def _name_of(function: Function) -> str:
+    """Return what a function or class is called; an object with ``__call__``, by its class."""
+    named = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
+    return named.__name__
+
+
+def _holding(name: str, methods: Mapping[str, Function]) -> object:
+    """Make an adapter, by the name of somebody's function, that has some methods."""
+    return type(name, (SimpleNamespace,), {})(**methods)

@@ -1,0 +1,244 @@
+"""Helpers for writing an adapter: axes, sequences, stretches, tables, and things made once.
+
+``x`` is an array of NumPy or JAX or a tensor of PyTorch, of shape ``[..., n, dim]``, and
+``positions`` are n whole numbers, as the kit passes them to an adapter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Positions = npt.NDArray[np.int64]
+Function = Callable[..., Any]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+FLOATS = ("float32", "bfloat16", "float16")
+"""Dtypes of models, for code that forms angles in float32: a float64 input gains nothing there."""
+ALL_FLOATS = ("float64", *FLOATS)
+EXACT = 2**24
+"""float32 holds every whole number up to here: the limit of code that casts positions to it."""
+LONGEST = 2**30
+"""The most elements that a sequence may have: 4 GiB in float32."""
+
+
+def once(make: Callable[P, T], size: int = 64) -> Callable[P, T]:
+    """Return a function that makes each thing once and returns it again for the same arguments.
+
+    For modules that a user builds once and calls often: whatever a module keeps from one call to
+    the next stays with it. Arguments are compared by value; lists, dicts and arrays are allowed.
+
+    Parameters
+    ----------
+    make : callable
+        A class or function that makes the thing.
+    size : int
+        How many things are kept: those used last.
+    """
+    kept: dict[object, T] = {}
+
+    def get(*arguments: P.args, **parameters: P.kwargs) -> T:
+        key = _key((arguments, parameters))
+        kept[key] = kept.pop(key) if key in kept else make(*arguments, **parameters)
+        if len(kept) > size:
+            del kept[next(iter(kept))]
+        return kept[key]
+
+    return get
+
+
+def _key(value: object) -> object:
+    if isinstance(value, Mapping):
+        return "mapping", tuple((name, _key(value[name])) for name in sorted(value))
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(_key, value))
+    if isinstance(value, np.ndarray):
+        return value.shape, str(value.dtype), value.tobytes()
+    return type(value), value
+
+
+def by_heads(function: Function, *arrays: Any, form: str = "bhnd") -> Any:
+    """Apply a function that wants a certain number of axes to arrays with any leading axes.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the arrays in this form and returns one in the same form, whose last two axes may
+        have other lengths.
+    arrays : array or tensor of shape ``[..., n, dim]``
+        Arrays with the same leading axes, such as x alone, or query, key and value.
+    form : str
+        ``"bhnd"`` for ``[1, heads, n, dim]``, ``"bnhd"`` for ``[1, n, heads, dim]``, ``"hnd"`` for
+        ``[heads, n, dim]``. All leading axes together count as heads.
+
+    Returns
+    -------
+    array or tensor of shape ``[..., n, dim]``
+        The result of the function, with the leading axes of the arrays.
+    """
+    result = function(*(headed(each, form) for each in arrays))
+    if form == "bnhd":
+        result = result.swapaxes(1, 2)
+    return result.reshape(*arrays[0].shape[:-2], *result.shape[-2:])
+
+
+def headed(x: Any, form: str = "bhnd") -> Any:
+    """Reshape the array x of shape ``[..., n, dim]`` to one of the forms of :func:`by_heads`."""
+    *leading, rows, dim = x.shape
+    if form not in ("bhnd", "bnhd", "hnd"):
+        raise ValueError(f"form {form!r} is not one of bhnd, bnhd and hnd")
+    heads = x.reshape(*[1] * (len(form) - 3), math.prod(leading), rows, dim)
+    return heads.swapaxes(1, 2) if form == "bnhd" else heads
+
+
+def in_sequence(function: Function, x: Any, positions: Positions, length: int | None = None) -> Any:
+    """Apply a function of whole sequences, which takes no positions, to rows at their positions.
+
+    The rows are put into a sequence at their positions, with zeros elsewhere. The function is
+    called with this sequence, and the rows are picked out of its result. A position that is asked
+    for again needs a sequence of its own, and so another call.
+
+    The claim's ``max_position`` decides how long the sequence may become.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a sequence of shape ``[..., length, dim]`` and returns one. The sequence is a tensor
+        of PyTorch if x is one, and may then be differentiated; else it is an array of NumPy.
+    x : array or tensor of shape ``[..., n, dim]``
+        The rows.
+    positions : array of shape ``[n]``
+        The positions of the rows, in any order.
+    length : int, optional
+        Length of the sequence; as long as the largest position needs if left out.
+
+    Raises
+    ------
+    NotImplementedError
+        If there is not a position for each row.
+    ValueError
+        If the sequence would have more than 2**30 elements.
+    """
+    positions = _indices(positions)
+    _require_a_position_each(x, positions)
+    length = span(positions) if length is None else length
+    _demand_room((*x.shape[:-2], length, x.shape[-1]))
+    parts, rows = [], []
+    for chosen in _without_repeats(positions):
+        at = positions[chosen]
+        sequence = _zeros(x, length)
+        sequence[..., at, :] = x[..., chosen, :]
+        parts.append(_like(x, function(sequence))[..., at, :])
+        rows.append(chosen)
+    return _joined(x, parts)[..., np.argsort(np.concatenate(rows)), :]
+
+
+def in_stretches(function: Function, x: Any, positions: Positions) -> Any:
+    """Apply a function of consecutive rows and an offset to rows at their positions.
+
+    Parameters
+    ----------
+    function : callable
+        Takes rows of shape ``[..., m, dim]`` and the position of the first, and returns as many
+        rows. It is called for each stretch of positions that grow by one, as in prefill and
+        decoding.
+    x : array or tensor of shape ``[..., n, dim]``
+        The rows.
+    positions : array of shape ``[n]``
+        The positions of the rows, in any order.
+
+    Raises
+    ------
+    NotImplementedError
+        If there is not a position for each row.
+    """
+    positions = _indices(positions)
+    _require_a_position_each(x, positions)
+    if not len(positions):
+        return function(x, 0)
+    breaks = np.flatnonzero(np.diff(positions) != 1) + 1
+    edges = [0, *breaks.tolist(), len(positions)]
+    parts = [_like(x, function(x[..., a:b, :], int(positions[a]))) for a, b in pairwise(edges)]
+    return _joined(x, parts)
+
+
+def rows_of(table: Callable[[int], Any], positions: Positions, length: int | None = None) -> Any:
+    """Make a table for positions 0 to length - 1, and return its rows at the positions asked for.
+
+    Parameters
+    ----------
+    table : callable
+        Takes the length and returns an array or tensor of shape ``[length, dim]``.
+    positions : array of shape ``[n]``
+        The positions asked for, in any order.
+    length : int, optional
+        Length of the table; as long as the largest position needs if left out.
+    """
+    return table(span(positions) if length is None else length)[_indices(positions)]
+
+
+def span(positions: Positions, power_of_two: bool = False) -> int:
+    """Return how long a sequence from position 0 on must be to hold the positions.
+
+    With ``power_of_two`` the length is the next power of two, and at least 64. Few lengths then
+    serve all calls: for code that compiles for each length.
+    """
+    longest = int(positions.max()) + 1 if positions.size else 0
+    return max(64, 1 << (longest - 1).bit_length()) if power_of_two else longest
+
+
+def _require_a_position_each(x: Any, positions: Positions) -> None:
+    """Decline rows with more or fewer positions: the function is told of none, and cannot refuse.
+
+    Raises NotImplementedError.
+    """
+    if len(positions) != x.shape[-2]:
+        raise NotImplementedError("the function takes no positions, so there cannot be too few")
+
+
+def _indices(positions: Positions) -> Positions:
+    """Convert to 64 bits: in fewer, differences do not fit, and PyTorch takes bytes for a mask."""
+    return positions.astype(np.int64)
+
+
+def _without_repeats(positions: Positions) -> list[npt.NDArray[np.intp]]:
+    """Group the indices of rows so that the positions within a group differ.
+
+    There are as many groups as the most frequent position has rows.
+    """
+    order = np.argsort(positions, kind="stable")
+    ranked = positions[order]
+    times = np.empty(len(positions), np.intp)
+    times[order] = np.arange(len(positions)) - np.searchsorted(ranked, ranked)
+    return [np.flatnonzero(times == time) for time in range(int(times.max(initial=0)) + 1)]
+
+
+def _demand_room(shape: tuple[int, ...]) -> None:
+    if math.prod(shape) > LONGEST:
+        raise ValueError(
+            f"a sequence of shape {[*shape]} is too large to hold: claim a smaller max_position"
+        )
+
+
+def _zeros(x: Any, length: int) -> Any:
+    shape = (*x.shape[:-2], length, x.shape[-1])
+    return x.new_zeros(shape) if hasattr(x, "new_zeros") else np.zeros(shape, x.dtype)
+
+
+def _like(x: Any, result: Any) -> Any:
+    return result if hasattr(x, "new_zeros") else np.asarray(result)
+
+
+def _joined(x: Any, parts: list[Any]) -> Any:
+    if hasattr(x, "new_zeros"):
+        import torch
+
+        return torch.cat(parts, dim=-2)
+    return np.concatenate(parts, axis=-2)

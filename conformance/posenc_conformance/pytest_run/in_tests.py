@@ -1,0 +1,37 @@
+"""What a ``conformance(...)`` in a test file becomes."""
+
+import pytest
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.pytest_run.items import ConformanceInTest
+from posenc_conformance.pytest_run.plan import Plan, Request
+from posenc_conformance.pytest_run.run import NAME, Run
+from posenc_conformance.testing.conformance import Conformance
+
+
+def collect(
+    config: pytest.Config, parent: pytest.Collector, name: str, asked: object
+) -> ConformanceInTest | None:
+    """Make the collector of a ``conformance(...)`` under its name in a test file.
+
+    Raises the error of collecting that pytest shows without a traceback.
+    """
+    if not isinstance(asked, Conformance):
+        return None
+    try:
+        plan = Plan.of_test(asked, config, parent.path.parent)
+        run = run_of(config)
+    except UserError as error:
+        raise parent.CollectError(f"{parent.nodeid}::{name}: {error}") from None
+    found = ConformanceInTest.from_parent(parent, name=name, plan=plan)
+    run.judge(plan, f"{found.nodeid}::")
+    return found
+
+
+def run_of(config: pytest.Config) -> Run:
+    """Return the kit's part of a run; it begins when it is first asked for."""
+    run = config.pluginmanager.get_plugin(NAME)
+    if run is None:
+        run = Run(config, Request.of(config))
+        config.pluginmanager.register(run, NAME)
+    return run

@@ -1,0 +1,102 @@
+"""What one implementation is judged to be in a run: results, and the report that they make."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+
+import pytest
+
+from posenc_conformance.checks.execution import Execution
+from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.pytest_run.plan import Plan
+from posenc_conformance.report import announcement, deployed, document, scorecard
+from posenc_conformance.report.document import Frame
+from posenc_conformance.report.layout import CheckEntry, Report
+from posenc_conformance.report.result import Place, Result
+
+
+class Judgement:
+    """What comes of judging one implementation."""
+
+    def __init__(self, plan: Plan | None = None) -> None:
+        self.plan = plan
+        """What is judged; None where other processes judge, which tell the frame at their end."""
+        self.frame: Frame | None = None
+        """What they tell."""
+        self.results: dict[str, Result] = {}
+        self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self.interrupted = ""
+        self.is_filtered = False
+        """Whether ``-m`` or ``-k`` chose among the schemes."""
+
+    def note(self, found: CheckEntry, seconds: float) -> None:
+        """Keep what a check found, and how long it took."""
+        self.results[found["id"]] = Result.received(found)
+        self.seconds[found["scheme"], found["call"]] += seconds
+
+    def note_broken(self, id: str, why: object) -> None:
+        """Keep that a check which is claimed broke off without a word."""
+        if self.plan is not None and id in self.plan.claimed:
+            broken = Execution(Verdict.FAILED, text=f"broke off: {why}")
+            self.results[id] = Result.of(id, Place.of(self.plan.claimed[id]), broken)
+
+    @cached_property
+    def report(self) -> Report:
+        """Everything that came out, in the form of the published schema."""
+        results = list(self.results.values())
+        return document.build(self._frame, results, interrupted=self.interrupted)
+
+    @property
+    def _frame(self) -> Frame:
+        """What the report says besides, of the schemes chosen or of what ``-m`` and ``-k`` left."""
+        judged = {each.place.scheme for each in self.results.values()}
+        if self.plan is not None:
+            chosen = [
+                each for each in self.plan.chosen if not self.is_filtered or each.id in judged
+            ]
+            return self.plan.frame(chosen)
+        assert self.frame is not None  # who judged has told it
+        return self.frame.of_schemes(judged) if self.is_filtered else self.frame
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is known what was judged: a process that dies does not tell it."""
+        return self.plan is not None or self.frame is not None
+
+    def blocked_unseen(self) -> bool:
+        """Return whether checks were blocked by a smoke check that was not among those selected.
+
+        A smoke check that is known to fail blocks the rest without a word.
+        """
+        if self.plan is not None and any("::smoke::" in id for id in self.plan.known):
+            return False
+        smoke = [each.place for each in self.results.values() if each.place.level == "smoke"]
+        seen = {(place.scheme, place.call, place.combination) for place in smoke}
+        return any(
+            (each.place.scheme, each.place.call, each.place.combination) not in seen
+            for each in self.results.values()
+            if each.verdict == Verdict.BLOCKED
+        )
+
+    def lines(self, *, detailed: bool, brief: bool) -> Iterator[str]:
+        """Yield the scorecard, and what took long."""
+        for model in self.plan.chosen_models if self.plan else ():
+            yield from deployed.lines(model, self.report)
+        yield from scorecard.lines(self.report, detailed=detailed, brief=brief)
+        yield from announcement.costs(self.seconds)
+
+
+def show(
+    judgement: Judgement, terminal: pytest.TerminalReporter, *, precision: bool, of: str = ""
+) -> None:
+    """Show the scorecard of what was judged; ``of`` says where, if there may be several."""
+    implementation = judgement.report["implementation"]
+    title = document.title(implementation["name"], implementation["versions"])
+    terminal.section(f"scorecard: {title}{of}")
+    detailed, brief = terminal.verbosity > 0, terminal.verbosity < 0
+    for line in judgement.lines(detailed=detailed, brief=brief):
+        terminal.write_line(line)
+    if precision:
+        terminal.section("precision")
+        for line in scorecard.curves(judgement.report):
+            terminal.write_line(line)

@@ -1,0 +1,197 @@
+"""Judge one result in a test that stands already, and compute what it should be."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.errors import describe_exception
+from posenc_conformance.judge.arrays import DTYPES, Array, to_numpy
+from posenc_conformance.judge.asking import call_line
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import compare
+from posenc_conformance.judge.form import require_form
+from posenc_conformance.judge.held import broadcast_result
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.testing.explanation import Judged, explanation
+from posenc_conformance.testing.question import Question
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What a check found out about a right result."""
+
+    worst: float
+    """Largest error in units of its bound: at most 1."""
+    error: float
+    """The error there."""
+    bound: float
+    """The largest error there that an honest implementation makes."""
+    index: tuple[int, ...]
+    """Where that is, as an index of one sequence in the specification's order of axes."""
+    sequence: int
+    """Which sequence of a batch it is in; 0 if there is no batch."""
+    compared: int
+    """How many values were compared with the truth."""
+
+
+def check(
+    result: Any,
+    call: str,
+    /,
+    *,
+    shape: str | None = None,
+    broadcast: bool = False,
+    **arguments: Any,
+) -> Agreement:
+    """Raise AssertionError, with the mistake by name, unless a result is right.
+
+    How far a result may be off follows from its dtype and the arguments. No tolerance is given.
+
+    Parameters
+    ----------
+    result : array or tensor
+        What an implementation returned: an array of NumPy or JAX, a tensor of PyTorch on any
+        device, or anything else that NumPy or DLPack converts.
+    call : str
+        A call of the specification, such as ``"rope"``; ``posenc schemes`` lists them.
+    shape : str, optional
+        The order of axes of arrays with a row for each token, with a letter for each: ``s`` for
+        the sequence, ``d`` for the channels, any others for batch and heads, as in ``"bshd"``. If
+        left out, sequence and channels are the last two.
+    broadcast : bool
+        Whether the result may leave out axes along which it repeats, or have them with length 1.
+    **arguments
+        The arguments, parameters and conventions of the call by their names in the specification.
+        A convention that is left out has its default. Arrays may be of any framework. Where one
+        has an axis more than the specification says, such as positions of shape ``[batch, n]``,
+        its first axis is that of a batch.
+
+    Returns
+    -------
+    Agreement
+        The largest error in units of its bound, and where it is.
+
+    Raises
+    ------
+    AssertionError
+        If the result is wrong.
+    Misuse
+        If the question cannot be answered: an unknown call, a missing argument, a shape that does
+        not fit, or arguments with which right cannot be told from wrong.
+    """
+    __tracebackhide__ = True
+    question = Question.of(call, shape, arguments)
+    output = _array(question, result)
+    dtype = question.dtype_of(output)
+    question.require_held(dtype)
+    judged = [
+        _judge(case, part)
+        for case, part in _parts(question, question.ordered(output), dtype, broadcast)
+    ]
+    compared = sum(each.comparison.judged for each in judged)
+    if output.size and not compared:
+        raise question.signature.misuse(
+            f"nothing of this result can tell right from wrong: in {dtype}, rounding may cost as "
+            "much as the values themselves",
+            "check smaller positions, or a longer dtype",
+        )
+    number = max(range(len(judged)), key=lambda each: judged[each].comparison.worst)
+    if not judged[number].comparison.passes:
+        raise AssertionError(explanation(judged, number))
+    most = judged[number].comparison
+    error = abs(most.got - most.expected)
+    return Agreement(most.worst, error, most.bound, most.index, number, compared)
+
+
+def expected(
+    call: str, /, *, shape: str | None = None, dtype: str | None = None, **arguments: Any
+) -> Array:
+    """Compute what a call should return: the exact values, rounded once.
+
+    Parameters
+    ----------
+    call, shape, **arguments
+        As :func:`check` takes them.
+    dtype : str, optional
+        float64, float32, bfloat16 or float16; float64 if left out. Whole numbers and booleans stay
+        what they are.
+
+    Returns
+    -------
+    array
+        In the order of axes that ``shape`` says, and with the batch that the arguments have.
+
+    Raises
+    ------
+    Misuse
+        As :func:`check` does.
+    """
+    question = Question.of(call, shape, arguments)
+    exact = question.signature.call.dtype
+    if exact not in ("integer", "boolean") and dtype not in (None, *DTYPES):
+        raise question.signature.misuse(
+            f"dtype={dtype!r} is not known", f"dtype is one of {', '.join(DTYPES)}"
+        )
+    results = [np.asarray(case.truth) for case in question.cases("float64")]
+    result = np.stack(results) if question.batch is not None else results[0]
+    if exact == "integer":
+        return question.given_order(result).astype(np.int64)
+    if exact == "boolean":
+        return question.given_order(result).astype(np.bool_)
+    return question.given_order(result).astype(DTYPES[dtype or "float64"])
+
+
+def _array(question: Question, result: Any) -> Array:
+    """Make an array of a result.
+
+    Raises AssertionError if there is none.
+    """
+    name = question.signature.call.name
+    if result is None:
+        raise AssertionError(f"{name}() returned None: is a return missing?")
+    try:
+        return to_numpy(result)
+    except Exception as error:
+        raise AssertionError(
+            f"{name}() returned a {type(result).__name__}, which cannot be made an array: "
+            f"{describe_exception(error)}"
+        ) from None
+
+
+def _parts(
+    question: Question, output: Array, dtype: str, broadcast: bool
+) -> Iterator[tuple[Case, Array]]:
+    """Yield the call of each sequence with its part of the result."""
+    cases = list(question.cases(dtype))
+    if question.batch is not None:
+        if output.ndim == 0 or len(output) != len(cases):
+            raise AssertionError(
+                f"{question.signature.call.name}() returned shape {output.shape} for a batch of "
+                f"{len(cases)}"
+            )
+        yield from zip(cases, output, strict=True)
+        return
+    (case,) = cases
+    if broadcast:
+        yield case, broadcast_result(output, case.shape)
+        return
+    more = output.ndim - len(case.shape)
+    if more > 0 and output.shape[more:] == case.shape:  # the same for each sequence of a batch
+        yield from ((case, each) for each in output.reshape(-1, *case.shape))
+    else:
+        yield case, output
+
+
+def _judge(case: Case, output: Array) -> Judged:
+    """Compare a result with the truth.
+
+    Raises AssertionError if it has not the form that is asked for.
+    """
+    __tracebackhide__ = True
+    try:
+        require_form(case.call.name, case, output, masked=False)
+    except Misbehaviour as problem:
+        raise AssertionError(f"{problem}\n{call_line(case)}") from None
+    return Judged(case, output.astype(np.float64, copy=False), compare(case, output))

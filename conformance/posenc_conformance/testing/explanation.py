@@ -1,0 +1,40 @@
+"""What an assertion says of a wrong result."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from posenc_conformance.diagnose.explain import comparison_lines, diagnosis_lines, page_line
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.asking import call_line
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import Comparison
+from posenc_conformance.testing.naming import name_mistake
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A result beside its call, and how far it is from the truth."""
+
+    case: Case
+    output: Floats
+    comparison: Comparison
+
+
+def explanation(judged: Sequence[Judged], number: int) -> str:
+    """Explain the wrong result of this number, one of those of a batch.
+
+    It says what the mistake is, where the largest error is, how large, and where to read on.
+    """
+    case, output = judged[number].case, judged[number].output
+    comparison = judged[number].comparison
+    diagnosis = name_mistake(case, output, comparison.index)
+    lines = [
+        *diagnosis_lines(case, output, diagnosis),
+        call_line(case),
+        *comparison_lines(case, comparison),
+        page_line(case, diagnosis),
+    ]
+    if len(judged) > 1:
+        wrong = sum(not each.comparison.passes for each in judged)
+        lines.insert(1, f"sequence   {number}, one of {wrong} that are wrong among {len(judged)}")
+    return "\n".join(lines)

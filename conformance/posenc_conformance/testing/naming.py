@@ -1,0 +1,115 @@
+"""Which known mistake explains one wrong result, as large as results are in practice.
+
+Every model of a mistake costs as much as the call itself, and there are many, so they are tried on
+a few rows of a large result. A name is told only if it explains all of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from posenc_conformance.diagnose.diagnosis import (
+    LARGEST_PAIRED,
+    NONE,
+    Diagnosis,
+    Fit,
+    find_fits,
+    to_diagnosis,
+)
+from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.judge.arrays import Floats, Ints
+from posenc_conformance.judge.case import Case
+from posenc_conformance.testing.signatures import form_of
+
+ROW_BY_ROW = ("encode", "rotary", "in-place", "sum")
+"""Kinds of calls where a row of the result depends on nothing but its own row and position."""
+ROWS = 32
+"""Rows of a large result on which models of mistakes are tried."""
+ROWS_OF_PAIRS = 4
+"""Rows on which pairs of mistakes are tried, if as many values as that may have are few enough."""
+HEADS = 2
+"""Leading places, such as heads, from which these rows are taken."""
+
+
+def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosis:
+    """Find the mistake that explains a wrong result; ``index`` is where it is farthest off.
+
+    What an earlier call may have left is not looked for: one result cannot show it.
+    """
+    few, part = sample(case, output, index, ROWS)
+    fits = _of_call(find_fits(few, part))
+    if not fits and part.size > LARGEST_PAIRED:
+        fits = _pairs(few, part, *sample(case, output, index, ROWS_OF_PAIRS))
+    if few is not case:
+        fits = [fit for fit in fits if _explains(case, output, fit)]
+    return to_diagnosis(fits, NONE, "" if fits else recover([(few, part)]))
+
+
+def _of_call(fits: Sequence[Fit]) -> list[Fit]:
+    return [fit for fit in fits if not fit.of_state]
+
+
+def _pairs(few: Case, part: Floats, fewer: Case, smaller: Floats) -> list[Fit]:
+    """Find what explains very few rows, and keep what explains more of them."""
+    if smaller.size > LARGEST_PAIRED:
+        return []
+    return [fit for fit in _of_call(find_fits(fewer, smaller)) if _explains(few, part, fit)]
+
+
+def _explains(case: Case, output: Floats, fit: Fit) -> bool:
+    """Return whether a mistake that explains a part of a result explains all of it."""
+    ids = fit.deviation.split("+")
+    return any(
+        each.deviation == fit.deviation
+        for each in find_fits(case, output, only=ids, largest_paired=output.size)
+    )
+
+
+def sample(case: Case, output: Floats, index: tuple[int, ...], rows: int) -> tuple[Case, Floats]:
+    """Take a few rows of a call and its result, that of an index among them.
+
+    The row of the largest position is among them too, as a call may depend on it. A call that
+    cannot be taken apart, or is small, is returned as it is.
+    """
+    forms = {name: form_of(text) for name, text in case.call.arguments.items()}
+    of_rows = [form for form in forms.values() if form and form.has_rows]
+    alike = all(form.leading and len(form.axes) == 2 for form in of_rows)
+    if case.call.kind not in ROW_BY_ROW or "positions" not in case.arguments or not alike:
+        return case, output
+    chosen = _rows(case, index[-2], rows)
+    heads = _heads(output.shape[:-2], index[:-2])
+    if len(chosen) * len(heads) >= output[..., 0].size:
+        return case, output
+    given = dict(case.arguments)
+    for name, form in forms.items():
+        if form and form.has_rows and form.leading:
+            given[name] = _few(given[name], heads, chosen)
+        elif form and "n" in form.axes:
+            given[name] = np.take(given[name], chosen, axis=form.axes.index("n"))
+    few = replace(case, arguments=given, printed=None, truth_shared_with=None)
+    return few, _few(output, heads, chosen)
+
+
+def _few(values: Floats, heads: Ints, rows: Ints) -> Floats:
+    """Take some rows of some leading places, which become one axis; of none there is no axis."""
+    if values.ndim == 2:
+        return values[rows]
+    return values.reshape(-1, *values.shape[-2:])[heads][:, rows]
+
+
+def _rows(case: Case, worst: int, count: int) -> Ints:
+    """Choose rows: the first ones, the farthest off, that of the largest position, others."""
+    positions = case.arguments["positions"]
+    total = positions.shape[-1]
+    largest = int(np.argmax(np.abs(positions).max(axis=tuple(range(positions.ndim - 1)))))
+    first = np.arange(min(count // 2, total))
+    spread = np.linspace(0, total - 1, min(max(count // 2 - 2, 1), total)).astype(np.int64)
+    return np.unique([worst, largest, *first, *spread])
+
+
+def _heads(shape: tuple[int, ...], worst: tuple[int, ...]) -> Ints:
+    """Choose leading places: that which is farthest off, and the first or the last."""
+    total = int(np.prod(shape))
+    at = int(np.ravel_multi_index(worst, shape)) if shape else 0
+    return np.unique([at, 0 if at else total - 1])[:HEADS]

@@ -1,0 +1,122 @@
+"""How a call of the specification is written in a test, and what each argument may look like."""
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property, lru_cache
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.registry import load_all
+from posenc_conformance.scheme_file.model import Call, Parameter, Value
+
+IN_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+"""The axes of an array, as a scheme file writes them."""
+ANY = "..."
+"""Stands for any number of leading axes."""
+ROWS = ("n", "q_len", "k_len", "length", "total", "height * width")
+"""What scheme files call the axis of an array that has a row for each token."""
+
+
+class Misuse(UserError):
+    """A call of ``check`` or ``expected`` that cannot be answered: what is missing, and how to."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the axes of an array are called, and whether others may come before them."""
+
+    axes: tuple[str, ...]
+    """Without the leading axes, of which there may be any."""
+    leading: bool
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the array has a row of channels for each token."""
+        return len(self.axes) > 1 and self.axes[-2] in ROWS and self.axes[-1] not in ROWS
+
+
+def form_of(description: str) -> Form | None:
+    """Read the form of an array from its description; None if that has none in brackets."""
+    found = IN_BRACKETS.search(description)
+    if found is None:
+        return None
+    axes = tuple(part.strip() for part in found[1].split(","))
+    return Form(axes[1:], True) if axes[0] == ANY else Form(axes, False)
+
+
+@dataclass(frozen=True, eq=False)
+class Signature:
+    """A call of the specification, as somebody writes it in a test."""
+
+    scheme: KnownScheme
+    call: Call
+
+    @cached_property
+    def forms(self) -> dict[str, Form]:
+        """The form of each argument that is an array of a known number of axes."""
+        found = {name: form_of(text) for name, text in self.call.arguments.items()}
+        return {name: form for name, form in found.items() if form is not None}
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether any argument has a row of channels for each token."""
+        return any(form.has_rows for form in self.forms.values())
+
+    @cached_property
+    def returned(self) -> Form | None:
+        """The form of the result; None if it may have any."""
+        like = self.call.returns.removeprefix("like ")
+        if self.call.kind == "in-place":
+            like = "x"
+        return self.forms.get(like) or form_of(self.call.returns)
+
+    @cached_property
+    def defaults(self) -> dict[str, Value | None]:
+        """The conventions of the call, and what each is unless it is given; None for none."""
+        some = (axis for each in self.call.combinations.values() for axis in each.conventions)
+        return {axis: self.scheme.conventions[axis].default for axis in dict.fromkeys(some)}
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """The parameters that are given by keyword."""
+        return {name: each for name, each in self.call.parameters.items() if each.passed}
+
+    @property
+    def text(self) -> str:
+        """The call as it is written, with what may be left out in brackets."""
+        given = [f"{name}=…" for name in self.call.arguments]
+        given += [f"{name}=…" for name, each in self.parameters.items() if not each.when]
+        given += [f"{axis}={value!r}" for axis, value in self.defaults.items() if value is not None]
+        free = [name for name, each in self.parameters.items() if each.when]
+        free += [name for name in self.call.options if self.scheme.conventions[name].passed]
+        given += [f"[{name}=…]" for name in free]
+        return f"check(result, {', '.join([repr(self.call.name), *given])})"
+
+    def misuse(self, what: str, hint: str = "") -> Misuse:
+        """Make the error for arguments that do not fit, with how the call is written."""
+        written = f"write {self.text}"
+        return Misuse(f"{self.call.name}: {what}", f"{hint}\n{written}" if hint else written)
+
+
+@lru_cache(maxsize=512)
+def find_signature(name: str) -> Signature:
+    """Find a call of the specification by its name, or by that of a scheme with a single one.
+
+    Raises Misuse for an unknown name, and for a scheme with several calls.
+    """
+    schemes = load_all()
+    for scheme in schemes:
+        if name in scheme.calls:
+            return Signature(scheme, scheme.calls[name])
+    for scheme in schemes:
+        if name in (scheme.id, scheme.module_name):
+            if len(scheme.calls) == 1:
+                return Signature(scheme, *scheme.calls.values())
+            raise Misuse(f"{name!r} has several calls", f"say which one: {', '.join(scheme.calls)}")
+    calls = [call for scheme in schemes for call in scheme.calls]
+    near = get_close_matches(name.replace("-", "_"), calls, n=3)
+    raise Misuse(
+        f"the specification has no call {name!r}",
+        f"did you mean {' or '.join(near)}?" if near else "'posenc schemes' lists all of them",
+    )

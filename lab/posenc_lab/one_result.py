@@ -1,0 +1,225 @@
+"""What ``check`` says of miniatures, each asked once or a few times as a user's own test asks.
+
+    python -m posenc_lab.one_result [--scheme ID] [--names]
+
+Every wrong miniature of the schemes below is called with data of a user's kind: normal numbers,
+2 × 8 × 128 × 64 of them, positions from 0 or from where a cache ends. A mistake that shows only
+between calls, at other sizes or with bad input cannot show here; what is rejected should have its
+name. Right miniatures must all pass.
+"""
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance import check
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.verdict import NotClaimed
+from posenc_conformance.registry import load_all
+from posenc_lab.miniatures import right, wrong
+from posenc_lab.miniatures.mistakes import WRONG, Mistake
+from posenc_lab.miniatures.styles import RIGHT
+from posenc_lab.results import table
+
+assert right.__path__, wrong.__path__  # importing them fills the lists
+
+BATCH, HEADS, TOKENS, CHANNELS = 2, 8, 128, 64
+STARTS = (0, 4000)
+"""First position of a prompt, and of what follows after a cache."""
+BASES = (10_000.0, 500_000.0)
+
+Arguments = dict[str, Any]
+
+
+def _normal(*shape: int) -> Any:
+    return np.random.default_rng(2026).standard_normal(shape)
+
+
+def _rows() -> Iterator[Arguments]:
+    """Yield queries at positions of a prompt, and after a cache."""
+    for start in STARTS:
+        x = _normal(BATCH, HEADS, TOKENS, CHANNELS)
+        yield {"x": x, "positions": start + np.arange(TOKENS)}
+
+
+def _rotary(**more: Any) -> Callable[[], Iterator[Arguments]]:
+    """Return what yields rows with every base, and with parameters of a released model."""
+    return lambda: ({**rows, "base": base, **more} for rows in _rows() for base in BASES)
+
+
+def _rope() -> Iterator[Arguments]:
+    yield from _rotary()()
+    yield from _rotary(rotary_dim=CHANNELS // 2)()
+
+
+def _images() -> Iterator[Arguments]:
+    """Yield text, an image of 8 × 8 patches, and text again."""
+    x = _normal(BATCH, HEADS, TOKENS, CHANNELS)
+    text, patches = np.arange(32), np.arange(64)
+    image = np.stack([np.full(64, 32), 32 + patches // 8, 32 + patches % 8])
+    both = [np.tile(text, (3, 1)), image, np.tile(40 + text, (3, 1))]
+    for base in (1e6, 1e4):
+        positions = np.concatenate(both, axis=1)
+        yield {"x": x, "positions": positions, "sections": np.array([12, 10, 10]), "base": base}
+
+
+def _table() -> Iterator[Arguments]:
+    for start in STARTS:
+        yield {"positions": start + np.arange(TOKENS), "dim": CHANNELS, "base": 10_000.0}
+
+
+def _lengths(**more: Any) -> Callable[[], Iterator[Arguments]]:
+    """Return what yields lengths of a prompt, of a step of decoding, and of a chunk after it."""
+    some = ((TOKENS, TOKENS), (1, TOKENS), (16, TOKENS))
+    return lambda: ({"q_len": q, "k_len": k, **more} for q, k in some)
+
+
+def _heads() -> Iterator[Arguments]:
+    for heads in (HEADS, 12):
+        yield from _lengths(heads=heads)()
+
+
+def _t5() -> Iterator[Arguments]:
+    table_ = _normal(32, HEADS)
+    for lengths in ((TOKENS, TOKENS), (1, 300), (300, 300)):
+        yield {"table": table_, "q_len": lengths[0], "k_len": lengths[1], "max_distance": 128}
+
+
+SCALED = {"factor": 8.0, "original_max_position_embeddings": 8192}
+LLAMA_3 = {**SCALED, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+YARN = {"factor": 4.0, "original_max_position_embeddings": 4096, "beta_fast": 32, "beta_slow": 1}
+ASKED: dict[str, Callable[[], Iterator[Arguments]]] = {
+    "rope": _rope,
+    "sinusoidal": _table,
+    "learned": lambda: (
+        {"positions": np.arange(TOKENS), "table": _normal(rows, CHANNELS)} for rows in (512, 514)
+    ),
+    "alibi_bias": _heads,
+    "alibi_slopes": lambda: ({"heads": heads} for heads in (8, 12, 32)),
+    "t5_bias": _t5,
+    "t5_bucket": lambda: (
+        {
+            "relative_position": np.arange(300) - np.arange(300)[:, None],
+            "num_buckets": 32,
+            "max_distance": 128,
+        }
+        for _ in "1"
+    ),
+    "position_interpolation": _rotary(factor=4.0),
+    "llama3": _rotary(**LLAMA_3),
+    "yarn": _rotary(**YARN),
+    "m_rope": _images,
+    "sliding_window": _lengths(window=32),
+}
+"""What is asked of each call."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What ``check`` said of a miniature."""
+
+    scheme: str
+    miniature: str
+    named: str | None
+    """The mistake that it is."""
+    rejected: bool
+    names: tuple[str, ...]
+    """The mistakes that it was told to be, by those checks that failed."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether every check that failed has told the mistake, and no other."""
+        return set(self.names) == {self.named}
+
+
+def say(make: Callable[[], object], schemes: Sequence[KnownScheme]) -> Said | None:
+    """Check the results of a miniature; None if it is of a call that is not asked here."""
+    failures: list[str] = []
+    asked = [each for each in subjects(make(), schemes) if each.call.name in ASKED]
+    if not asked:
+        return None
+    for subject in asked:
+        for dtype in subject.dtypes:
+            for given in ASKED[subject.call.name]():
+                failures += _failure(subject, subject.case(given, dtype))
+    return Said(
+        asked[0].scheme.id,
+        getattr(make, "__name__", "?"),
+        make.named if isinstance(make, type) and issubclass(make, Mistake) else None,
+        bool(failures),
+        tuple(failures),
+    )
+
+
+def _failure(subject: Subject, case: Case) -> list[str]:
+    """Return the name that a wrong result is given, empty for none; nothing for a right result."""
+    if "rotary_dim" in case.arguments:
+        case = case.with_conventions(rotation="partial")
+    if case.conventions.get("offset") == "after-padding":
+        case = case.with_arguments(padding_idx=1)
+    if not subject.covers(case):
+        return []
+    inputs = case.inputs
+    try:
+        result = subject.invoke(case, inputs)
+    except (Misbehaviour, NotClaimed):
+        return [""]
+    try:
+        check(result, case.call.name, **{**case.inputs, **case.conventions})
+    except AssertionError as error:
+        first = str(error).splitlines()[0]
+        return [first.rpartition("[")[2].partition(";")[0] if first.endswith("bound]") else ""]
+    return []
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scheme")
+    parser.add_argument("--names", action="store_true", help="list what was missed or misnamed")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    schemes = load_all()
+    with np.errstate(all="ignore"):
+        found = [said for make in WRONG if (said := say(make, schemes))]
+        passed = [said for make in RIGHT if (said := say(make, schemes))]
+    chosen = [each for each in found if options.scheme in (None, each.scheme)]
+    if options.names:
+        for each in chosen:
+            if not each.rejected or (each.named and not each.is_named):
+                told = ", ".join(sorted({name or "-" for name in each.names})) or "passes"
+                print(f"{each.scheme}: {each.miniature} ({each.named or 'no name'}): {told}")
+    lines: list[list[object]] = []
+    for scheme in dict.fromkeys(each.scheme for each in chosen):
+        some = [each for each in chosen if each.scheme == scheme]
+        lines.append([scheme, *_counts(some), _refused(passed, scheme)])
+    lines.append(["all", *_counts(chosen), _refused(passed, None)])
+    heads = ["scheme", "wrong", "rejected", "named", "of nameable", "right refused"]
+    print(table(heads, lines))
+
+
+def _counts(some: Sequence[Said]) -> list[object]:
+    nameable = [each for each in some if each.rejected and each.named]
+    return [
+        len(some),
+        sum(each.rejected for each in some),
+        sum(each.is_named for each in nameable),
+        len(nameable),
+    ]
+
+
+def _refused(passed: Sequence[Said], scheme: str | None) -> str:
+    some = [each for each in passed if scheme in (None, each.scheme)]
+    return f"{sum(each.rejected for each in some)} of {len(some)}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""One result, judged in a test that stands already."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from posenc_conformance import check, expected
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.implementations.reference import reference_for
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.trial import First, Trial
+from posenc_conformance.testing.naming import sample
+from posenc_conformance.testing.question import Question
+from posenc_conformance.testing.signatures import Misuse, find_signature
+from posenc_lab.judging import schemes
+
+BATCH, HEADS, TOKENS, CHANNELS = 2, 4, 96, 64
+X = np.random.default_rng(7).standard_normal((BATCH, HEADS, TOKENS, CHANNELS))
+PLACES = np.arange(TOKENS)
+
+
+def turned(
+    x: Any, positions: Any, *, base: float = 500_000.0, interleaved: bool = False, kind: Any = None
+) -> Any:
+    """Rotary embedding as people write it, with angles in a dtype of their choice."""
+    dim, kind = x.shape[-1], kind or np.float64
+    frequencies = kind(base) ** -(np.arange(0, dim, 2, dtype=kind) / kind(dim))
+    angles = np.multiply.outer(np.asarray(positions).astype(kind), frequencies)
+    c, s = np.cos(angles), np.sin(angles)
+    a, b = (x[..., ::2], x[..., 1::2]) if interleaved else np.split(x, 2, axis=-1)
+    halves = a * c - b * s, b * c + a * s
+    joined = np.stack(halves, -1).reshape(x.shape) if interleaved else np.concatenate(halves, -1)
+    return joined.astype(x.dtype)
+
+
+def rope(result: Any, **changed: Any) -> Any:
+    """Check a result as RoPE of Llama 3."""
+    given = {"x": X, "positions": PLACES, "layout": "half", "base": 500_000.0}
+    return check(result, "rope", **{**given, **changed})
+
+
+def message(result: Any, **changed: Any) -> str:
+    with pytest.raises(AssertionError) as found:
+        rope(result, **changed)
+    return str(found.value)
+
+
+def test_a_right_result_passes_and_its_largest_error_is_told() -> None:
+    found = rope(turned(X, PLACES))
+    assert 0 < found.worst <= 1
+    assert found.error == pytest.approx(found.worst * found.bound)
+    assert found.compared == X.size
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_the_dtype_of_the_result_says_how_far_it_may_be_off(dtype: Any) -> None:
+    x = X.astype(dtype)
+    right = turned(x.astype(np.float64), PLACES)
+    assert rope(right.astype(dtype), x=x).worst <= 1
+    coarse = right.astype(dtype).astype(np.float64) * 1.02
+    assert "error" in message(coarse.astype(dtype), x=x)
+
+
+def test_the_mistake_is_named_on_rows_far_from_the_start() -> None:
+    """Angles in float32 are off by more there than the layout that was asked for allows."""
+    x, far = X.astype(np.float32), 4000 + PLACES
+    result = turned(x, far, interleaved=True, kind=np.float32)
+    assert check(result, "rope", x=x, positions=far, base=500_000.0).worst <= 1
+    assert "[layout-swapped;" in message(result, x=x, positions=far)
+
+
+def test_a_pair_of_mistakes_is_named_in_a_large_result() -> None:
+    said = message(turned(X, PLACES, base=10_000.0, interleaved=True))
+    assert said.splitlines()[0].rpartition("[")[2].startswith("layout-swapped+wrong-base")
+
+
+def test_a_name_explains_all_of_a_result() -> None:
+    """Most rows look like another layout, and the last one like nothing."""
+    result = turned(X, PLACES, interleaved=True)
+    result[..., -1, :] += 1
+    assert "layout-swapped" not in message(result)
+
+
+def test_a_mistake_of_one_sequence_is_found_in_its_batch() -> None:
+    positions = np.stack([PLACES, PLACES + 100])
+    right = np.stack([turned(x, where) for x, where in zip(X, positions, strict=True)])
+    assert rope(right, positions=positions).compared == X.size
+    said = message(turned(X, PLACES), positions=positions)
+    assert "sequence   1, one of 1 that are wrong among 2" in said
+    assert "[positions-shifted;" in said
+
+
+@pytest.mark.parametrize("shape", ["bshd", "shbd", "dshb", "bhsd"])
+def test_axes_may_be_in_any_order(shape: str) -> None:
+    axes = ["bhsd".index(letter) for letter in shape]
+    result = turned(X, PLACES).transpose(axes)
+    assert rope(result, x=X.transpose(axes), shape=shape).worst <= 1
+    given: dict[str, Any] = {"positions": PLACES, "layout": "half", "base": 500_000.0}
+    exact = expected("rope", x=X.transpose(axes), shape=shape, **given)
+    assert np.allclose(exact, result)
+
+
+def test_a_bias_may_have_a_batch_or_leave_out_axes() -> None:
+    bias = expected("alibi_bias", heads=8, q_len=3, k_len=5, form="first-key", dtype="float32")
+    given: dict[str, Any] = {"heads": 8, "q_len": 3, "k_len": 5, "form": "first-key"}
+    assert check(bias[None], "alibi_bias", **given).worst <= 1
+    assert check(np.stack([bias, bias]), "alibi_bias", **given).compared == 2 * bias.size
+    with pytest.raises(AssertionError, match="returned shape"):
+        check(bias[:, :1], "alibi_bias", **given)
+    assert check(bias[:, :1], "alibi_bias", broadcast=True, **given).worst <= 1
+
+
+def every_call() -> list[Subject]:
+    return subjects(reference_for(schemes())(), schemes())
+
+
+@pytest.mark.parametrize("subject", every_call(), ids=lambda each: f"{each.name}-{each.label}")
+def test_every_call_of_the_specification_can_be_checked(subject: Subject) -> None:
+    scope = subject.scopes[0]
+    dtype = "float32" if "float32" in scope.dtypes else scope.dtypes[0]
+    trial = Trial(subject, scope, dtype, {}, First())
+    case = trial.case(**subject.knowledge.arguments(trial))
+    given = {**case.inputs, **case.conventions}
+    right = expected(subject.name, dtype=dtype, **given)
+    assert check(right, subject.name, **given).worst <= 1
+    signature = find_signature(subject.name)
+    for name, form in signature.forms.items():
+        axes = np.ndim(given[name])
+        assert axes >= len(form.axes) if form.leading else axes == len(form.axes), name
+    seen = np.where(np.isfinite(right), right, 0)
+    wrong = ~right if right.dtype == bool else (seen + 1 + abs(seen)).astype(right.dtype)
+    with pytest.raises(AssertionError):
+        check(wrong, subject.name, **given)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda given: given.pop("base"), "base is missing"),
+        (lambda given: given.update(theta=1.0), "takes no theta"),
+        (lambda given: given.update(layout="neox"), "interleaved"),
+        (lambda given: given.update(positions=PLACES[:5]), "shape='bshd'"),
+        (lambda given: given.update(positions=np.tile(PLACES, (3, 1))), "a batch of 3"),
+        (lambda given: given.update(x=X[0, 0, 0]), "[..., n, head_dim]"),
+        (lambda given: given.update(x="queries"), "not numbers"),
+        (lambda given: given.update(shape="bhnd"), "names no order"),
+        (lambda given: given.update(shape="hsd"), "4 axes"),
+        (lambda given: given.update(base=0.0), "base"),
+    ],
+)
+def test_wrong_use_says_what_to_write(change: Callable[[dict[str, Any]], Any], said: str) -> None:
+    given: dict[str, Any] = {"x": X, "positions": PLACES, "layout": "half", "base": 500_000.0}
+    change(given)
+    with pytest.raises(Misuse) as found:
+        check(X, "rope", **given)
+    assert said in str(found.value)
+    assert "check(result, 'rope', x=…, positions=…, base=…" in str(found.value)
+
+
+def test_an_unknown_call_is_answered_with_a_like_one() -> None:
+    with pytest.raises(Misuse, match="alibi_bias"):
+        check(X, "alibi-bias-matrix")
+    with pytest.raises(Misuse, match="alibi_slopes, alibi_bias"):
+        check(X, "alibi")
+    assert find_signature("nope").call.name == "nope_layer"
+
+
+def test_the_dtype_is_that_of_the_input() -> None:
+    x = X.astype(np.float32)
+    assert "returned float64; expected float32" in message(turned(X, PLACES), x=x)
+
+
+def test_a_table_must_be_one_that_the_result_can_hold() -> None:
+    """A copy of rows of a float32 table in bfloat16 would be wrong by its rounding."""
+    table = X[0, 0].astype(np.float32)
+    result = table.astype(ml_dtypes.bfloat16)
+    with pytest.raises(AssertionError, match="returned bfloat16; expected float32"):
+        check(result, "learned", positions=PLACES, table=table)
+    bias = X[0, 0, :32, :8].astype(np.float32)
+    with pytest.raises(Misuse, match="does not hold its values"):
+        check(
+            np.zeros((8, 4, 4), ml_dtypes.bfloat16),
+            "cope_scores",
+            q=np.zeros((8, 4, 8), ml_dtypes.bfloat16),
+            k=np.zeros((8, 4, 8), ml_dtypes.bfloat16),
+            table=bias,
+        )
+
+
+def test_what_rounding_hides_is_not_called_right() -> None:
+    """In float16 no angle of such a position says anything."""
+    far = PLACES + 2**31
+    x = X.astype(np.float16)
+    with pytest.raises(Misuse, match="right from wrong"):
+        rope(x[..., :2], x=x[..., :2], positions=far)
+
+
+@pytest.mark.parametrize("result", [None, object(), "text"])
+def test_what_is_no_array_is_wrong(result: Any) -> None:
+    with pytest.raises((AssertionError, Misuse)):
+        rope(result)
+
+
+def test_nan_is_wrong() -> None:
+    result = turned(X, PLACES)
+    result[1, 2, 3, 4] = np.nan
+    assert "not finite" in message(result)
+
+
+def test_few_rows_of_a_large_result_hold_the_largest_error_and_position() -> None:
+    given = {"x": X, "positions": PLACES, "base": 500_000.0}
+    (case,) = Question.of("rope", None, given).cases("float64")
+    few, part = sample(case, np.asarray(case.truth), (1, 2, 50, 3), rows=8)
+    assert {50, TOKENS - 1} <= set(few.arguments["positions"].tolist())
+    assert part.size < X.size / 10
+    assert np.allclose(part, few.truth)
+
+
+def test_importing_it_imports_neither_pytest_nor_hypothesis() -> None:
+    code = "import sys; from posenc_conformance import check; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"pytest", "hypothesis", "torch", "mpmath"} & set(done.stdout.split())

@@ -1,0 +1,213 @@
+"""The kit's checks as tests of a test file, and of a project whose settings name an adapter."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+pytestmark = pytest.mark.remembered(shipped=True)
+
+ADAPTER = """
+import numpy as np
+from posenc_conformance import claims
+
+class Adapter:
+    @claims("interleaved", base=10000.0)
+    def rope(self, x, positions):
+        half = x.shape[-1] // 2
+        angles = np.outer(positions, 10000.0 ** (-np.arange(half) / half))
+        a, b = x[..., :half], x[..., half:]
+        c, s = np.cos(angles), np.sin(angles)
+        return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
+
+class Right(Adapter):
+    @claims("half", base=10000.0)
+    def rope(self, x, positions):
+        return Adapter.rope(self, x, positions)
+"""
+TESTS = """
+from posenc_conformance import conformance
+{more}
+test_wrong = conformance(Adapter)
+test_right = conformance(Right)
+helper = conformance(Adapter)
+
+def test_own():
+    pass
+"""
+GOLDEN = "rope.yaml::golden::interleaved-d4-start[float32]"
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester) -> Run:
+    """Run plain pytest over a test file."""
+    pytester.makepyfile(test_mine=f"{ADAPTER}{TESTS.format(more='')}")
+
+    def run(*options: str) -> pytest.RunResult:
+        return pytester.runpytest_subprocess(*options)
+
+    return run
+
+
+def ids(result: pytest.RunResult) -> set[str]:
+    return {line for line in result.outlines if "::" in line}
+
+
+def test_every_check_is_a_test_of_the_file(run: Run) -> None:
+    found = ids(run("--collect-only", "-q"))
+    assert "test_mine.py::test_own" in found
+    assert f"test_mine.py::test_wrong::{GOLDEN}" in found
+    assert not [each for each in found if "helper" in each]
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_each_adapter_has_a_scorecard_of_its_own(run: Run, workers: list[str]) -> None:
+    result = run("-p", "no:cacheprovider", *workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines_random(
+        [
+            "*scorecard: Adapter in test_mine.py::test_wrong*",
+            "rope  * interleaved  *float32  *",
+            "*scorecard: Right in test_mine.py::test_right*",
+            "rope  * half  *float32  * 2^16+*",
+            "*layout-swapped*10 of 10 failures*",
+            f"alone      pytest 'test_mine.py::test_wrong::{GOLDEN.replace('[', '[[]', 1)}'",
+        ]
+    )
+    assert result.parseoutcomes() == {"failed": 10, "passed": 16 + 41 + 1, "blocked": 15}
+
+
+def test_a_failure_is_run_alone_by_the_id_that_it_shows(run: Run) -> None:
+    result = run(f"test_mine.py::test_wrong::{GOLDEN}", "-p", "no:cacheprovider")
+    assert result.parseoutcomes() == {"failed": 1}
+    result.stdout.fnmatch_lines(["*matches the half layout exactly*"])
+
+
+def test_selections_mean_what_they_mean_elsewhere(run: Run) -> None:
+    assert run("-m", "golden and rope", "-k", "test_right", "--strict-markers").ret == 0
+    assert run("-k", "sweep and test_right").parseoutcomes()["passed"] == 1
+    assert run().ret == pytest.ExitCode.TESTS_FAILED
+    assert run("--lf").parseoutcomes()["failed"] == 10
+
+
+def test_fixtures_and_hooks_of_the_project_see_test_functions(pytester: pytest.Pytester) -> None:
+    more = """
+import pytest
+calls = []
+
+@pytest.fixture(autouse=True)
+def noted(request):
+    calls.append(request.node.name)
+    yield
+
+def test_the_fixture_was_used_by_every_check():
+    assert len(calls) > 40
+"""
+    order = "test_right = conformance(Right)\n"
+    source = TESTS.format(more="").replace("test_wrong = conformance(Adapter)\n", "")
+    pytester.makepyfile(test_mine=f"{ADAPTER}{source.replace(order, '')}{order}{more}")
+    pytester.makeconftest(
+        "def pytest_collection_modifyitems(items):\n"
+        "    items.sort(key=lambda item: item.function.__name__ == 'test_the_fixture_was_used_by"
+        "_every_check')\n"
+    )
+    result = pytester.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.OK, result.stdout.str()
+
+
+def test_each_has_a_report_of_its_own(run: Run, pytester: pytest.Pytester) -> None:
+    run("--posenc-report=r.json", "--junitxml=j.xml")
+    names = sorted(path.name for path in pytester.path.glob("r*.json"))
+    reports = [json.loads((pytester.path / name).read_text()) for name in names]
+    assert [each["implementation"]["name"] for each in reports] == ["Right", "Adapter"]
+    right, wrong = reports
+    assert right["summary"]["passed"] == 41
+    assert right["schemes"] == ["rope"]
+    assert wrong["summary"]["failed"] == 10
+    assert GOLDEN in [each["id"] for each in wrong["checks"]]
+    properties = ElementTree.parse(pytester.path / "j.xml").iter("property")
+    said = [json.loads(each.attrib["value"]) for each in properties]
+    assert len(said) == 41 + 41
+
+
+def test_known_failures_are_those_beside_the_test_file(pytester: pytest.Pytester) -> None:
+    folder = pytester.mkdir("tests")
+    source = ADAPTER + "from posenc_conformance import conformance\n"
+    (folder / "test_mine.py").write_text(
+        f"{source}test_wrong = conformance(Adapter, known='known.yaml')\n", encoding="utf-8"
+    )
+    (folder / "known.yaml").write_text(
+        f"posenc-known-failures: 1\nfailures:\n- reason: it is so\n  ids: ['{GOLDEN}']\n",
+        encoding="utf-8",
+    )
+    result = pytester.runpytest_subprocess()
+    assert result.parseoutcomes()["failed"] == 9
+    assert result.parseoutcomes()["known"] == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("conformance(Adapter, schemes='rop')", "*did you mean*rope*"),
+        ("conformance(object)", "*claims nothing*"),
+        ("conformance('nowhere.py')", "*no file*"),
+        ("conformance('json:Adapter')", "*no attribute*"),
+    ],
+)
+def test_what_cannot_be_judged_is_an_error_without_a_traceback(
+    pytester: pytest.Pytester, asked: str, said: str
+) -> None:
+    source = f"from posenc_conformance import conformance\ntest_mine = {asked}\n"
+    pytester.makepyfile(test_mine=f"{ADAPTER}{source}")
+    result = pytester.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([said])
+    assert "posenc_conformance/" not in result.stdout.str()
+
+
+def test_an_adapter_may_be_named_by_its_file(pytester: pytest.Pytester) -> None:
+    folder = pytester.mkdir("tests")
+    (folder / "mine.py").write_text(ADAPTER, encoding="utf-8")
+    source = "from posenc_conformance import conformance\n"
+    call = "conformance('mine.py:Right', schemes=['rope'])"
+    (folder / "test_mine.py").write_text(f"{source}test_mine = {call}\n", encoding="utf-8")
+    assert pytester.runpytest_subprocess().parseoutcomes() == {"passed": 41}
+
+
+# Settings
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Path:
+    """A project whose settings name an adapter."""
+    folder = pytester.mkdir("tests")
+    (folder / "mine.py").write_text(ADAPTER, encoding="utf-8")
+    (folder / "test_own.py").write_text("def test_own():\n    pass\n", encoding="utf-8")
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nposenc_impl = "tests/mine.py:Right"\n')
+    return folder
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_the_settings_judge_an_adapter_beside_the_tests(
+    project: Path, pytester: pytest.Pytester, workers: list[str]
+) -> None:
+    result = pytester.runpytest_subprocess(*workers)
+    assert result.parseoutcomes() == {"passed": 42}
+    result.stdout.fnmatch_lines(["*scorecard: *mine.py:Right*"])
+
+
+def test_named_tests_run_without_it(project: Path, pytester: pytest.Pytester) -> None:
+    assert pytester.runpytest_subprocess("tests").parseoutcomes() == {"passed": 1}
+    assert pytester.runpytest_subprocess("rope.yaml").parseoutcomes() == {"passed": 41}
+    assert pytester.runpytest_subprocess("-k", "test_own").ret == pytest.ExitCode.OK
+
+
+def test_the_command_line_goes_before_the_settings(
+    project: Path, pytester: pytest.Pytester
+) -> None:
+    result = pytester.runpytest_subprocess("--impl=tests/mine.py:Adapter")
+    assert result.parseoutcomes()["failed"] == 10
+    assert "test_own" not in result.stdout.str()

@@ -1,0 +1,172 @@
+"""Adapters of one line, for functions and modules of the usual forms."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance import adapters
+from posenc_conformance.adapters.find import made_of
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.errors import UserError
+from posenc_lab.judging import Verdict, diagnoses, failed, judge, schemes
+
+Array = Any
+
+
+def angles_of(positions: Array, dim: int, base: float) -> Array:
+    return np.multiply.outer(positions, base ** (-np.arange(0, dim, 2) / dim))
+
+
+def turned(x: Array, angles: Array) -> Array:
+    a, b = np.split(x.astype(np.float64), 2, axis=-1)
+    c, s = np.cos(angles), np.sin(angles)
+    return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(x.dtype)
+
+
+def apply_rope(x: Array, positions: Array, theta: float = 10000.0) -> Array:
+    """Take [batch, seq, heads, dim] and [batch, seq], as vision code does."""
+    assert x.ndim == 4
+    assert positions.shape == (1, x.shape[1])
+    return turned(x, angles_of(positions, x.shape[-1], theta)[:, :, None])
+
+
+def tables(positions: Array, dim: int, base: float = 10000.0) -> tuple[Array, Array]:
+    angles = np.tile(angles_of(positions, dim, base), 2)
+    return np.cos(angles), np.sin(angles)
+
+
+def rotate_half(x: Array) -> Array:
+    a, b = np.split(x, 2, axis=-1)
+    return np.concatenate([-b, a], -1)
+
+
+def apply_tables(q: Array, k: Array, cos: Array, sin: Array) -> tuple[Array, Array]:
+    """Take [batch, heads, seq, dim] and tables, as Llama in transformers does."""
+    assert q.ndim == k.ndim == 4
+    first, second = ((x * cos + rotate_half(x) * sin).astype(x.dtype) for x in (q, k))
+    return first, second
+
+
+def apply_wrong_keys(q: Array, k: Array, cos: Array, sin: Array) -> tuple[Array, Array]:
+    return apply_tables(q, k, cos, sin)[0], apply_tables(q, k, cos, -sin)[1]
+
+
+class Rope:
+    """A module that is built once, and told where the cache ends."""
+
+    def __init__(self, dim: int, base: float = 10000.0) -> None:
+        self.dim, self.base = dim, base
+
+    def __call__(self, x: Array, offset: int = 0) -> Array:
+        assert x.ndim == 3
+        positions = np.arange(offset, offset + x.shape[1])
+        return turned(x, angles_of(positions, self.dim, self.base))
+
+
+class Restarts(Rope):
+    """It forgets what the cache holds: the best known mistake of all."""
+
+    def __call__(self, x: Array, offset: int = 0) -> Array:
+        return super().__call__(x)
+
+
+def sinusoid(length: int, dim: int) -> Array:
+    angles = angles_of(np.arange(length), dim, 10000.0)
+    table = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(length, dim)
+    return table.astype(np.float32)
+
+
+def alibi(heads: int, length: int) -> Array:
+    slopes = 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
+    return (slopes[:, None, None] * np.arange(length)).astype(np.float32)[None]
+
+
+def causal(length: int) -> Array:
+    return np.where(np.tri(length, dtype=bool), 0.0, -np.inf)[None, None]
+
+
+def windowed(q_len: int, k_len: int, window: int) -> Array:
+    distance = np.arange(k_len) - np.arange(k_len - q_len, k_len)[:, None]
+    return (distance <= 0) & (distance > -window)
+
+
+def powers(heads: int) -> bool:
+    return heads & (heads - 1) == 0
+
+
+RIGHT: dict[str, Callable[[], object]] = {
+    "x and positions": lambda: adapters.rope(
+        apply_rope, layout="half", shape="bshd", positions="bs", names={"base": "theta"}
+    ),
+    "cos and sin": lambda: adapters.rope_by_tables(apply_tables, tables, layout="half"),
+    "module with offset": lambda: adapters.module(
+        Rope, layout="half", offset="offset", shape="hsd", arrays="numpy"
+    ),
+    "module of whole sequences": lambda: adapters.module(
+        Rope, layout="half", offset=None, shape="hsd", arrays="numpy"
+    ),
+    "table": lambda: adapters.table(sinusoid, base=10000.0, when=lambda dim: dim % 2 == 0),
+    "bias": lambda: adapters.bias(
+        alibi,
+        square=True,
+        form="first-key",
+        when=lambda heads, q_len, k_len: powers(heads) and q_len == k_len,
+    ),
+    "additive mask": lambda: adapters.mask(causal, square=True, additive=True),
+    "mask with more arguments": lambda: adapters.mask(windowed, call="sliding_window"),
+}
+
+
+def judged(adapter: object) -> list[Verdict]:
+    found = subjects(adapter, schemes())
+    homes = {each.scheme.id for each in found}
+    return judge(adapter, examples=1, among=[each for each in schemes() if each.id in homes])
+
+
+@pytest.mark.parametrize("make", RIGHT.values(), ids=RIGHT)
+def test_right_code_of_every_form_passes(make: Callable[[], object]) -> None:
+    verdicts = judged(make())
+    assert len(verdicts) > 10
+    assert not [each.text for each in failed(verdicts)]
+
+
+def test_positions_that_restart_are_found() -> None:
+    restarts = adapters.module(
+        Restarts, layout="half", offset="offset", shape="hsd", arrays="numpy"
+    )
+    assert failed(judged(restarts))
+
+
+def test_keys_are_judged_like_queries() -> None:
+    wrong = adapters.rope_by_tables(apply_wrong_keys, tables, layout="half")
+    found = failed(judged(wrong))
+    assert {each.check.subject.name for each in found} == {"rope_query_key"}
+
+
+def test_what_is_claimed_is_what_is_judged() -> None:
+    wrong = adapters.rope(
+        apply_rope, layout="interleaved", shape="bshd", positions="bs", names={"base": "theta"}
+    )
+    assert diagnoses(judged(wrong))[:1] == ["layout-swapped"]
+
+
+def test_a_parameter_that_nobody_takes_must_be_claimed() -> None:
+    with pytest.raises(UserError, match="base"):
+        subjects(adapters.rope(turned, layout="half"), schemes())
+
+
+def test_an_adapter_has_the_name_of_what_it_is_made_of() -> None:
+    assert made_of(RIGHT["x and positions"]()).name == "apply_rope"
+    assert made_of(RIGHT["module with offset"]()).name == "Rope"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({"shape": "bhnd"}, "shape"), ({"positions": "n"}, "positions"), ({"arrays": "tf"}, "arrays")],
+)
+def test_wrong_words_are_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        (rope,) = vars(adapters.rope(apply_rope, layout="half", **given)).values()
+        rope(np.zeros((2, 3, 4)), np.arange(3), base=10.0)
