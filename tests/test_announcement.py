@@ -31,10 +31,10 @@ def checks(subject: Subject, count: int = 1, extent: Extent | None = None) -> li
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        ([("rope", "")], "1 checks of 1 scheme;"),
+        ([("rope", "")], "1 check of 1 scheme;"),
         ([("rope", ""), ("alibi", "")], "2 checks of 2 schemes;"),
         ([("rope", ""), ("rope", "")], "2 checks of 1 scheme;"),
-        ([("rope", "llama")], "1 checks of 1 model;"),
+        ([("rope", "llama")], "1 check of 1 model;"),
         ([("rope", "llama"), ("rope", "gemma"), ("alibi", "")], "of 1 scheme and 2 models;"),
     ],
 )

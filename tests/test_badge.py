@@ -28,9 +28,12 @@ def test_what_passes_conforms_to_where_its_worst_dtype_reaches() -> None:
     assert said(check("passed")) == ["rope half: conforms"]
 
 
-@pytest.mark.parametrize("verdict", ["failed", "blocked"])
-def test_a_failure_is_said_before_anything_else(verdict: str) -> None:
-    assert said(check("passed"), check("known"), check(verdict)) == ["rope half: 1 of 3 fail"]
+def test_a_failure_is_said_before_anything_else() -> None:
+    some = check("passed"), check("known")
+    assert said(*some, check("failed")) == ["rope half: 1 of 3 fail"]
+    assert said(*some, check("blocked")) == ["rope half: 1 blocked"]
+    both = check("failed"), check("blocked")
+    assert said(*some, *both) == ["rope half: 1 of 4 fail, 1 blocked"]
 
 
 def test_known_failures_are_not_hidden() -> None:

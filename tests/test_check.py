@@ -162,6 +162,22 @@ def test_wrong_use_says_what_to_write(change: Callable[[dict[str, Any]], Any], s
     assert "check(result, 'rope', x=…, positions=…, base=…" in str(found.value)
 
 
+def test_conventions_are_given_one_by_one_or_by_name() -> None:
+    """As in Whisper; dim is even, so that nothing need be said of odd ones."""
+    half = np.arange(192)
+    angles = np.outer(np.arange(1500), np.exp(-np.log(10000.0) / 191 * half))
+    table = np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+    given: dict[str, Any] = {"positions": np.arange(1500), "dim": 384, "base": 10000.0}
+    assert check(table, "sinusoidal", layout="sin-cos", denominator="d/2-1", **given).worst <= 1
+    assert check(table, "sinusoidal", combination="whisper", **given).worst <= 1
+    with pytest.raises(AssertionError, match="denominator"):
+        check(table, "sinusoidal", layout="sin-cos", **given)
+    with pytest.raises(Misuse, match="combinations"):
+        check(table, "sinusoidal", layout="cos-sin", first_position=2, **given)
+    with pytest.raises(Misuse, match="whisper"):
+        check(table, "sinusoidal", combination="whispers", **given)
+
+
 def test_an_unknown_call_is_answered_with_a_like_one() -> None:
     with pytest.raises(Misuse, match="alibi_bias"):
         check(X, "alibi-bias-matrix")

@@ -205,6 +205,17 @@ def test_named_tests_run_without_it(project: Path, pytester: pytest.Pytester) ->
     assert pytester.runpytest_subprocess("-k", "test_own").ret == pytest.ExitCode.OK
 
 
+def test_hooks_that_look_at_functions_work_with_the_command_too(
+    project: Path, pytester: pytest.Pytester
+) -> None:
+    pytester.makeconftest(
+        "def pytest_collection_modifyitems(items):\n"
+        "    assert all(callable(item.function) for item in items)\n"
+    )
+    result = pytester.runpytest_subprocess("--impl=tests/mine.py:Right")
+    assert result.parseoutcomes() == {"passed": 41}
+
+
 def test_the_command_line_goes_before_the_settings(
     project: Path, pytester: pytest.Pytester
 ) -> None:

@@ -134,7 +134,7 @@ def test_a_selection_does_not_make_checks_vanish(judge: Judge, pytester: pytest.
 
 KEPT = """
 def pytest_sessionfinish(session):
-    subjects = session.config.pluginmanager.get_plugin("posenc-run").plan.subjects
+    subjects = session.config.pluginmanager.get_plugin("posenc-run").judgements[""].plan.subjects
     known = [each for each in subjects if each.history.found or each.history.calls]
     print("kept:", len(known), "of", len(subjects))
 """

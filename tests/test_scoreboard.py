@@ -383,7 +383,9 @@ def action(folder: Path, **inputs: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_action_judges_and_leaves_report_and_badges(tmp_path: Path) -> None:
+def test_the_action_judges_and_leaves_report_and_badges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("mylib.py", "mylib_adapter.py", "mylib_adapter_half.py"):
         shutil.copy(CHECKOUT / "docs" / "examples" / name, tmp_path)
     badge = tmp_path / "posenc-report" / "badges" / "rope.json"
@@ -391,11 +393,14 @@ def test_the_action_judges_and_leaves_report_and_badges(tmp_path: Path) -> None:
         ("mylib_adapter_half.py", 0, "rope half: conforms"),
         ("mylib_adapter.py", 1, "fail"),
     ):
+        summary = tmp_path / f"{name}.md"
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
         done = action(tmp_path, impl=name, arguments="-q\n--tb=no")
         assert done.returncode == code, done.stdout + done.stderr
         assert words in done.stdout
         said = json.loads(badge.read_text(encoding="utf-8"))
         assert words in f"{said['label']}: {said['message']}"
+        assert "scheme  conventions" in summary.read_text(encoding="utf-8")
 
 
 def test_the_action_without_an_implementation_fails(tmp_path: Path) -> None:
@@ -412,6 +417,7 @@ def test_the_action_passes_on_what_it_is_given() -> None:
     assert list(step["env"].values()) == [
         f"${{{{ inputs.{name} }}}}" for name in ("impl", "known", "arguments", "folder", "python")
     ]
-    assert set(raw["inputs"]) == {name.removeprefix("POSENC_").lower() for name in step["env"]}
+    told = {name.removeprefix("POSENC_").lower() for name in step["env"]}
+    assert set(raw["inputs"]) == {*told, "artifact"}
     for name in step["env"]:
         assert name in script

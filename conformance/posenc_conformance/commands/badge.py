@@ -85,9 +85,11 @@ def _badge(scheme: str, checks: Sequence[Mapping[str, Any]]) -> Badge:
     named = len(combinations) <= SHOWN and combinations != ["standard"]
     label = " ".join([scheme, ", ".join(combinations)]) if named else scheme
     verdicts = [check["verdict"] for check in checks]
-    failed = sum(verdicts.count(each) for each in ("failed", "blocked"))
-    if failed:
-        return Badge(scheme, label, f"{failed} of {len(verdicts)} fail", BAD)
+    failed, blocked = verdicts.count("failed"), verdicts.count("blocked")
+    if failed or blocked:
+        asked = f"{failed} of {len(verdicts)} fail" if failed else ""
+        rest = f"{blocked} blocked" if blocked else ""
+        return Badge(scheme, label, ", ".join(filter(None, (asked, rest))), BAD)
     if known := verdicts.count("known"):
         return Badge(scheme, label, f"{known} known failure{'s' * (known > 1)}", KNOWN)
     reaches = [check["horizon"] for check in checks if check["horizon"] is not None]

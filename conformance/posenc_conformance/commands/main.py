@@ -51,7 +51,10 @@ def _parser() -> argparse.ArgumentParser:
         "adapter to start from, NAME_adapter.py, is written",
     )
     init.add_argument(
-        "schemes", nargs="*", help="look for these alone; write what was not found as comments"
+        "schemes",
+        nargs="*",
+        default=[],
+        help="look for these alone; write what was not found as comments",
     )
     init.add_argument(
         "--language",
@@ -228,9 +231,12 @@ def _export(options: argparse.Namespace) -> int:
 def _write_known(options: argparse.Namespace) -> int:
     from posenc_conformance.report import known
 
-    failures, entries = known.write(Path(options.report), Path(options.file))
-    print(f"wrote {options.file} with {failures} failures in {entries} entries")
-    print(f"replace every reason that begins with {known.UNSAID!r} with your own")
+    written = known.write(Path(options.report), Path(options.file))
+    failures = f"{written.failures} failure{'s' * (written.failures != 1)}"
+    entries = f"{written.entries} {'entry' if written.entries == 1 else 'entries'}"
+    print(f"wrote {options.file} with {failures} in {entries}")
+    if written.unsaid:
+        print(f"replace every reason that begins with {known.UNSAID!r} with your own")
     return 0
 
 

@@ -83,7 +83,7 @@ def paths() -> list[Path]:
 
 
 def model_named(name: str) -> Model:
-    """Find the model of an id, or of what it is called on Hugging Face.
+    """Find the model of an id, of a title, or of what it is called on Hugging Face.
 
     Raises UserError if there is none.
     """
@@ -92,8 +92,9 @@ def model_named(name: str) -> Model:
     if wanted in ids:
         return load_model(ids[wanted])
     for path in ids.values():
-        if load_model(path).repository.lower() in (wanted, f"{wanted}/"):
-            return load_model(path)
+        model = load_model(path)
+        if wanted in (model.repository.lower(), model.title.lower()):
+            return model
     near = [id for id in ids if id.startswith(wanted)] or get_close_matches(wanted, ids, 3, 0.4)
     raise UserError(
         f"there is no model {name!r} in the spec, and no such file",

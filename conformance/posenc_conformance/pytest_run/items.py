@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cached_property
 from io import TextIOBase
@@ -253,6 +253,11 @@ class CheckItem(CheckNode):
         self.check = check
         if check.subject.engine:  # else its file says of which scheme it is
             self.add_marker(check.subject.scheme.module_name)
+
+    @property
+    def function(self) -> Callable[[], None]:
+        """What stands for the function of a check: hooks of a project may look at every test's."""
+        return check_conformance
 
     def _initrequest(self) -> None:
         """Do nothing: pytest-retry calls this on every item, as if each were a test function."""

@@ -140,7 +140,8 @@ class Plan:
         if given and not named and not named_models:
             raise UserError(
                 f"no scheme file is in {', '.join(config.args)}, so --impl would judge nothing",
-                "leave the paths out to check everything, or name schemes, such as rope.yaml; "
+                _meant_instead(mine, places)
+                or "leave the paths out to check everything, or name schemes, such as rope.yaml; "
                 "run your own tests without --impl",
             )
         unreadable: dict[Path, UserError] = {}
@@ -475,6 +476,17 @@ def _where_known(argument: str, known: Sequence[Path]) -> str:
 
 def _model(path: Path) -> Model:
     return load_model(path) if path.suffix == ".yaml" else with_configuration(path)
+
+
+def _meant_instead(arguments: Sequence[str], known: Sequence[Path]) -> str:
+    """Ask whether files are meant that are called much like what was given; empty if none are."""
+    names = [path.name for path in known]
+    near = [
+        each
+        for argument in arguments
+        for each in get_close_matches(argument.partition("::")[0], names, n=1)
+    ]
+    return f"did you mean {' and '.join(near)}?" if near else ""
 
 
 def is_yaml(argument: str) -> bool:

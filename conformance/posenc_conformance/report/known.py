@@ -108,8 +108,18 @@ def _entry(where: str, entry: object) -> Entry:
     return Entry(tuple(patterns), KnownFailure(reason, link), applies(where, entry.get("when", {})))
 
 
-def write(report: Path, path: Path) -> tuple[int, int]:
-    """Write the failures of a report as known failures; return how many failures and entries.
+@dataclass(frozen=True)
+class Written:
+    """How much a file of known failures holds."""
+
+    failures: int
+    entries: int
+    unsaid: int
+    """Entries whose reason has to be replaced."""
+
+
+def write(report: Path, path: Path) -> Written:
+    """Write the failures of a report as known failures.
 
     Failures of one cause share an entry. A known deviation is reason enough. Where there is none,
     the drafted reason has to be replaced before the file can be used.
@@ -134,7 +144,8 @@ def write(report: Path, path: Path) -> tuple[int, int]:
         raise UserError(f"{path} exists", "give another name, or move it out of the way") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error}", "give another name") from None
-    return sum(map(len, ids.values())), len(ids)
+    unsaid = sum(reason.startswith(UNSAID) for reason in ids)
+    return Written(sum(map(len, ids.values())), len(ids), unsaid)
 
 
 def _reason(check: Mapping[str, Any]) -> str:

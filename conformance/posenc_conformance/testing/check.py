@@ -64,7 +64,8 @@ def check(
         Whether the result may leave out axes along which it repeats, or have them with length 1.
     **arguments
         The arguments, parameters and conventions of the call by their names in the specification.
-        A convention that is left out has its default. Arrays may be of any framework. Where one
+        A convention that is left out has its default; ``combination="whisper"`` gives all of them
+        by name. Arrays may be of any framework. Where one
         has an axis more than the specification says, such as positions of shape ``[batch, n]``,
         its first axis is that of a batch.
 

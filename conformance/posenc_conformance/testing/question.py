@@ -11,8 +11,10 @@ from posenc_conformance.errors import describe_exception, printable
 from posenc_conformance.judge.arrays import DTYPES, Array, dtype_name, round_to, to_numpy
 from posenc_conformance.judge.case import Case
 from posenc_conformance.scheme_file.model import ArgumentDict, Arguments, Point, Value
-from posenc_conformance.testing.signatures import Form, Signature, find_signature
+from posenc_conformance.testing.signatures import ANY, Form, Signature, find_signature
 
+COMBINATION = "combination"
+"""The keyword that takes a combination of conventions by its name."""
 ROW, CHANNEL = "s", "d"
 """Letters of a shape: the axis of the sequence, and that of the channels."""
 
@@ -158,32 +160,50 @@ class Question:
 def _conventions(signature: Signature, given: Mapping[str, Any]) -> dict[str, Value]:
     """Return the conventions that are asked for: those given, else the defaults.
 
+    A convention without a default may be any that the others leave open.
+
     Raises Misuse for values that the specification does not know, or not together.
     """
-    scheme, call = signature.scheme, signature.call
-    axes = [*signature.defaults, *call.options]
-    chosen: dict[str, Value] = {
-        axis: value for axis, value in signature.defaults.items() if value is not None
-    }
+    axes = {**signature.defaults, **dict.fromkeys(signature.call.options)}
     for axis in axes:
-        if axis in given:
-            values = list(scheme.conventions[axis].values)
-            if given[axis] not in values:
-                raise signature.misuse(
-                    f"{axis}={_shown(given[axis])} is not known", f"{axis} is one of {values}"
-                )
-            chosen[axis] = given[axis]
+        values = list(signature.scheme.conventions[axis].values)
+        if axis in given and given[axis] not in values:
+            raise signature.misuse(
+                f"{axis}={_shown(given[axis])} is not known", f"{axis} is one of {values}"
+            )
+    chosen = dict(_combination(signature, given))
     for name, parameter in signature.parameters.items():
         if name in given:
             chosen |= parameter.when
-    own = {axis: value for axis, value in chosen.items() if axis in signature.defaults}
-    if all(dict(each.conventions) != own for each in call.combinations.values()):
-        known = [dict(each.conventions) for each in call.combinations.values()]
-        raise signature.misuse(
-            f"the specification does not have {own} together",
-            f"it has {'; '.join(map(str, known))}",
-        )
-    return chosen
+    return chosen | {axis: given[axis] for axis in axes if axis in given}
+
+
+def _combination(signature: Signature, given: Mapping[str, Any]) -> Point:
+    """Return the conventions of the combination that is named, or is meant by what is given."""
+    known = signature.call.combinations
+    name = given.get(COMBINATION)
+    if name is not None:
+        if name not in known:
+            raise signature.misuse(
+                f"{COMBINATION}={_shown(name)} is not known", f"it has {', '.join(known)}"
+            )
+        return known[name].conventions
+    wanted = {
+        axis: given.get(axis, value)
+        for axis, value in signature.defaults.items()
+        if axis in given or value is not None
+    }
+    for name, parameter in signature.parameters.items():
+        if name in given:
+            wanted |= {axis: value for axis, value in parameter.when.items() if axis in wanted}
+    for each in known.values():
+        if all(each.conventions.get(axis) == value for axis, value in wanted.items()):
+            return each.conventions
+    raise signature.misuse(
+        f"the specification does not have {wanted} together",
+        f"it has the combinations {', '.join(known)}; 'posenc schemes {signature.scheme.id}' says "
+        f"what they are, and {COMBINATION}= takes one of them",
+    )
 
 
 def _arguments(
@@ -195,7 +215,7 @@ def _arguments(
     """
     call = signature.call
     needed = [*call.arguments, *(n for n, each in signature.parameters.items() if not each.when)]
-    known = [*needed, *signature.parameters, *signature.defaults, *call.options]
+    known = [*needed, *signature.parameters, *signature.defaults, *call.options, COMBINATION]
     if unknown := [name for name in given if name not in known]:
         raise signature.misuse(f"it takes no {' and no '.join(unknown)}")
     if missing := [name for name in needed if name not in given]:
@@ -216,14 +236,11 @@ def _arguments(
             dtypes[name] = dtype_name(value)
         form = signature.forms.get(name)
         if form is not None and value.ndim < len(form.axes):
-            wanted = f"{[ANY_AXES] * form.leading + [*form.axes]}".replace("'", "")
-            raise signature.misuse(f"{name} has the shape {value.shape}; it must be {wanted}")
+            wanted = ", ".join([*[ANY] * form.leading, *form.axes])
+            raise signature.misuse(f"{name} has the shape {value.shape}; it must be [{wanted}]")
         exact = value.astype(np.int64 if is_whole else np.float64)
         arguments[name] = exact if exact.ndim else exact.item()
     return arguments, dtypes
-
-
-ANY_AXES = "..."
 
 
 def _is_or_are(names: Sequence[str]) -> str:

@@ -105,7 +105,9 @@ def _name_of(fit: Fit) -> str:
 def words(library: Library, guess: Guess) -> Iterator[str]:
     """Yield in words what was done, to be printed."""
     name = library.module.__name__
-    yield f"{name}: {len(library.found)} things look like positional encodings"
+    count = len(library.found)
+    what = "thing looks like a positional encoding"
+    yield f"{name}: {count} {what if count == 1 else 'things look like positional encodings'}"
     if library.left_out:
         yield (
             f"  {library.left_out} of its modules were not looked at; "
