@@ -34,7 +34,7 @@ def test_the_whole_result_is_explained_where_a_part_is_printed() -> None:
     x, output = whole.arguments["x"], np.empty(whole.shape)
     output[..., 0::2] = x[..., 0::2] * cos - x[..., 1::2] * sin
     output[..., 1::2] = x[..., 0::2] * sin + x[..., 1::2] * cos
-    assert [fit.deviation for fit in find_fits(case, output)][0] == "exponent-halved"
+    assert next(fit.deviation for fit in find_fits(case, output)) == "exponent-halved"
     assert ids(case, output) == {"exponent-halved", "wrong-base"}
     output[~np.isfinite(case.truth)] += 1
     assert not ids(case, output)

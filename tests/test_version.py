@@ -18,7 +18,7 @@ def text(name: str) -> str:
 
 def test_the_package_is_built_with_it() -> None:
     """Where the two differ the environment is older than the checkout: make installs it anew."""
-    assert version("posenc-conformance") == posenc.__version__
+    assert version("posenc") == posenc.__version__
 
 
 def test_the_kit_has_the_version_of_the_reference() -> None:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
@@ -345,6 +345,15 @@ def failure(story: str) -> str:
     return fenced("\n".join(shown), title="the first failure", kind="failure")
 
 
+def assertion() -> str:
+    """Show what ``check`` says in the test of an example, as pytest shows it."""
+    files = {"mylib.py": "mylib.py", "test_rotate.py": "check_rotate.py"}
+    with tempfile.TemporaryDirectory() as folder:
+        lines = _pytest(Path(folder), files, [], fails=True).splitlines()
+    shown = [line for line in lines if line.startswith(("E  ", ">  "))]
+    return fenced("\n".join(shown), title="pytest", kind="failure")
+
+
 def scorecard(story: str) -> str:
     """Show the scorecard of a run."""
     card = _run(story)[0].partition(" scorecard: ")[2].partition("\n")[2]
@@ -414,31 +423,36 @@ def sample_report() -> str:
 def _run(story: str) -> tuple[str, dict[str, Any]]:
     """Output and report of a run of the kit, as a user would start it."""
     told = STORIES[story]
+    options = [f"--impl={told.impl}", *told.options, "--posenc-report=report.json"]
     with tempfile.TemporaryDirectory() as folder:
-        for name, source in told.files.items():
-            shutil.copy(EXAMPLES / source, Path(folder, name))
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "pytest", f"--impl={told.impl}", *told.options),
-                *("--posenc-report=report.json", "--color=no", "-p", "no:cacheprovider"),
-            ],
-            cwd=folder,
-            env=clean | {"COLUMNS": "80", "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            text=True,
+        output = _pytest(Path(folder), told.files, options, fails=told.fails)
+        return output, json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
+
+
+def _pytest(folder: Path, files: Mapping[str, str], options: Sequence[str], *, fails: bool) -> str:
+    """Run pytest over examples, by the names that they have in a folder of their own."""
+    for name, source in files.items():
+        shutil.copy(EXAMPLES / source, folder / name)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "--color=no", "-p", "no:cacheprovider"],
+        cwd=folder,
+        env=clean | {"COLUMNS": "80", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != fails:
+        raise PluginError(
+            f"the example {', '.join(files)} ended with {done.returncode} instead of {fails:d}:\n"
+            f"{done.stdout}{done.stderr}"
         )
-        if done.returncode != told.fails:
-            raise PluginError(
-                f"the {story} example ended with {done.returncode} instead of {told.fails:d}:\n"
-                f"{done.stdout}{done.stderr}"
-            )
-        return done.stdout, json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
+    return done.stdout
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "api:reference": reference_api,
     "example:adapter": partial(example, "mylib_adapter.py", "mylib_adapter.py"),
+    "example:check": partial(example, "check_rotate.py", "test_rotate.py"),
     "example:engine": partial(example, "myengine.py", "myengine.py"),
     "example:engine-adapter": partial(example, "myengine_adapter.py", "myengine_adapter.py"),
     "example:library": partial(example, "mylib.py", "mylib.py"),
@@ -484,6 +498,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "list:schemes": scheme_list,
     **length_blocks.BLOCKS,
     **vectors.BLOCKS,
+    "run:assertion": assertion,
     "run:failure": partial(failure, "wrong"),
     "run:failure-engine": partial(failure, "engine"),
     "run:picture": picture,

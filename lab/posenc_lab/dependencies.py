@@ -173,7 +173,7 @@ def modules_of(scheme: Scheme) -> list[str]:
 @cache
 def versions() -> tuple[str, ...]:
     """What else decides on numbers: Python, what the kit requires, and what the processor can."""
-    asked = map(Requirement, requires("posenc-conformance") or ())
+    asked = map(Requirement, requires("posenc") or ())
     names = sorted({each.name for each in asked if "extra" not in str(each.marker)})
     packages = [f"{name} {version(name)}" for name in names]
     return (platform.python_version(), platform.machine(), *packages, *sorted(cpu_features()))

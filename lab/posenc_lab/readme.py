@@ -2,7 +2,8 @@
 
     python -m posenc_lab.readme
 
-The output is that of the adapter which the README shows, with each of the two layouts claimed.
+They are the outputs of the test that the README shows, and of its adapter, with each of the two
+layouts claimed.
 """
 
 import re
@@ -13,9 +14,12 @@ from pathlib import Path
 
 from posenc_lab.families import FAMILIES, by_family
 
+ADAPTER = "mylib_adapter.py"
+"""What the README calls the file of its adapter."""
 README = Path(__file__).parents[2] / "README.md"
 TABLE = re.compile(r"(<!-- schemes: .*? -->\n).*?(?=<!-- end of schemes -->)", re.S)
-ADAPTER = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+CODE = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+ASSERTION = re.compile(r"(?:^E  .*\n)+", re.M)
 FAILURE = re.compile(r"^_+ rope\S+golden::interleaved-d4-start\S+ of .*?^also .*?\n", re.S | re.M)
 CARD = re.compile(r"^scheme +conventions .*?\nrope .*?\n", re.M)
 DECIMAL = re.compile(r"\d+\.[\de+-]+")
@@ -23,10 +27,14 @@ DECIMAL = re.compile(r"\d+\.[\de+-]+")
 
 def written(text: str) -> str:
     """The README as it should be."""
-    (adapter,) = ADAPTER.findall(text)
+    test, adapter = CODE.findall(text)
     text = TABLE.sub(lambda found: found[1] + table(), text)
-    for part, claimed in ((FAILURE, '"interleaved"'), (CARD, '"half"')):
-        output = output_of(adapter.replace('"interleaved"', claimed))
+    right = adapter.replace('"interleaved"', '"half"')
+    for part, output in (
+        (ASSERTION, output_of("test_mine.py", test)),
+        (FAILURE, output_of(ADAPTER, adapter, f"--impl={ADAPTER}")),
+        (CARD, output_of(ADAPTER, right, f"--impl={ADAPTER}")),
+    ):
         (new,), (old,) = part.findall(output), part.findall(text)
         text = text.replace(old, new if shape(new) != shape(old) else old)
     return text
@@ -46,11 +54,11 @@ def table() -> str:
     return "".join(["| family | schemes |\n|---|---|\n", *rows])
 
 
-def output_of(adapter: str) -> str:
-    """What the kit says of an adapter."""
+def output_of(name: str, code: str, *options: str) -> str:
+    """What pytest says of a file."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "mylib.py").write_text(adapter, encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "--impl=mylib.py", "-p", "no:cacheprovider"]
+        Path(folder, name).write_text(code, encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
 
 

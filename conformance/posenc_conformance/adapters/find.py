@@ -19,7 +19,7 @@ from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.files import import_file
 
 GROUP = "posenc.implementations"
-REFERENCE = ("posenc-conformance", "reference")
+REFERENCE = ("posenc", "reference")
 """The package that registers the reference, and the name under which it does."""
 OURS = tuple(str(Path(__file__).parents[1] / room) for room in ("adapters", "judge"))
 """Folders in which no line of an implementation stands."""

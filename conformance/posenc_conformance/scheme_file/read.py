@@ -35,7 +35,7 @@ def spec_folder() -> Path:
             return candidate
     raise UserError(
         f"the scheme files are neither in {here.parents[1] / 'spec'} nor in a checkout",
-        "reinstall posenc-conformance",
+        "reinstall posenc",
     )
 
 
