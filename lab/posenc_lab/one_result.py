@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance import check
+from posenc_conformance.adapters.claims import claims_on
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.knowledge import KnownScheme
@@ -122,6 +123,10 @@ ASKED: dict[str, Callable[[], Iterator[Arguments]]] = {
 """What is asked of each call."""
 
 
+SCHEMES = tuple(each.id for each in load_all() if each.calls.keys() & ASKED.keys())
+"""The schemes of these calls."""
+
+
 @dataclass(frozen=True)
 class Said:
     """What ``check`` said of a miniature."""
@@ -180,18 +185,28 @@ def _failure(subject: Subject, case: Case) -> list[str]:
     return []
 
 
+def of_scheme(scheme: str, makes: Sequence[Callable[[], object]]) -> list[Said]:
+    """What is said of those miniatures that are of a scheme."""
+    schemes = load_all()
+    calls = {name for each in schemes if each.id == scheme for name in each.calls}
+    found = []
+    for make in makes:
+        if calls & claims_on(make).keys():
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                found += [said for said in [say(make, schemes)] if said]
+    return found
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scheme")
     parser.add_argument("--names", action="store_true", help="list what was missed or misnamed")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    schemes = load_all()
-    with np.errstate(all="ignore"):
-        found = [said for make in WRONG if (said := say(make, schemes))]
-        passed = [said for make in RIGHT if (said := say(make, schemes))]
-    chosen = [each for each in found if options.scheme in (None, each.scheme)]
+    ids = [options.scheme] if options.scheme else SCHEMES
+    chosen = [said for id in ids for said in of_scheme(id, WRONG)]
+    passed = [said for id in ids for said in of_scheme(id, RIGHT)]
     if options.names:
         for each in chosen:
             if not each.rejected or (each.named and not each.is_named):

@@ -142,6 +142,13 @@ def predict_wrong(case: Case, output: Floats) -> frozenset[str]:
     )
 
 
+def first_fit(case: Case, output: Floats, id: str) -> Fit | None:
+    """Return the first model of a mistake that gives a result; None if none does."""
+    return next(
+        (fit for fit in _fits(case, case, output, _deviations(case, [id])) if fit.fits), None
+    )
+
+
 def fits_of_deviation(case: Case, output: Floats, id: str) -> list[Fit]:
     """List the models of one mistake that differ from the truth, whether or not they fit."""
     return list(_fits(case, case, output, _deviations(case, [id])))

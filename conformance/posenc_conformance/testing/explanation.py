@@ -10,6 +10,9 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import Comparison
 from posenc_conformance.testing.naming import name_mistake
 
+BEYOND = "not seen   what earlier calls have left: conformance(adapter) makes such calls"
+"""What is said where no mistake explains a result."""
+
 
 @dataclass(frozen=True, eq=False)
 class Judged:
@@ -34,6 +37,8 @@ def explanation(judged: Sequence[Judged], number: int) -> str:
         *comparison_lines(case, comparison),
         page_line(case, diagnosis),
     ]
+    if not diagnosis.explanations:
+        lines.append(BEYOND)
     if len(judged) > 1:
         wrong = sum(not each.comparison.passes for each in judged)
         lines.insert(1, f"sequence   {number}, one of {wrong} that are wrong among {len(judged)}")

@@ -15,6 +15,7 @@ from posenc_conformance.diagnose.diagnosis import (
     Diagnosis,
     Fit,
     find_fits,
+    first_fit,
     to_diagnosis,
 )
 from posenc_conformance.diagnose.recover import recover
@@ -27,9 +28,12 @@ ROW_BY_ROW = ("encode", "rotary", "in-place", "sum")
 ROWS = 32
 """Rows of a large result on which models of mistakes are tried."""
 ROWS_OF_PAIRS = 4
-"""Rows on which pairs of mistakes are tried, if as many values as that may have are few enough."""
-HEADS = 2
-"""Leading places, such as heads, from which these rows are taken."""
+"""Rows of one head on which pairs of mistakes are tried, which are many."""
+ROWS_OF_ALL = 512
+"""Rows on which pairs that explain those few must explain everything; a single mistake must explain
+the whole result."""
+Answer = tuple[Case, Floats]
+"""A call and its result."""
 
 
 def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosis:
@@ -40,9 +44,10 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
     few, part = sample(case, output, index, ROWS)
     fits = _of_call(find_fits(few, part))
     if not fits and part.size > LARGEST_PAIRED:
-        fits = _pairs(few, part, *sample(case, output, index, ROWS_OF_PAIRS))
+        fits = _of_call(find_fits(*sample(case, output, index, ROWS_OF_PAIRS, heads=1)))
     if few is not case:
-        fits = [fit for fit in fits if _explains(case, output, fit)]
+        many = sample(case, output, index, ROWS_OF_ALL)
+        fits = [fit for fit in fits if _explains(fit, (case, output), many)]
     return to_diagnosis(fits, NONE, "" if fits else recover([(few, part)]))
 
 
@@ -50,27 +55,21 @@ def _of_call(fits: Sequence[Fit]) -> list[Fit]:
     return [fit for fit in fits if not fit.of_state]
 
 
-def _pairs(few: Case, part: Floats, fewer: Case, smaller: Floats) -> list[Fit]:
-    """Find what explains very few rows, and keep what explains more of them."""
-    if smaller.size > LARGEST_PAIRED:
-        return []
-    return [fit for fit in _of_call(find_fits(fewer, smaller)) if _explains(few, part, fit)]
-
-
-def _explains(case: Case, output: Floats, fit: Fit) -> bool:
-    """Return whether a mistake that explains a part of a result explains all of it."""
+def _explains(fit: Fit, whole: Answer, many: Answer) -> bool:
+    """Return whether a mistake explains a whole result, or a pair of mistakes many rows of it."""
     ids = fit.deviation.split("+")
-    return any(
-        each.deviation == fit.deviation
-        for each in find_fits(case, output, only=ids, largest_paired=output.size)
-    )
+    if len(ids) == 1:
+        return first_fit(*whole, fit.deviation) is not None
+    found = find_fits(*many, only=ids, largest_paired=many[1].size)
+    return any(each.deviation == fit.deviation for each in found)
 
 
-def sample(case: Case, output: Floats, index: tuple[int, ...], rows: int) -> tuple[Case, Floats]:
+def sample(case: Case, output: Floats, index: tuple[int, ...], rows: int, heads: int = 2) -> Answer:
     """Take a few rows of a call and its result, that of an index among them.
 
-    The row of the largest position is among them too, as a call may depend on it. A call that
-    cannot be taken apart, or is small, is returned as it is.
+    The row of the largest position is among them too, as a call may depend on it. The rows are
+    those of so many leading places, such as heads. A call that cannot be taken apart, or is small,
+    is returned as it is.
     """
     forms = {name: form_of(text) for name, text in case.call.arguments.items()}
     of_rows = [form for form in forms.values() if form and form.has_rows]
@@ -78,17 +77,17 @@ def sample(case: Case, output: Floats, index: tuple[int, ...], rows: int) -> tup
     if case.call.kind not in ROW_BY_ROW or "positions" not in case.arguments or not alike:
         return case, output
     chosen = _rows(case, index[-2], rows)
-    heads = _heads(output.shape[:-2], index[:-2])
-    if len(chosen) * len(heads) >= output[..., 0].size:
+    places = _heads(output.shape[:-2], index[:-2])[:heads]
+    if len(chosen) * len(places) >= output[..., 0].size:
         return case, output
     given = dict(case.arguments)
     for name, form in forms.items():
         if form and form.has_rows and form.leading:
-            given[name] = _few(given[name], heads, chosen)
+            given[name] = _few(given[name], places, chosen)
         elif form and "n" in form.axes:
             given[name] = np.take(given[name], chosen, axis=form.axes.index("n"))
     few = replace(case, arguments=given, printed=None, truth_shared_with=None)
-    return few, _few(output, heads, chosen)
+    return few, _few(output, places, chosen)
 
 
 def _few(values: Floats, heads: Ints, rows: Ints) -> Floats:
@@ -109,7 +108,7 @@ def _rows(case: Case, worst: int, count: int) -> Ints:
 
 
 def _heads(shape: tuple[int, ...], worst: tuple[int, ...]) -> Ints:
-    """Choose leading places: that which is farthest off, and the first or the last."""
+    """Choose two leading places: that which is farthest off, and the first or the last."""
     total = int(np.prod(shape))
     at = int(np.ravel_multi_index(worst, shape)) if shape else 0
-    return np.unique([at, 0 if at else total - 1])[:HEADS]
+    return np.array([at, 0 if at else total - 1])[: min(2, total)]
