@@ -41,6 +41,37 @@ def rotary(q, position_ids, base=10000.0):
     return torch.stack([a * c - b * s, b * c + a * s], -1).flatten(-2).to(q.dtype)
 """
 
+WITH_CACHE = """
+import numpy as np
+
+def apply_rope(q, k, start_pos=0, base=10000.0):
+    half = q.shape[-1] // 2
+    positions = start_pos + np.arange(q.shape[-2])
+    angles = np.outer(positions, base ** (-np.arange(half) / half))
+    c, s = np.cos(angles), np.sin(angles)
+    def turned(x):
+        a, b = x[..., :half].astype(float), x[..., half:].astype(float)
+        return np.concatenate([a * c - b * s, b * c + a * s], -1).astype(x.dtype)
+    return turned(q), turned(k)
+"""
+
+MODULE_WITH_CACHE = """
+import torch
+from torch import nn
+
+class RotaryEmbedding(nn.Module):
+    def __init__(self, dim, base=10000.0):
+        super().__init__()
+        self.register_buffer("inv_freq", base ** (-torch.arange(0, dim, 2).double() / dim))
+
+    def forward(self, x, offset=0):
+        positions = torch.arange(offset, offset + x.shape[-2])
+        angles = positions[:, None] * self.inv_freq
+        a, b = x.double().chunk(2, -1)
+        c, s = angles.cos(), angles.sin()
+        return torch.cat([a * c - b * s, b * c + a * s], -1).to(x.dtype)
+"""
+
 LLAMA_STYLE = """
 import torch
 from torch import nn
@@ -245,6 +276,8 @@ LIBRARIES = (
     Library("cos_and_sin", COS_AND_SIN, "rope", "half", {}),
     Library("freqs_cis", FREQS_CIS, "rope", "interleaved", {}, HALVES),
     Library("gpt_j_style", GPT_J_STYLE, "rope", "interleaved", {"base": (10000.0,)}),
+    Library("with_cache", WITH_CACHE, "rope", "half", {}, EVERY_FLOAT),
+    Library("module_with_cache", MODULE_WITH_CACHE, "rope", "half", {}, HALVES),
     Library("no_positions", NO_POSITIONS, "rope", "half", {}, HALVES, 4095),
     Library("sinusoid_buffer", SINUSOID_BUFFER, "sinusoidal", "paper", {"base": (10000.0,)}),
     Library(

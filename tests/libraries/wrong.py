@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass
 
-from tests.libraries.right import ALIBI_BIAS, NUMPY_FUNCTION, SINUSOID_WHISPER, TORCH_FUNCTION
+from tests.libraries.right import (
+    ALIBI_BIAS,
+    MODULE_WITH_CACHE,
+    NUMPY_FUNCTION,
+    SINUSOID_WHISPER,
+    TORCH_FUNCTION,
+    WITH_CACHE,
+)
 
 
 @dataclass(frozen=True)
@@ -12,7 +19,7 @@ class Library:
     call: str
     combination: str
     mistake: str
-    """Id of the deviation that a run of the adapter must name."""
+    """What a run of the adapter must say: the id of a deviation, or what it is without a name."""
 
 
 def _changed(source: str, before: str, after: str) -> str:
@@ -21,6 +28,24 @@ def _changed(source: str, before: str, after: str) -> str:
 
 
 LIBRARIES = (
+    Library(
+        "cache_ignored",
+        _changed(WITH_CACHE, "positions = start_pos + ", "positions = "),
+        "rope",
+        "half",
+        "no known deviation",
+    ),
+    Library(
+        "cache_of_a_module_ignored",
+        _changed(
+            MODULE_WITH_CACHE,
+            "torch.arange(offset, offset + x.shape[-2])",
+            "torch.arange(x.shape[-2])",
+        ),
+        "rope",
+        "half",
+        "no known deviation",
+    ),
     Library(
         "degrees",
         _changed(NUMPY_FUNCTION, "np.outer(positions,", "np.outer(np.deg2rad(positions),"),

@@ -38,11 +38,13 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="implementations, and what they claim")
     listing.set_defaults(run=_list)
     schemes = commands.add_parser("schemes", help="schemes, their calls and combinations")
-    schemes.add_argument("names", nargs="*", metavar="NAME", help="describe these schemes")
+    schemes.add_argument(
+        "names", nargs="*", default=[], metavar="NAME", help="describe these schemes"
+    )
     schemes.set_defaults(run=_schemes)
     explain = commands.add_parser("explain", help="what the known mistakes of a scheme are")
     explain.add_argument("scheme", help="its id, such as rope")
-    explain.add_argument("mistakes", nargs="*", metavar="MISTAKE", help="only these")
+    explain.add_argument("mistakes", nargs="*", default=[], metavar="MISTAKE", help="only these")
     explain.set_defaults(run=_explain)
     init = commands.add_parser("init", help="write an adapter: look at a library, claim what fits")
     init.add_argument(
@@ -69,7 +71,9 @@ def _parser() -> argparse.ArgumentParser:
     new.add_argument("--to", metavar="FOLDER", help="the folder for files of a scheme of your own")
     new.set_defaults(run=_new)
     goldens = commands.add_parser("goldens", help="check or write the golden values of the spec")
-    goldens.add_argument("files", nargs="*", help="scheme files (default: the installed spec)")
+    goldens.add_argument(
+        "files", nargs="*", default=[], help="scheme files (default: the installed spec)"
+    )
     mode = goldens.add_mutually_exclusive_group(required=True)
     mode.add_argument(
         "--check",
@@ -110,7 +114,9 @@ def _parser() -> argparse.ArgumentParser:
     repro.set_defaults(run=_repro)
     identify = commands.add_parser("identify", help="tell what a saved table is")
     identify.add_argument("file", help=".npy, .npz, .safetensors, .pt or text")
-    identify.add_argument("arrays", nargs="*", metavar="ARRAY", help="which, if there are several")
+    identify.add_argument(
+        "arrays", nargs="*", default=[], metavar="ARRAY", help="which, if there are several"
+    )
     identify.set_defaults(run=_identify)
     model = commands.add_parser("model", help="what a model computes, and what mistakes cost")
     model.add_argument(

@@ -99,7 +99,9 @@ def header(drafts: Sequence[Draft]) -> list[str]:
     lines = {line for each in drafts for line in each.imports} | {"import numpy as np"}
     names = ["claims", *(name for name in ("to_numpy", "to_torch") if f"{name}(" in text)]
     kit = [f"from posenc_conformance import {', '.join(names)}"]
-    helpers = [name for name in ("by_heads", "in_sequence", "span") if f"{name}(" in text]
+    helpers = [
+        name for name in ("by_heads", "in_sequence", "in_stretches", "span") if f"{name}(" in text
+    ]
     if helpers:
         kit.append(f"from posenc_conformance.adapters import {', '.join(helpers)}")
     used = {line for line in lines if line.startswith("from ") or _binds(line, text)}

@@ -18,6 +18,9 @@ ROLES: Mapping[str, str] = {
     "num_positions n_pos n_position n_positions block_size num_patches maxlen init_size n t l",
     "positions": "positions position_ids pos_ids pos position input_pos timesteps timestep time "
     "times t ids indices index offsets pos_idx token_positions x",
+    "offset": "offset offset_pos position_offset pos_offset start_pos start_position start "
+    "past_length past_len past_seq_len past_key_values_length cache_position cache_len "
+    "cache_length seqlen_offset seq_offset cur_pos current_pos",
     "relative": "relative_position relative_positions rel_pos rel_position distance "
     "relative_pos distances",
     "x": "x q query queries xq input inputs tensor hidden_states t embeddings embedding features "
@@ -53,6 +56,7 @@ PASSED_IF_OPTIONAL = frozenset(
         "length",
         "scale",
         "positions",
+        "offset",
         "dropout",
         "bidirectional",
         "causal",

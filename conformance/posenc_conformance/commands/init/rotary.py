@@ -128,9 +128,30 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
             yield from _finished(
                 call, (found,), found, made, lines, text.text, after, text.used, None
             )
-    text = called(target, {"x": "heads", **plain})
-    if text is not None:
+    text = called(target, {"x": "heads", "offset": "first", **plain})
+    if text is not None and "offset" in text.used:
+        # Not as whole sequences as well: what ignores the offset would be right in these.
+        yield from _stretches(call, found, made, text.text, text.used)
+    elif text is not None:
         yield from _sequences(call, found, made, text.text, text.used)
+
+
+def _stretches(
+    call: Call, found: Found, made: Any, text: str, used: frozenset[str]
+) -> Iterator[Draft]:
+    """Yield drafts of calls that are told the position of their first row, as with a cache."""
+    x = "to_torch(x)" if found.framework == "torch" else "x"
+    heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
+    for form, swapped in SEQUENCE_FORMS:
+        for pick in ("", "[0]"):
+            turned = text.replace("heads", f"{heads}{swapped}") + pick + swapped
+            lines = [
+                *([made.line] if made else []),
+                "def turn(rows, first):",
+                f'    return by_heads(lambda heads: {turned}, rows, form="{form}")',
+                f"return in_stretches(turn, {x}, positions)",
+            ]
+            yield _draft(call, (found,), found, made, lines, used)
 
 
 def _sequences(
