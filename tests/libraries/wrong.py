@@ -33,7 +33,7 @@ LIBRARIES = (
         _changed(WITH_CACHE, "positions = start_pos + ", "positions = "),
         "rope",
         "half",
-        "no known deviation",
+        "by their numbers: positions, or where a cache ends, are not read",
     ),
     Library(
         "cache_of_a_module_ignored",
@@ -44,7 +44,7 @@ LIBRARIES = (
         ),
         "rope",
         "half",
-        "no known deviation",
+        "by their numbers: positions, or where a cache ends, are not read",
     ),
     Library(
         "degrees",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.frequencies import EXACT, NEAR, PairFrequencies
@@ -43,6 +44,13 @@ def recover(
     If other answers are right, and have enough pairs to tell, the words say of how many calls they
     speak.
     """
+    return describe_rows(answers) or _recover_formula(answers, right)
+
+
+def _recover_formula(
+    answers: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
+) -> str:
+    """Say at which frequencies and with which lengths pairs turn; empty if they cannot be read."""
     found = [_first(case, output) for case, output in answers]
     read = [each for some in found for each in some or ()]
     if not read or any(each is None for each in found):

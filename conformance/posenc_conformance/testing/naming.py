@@ -19,9 +19,10 @@ from posenc_conformance.diagnose.diagnosis import (
     to_diagnosis,
 )
 from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
-from posenc_conformance.testing.signatures import form_of
+from posenc_conformance.testing.signatures import Form, form_of
 
 ROW_BY_ROW = ("encode", "rotary", "in-place", "sum")
 """Kinds of calls where a row of the result depends on nothing but its own row and position."""
@@ -29,6 +30,8 @@ ROWS = 32
 """Rows of a large result on which models of mistakes are tried."""
 ROWS_OF_PAIRS = 4
 """Rows of one head on which pairs of mistakes are tried, which are many."""
+NEIGHBOURS = 256
+"""Rows of which it is read at which positions they stand."""
 ROWS_OF_ALL = 512
 """Rows on which pairs that explain those few must explain everything; a single mistake must explain
 the whole result."""
@@ -48,7 +51,22 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
     if few is not case:
         many = sample(case, output, index, ROWS_OF_ALL)
         fits = [fit for fit in fits if _explains(fit, (case, output), many)]
-    return to_diagnosis(fits, NONE, "" if fits else recover([(few, part)]))
+    if fits:
+        return to_diagnosis(fits)
+    said = ""
+    if _can_be_taken_apart(case):
+        said = describe_rows([neighbours(case, output, index)])
+    return to_diagnosis([], NONE, said or recover([(few, part)]))
+
+
+def neighbours(case: Case, output: Floats, index: tuple[int, ...]) -> Answer:
+    """Take rows that follow each other of one leading place: the first ones, if any is wrong."""
+    wrong = np.asarray(np.abs(output - case.truth) > case.bound)
+    others = tuple(axis for axis in range(wrong.ndim) if axis != wrong.ndim - 2)
+    rows = np.asarray(wrong.any(axis=others))
+    first = 0 if rows[:NEIGHBOURS].any() else max(0, index[-2] - NEIGHBOURS // 2)
+    chosen = np.arange(first, min(first + NEIGHBOURS, len(rows)))
+    return taken(case, output, _heads(output.shape[:-2], index[:-2])[:1], chosen)
 
 
 def _of_call(fits: Sequence[Fit]) -> list[Fit]:
@@ -71,20 +89,34 @@ def sample(case: Case, output: Floats, index: tuple[int, ...], rows: int, heads:
     those of so many leading places, such as heads. A call that cannot be taken apart, or is small,
     is returned as it is.
     """
-    forms = {name: form_of(text) for name, text in case.call.arguments.items()}
-    of_rows = [form for form in forms.values() if form and form.has_rows]
-    alike = all(form.leading and len(form.axes) == 2 for form in of_rows)
-    if case.call.kind not in ROW_BY_ROW or "positions" not in case.arguments or not alike:
+    if not _can_be_taken_apart(case):
         return case, output
     chosen = _rows(case, index[-2], rows)
     places = _heads(output.shape[:-2], index[:-2])[:heads]
     if len(chosen) * len(places) >= output[..., 0].size:
         return case, output
+    return taken(case, output, places, chosen)
+
+
+def _forms(case: Case) -> dict[str, Form]:
+    found = {name: form_of(text) for name, text in case.call.arguments.items()}
+    return {name: form for name, form in found.items() if form is not None}
+
+
+def _can_be_taken_apart(case: Case) -> bool:
+    """Return whether the call is the same for each row, and for each leading place."""
+    of_rows = [form for form in _forms(case).values() if form.has_rows]
+    alike = all(form.leading and len(form.axes) == 2 for form in of_rows)
+    return alike and case.call.kind in ROW_BY_ROW and "positions" in case.arguments
+
+
+def taken(case: Case, output: Floats, places: Ints, chosen: Ints) -> Answer:
+    """Take some rows of some leading places of a call and its result."""
     given = dict(case.arguments)
-    for name, form in forms.items():
-        if form and form.has_rows and form.leading:
+    for name, form in _forms(case).items():
+        if form.has_rows:
             given[name] = _few(given[name], places, chosen)
-        elif form and "n" in form.axes:
+        elif "n" in form.axes:
             given[name] = np.take(given[name], chosen, axis=form.axes.index("n"))
     few = replace(case, arguments=given, printed=None, truth_shared_with=None)
     return few, _few(output, places, chosen)
