@@ -5,6 +5,7 @@ from posenc_conformance import check
 
 
 def test_rotate():
-    q = np.random.default_rng(0).standard_normal((2, 8, 128, 64), dtype=np.float32)
-    out = mylib.rotate(q, np.arange(128), 500_000.0)
-    check(out, "rope", x=q, positions=np.arange(128), base=500_000.0, layout="interleaved")
+    rng, n = np.random.default_rng(0), np.arange(128)
+    q = rng.standard_normal((2, 8, 128, 64), np.float32)
+    out = mylib.rotate(q, n, 5e5)
+    check(out, "rope", x=q, positions=n, base=5e5, layout="interleaved")
