@@ -19,14 +19,16 @@ from posenc_conformance.deployed.engine import Deployed, probe_for
 from posenc_conformance.deployed.families import FAMILIES
 from posenc_conformance.deployed.instrument import FOLLOWING, GAINS, LARGEST_READ, NORMALISED
 from posenc_conformance.deployed.measure import expected, prompt_for
-from posenc_conformance.deployed.probe import respelled
+from posenc_conformance.deployed.probe import as_saved_by_transformers_5
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import load_all, model_named
+from posenc_lab.deployed.cases import RIGHT, WRONG, Case
 from posenc_lab.deployed.engine import Engine
-from posenc_lab.deployed.engines import RIGHT, WRONG, Case, NoScaling, Plain
+from posenc_lab.deployed.engines import NoScaling
 from posenc_lab.deployed.judging import InProcess, folder_of, judge, made
+from posenc_lab.deployed.right import Plain
 from posenc_lab.deployed.server import serving
 
 pytestmark = pytest.mark.remembered(shipped=True)
@@ -128,7 +130,8 @@ def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
         return
     probe = probe_for(model)
     config, other = (
-        json.loads(files_of(probe, "float32", spelt)["config.json"]) for spelt in (dict, respelled)
+        json.loads(files_of(probe, "float32", spelt)["config.json"])
+        for spelt in (dict, as_saved_by_transformers_5)
     )
     assert not {"rope_scaling", "rope_theta", "torch_dtype"} & other.keys()
     assert config["torch_dtype"] == other["dtype"]

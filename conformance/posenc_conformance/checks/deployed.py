@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.scope import Engine, Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
-from posenc_conformance.models.meaning import Group, case_of
+from posenc_conformance.models.meaning import Group, case_of, rows_of
 
 LEVEL = "deployed"
 DISTANCES = (1, 2, 7, LONGEST_NEAR, 777, 4095, 32767, 131071, 1048575)
@@ -52,7 +52,7 @@ def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
     found = []
     for group in turned_groups(engine.model):
         size = int(group.parameters["head_dim"])
-        rows = np.zeros((3, 1) if group.scheme == "m-rope" else 1, dtype=np.int64)
+        rows = rows_of(group, np.array([0]))
         case = case_of(group, {"x": np.zeros((1, size)), "positions": rows})
         found.append(
             Subject(
@@ -104,6 +104,8 @@ class _Asked:
     dtype: str
     length: int
     """Tokens of the longest text."""
+    right: dict[Prompt, Scores] = field(default_factory=dict)
+    """What was expected so far: of layers, and of texts of other numbers, it is the same."""
 
     def questions(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
         """Yield the checks of the group: a name, and a function that asks and judges."""
@@ -143,6 +145,7 @@ class _Asked:
         reach = self.group.reach
         return prompt.length <= self.length and (reach is None or prompt.distances[-1] <= reach)
 
+    @cached_property
     def _middle(self) -> Prompt:
         """Return a prompt of a distance at which situations are tried."""
         return next(
@@ -159,7 +162,10 @@ class _Asked:
         return found
 
     def _expected(self, prompt: Prompt) -> Scores:
-        return expected(self.engine.probe, self.group, prompt, self.dtype)
+        alike = replace(prompt, layer=self.group.layers[0], serial=0)
+        if alike not in self.right:
+            self.right[alike] = expected(self.engine.probe, self.group, alike, self.dtype)
+        return self.right[alike]
 
     def _together(self, found: Sequence[Measured], when: str = "") -> Outcome:
         """Return what some measurements say together; raise Wrong if one of them is wrong."""
@@ -184,7 +190,7 @@ class _Asked:
         if not worst.seen.all():
             return (self._sight(worst),)
         # One text alone may look like several mistakes.
-        evidence = [*found, self._measure(self._new(self._middle()))]
+        evidence = [*found, self._measure(self._new(self._middle))]
         fits = explain(engine.probe, engine.model, self.group, self.dtype, evidence)
         if not fits and worst.prompt.given == 1 and self._is_right(worst, written=True):
             return (("given-otherwise", GIVEN_OTHERWISE),)
@@ -255,7 +261,7 @@ class _Asked:
         others = [each for each in turned_groups(self.engine.model) if each.id != self.group.id]
         found, mistaken = [], {}
         for layer in self.group.layers:
-            prompt = self._new(replace(self._middle(), layer=layer, steps=FEW))
+            prompt = self._new(replace(self._middle, layer=layer, steps=FEW))
             got = self._measure(prompt)
             found.append(got)
             if not self._is_right(got):
@@ -318,7 +324,7 @@ class _Asked:
 
         Raises Wrong; under a name of its own if the written queries are right.
         """
-        whole = self._middle()
+        whole = self._middle
         lengths = dict.fromkeys((2, (whole.steps + 1) // 2, whole.steps))
         found = [
             self._measure(self._new(replace(whole, steps=each, given=each))) for each in lengths
@@ -334,7 +340,7 @@ class _Asked:
 
         Raises Wrong; under a name of its own if it was right the first time.
         """
-        whole = self._new(self._middle())
+        whole = self._new(self._middle)
         other = replace(whole, key=whole.key - 1)
         found = [self._measure(prompt) for prompt in (whole, other, whole)]
         when = ", after texts that begin alike"
@@ -349,7 +355,7 @@ class _Asked:
 
         Raises Wrong; under a name of its own if each is right when it is asked alone.
         """
-        prompts = [self._new(self._middle()), self._new(self._prompt(1))]
+        prompts = [self._new(self._middle), self._new(self._prompt(1))]
         with ThreadPoolExecutor(len(prompts)) as pool:
             found = list(pool.map(self._measure, prompts))
         when = ", with another text at the same time"

@@ -19,7 +19,7 @@ from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.cost import multiplier
-from posenc_conformance.models.meaning import Group, case_of
+from posenc_conformance.models.meaning import Group, case_of, rows_of
 from posenc_conformance.models.mistakes import longer
 
 LEAST_BEFORE = 250
@@ -126,13 +126,18 @@ def prompt_for(
 
 def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
     """Return the largest gain with which no logit becomes larger than may be read."""
-    seen = prompt.first if group.window is None else min(prompt.first, group.window)
+    seen = int(keys_seen(group, np.array(prompt.first)))
 
     def largest(gain: int) -> float:
         raised = math.exp(probe.largest_score(gain) * _growth(group, prompt))
         return gain * raised / (raised + seen)
 
     return max(gain for gain in GAINS if gain == GAINS[0] or largest(gain) <= LARGEST_READ)
+
+
+def keys_seen(group: Group, positions: Ints) -> Ints:
+    """Compute how many keys besides its own queries see, at most."""
+    return positions if group.window is None else np.minimum(positions, group.window)
 
 
 def _growth(group: Group, prompt: Prompt) -> float:
@@ -178,8 +183,7 @@ def expected(
     if group.call is None:
         turned, off = x, np.zeros_like(x)
     else:
-        positions = np.stack([rows] * 3) if group.scheme == "m-rope" else rows
-        case = case_of(group, {"x": x, "positions": positions}).with_fields(dtype=dtype)
+        case = case_of(group, {"x": x, "positions": rows_of(group, rows)}).with_fields(dtype=dtype)
         turned, off = case.truth, np.broadcast_to(case.bound, x.shape)
     if turn is not None:
         turned = turn(x, rows)
@@ -200,9 +204,7 @@ def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats) -> Floats:
     The logits of a key and of the neutral one are their shares times the gain.
     """
     amplitude = probe.largest_score(prompt.gain)
-    others = np.array(prompt.positions)[:, np.newaxis]
-    if group.window is not None:
-        others = np.minimum(others, group.window)
+    others = keys_seen(group, np.array(prompt.positions))[:, np.newaxis]
     raised = np.exp(amplitude * values)
     logit = prompt.gain / (raised + others)
     unsure = LOG_PROBABILITY + (OF_A_MEAN if probe.plan.centred else 0)

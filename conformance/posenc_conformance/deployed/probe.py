@@ -239,7 +239,7 @@ def _spelt(name: str, raw: Fields) -> str:
     return next((other for other in NAMES.get(name, ()) if other in raw), name)
 
 
-def respelled(config: Fields) -> FieldDict:
+def as_saved_by_transformers_5(config: Fields) -> FieldDict:
     """Return a configuration as transformers 5 saves it: all of rotation in rope_parameters.
 
     Read in what transformers 5.24.0 makes of the configurations of these families.

@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.models.configuration import Configuration, FieldDict, Fields, divided
 from posenc_conformance.models.meaning import Group, Meaning
 
@@ -342,6 +345,17 @@ def changed_numbers(group: Group, made: Group) -> str:
         if isinstance(value, int | float) and made.parameters.get(name, value) != value
     ]
     return f": {', '.join(changed)}" if changed else ""
+
+
+SHORT_TABLES = "original-context"
+"""The mistake of tables that end where the original context does."""
+
+
+def short_tables(end: int) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
+    """Yield what such tables do that do not refuse positions beyond: words, and where they read."""
+    what = f"tables that end at the original context, {end:,}: positions beyond it"
+    yield f"{what} get their last row", lambda positions: np.minimum(positions, end - 1)
+    yield f"{what} start anew", lambda positions: positions % end
 
 
 @dataclass(frozen=True)

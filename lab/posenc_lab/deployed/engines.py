@@ -1,227 +1,18 @@
-"""Small engines: right ones in other styles, and wrong ones with the name of what is wrong.
-
-A name is what a diagnosis must begin with; an empty one stands for a fault that has no name yet.
-"""
+"""Small engines that are wrong, with the name of what is wrong."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from threading import Lock, local
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from posenc_lab.deployed.cases import wrong
 from posenc_lab.deployed.engine import Array, Cache, Config, Engine
+from posenc_lab.deployed.right import Interleaved, KeepsPrefix
 
-CONFIGS: Mapping[str, Config] = {
-    "llama": {
-        "model_type": "llama",
-        "hidden_size": 128,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "num_hidden_layers": 3,
-        "max_position_embeddings": 2048,
-        "rope_theta": 500000.0,
-        "rope_scaling": {
-            "rope_type": "llama3",
-            "factor": 8.0,
-            "low_freq_factor": 1.0,
-            "high_freq_factor": 4.0,
-            "original_max_position_embeddings": 128,
-        },
-    },
-    "mistral": {
-        "model_type": "mistral",
-        "hidden_size": 128,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "num_hidden_layers": 2,
-        "max_position_embeddings": 2048,
-        "rope_theta": 10000.0,
-        "sliding_window": 180,
-    },
-    "qwen3": {
-        "model_type": "qwen3",
-        "hidden_size": 64,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "head_dim": 32,
-        "num_hidden_layers": 4,
-        "max_position_embeddings": 1024,
-        "rope_theta": 1000000.0,
-        "rope_scaling": {
-            "rope_type": "yarn",
-            "factor": 4.0,
-            "original_max_position_embeddings": 128,
-        },
-        "use_sliding_window": True,
-        "sliding_window": 180,
-        "max_window_layers": 2,
-    },
-}
-"""Small configurations whose positions are like those of released models."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """An engine, the configuration that it is given, and what is to come of it."""
-
-    engine: type[Engine]
-    config: str
-    name: str
-    """What is wrong."""
-    dtype: str = "float32"
-    """The shortest dtype that the engine has."""
-
-
-RIGHT: list[Case] = []
-WRONG: list[Case] = []
-Decorator = Callable[[type[Engine]], type[Engine]]
-
-
-def right(config: str, dtype: str = "float32") -> Decorator:
-    """Put an engine on the list of the right ones."""
-
-    def listed(engine: type[Engine]) -> type[Engine]:
-        RIGHT.append(Case(engine, config, "", dtype))
-        return engine
-
-    return listed
-
-
-def wrong(config: str, name: str = "", dtype: str = "float32") -> Decorator:
-    """Put an engine on the list of the wrong ones."""
-
-    def listed(engine: type[Engine]) -> type[Engine]:
-        WRONG.append(Case(engine, config, name, dtype))
-        return engine
-
-    return listed
-
-
-# Right, in other styles.
-
-
-@right("llama")
-@right("mistral")
-@right("qwen3")
-class Plain(Engine):
-    pass
-
-
-@right("llama")
-@right("qwen3")
-class Interleaved(Engine):
-    """Turns neighbouring channels, and permutes the weights for it."""
-
-    def load(self) -> None:
-        for name, weight in self.weights.items():
-            heads = {"q": self.heads, "k": self.kv_heads}.get(name.split(".")[-2][0], 0)
-            if name.endswith(("q_proj.weight", "k_proj.weight")):
-                halves = weight.reshape(heads, 2, self.size // 2, -1)
-                self.weights[name] = halves.swapaxes(1, 2).reshape(weight.shape)
-
-    def rotate(self, x: Array, positions: Array, layer: int) -> Array:
-        cos, sin = self.angles(positions, layer)
-        turned = (x[..., 0::2] + 1j * x[..., 1::2]) * (cos + 1j * sin)
-        return np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape).astype(np.float32)
-
-
-@right("llama")
-class Tables(Engine):
-    """Keeps cosines and sines of all positions."""
-
-    def load(self) -> None:
-        every = np.arange(self.config["max_position_embeddings"])
-        self.tables = [super(Tables, self).angles(every, layer) for layer in range(self.layers)]
-
-    def angles(self, positions: Array, layer: int) -> tuple[Array, Array]:
-        cos, sin = self.tables[layer]
-        return cos[positions], sin[positions]
-
-
-@right("llama", "float16")
-@right("mistral", "float16")
-class HalfCache(Engine):
-    """Keeps keys and values in float16."""
-
-    def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
-        found = super().attention(x, layer, where, cache)
-        for kept in (cache.keys, cache.values):
-            kept[layer] = kept[layer].astype(np.float16).astype(np.float32)
-        return found
-
-
-@right("llama", "bfloat16")
-@right("qwen3", "bfloat16")
-class Short(Engine):
-    """Computes everything in bfloat16 but angles."""
-
-    dtype = ml_dtypes.bfloat16
-
-    def softmax(self, scores: Array) -> Array:
-        return self.rounded(super().softmax(scores))
-
-
-@right("llama")
-@right("mistral")
-class Chunks(Engine):
-    """Computes a prompt in parts."""
-
-    chunk = 96
-
-
-class KeepsPrefix(Engine):
-    """Keeps what was computed for the beginning of the last text."""
-
-    def load(self) -> None:
-        self.kept = Cache()
-        self.lock = Lock()
-
-    def begin(self, prompt: Sequence[int]) -> Cache:
-        with self.lock:
-            same = 0
-            for ours, theirs in zip(self.kept.tokens, prompt[:-1], strict=False):
-                if ours != theirs:
-                    break
-                same += 1
-            return self.kept.cut(same)
-
-    def keep(self, cache: Cache) -> None:
-        with self.lock:
-            self.kept = cache
-
-
-right("llama")(KeepsPrefix)
-right("qwen3")(KeepsPrefix)
-
-
-@right("mistral")
-@right("llama")
-class KeysAsTheyAre(Engine):
-    """Keeps keys that are not turned; turns those in the window when it needs them."""
-
-    def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
-        start = len(cache.tokens)
-        query = self.turn_query(self.projected(x, layer, "q", self.heads), where, layer)
-        key, value = (self.projected(x, layer, name, self.kv_heads) for name in "kv")
-        bare, values = cache.extend(layer, key, value)
-        keys = self.turn_key(bare, np.arange(bare.shape[1]), layer)
-        window, group = self.window(layer), self.heads // self.kv_heads
-        found = np.zeros((len(x), self.heads, self.size), dtype=np.float32)
-        for row in range(len(x)):
-            last = start + row + 1
-            first = max(0, last - window) if window else 0
-            for head in range(self.heads):
-                scores = keys[head // group, first:last] @ query[head, row] * self.scale()
-                shares = self.softmax(scores)
-                found[row, head] = shares @ values[head // group, first:last]
-        out = self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"]
-        return np.asarray(found.reshape(len(x), -1) @ out.T)
-
-
-# Wrong: the configuration.
+# The configuration.
 
 
 @wrong("llama", "scaling-ignored")
@@ -312,33 +103,23 @@ class HalfTurned(Engine):
         return np.where(still, 1, cos), np.where(still, 0, sin)
 
 
-# Wrong: the weights, and the rotation.
+# The weights, and the rotation.
 
 
 @wrong("llama", "layout-swapped")
 @wrong("mistral", "layout-swapped")
-class NotPermuted(Engine):
-    def rotate(self, x: Array, positions: Array, layer: int) -> Array:
-        return Interleaved.rotate(self, x, positions, layer)  # type: ignore[arg-type]
+class NotPermuted(Interleaved):
+    permuted = ()
 
 
-class PermutesQueries(NotPermuted):
-    permuted = "q_proj.weight"
-
-    def load(self) -> None:
-        for name, weight in self.weights.items():
-            if name.endswith(self.permuted):
-                heads = len(weight) // self.size
-                halves = weight.reshape(heads, 2, self.size // 2, -1)
-                self.weights[name] = halves.swapaxes(1, 2).reshape(weight.shape)
-
-
-wrong("llama", "keys-not-permuted")(PermutesQueries)
+@wrong("llama", "keys-not-permuted")
+class PermutesQueries(Interleaved):
+    permuted = ("q_proj.weight",)
 
 
 @wrong("llama", "queries-not-permuted")
-class PermutesKeys(PermutesQueries):
-    permuted = "k_proj.weight"
+class PermutesKeys(Interleaved):
+    permuted = ("k_proj.weight",)
 
 
 @wrong("llama", "not-turned")
@@ -411,7 +192,7 @@ class HeadSizeComputed(Engine):
         return 1 / math.sqrt(self.config["hidden_size"] / self.heads)
 
 
-# Wrong: positions.
+# Positions.
 
 
 @wrong("llama", "positions-restart")
@@ -489,7 +270,7 @@ class StartsAnew(Engine):
         return np.arange(start, start + count) % 128
 
 
-# Wrong: windows and layers.
+# Windows and layers.
 
 
 @wrong("mistral", "window-off")
@@ -544,7 +325,7 @@ class LastLayerStill(Engine):
         return x if layer == self.layers - 1 else super().rotate(x, positions, layer)
 
 
-# Wrong: heads, caches, requests.
+# Heads, caches, requests.
 
 
 @wrong("llama")
@@ -564,25 +345,27 @@ class PrefillUnturned(Engine):
         return found if x.shape[1] == 1 else x
 
 
+class Reused(local):
+    """How many tokens the text of a thread found computed."""
+
+    count = 0
+
+
 @wrong("llama", "changes-when-repeated")
 class PrefixCountedTwice(KeepsPrefix):
     """Adds the length of what it kept to positions once more."""
 
     def positions(self, start: int, count: int, ends: int) -> Array:
         found = np.arange(start, start + count)
-        return found + self.reused * (found < ends)
-
-    @property
-    def reused(self) -> int:
-        return int(getattr(self.own, "reused", 0))
+        return found + self.own.count * (found < ends)
 
     def load(self) -> None:
         super().load()
-        self.own = local()
+        self.own = Reused()
 
     def begin(self, prompt: Sequence[int]) -> Cache:
         cache = super().begin(prompt)
-        self.own.reused = len(cache.tokens)
+        self.own.count = len(cache.tokens)
         return cache
 
 

@@ -1,0 +1,94 @@
+"""The lists of small engines: what each is given, and what must come of it.
+
+A name is what a diagnosis must begin with; an empty one stands for a fault that has no name yet.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from posenc_lab.deployed.engine import Config, Engine
+
+CONFIGS: Mapping[str, Config] = {
+    "llama": {
+        "model_type": "llama",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 3,
+        "max_position_embeddings": 2048,
+        "rope_theta": 500000.0,
+        "rope_scaling": {
+            "rope_type": "llama3",
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 128,
+        },
+    },
+    "mistral": {
+        "model_type": "mistral",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 2048,
+        "rope_theta": 10000.0,
+        "sliding_window": 180,
+    },
+    "qwen3": {
+        "model_type": "qwen3",
+        "hidden_size": 64,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 32,
+        "num_hidden_layers": 4,
+        "max_position_embeddings": 1024,
+        "rope_theta": 1000000.0,
+        "rope_scaling": {
+            "rope_type": "yarn",
+            "factor": 4.0,
+            "original_max_position_embeddings": 128,
+        },
+        "use_sliding_window": True,
+        "sliding_window": 180,
+        "max_window_layers": 2,
+    },
+}
+"""Small configurations whose positions are like those of released models."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An engine, the configuration that it is given, and what is to come of it."""
+
+    engine: type[Engine]
+    config: str
+    name: str
+    """What is wrong."""
+    dtype: str = "float32"
+    """The shortest dtype that the engine has."""
+
+
+RIGHT: list[Case] = []
+WRONG: list[Case] = []
+Decorator = Callable[[type[Engine]], type[Engine]]
+
+
+def right(config: str, dtype: str = "float32") -> Decorator:
+    """Put an engine on the list of the right ones."""
+
+    def listed(engine: type[Engine]) -> type[Engine]:
+        RIGHT.append(Case(engine, config, "", dtype))
+        return engine
+
+    return listed
+
+
+def wrong(config: str, name: str = "", dtype: str = "float32") -> Decorator:
+    """Put an engine on the list of the wrong ones."""
+
+    def listed(engine: type[Engine]) -> type[Engine]:
+        WRONG.append(Case(engine, config, name, dtype))
+        return engine
+
+    return listed
