@@ -23,8 +23,8 @@ from posenc_conformance.deployed.probe import as_saved_by_transformers_5
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
-from posenc_conformance.models.file import load_all, model_named
-from posenc_lab.deployed.cases import RIGHT, WRONG, Case
+from posenc_conformance.models.file import load_all, model_named, with_configuration
+from posenc_lab.deployed.cases import CONFIGS, RIGHT, WRONG, Case
 from posenc_lab.deployed.engine import Engine
 from posenc_lab.deployed.engines import NoScaling
 from posenc_lab.deployed.judging import InProcess, folder_of, judge, made
@@ -124,7 +124,16 @@ def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
         assert not tensors[out].sum(axis=0).any()
 
 
-@pytest.mark.parametrize("model", load_all(), ids=lambda model: model.id)
+OWN = [with_configuration(folder_of(config) / "config.json") for config in CONFIGS]
+"""The laboratory's configurations, some of types that the spec has no model of."""
+
+
+def test_every_family_is_tried() -> None:
+    tried = {model.configuration.type for model in (*load_all(), *OWN)}
+    assert tried >= FAMILIES.keys()
+
+
+@pytest.mark.parametrize("model", [*load_all(), *OWN], ids=lambda model: model.title)
 def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
     if model.configuration.type not in FAMILIES:
         return

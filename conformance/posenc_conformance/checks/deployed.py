@@ -187,11 +187,11 @@ class _Asked:
     def _explanations(self, found: Sequence[Measured], worst: Measured) -> Explanations:
         """Return what explains all that was measured, the most special mistake first."""
         engine = self.engine
-        if not worst.seen.all():
-            return (self._sight(worst),)
         # One text alone may look like several mistakes.
         evidence = [*found, self._measure(self._new(self._middle))]
         fits = explain(engine.probe, engine.model, self.group, self.dtype, evidence)
+        if not fits and not worst.seen.all():
+            return (self._sight(worst),)
         if not fits and worst.prompt.given == 1 and self._is_right(worst, written=True):
             return (("given-otherwise", GIVEN_OTHERWISE),)
         if not fits and any(self._gave(each, worst) for each in engine.answered):
@@ -375,7 +375,9 @@ def _off(got: Floats, right: Scores) -> float:
 
 def _polar(scores: Floats) -> str:
     """Describe the two scores of a query by the angle and the length that they mean."""
-    if not np.isfinite(scores).all():
+    if np.isposinf(scores).any():
+        return "scores too large to be read"
+    if np.isneginf(scores).any():
         return "the key is not seen"
     first, second = map(float, scores)
     angle, length = np.arctan2(-second, first), np.hypot(first, second)

@@ -1,5 +1,6 @@
 """Families of models that probes are made of: what they call their tensors and their fields."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -92,6 +93,16 @@ def _plain(widen: str, narrow: str) -> Callable[[int], Iterator[Shaped]]:
     return made
 
 
+def _by_root(config: Fields, head_dim: int) -> float:
+    """Return what most families multiply scores by."""
+    return 1 / math.sqrt(head_dim)
+
+
+def _by_multiplier(config: Fields, head_dim: int) -> float:
+    """Return what Granite multiplies scores by; 1 if the configuration does not say."""
+    return float(config.get("attention_multiplier", 1))
+
+
 @dataclass(frozen=True)
 class Names:
     """What tensors are called."""
@@ -122,6 +133,8 @@ class Family:
     """Whether each head of queries and keys has a norm before it is turned."""
     centred: bool = False
     """Whether norms take the mean away, as LayerNorm does."""
+    scale: Callable[[Fields, int], float] = _by_root
+    """What scores are multiplied by, from the configuration and head_dim."""
     eps: str = "rms_norm_eps"
     """The field that says what norms add to a mean square."""
     fields: Fields = field(default_factory=dict)
@@ -130,6 +143,12 @@ class Family:
 
 GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
 FAMILIES: Mapping[str, Family] = {
+    "glm": Family(
+        "GlmForCausalLM",
+        feed_forward=_gated_as_one,
+        biased=frozenset({"projections"}),
+        fields={**GATED, "attention_bias": True},
+    ),
     "gpt_neox": Family(
         "GPTNeoXForCausalLM",
         attention=_fused_by_head,
@@ -163,7 +182,20 @@ FAMILIES: Mapping[str, Family] = {
         eps="layer_norm_epsilon",
         fields={"n_inner": INTERMEDIATE},
     ),
+    "granite": Family(
+        "GraniteForCausalLM",
+        scale=_by_multiplier,
+        # All multipliers but that of scores are 1: they have nothing to do with positions.
+        fields={
+            **GATED,
+            "mlp_bias": False,
+            "embedding_multiplier": 1.0,
+            "residual_multiplier": 1.0,
+            "logits_scaling": 1.0,
+        },
+    ),
     "llama": Family("LlamaForCausalLM", fields=GATED),
+    "ministral3": Family("Ministral3ForCausalLM", fields=GATED),
     "mistral": Family("MistralForCausalLM", fields=GATED),
     "mixtral": Family(
         "MixtralForCausalLM",

@@ -218,7 +218,7 @@ class Measured:
     prompt: Prompt
     values: Floats
     """[queries, 2], in units of the largest score of a plain rotation; -inf for a key that is not
-    seen."""
+    seen, inf for one that leaves nothing to the neutral one."""
 
     def agrees_with(self, scores: Scores) -> bool:
         """Return whether each score is within its bound."""
@@ -227,10 +227,11 @@ class Measured:
     def ratio(self, scores: Scores) -> Floats:
         """Compute how far each score is off, in units of its bound.
 
-        What is too small to be read may be any score that is.
+        What is too small or too large to be read may be any score that is.
         """
         ratio = np.abs(self.values - scores.values) / scores.bound
-        hidden = np.isneginf(self.values) & (scores.bound > UNREADABLE)
+        hidden = np.isinf(self.values) & (scores.bound > UNREADABLE)
+        hidden &= np.sign(self.values) == np.sign(scores.values)
         return np.asarray(np.where(hidden, 0, ratio))
 
     @property
@@ -282,13 +283,15 @@ def _scores(answer: Mapping[str, float]) -> tuple[float, float]:
     key_first, key_second, neutral_first, neutral_second = (
         max(answer.get(word, -math.inf) - zero, 0.0) for word in READ
     )
-    if not neutral_first or not neutral_second:
+    if not (key_first or neutral_first) or not (key_second or neutral_second):
         raise Misbehaviour(
-            "the neutral key gets nothing, although it stands beside the query: "
+            "neither key gets anything, although the neutral one stands beside the query: "
             f"among the likeliest words are {', '.join(answer)}"
         )
-    return _logarithm(key_first / neutral_first), _logarithm(key_second / neutral_second)
+    return _logarithm(key_first, neutral_first), _logarithm(key_second, neutral_second)
 
 
-def _logarithm(share: float) -> float:
-    return math.log(share) if share else -math.inf
+def _logarithm(key: float, neutral: float) -> float:
+    if not neutral:
+        return math.inf
+    return math.log(key / neutral) if key else -math.inf

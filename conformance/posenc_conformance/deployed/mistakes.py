@@ -120,6 +120,8 @@ def _of_size(
     """Yield scores that are all multiplied by one number, which is read from the first ones."""
     got, scores = found[0].values, right(group, found[0].prompt)
     read = np.isfinite(got)
+    if not read.any():
+        return
     uncertain = scores.bound + noise(probe, group, found[0].prompt, np.where(read, got, 0))
     weights = np.where(read, uncertain**-2.0, 0)
     products = np.where(read, got, 0) * scores.values

@@ -66,7 +66,7 @@ class Probe:
         if self.family.head_norms:
             query = self._by_head(query, 1)
             key = self._by_head(key, len(self.plan.pairs))
-        return query * key * weight / math.sqrt(self.plan.head_dim)
+        return query * key * weight * self.family.scale(self.config, self.plan.head_dim)
 
     def _normalised(self, size: float) -> float:
         """Compute what the norm makes of a token's channels."""
@@ -248,7 +248,7 @@ def as_saved_by_transformers_5(config: Fields) -> FieldDict:
     if "torch_dtype" in found:
         found["dtype"] = found.pop("torch_dtype")
     style = ROTARY[found["model_type"]]
-    if "rotary_dim" in found:  # GPT-J keeps its own form
+    if "rope_parameters" in found or "rotary_dim" in found:  # GPT-J keeps its own form
         return found
     block = dict(found.pop("rope_scaling", None) or {})
     block["rope_type"] = block.get("rope_type", block.get("type", "default"))

@@ -16,6 +16,8 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Config = Mapping[str, Any]
 SAFETENSORS = {"F32": np.float32, "F16": np.float16}
+NEIGHBOURS = ("glm",)
+"""Types that turn neighbouring channels together."""
 
 
 def read_checkpoint(folder: Path) -> tuple[Config, dict[str, Array], list[str]]:
@@ -75,12 +77,17 @@ class Engine:
         self.heads = config["num_attention_heads"]
         self.kv_heads = config["num_key_value_heads"]
         self.size = self.head_size()
+        self.width = self.turned_size()
         self.layers = config["num_hidden_layers"]
         self.load()
 
     def head_size(self) -> int:
         """Return the channels of a head."""
         return int(self.config.get("head_dim") or self.config["hidden_size"] // self.heads)
+
+    def turned_size(self) -> int:
+        """Return the channels of a head that are turned."""
+        return int(self.size * self.config.get("partial_rotary_factor", 1.0))
 
     def load(self) -> None:
         """Change weights as this engine wants them."""
@@ -108,7 +115,7 @@ class Engine:
 
     def plain(self, base: float) -> Array:
         """Return the frequencies of RoPE itself."""
-        exponents = np.arange(0, self.size, 2, dtype=np.float64) / self.size
+        exponents = np.arange(0, self.width, 2, dtype=np.float64) / self.width
         return np.asarray(base**-exponents)
 
     def llama3(self, plain: Array, block: Config) -> Array:
@@ -133,6 +140,8 @@ class Engine:
 
     def attention_factor(self, block: Config) -> float:
         """Return by what YaRN makes pairs longer."""
+        if block.get("mscale") and block["mscale"] == block.get("mscale_all_dim"):
+            return 1.0
         return 0.1 * math.log(block["factor"]) + 1.0
 
     def window(self, layer: int) -> int | None:
@@ -166,14 +175,42 @@ class Engine:
         return longer * np.cos(angle), longer * np.sin(angle)
 
     def rotate(self, x: Array, positions: Array, layer: int) -> Array:
-        """Turn queries or keys, [heads, tokens, channels]."""
+        """Turn queries or keys, [heads, tokens, channels], in layers where that is done."""
+        if not self.turns(layer):
+            return x
         cos, sin = self.angles(positions, layer)
+        first, second = self.pairs(x[..., : self.width])
+        turned = (first * cos - second * sin, second * cos + first * sin)
+        return np.concatenate([self.joined(*turned), x[..., self.width :]], axis=-1)
+
+    def turns(self, layer: int) -> bool:
+        """Say whether a layer turns queries and keys."""
+        every = self.config.get("no_rope_layer_interval")
+        return every is None or (layer + 1) % every != 0
+
+    def pairs(self, x: Array) -> tuple[Array, Array]:
+        """Return the first and the second channels of pairs."""
+        if self.config["model_type"] in NEIGHBOURS:
+            return x[..., 0::2], x[..., 1::2]
         first, second = np.split(x, 2, axis=-1)
-        return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+        return first, second
+
+    def joined(self, first: Array, second: Array) -> Array:
+        """Return channels in the order in which they were before they were pairs."""
+        if self.config["model_type"] in NEIGHBOURS:
+            return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], self.width)
+        return np.concatenate([first, second], axis=-1)
 
     def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
         """Turn queries."""
-        return self.rotate(x, positions, layer)
+        return self.rotate(x, positions, layer) * self.warmth(positions)
+
+    def warmth(self, positions: Array) -> Array:
+        """Return what queries are multiplied by, [tokens, 1]."""
+        block = self.scaling(0)
+        beta = block.get("llama_4_scaling_beta", 0.0)
+        steps = positions // block.get("original_max_position_embeddings", 1)
+        return np.asarray(1 + beta * np.log1p(steps), dtype=np.float32)[:, None]
 
     def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
         """Turn keys."""
@@ -185,6 +222,8 @@ class Engine:
 
     def scale(self) -> float:
         """Return what scores are multiplied by."""
+        if self.config["model_type"] == "granite":
+            return float(self.config["attention_multiplier"])
         return 1 / math.sqrt(self.size)
 
     def projected(self, x: Array, layer: int, name: str, heads: int) -> Array:

@@ -103,6 +103,56 @@ class HalfTurned(Engine):
         return np.where(still, 1, cos), np.where(still, 0, sin)
 
 
+@wrong("granite", "scores-multiplied")
+class MultiplierUnread(Engine):
+    """Scales by the root of head_dim, whatever the configuration says."""
+
+    def scale(self) -> float:
+        return 1 / math.sqrt(self.size)
+
+
+@wrong("glm", "partial-ignored")
+class WholeHead(Engine):
+    """Turns all channels of a head."""
+
+    def turned_size(self) -> int:
+        return self.size
+
+
+@wrong("glm", "layout-swapped")
+class HalvesOfAPart(Engine):
+    """Pairs the halves of what is turned, not neighbours."""
+
+    def pairs(self, x: Array) -> tuple[Array, Array]:
+        first, second = np.split(x, 2, axis=-1)
+        return first, second
+
+    def joined(self, first: Array, second: Array) -> Array:
+        return np.concatenate([first, second], axis=-1)
+
+
+@wrong("smollm3", "unrotated-layers-rotated")
+class TurnsAll(Engine):
+    """Turns the layers too that have no positions."""
+
+    def turns(self, layer: int) -> bool:
+        return True
+
+
+@wrong("ministral3", "temperature-missing")
+class QueriesAsTheyAre(Engine):
+    def warmth(self, positions: Array) -> Array:
+        return np.ones((len(positions), 1), dtype=np.float32)
+
+
+@wrong("ministral3", "mscale-ignored")
+class LongerByDefault(Engine):
+    """Makes pairs longer by the usual formula, although mscale is given."""
+
+    def attention_factor(self, block: Config) -> float:
+        return 0.1 * math.log(block["factor"]) + 1.0
+
+
 # The weights, and the rotation.
 
 

@@ -13,6 +13,10 @@ from posenc_lab.deployed.engine import Array, Cache, Engine
 @right("llama")
 @right("mistral")
 @right("qwen3")
+@right("glm")
+@right("granite")
+@right("ministral3")
+@right("smollm3")
 class Plain(Engine):
     pass
 
@@ -64,6 +68,9 @@ class HalfCache(Engine):
 
 @right("llama", "bfloat16")
 @right("qwen3", "bfloat16")
+@right("glm", "bfloat16")
+@right("granite", "bfloat16")
+@right("ministral3", "bfloat16")
 class Short(Engine):
     """Computes everything in bfloat16 but angles."""
 
