@@ -84,6 +84,8 @@ class Misread:
 MISREAD = (
     Misread("granite", {"attention_multiplier": 0.03125}, "scores-multiplied"),
     Misread("granite", {"rope_theta": 10000.0}, "base-ignored"),
+    Misread("gpt_oss", {"sliding_window": 181}, "window-off"),
+    Misread("gpt_oss", {"layer_types": ["sliding_attention"] * 4}, "window-everywhere"),
     Misread("glm", {"partial_rotary_factor": 1.0}, "partial-ignored"),
     Misread(
         "ministral3",

@@ -73,6 +73,16 @@ def _experts_of_mixtral(hidden: int) -> Iterator[Shaped]:
         yield f"{before}.w3.weight", (INTERMEDIATE, hidden)
 
 
+def _experts_of_gpt_oss(hidden: int) -> Iterator[Shaped]:
+    """Yield experts as one, with biases, as gpt-oss names them."""
+    yield "mlp.router.weight", (EXPERTS, hidden)
+    yield "mlp.router.bias", (EXPERTS,)
+    yield "mlp.experts.gate_up_proj", (EXPERTS, hidden, 2 * INTERMEDIATE)
+    yield "mlp.experts.gate_up_proj_bias", (EXPERTS, 2 * INTERMEDIATE)
+    yield "mlp.experts.down_proj", (EXPERTS, INTERMEDIATE, hidden)
+    yield "mlp.experts.down_proj_bias", (EXPERTS, hidden)
+
+
 def _experts_of_qwen(hidden: int) -> Iterator[Shaped]:
     """Yield experts, as Qwen names them."""
     yield "mlp.gate.weight", (EXPERTS, hidden)
@@ -127,6 +137,8 @@ class Family:
     feed_forward: Callable[[int], Iterator[Shaped]] = _gated
     """What the feed-forward layers are made of, all of it zero."""
     names: Names = Names()
+    sinks: bool = False
+    """Whether each head has a score of its own that gives nothing to any key; it is 0."""
     biased: frozenset[str] = frozenset()
     """Which parts have biases: projections, out, norms, logits."""
     head_norms: bool = False
@@ -165,6 +177,19 @@ FAMILIES: Mapping[str, Family] = {
         centred=True,
         eps="layer_norm_eps",
         fields={"intermediate_size": INTERMEDIATE, "hidden_act": "gelu"},
+    ),
+    "gpt_oss": Family(
+        "GptOssForCausalLM",
+        feed_forward=_experts_of_gpt_oss,
+        sinks=True,
+        biased=frozenset({"projections", "out"}),
+        fields={
+            **GATED,
+            "attention_bias": True,
+            "num_local_experts": EXPERTS,
+            "num_experts_per_tok": 2,
+            "experts_per_token": 2,
+        },
     ),
     "gptj": Family(
         "GPTJForCausalLM",

@@ -95,6 +95,8 @@ class Probe:
                 place, size = f"{before}.{names.attention}", plan.head_dim
                 yield f"{place}.q_norm.weight", np.ones(size)
                 yield f"{place}.k_norm.weight", np.full(size, self.key_weight)
+            if family.sinks:
+                yield f"{before}.{names.attention}.sinks", np.zeros(plan.heads)
             place = f"{before}.{names.attention}.{names.out}"
             yield from _with_bias(place, out, "out" in family.biased)
             for name, shape in family.feed_forward(hidden):

@@ -133,10 +133,17 @@ class Engine:
         def pair(turns: float) -> float:
             return self.size * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(base))
 
-        first = max(math.floor(pair(block.get("beta_fast", 32))), 0)
-        last = min(math.ceil(pair(block.get("beta_slow", 1))), self.size - 1)
+        first, last = self.ramp(
+            pair(block.get("beta_fast", 32)), pair(block.get("beta_slow", 1)), block
+        )
         ramp = np.clip((np.arange(self.size // 2) - first) / max(last - first, 1e-3), 0, 1)
         return np.asarray(plain * (1 - ramp + ramp / block["factor"]))
+
+    def ramp(self, first: float, last: float, block: Config) -> tuple[float, float]:
+        """Return between which pairs frequencies pass from the one kind to the other."""
+        if block.get("truncate", True):
+            first, last = math.floor(first), math.ceil(last)
+        return max(first, 0), min(last, self.size - 1)
 
     def attention_factor(self, block: Config) -> float:
         """Return by what YaRN makes pairs longer."""
@@ -256,9 +263,17 @@ class Engine:
         keys, values = cache.extend(layer, self.rounded(key), value)
         scores = self.rounded(query) @ self.spread(keys).transpose(0, 2, 1) * self.scale()
         seen = self.seen(np.arange(start, start + len(x)), np.arange(keys.shape[1]), layer)
-        weights = self.softmax(np.where(seen, scores, -np.inf))
+        weights = self.shares(np.where(seen, scores, -np.inf), layer)
         out = self.rounded(weights @ self.spread(values)).transpose(1, 0, 2).reshape(len(x), -1)
         return np.asarray(out @ self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"].T)
+
+    def shares(self, scores: Array, layer: int) -> Array:
+        """Return the shares of keys, beside the sinks of heads."""
+        sinks = self.weights.get(f"model.layers.{layer}.self_attn.sinks")
+        if sinks is None:
+            return self.softmax(scores)
+        beside = np.broadcast_to(sinks[:, None, None], (*scores.shape[:2], 1))
+        return self.softmax(np.concatenate([scores, beside], axis=-1))[..., :-1]
 
     def softmax(self, scores: Array) -> Array:
         """Return the shares of keys."""

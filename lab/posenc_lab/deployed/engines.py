@@ -139,6 +139,14 @@ class TurnsAll(Engine):
         return True
 
 
+@wrong("gpt_oss", "ramp-rounded")
+class WholeRamp(Engine):
+    """Rounds the bounds of the ramp, although truncate is false."""
+
+    def scaling(self, layer: int) -> Config:
+        return {**super().scaling(layer), "truncate": True}
+
+
 @wrong("ministral3", "temperature-missing")
 class QueriesAsTheyAre(Engine):
     def warmth(self, positions: Array) -> Array:
@@ -324,9 +332,11 @@ class StartsAnew(Engine):
 
 
 @wrong("mistral", "window-off")
+@wrong("gpt_oss", "window-off")
 class SeesOneMore(Engine):
     def window(self, layer: int) -> int | None:
-        return int(self.config["sliding_window"]) + 1
+        found = super().window(layer)
+        return None if found is None else found + 1
 
 
 @wrong("mistral", "window-off")

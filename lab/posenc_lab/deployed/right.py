@@ -14,6 +14,7 @@ from posenc_lab.deployed.engine import Array, Cache, Engine
 @right("mistral")
 @right("qwen3")
 @right("glm")
+@right("gpt_oss")
 @right("granite")
 @right("ministral3")
 @right("smollm3")
@@ -69,6 +70,7 @@ class HalfCache(Engine):
 @right("llama", "bfloat16")
 @right("qwen3", "bfloat16")
 @right("glm", "bfloat16")
+@right("gpt_oss", "bfloat16")
 @right("granite", "bfloat16")
 @right("ministral3", "bfloat16")
 class Short(Engine):
