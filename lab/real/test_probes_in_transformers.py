@@ -86,6 +86,9 @@ MISREAD = (
     Misread("granite", {"rope_theta": 10000.0}, "base-ignored"),
     Misread("gpt_oss", {"sliding_window": 181}, "window-off"),
     Misread("gpt_oss", {"layer_types": ["sliding_attention"] * 4}, "window-everywhere"),
+    Misread("olmo2", {"rope_theta": 10000.0}, "base-ignored"),
+    Misread("olmo3", {"sliding_window": 179}, "window-off"),
+    Misread("glm4", {"partial_rotary_factor": 1.0}, "partial-ignored"),
     Misread("glm", {"partial_rotary_factor": 1.0}, "partial-ignored"),
     Misread(
         "ministral3",

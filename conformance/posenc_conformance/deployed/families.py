@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
 
@@ -122,8 +123,19 @@ class Names:
     attention: str = "self_attn"
     out: str = "o_proj"
     norms: tuple[str, ...] = ("input_layernorm", "post_attention_layernorm")
+    """Norms of a layer that change nothing more than a norm does."""
+    norm_behind: str = ""
+    """The norm of what attention adds, where there is one."""
     last_norm: str = "model.norm"
     logits: str = "lm_head"
+
+
+class Normed(Enum):
+    """What of queries, or of keys, goes through a norm together before they are turned."""
+
+    NEVER = "nothing"
+    BY_HEAD = "each head"
+    WHOLE = "all heads"
 
 
 @dataclass(frozen=True)
@@ -141,8 +153,10 @@ class Family:
     """Whether each head has a score of its own that gives nothing to any key; it is 0."""
     biased: frozenset[str] = frozenset()
     """Which parts have biases: projections, out, norms, logits."""
-    head_norms: bool = False
-    """Whether each head of queries and keys has a norm before it is turned."""
+    normed: Normed = Normed.NEVER
+    """What of queries and keys goes through a norm together before they are turned."""
+    bare: bool = False
+    """Whether attention reads the hidden state as it is, without a norm."""
     centred: bool = False
     """Whether norms take the mean away, as LayerNorm does."""
     scale: Callable[[Fields, int], float] = _by_root
@@ -154,10 +168,21 @@ class Family:
 
 
 GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
+NORMS_BEHIND = Names(norms=("post_feedforward_layernorm",), norm_behind="post_attention_layernorm")
 FAMILIES: Mapping[str, Family] = {
     "glm": Family(
         "GlmForCausalLM",
         feed_forward=_gated_as_one,
+        biased=frozenset({"projections"}),
+        fields={**GATED, "attention_bias": True},
+    ),
+    "glm4": Family(
+        "Glm4ForCausalLM",
+        feed_forward=_gated_as_one,
+        names=Names(
+            norms=("input_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
+            norm_behind="post_self_attn_layernorm",
+        ),
         biased=frozenset({"projections"}),
         fields={**GATED, "attention_bias": True},
     ),
@@ -227,6 +252,12 @@ FAMILIES: Mapping[str, Family] = {
         feed_forward=_experts_of_mixtral,
         fields={**GATED, "num_local_experts": EXPERTS, "num_experts_per_tok": 2},
     ),
+    "olmo2": Family(
+        "Olmo2ForCausalLM", names=NORMS_BEHIND, normed=Normed.WHOLE, bare=True, fields=GATED
+    ),
+    "olmo3": Family(
+        "Olmo3ForCausalLM", names=NORMS_BEHIND, normed=Normed.WHOLE, bare=True, fields=GATED
+    ),
     "phi": Family(
         "PhiForCausalLM",
         feed_forward=_plain("fc1", "fc2"),
@@ -238,11 +269,11 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "phi3": Family("Phi3ForCausalLM", attention=_fused, feed_forward=_gated_as_one, fields=GATED),
     "qwen2": Family("Qwen2ForCausalLM", biased=frozenset({"projections"}), fields=GATED),
-    "qwen3": Family("Qwen3ForCausalLM", head_norms=True, fields=GATED),
+    "qwen3": Family("Qwen3ForCausalLM", normed=Normed.BY_HEAD, fields=GATED),
     "qwen3_moe": Family(
         "Qwen3MoeForCausalLM",
         feed_forward=_experts_of_qwen,
-        head_norms=True,
+        normed=Normed.BY_HEAD,
         fields={
             **GATED,
             "num_experts": EXPERTS,

@@ -36,6 +36,9 @@ query and of the key, and the score."""
 ROUNDINGS_OF_A_READING = 16
 """What is rounded after it, once for the key and once for the neutral one: the share, what the head
 makes of it, the output projection, the sum, the norm (twice), the logit, the weight of the norm."""
+ROUNDINGS_OF_A_NORM = 6
+"""What is rounded besides where a norm stands behind attention, once for the key and once for the
+neutral one: the norm as it is computed, as it is converted, and its product with its weight."""
 LOG_PROBABILITY = 2.0**-17
 """Largest error of the difference of two log-probabilities from 0 to -64 that are float32: each is
 made of a logit and a logarithm of at most 64, and rounded once more."""
@@ -126,11 +129,12 @@ def prompt_for(
 
 def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
     """Return the largest gain with which no logit becomes larger than may be read."""
-    seen = int(keys_seen(group, np.array(prompt.first)))
+    seen = keys_seen(group, np.array([prompt.first]))
+    values = np.array([[_growth(group, prompt), 0.0]])
 
     def largest(gain: int) -> float:
-        raised = math.exp(probe.largest_score(gain) * _growth(group, prompt))
-        return gain * raised / (raised + seen)
+        shares = shares_of(probe.largest_score(gain) * values, seen)
+        return float(probe.logits(gain, shares).max())
 
     return max(gain for gain in GAINS if gain == GAINS[0] or largest(gain) <= LARGEST_READ)
 
@@ -138,6 +142,15 @@ def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
 def keys_seen(group: Group, positions: Ints) -> Ints:
     """Compute how many keys besides its own queries see, at most."""
     return positions if group.window is None else np.minimum(positions, group.window)
+
+
+def shares_of(scores: Floats, seen: Ints) -> Floats:
+    """Compute what a key and a neutral one get, [queries, heads, 2], from the scores of the key.
+
+    ``seen`` is how many other keys each query sees, whose scores are 0.
+    """
+    raised = np.stack([np.exp(scores), np.ones_like(scores)], axis=-1)
+    return np.asarray(raised / (np.exp(scores) + seen[:, np.newaxis])[..., np.newaxis])
 
 
 def _growth(group: Group, prompt: Prompt) -> float:
@@ -194,21 +207,17 @@ def expected(
     slack = off[:-1] @ np.abs(turned[-1]) + np.abs(turned[:-1]) @ off[-1]
     amplitude = probe.largest_score(prompt.gain)
     of_score = grown * (slack.reshape(-1, 2) + ROUNDINGS_OF_A_SCORE * unit * lengths**2)
-    of_reading = ROUNDINGS_OF_A_READING * unit / amplitude + noise(probe, group, prompt, values)
+    roundings = ROUNDINGS_OF_A_READING + probe.normed_behind * ROUNDINGS_OF_A_NORM
+    of_reading = roundings * unit / amplitude + noise(probe, group, prompt, values)
     return Scores(values, of_score + of_reading)
 
 
 def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats) -> Floats:
-    """Compute what logits and log-probabilities in float32 leave open of each score.
-
-    The logits of a key and of the neutral one are their shares times the gain.
-    """
+    """Compute what logits and log-probabilities in float32 leave open of each score."""
     amplitude = probe.largest_score(prompt.gain)
-    others = keys_seen(group, np.array(prompt.positions))[:, np.newaxis]
-    raised = np.exp(amplitude * values)
-    logit = prompt.gain / (raised + others)
+    shares = shares_of(amplitude * values, keys_seen(group, np.array(prompt.positions)))
     unsure = LOG_PROBABILITY + (OF_A_MEAN if probe.plan.centred else 0)
-    return np.asarray(unsure / logit * (1 + 1 / raised) / amplitude)
+    return np.asarray((unsure / probe.logits(prompt.gain, shares)).sum(axis=-1) / amplitude)
 
 
 @dataclass(frozen=True)

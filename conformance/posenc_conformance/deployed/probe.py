@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.deployed.families import FAMILIES, Family, Layer, Tensor
+from posenc_conformance.deployed.families import FAMILIES, Family, Layer, Normed, Tensor
 from posenc_conformance.deployed.instrument import (
     GAINS,
     HEADS,
+    LARGEST_READ,
     NORMALISED,
     Instrument,
     Rows,
@@ -32,6 +33,9 @@ from posenc_conformance.models.meaning import Group, Meaning
 
 WANTED_SCORE = 4.0
 """The largest score is at most this, and more than half of it."""
+LARGE_VALUE = 1024.0
+"""Values are so large where a norm stands behind attention: the share of a key among a million of
+them is then larger than what the norm adds to a mean square."""
 LEFT_OUT = ("quantization_config", "auto_map", "torch_dtype", "dtype", "_name_or_path")
 """Fields of a released configuration that a probe does not have."""
 
@@ -61,21 +65,50 @@ class Probe:
 
     def _largest(self, weight: float, gain: int = GAINS[1]) -> float:
         """Compute the same with another weight of keys."""
-        query = self._normalised(size_of(gain))
-        key = self._normalised(size_of(GAINS[1]))
-        if self.family.head_norms:
-            query = self._by_head(query, 1)
-            key = self._by_head(key, len(self.plan.pairs))
+        query = self._read(size_of(gain))
+        key = self._read(size_of(GAINS[1]))
+        count, size = len(self.plan.pairs), self.plan.head_dim
+        if self.family.normed is Normed.BY_HEAD:
+            query = self._normed(query, 1 / size)
+            key = self._normed(key, count / size)
+        if self.family.normed is Normed.WHOLE:
+            query = self._normed(query, HEADS / (size * self.plan.heads))
+            key = self._normed(key, count * len(self._asked) / (size * self.plan.kv_heads))
         return query * key * weight * self.family.scale(self.config, self.plan.head_dim)
 
-    def _normalised(self, size: float) -> float:
-        """Compute what the norm makes of a token's channels."""
-        share = self.plan.channels_of_token / self.plan.hidden
-        return size / math.sqrt(size**2 * share + self.eps)
+    def _read(self, size: float) -> float:
+        """Compute as what the projections read a token's channels."""
+        if self.family.bare:
+            return size
+        return self._normed(size, self.plan.channels_of_token / self.plan.hidden)
 
-    def _by_head(self, size: float, count: int) -> float:
-        """Compute what the norm of a head makes of channels of one size."""
-        return size / math.sqrt(count * size**2 / self.plan.head_dim + self.eps)
+    def _normed(self, size: float, share: float) -> float:
+        """Compute what a norm makes of channels of one size that are a share of all."""
+        return size / math.sqrt(share * size**2 + self.eps)
+
+    @property
+    def normed_behind(self) -> bool:
+        """Whether what attention adds goes through a norm."""
+        return bool(self.family.names.norm_behind)
+
+    @property
+    def weight_behind(self) -> float:
+        """The weight of that norm: the largest power of two with which no logit is too large."""
+        largest = GAINS[0] * math.sqrt(self.plan.hidden)
+        return float(2.0 ** math.floor(math.log2(LARGEST_READ / largest)))
+
+    def logits(self, gain: int, shares: Floats) -> Floats:
+        """Compute the logits that are read of the shares of keys, [queries, heads, keys]."""
+        if not self.normed_behind:
+            return gain * shares
+        added = shares * self._value_weight * self._read(size_of(GAINS[1]))
+        square = (added**2).sum(axis=(1, 2), keepdims=True) / self.plan.hidden
+        return np.asarray(gain * self.weight_behind * added / np.sqrt(square + self.eps))
+
+    @property
+    def _value_weight(self) -> float:
+        """The weight of values: what it makes of a token's channels is 1, or large."""
+        return (LARGE_VALUE if self.normed_behind else 1.0) / NORMALISED
 
     def tensors(self) -> Iterator[Tensor]:
         """Yield the name and the values of each tensor."""
@@ -87,27 +120,35 @@ class Probe:
             layer = Layer(query, key, self._value(number), plan.heads)
             before = names.layer.format(number)
             for norm in names.norms:
-                yield from self._ones(f"{before}.{norm}")
+                yield from self._norm(f"{before}.{norm}")
+            if self.normed_behind:
+                yield from self._norm(f"{before}.{names.norm_behind}", self.weight_behind)
             for name, values in family.attention(layer):
                 place = f"{before}.{names.attention}.{name}"
                 yield from _with_bias(place, values, "projections" in family.biased)
-            if family.head_norms:
-                place, size = f"{before}.{names.attention}", plan.head_dim
-                yield f"{place}.q_norm.weight", np.ones(size)
-                yield f"{place}.k_norm.weight", np.full(size, self.key_weight)
+            yield from self._norms_of_heads(f"{before}.{names.attention}")
             if family.sinks:
                 yield f"{before}.{names.attention}.sinks", np.zeros(plan.heads)
             place = f"{before}.{names.attention}.{names.out}"
             yield from _with_bias(place, out, "out" in family.biased)
             for name, shape in family.feed_forward(hidden):
                 yield f"{before}.{name}", np.zeros(shape)
-        yield from self._ones(names.last_norm)
+        yield from self._norm(names.last_norm)
         rows = dense((vocabulary, hidden), plan.logits())
         yield from _with_bias(names.logits, rows, "logits" in family.biased)
 
-    def _ones(self, name: str) -> Iterator[Tensor]:
-        """Yield a norm that changes nothing more."""
-        yield f"{name}.weight", np.ones(self.plan.hidden)
+    def _norms_of_heads(self, place: str) -> Iterator[Tensor]:
+        """Yield the norms of queries and keys, if there are any."""
+        plan, normed = self.plan, self.family.normed
+        if normed is Normed.NEVER:
+            return
+        heads, kv_heads = (plan.heads, plan.kv_heads) if normed is Normed.WHOLE else (1, 1)
+        yield f"{place}.q_norm.weight", np.ones(heads * plan.head_dim)
+        yield f"{place}.k_norm.weight", np.full(kv_heads * plan.head_dim, self.key_weight)
+
+    def _norm(self, name: str, weight: float = 1.0) -> Iterator[Tensor]:
+        """Yield a norm whose weights are alike."""
+        yield f"{name}.weight", np.full(self.plan.hidden, weight)
         if "norms" in self.family.biased:
             yield f"{name}.bias", np.zeros(self.plan.hidden)
 
@@ -129,7 +170,7 @@ class Probe:
     def _key(self) -> Floats:
         """Make the matrix of keys: the first channel of every pair."""
         plan = self.plan
-        weight = 1.0 if self.family.head_norms else self.key_weight
+        weight = self.key_weight if self.family.normed is Normed.NEVER else 1.0
         rows = {
             head * plan.head_dim + first: {plan.key: weight}
             for head in self._asked
@@ -142,7 +183,7 @@ class Probe:
         plan = self.plan
         rows = {
             head * plan.head_dim + neutral: {
-                plan.value(layer, neutral=bool(neutral)): 1 / NORMALISED
+                plan.value(layer, neutral=bool(neutral)): self._value_weight
             }
             for head in self._asked
             for neutral in (0, 1)
@@ -261,6 +302,10 @@ def as_saved_by_transformers_5(config: Fields) -> FieldDict:
     original = found.get("original_max_position_embeddings")
     if original is not None and block["rope_type"] == "longrope":
         block["original_max_position_embeddings"] = original
+    if style.scaled == ("full",):  # the kinds of layers have blocks of their own
+        base = style.local_base or block["rope_theta"]
+        local = {"rope_type": "default", "rope_theta": found.pop("rope_local_base_freq", base)}
+        block = {"full_attention": block, "sliding_attention": local}
     return {**found, "rope_parameters": block}
 
 

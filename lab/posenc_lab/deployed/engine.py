@@ -16,8 +16,10 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Config = Mapping[str, Any]
 SAFETENSORS = {"F32": np.float32, "F16": np.float16}
-NEIGHBOURS = ("glm",)
+NEIGHBOURS = ("glm", "glm4")
 """Types that turn neighbouring channels together."""
+LOCAL = ("olmo3",)
+"""Types whose sliding layers are turned without scaling."""
 
 
 def read_checkpoint(folder: Path) -> tuple[Config, dict[str, Array], list[str]]:
@@ -97,6 +99,8 @@ class Engine:
     def scaling(self, layer: int) -> Config:
         """Return the block of scaling, base included."""
         block = self.config.get("rope_parameters") or self.config.get("rope_scaling") or {}
+        if self.config["model_type"] in LOCAL and self.window(layer) is not None:
+            block = {}
         found = {"rope_theta": self.config.get("rope_theta", 10000.0), **block}
         return {**found, "rope_type": block.get("rope_type", block.get("type", "default"))}
 
@@ -239,10 +243,11 @@ class Engine:
         found = x @ self.weights[f"{place}_proj.weight"].T
         if f"{place}_proj.bias" in self.weights:
             found = found + self.weights[f"{place}_proj.bias"]
-        found = self.rounded(found).reshape(len(x), heads, self.size).transpose(1, 0, 2)
-        if f"{place}_norm.weight" in self.weights:
-            found = self.norm(found, self.weights[f"{place}_norm.weight"])
-        return found
+        found, weight = self.rounded(found), self.weights.get(f"{place}_norm.weight")
+        if weight is not None and len(weight) > self.size:
+            found, weight = self.norm(found, weight), None
+        found = found.reshape(len(x), heads, self.size).transpose(1, 0, 2)
+        return found if weight is None else self.norm(found, weight)
 
     def spread(self, x: Array) -> Array:
         """Repeat keys or values for the heads that share them."""
@@ -285,11 +290,27 @@ class Engine:
         where = self.positions(len(cache.tokens), len(tokens), ends)
         x = self.weights["model.embed_tokens.weight"][np.array(tokens)]
         for layer in range(self.layers):
-            weight = self.weights[f"model.layers.{layer}.input_layernorm.weight"]
-            x = self.rounded(x + self.attention(self.norm(x, weight), layer, where, cache))
+            added = self.attention(self.before(x, layer), layer, where, cache)
+            x = self.rounded(x + self.behind(self.rounded(added), layer))
         cache.tokens += tokens
         last = self.norm(x[-1:], self.weights["model.norm.weight"])
         return np.asarray((last @ self.weights["lm_head.weight"].T)[0])
+
+    def before(self, x: Array, layer: int) -> Array:
+        """Return what the attention of a layer reads: the hidden state, nearly always normed."""
+        weight = self.weights.get(f"model.layers.{layer}.input_layernorm.weight")
+        return x if weight is None else self.norm(x, weight)
+
+    def behind(self, added: Array, layer: int) -> Array:
+        """Return what is added of what attention gives, normed where a norm stands behind it."""
+        name = {
+            "glm4": "post_self_attn_layernorm",
+            "olmo2": "post_attention_layernorm",
+            "olmo3": "post_attention_layernorm",
+        }.get(self.config["model_type"])
+        if name is None:
+            return added
+        return self.norm(added, self.weights[f"model.layers.{layer}.{name}.weight"])
 
     # Requests.
 

@@ -120,6 +120,7 @@ class WholeHead(Engine):
 
 
 @wrong("glm", "layout-swapped")
+@wrong("glm4", "layout-swapped")
 class HalvesOfAPart(Engine):
     """Pairs the halves of what is turned, not neighbours."""
 
@@ -145,6 +146,25 @@ class WholeRamp(Engine):
 
     def scaling(self, layer: int) -> Config:
         return {**super().scaling(layer), "truncate": True}
+
+
+@wrong("olmo3", "global-base-everywhere")
+class ScalingEverywhere(Engine):
+    """Turns sliding layers as it turns the full ones."""
+
+    def scaling(self, layer: int) -> Config:
+        return super().scaling(self.layers - 1)
+
+
+@wrong("olmo2", "scores-multiplied")
+class NormByHead(Engine):
+    """Norms each head of queries and keys for itself."""
+
+    def norm(self, x: Array, weight: Array) -> Array:
+        if len(weight) in (self.heads * self.size, self.kv_heads * self.size) and x.ndim == 2:
+            heads = x.reshape(len(x), -1, self.size)
+            return super().norm(heads, weight[: self.size]).reshape(x.shape)
+        return super().norm(x, weight)
 
 
 @wrong("ministral3", "temperature-missing")
