@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +18,13 @@ from posenc_conformance.commands.main import main
 from posenc_conformance.deployed.checkpoint import files_of
 from posenc_conformance.deployed.engine import Deployed, probe_for
 from posenc_conformance.deployed.families import FAMILIES
-from posenc_conformance.deployed.instrument import FOLLOWING, GAINS, LARGEST_READ, NORMALISED
-from posenc_conformance.deployed.measure import expected, prompt_for
+from posenc_conformance.deployed.instrument import (
+    CHANNELS_A_TOKEN,
+    FOLLOWING,
+    GAINS,
+    LARGEST_READ,
+)
+from posenc_conformance.deployed.measure import expected, keys_seen, prompt_for, shares_of
 from posenc_conformance.deployed.probe import as_saved_by_transformers_5
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration
@@ -155,10 +161,10 @@ def test_what_is_read_stays_below_the_token_that_follows() -> None:
             for distance in (1, 777, 4095):
                 prompt = prompt_for(probe, group, distance)
                 scores = expected(probe, group, prompt, "float32").values
-                raised = np.exp(probe.largest_score(prompt.gain) * scores.max())
-                seen = min(prompt.first, group.window or prompt.first)
-                assert prompt.gain * raised / (raised + seen) <= LARGEST_READ
-    assert LARGEST_READ < FOLLOWING * NORMALISED
+                seen = keys_seen(group, np.array(prompt.positions))
+                shares = shares_of(probe.largest_score(prompt.gain) * scores, seen)
+                assert probe.logits(prompt.gain, shares).max() <= LARGEST_READ
+    assert FOLLOWING * math.sqrt(CHANNELS_A_TOKEN) > LARGEST_READ
 
 
 def test_a_shorter_dtype_is_granted_more() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from posenc_conformance.deployed.instrument import (
     FILLERS,
-    GAINS,
     LARGEST_READ,
     READ,
     SPECIAL,
@@ -42,12 +41,6 @@ neutral one: the norm as it is computed, as it is converted, and its product wit
 LOG_PROBABILITY = 2.0**-17
 """Largest error of the difference of two log-probabilities from 0 to -64 that are float32: each is
 made of a logit and a logarithm of at most 64, and rounded once more."""
-
-OF_A_MEAN = 2.0**-15
-"""Largest error of a logit that is read, from a mean that a norm takes away in float32. The eight
-channels that hold what keys get are added to partial sums of up to half a token's channels, so that
-the mean is off by 8 / 2 * 2^-24 of a channel's size / 64; the logit is that times READ_WEIGHT * 8 /
-size."""
 
 Turn = Callable[[Floats, Ints], Floats]
 """Turns rows, [rows, channels], to positions: the queries, and as the last row the key."""
@@ -102,9 +95,9 @@ class Prompt:
         plan = probe.plan
         digits = [self.serial // FILLERS**place for place in range(DIGITS)]
         found = [plan.filler(digit) for digit in (*digits, *[0] * (self.first - DIGITS))]
-        found[self.key] = plan.key_token(self.layer)
-        found[self.neutral] = plan.key_token(self.layer, neutral=True)
-        return found + [plan.query_token(self.gain, step) for step in range(self.given)]
+        found[self.key] = plan.key_token(self.layer, self.gain)
+        found[self.neutral] = plan.key_token(self.layer, self.gain, neutral=True)
+        return found + [plan.query_token(step) for step in range(self.given)]
 
 
 def prompt_for(
@@ -119,7 +112,7 @@ def prompt_for(
     first = max(LEAST_BEFORE, nearest)
     prompt = Prompt(
         layer=group.layers[0] if layer is None else layer,
-        gain=GAINS[0],
+        gain=probe.plan.gains[0],
         key=first - nearest,
         first=first,
         steps=count,
@@ -136,7 +129,8 @@ def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
         shares = shares_of(probe.largest_score(gain) * values, seen)
         return float(probe.logits(gain, shares).max())
 
-    return max(gain for gain in GAINS if gain == GAINS[0] or largest(gain) <= LARGEST_READ)
+    gains = probe.plan.gains
+    return max(gain for gain in gains if gain == gains[0] or largest(gain) <= LARGEST_READ)
 
 
 def keys_seen(group: Group, positions: Ints) -> Ints:
@@ -216,8 +210,8 @@ def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats) -> Floats:
     """Compute what logits and log-probabilities in float32 leave open of each score."""
     amplitude = probe.largest_score(prompt.gain)
     shares = shares_of(amplitude * values, keys_seen(group, np.array(prompt.positions)))
-    unsure = LOG_PROBABILITY + (OF_A_MEAN if probe.plan.centred else 0)
-    return np.asarray((unsure / probe.logits(prompt.gain, shares)).sum(axis=-1) / amplitude)
+    logits = probe.logits(prompt.gain, shares)
+    return np.asarray((LOG_PROBABILITY / logits).sum(axis=-1) / amplitude)
 
 
 @dataclass(frozen=True)
@@ -260,7 +254,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     answers = reader.read(prompt.tokens(probe), prompt.steps - prompt.given + 1)
     followed = [_likeliest(answer) for answer in answers]
     wanted = [
-        probe.plan.words[probe.plan.following(prompt.gain, step)]
+        probe.plan.words[probe.plan.following(step)]
         for step in range(prompt.given - 1, prompt.steps)
     ]
     if followed != wanted:
@@ -270,7 +264,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
                 f"where {lost[1]!r} must follow, {lost[0]!r} does: the engine reads other tokens "
                 "than it was given, or has other weights than the probe"
             )
-        prompt = replace(prompt, gain=GAINS[0])
+        prompt = replace(prompt, gain=probe.plan.gains[0])
         answers = [
             reader.read(replace(prompt, given=given).tokens(probe), 1)[0]
             for given in range(prompt.given, prompt.steps + 1)

@@ -12,11 +12,12 @@ from posenc_conformance.deployed.instrument import (
     GAINS,
     HEADS,
     LARGEST_READ,
-    NORMALISED,
+    READ_WEIGHT,
+    SIZE,
     Instrument,
     Rows,
     channels_needed,
-    size_of,
+    value_of,
 )
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Floats
@@ -56,17 +57,15 @@ class Probe:
     @property
     def key_weight(self) -> float:
         """The weight that makes keys as large as wanted; a power of two."""
-        bare = self._largest(1.0)
-        return float(2.0 ** math.floor(math.log2(WANTED_SCORE / bare)))
+        return power_below(WANTED_SCORE / self._largest(1.0, self.plan.gains[0]))
 
     def largest_score(self, gain: int) -> float:
         """Compute the score of a query and a key that point the same way in one pair."""
         return self._largest(self.key_weight, gain)
 
-    def _largest(self, weight: float, gain: int = GAINS[1]) -> float:
+    def _largest(self, weight: float, gain: int) -> float:
         """Compute the same with another weight of keys."""
-        query = self._read(size_of(gain))
-        key = self._read(size_of(GAINS[1]))
+        query, key = self._read(), self._read(value_of(gain))
         count, size = len(self.plan.pairs), self.plan.head_dim
         if self.family.normed is Normed.BY_HEAD:
             query = self._normed(query, 1 / size)
@@ -76,11 +75,12 @@ class Probe:
             key = self._normed(key, count * len(self._asked) / (size * self.plan.kv_heads))
         return query * key * weight * self.family.scale(self.config, self.plan.head_dim)
 
-    def _read(self, size: float) -> float:
-        """Compute as what the projections read a token's channels."""
+    def _read(self, value: float = 0.0) -> float:
+        """Compute as what the projections read the channels of a token, maybe one with a value."""
         if self.family.bare:
-            return size
-        return self._normed(size, self.plan.channels_of_token / self.plan.hidden)
+            return SIZE
+        count = self.plan.channels_of_token + (1 + self.plan.centred) * value**2
+        return self._normed(SIZE, count / self.plan.hidden)
 
     def _normed(self, size: float, share: float) -> float:
         """Compute what a norm makes of channels of one size that are a share of all."""
@@ -94,21 +94,29 @@ class Probe:
     @property
     def weight_behind(self) -> float:
         """The weight of that norm: the largest power of two with which no logit is too large."""
-        largest = GAINS[0] * math.sqrt(self.plan.hidden)
-        return float(2.0 ** math.floor(math.log2(LARGEST_READ / largest)))
+        return power_below(LARGEST_READ / (self._reading * math.sqrt(self.plan.hidden)))
+
+    @property
+    def _reading(self) -> float:
+        """What a logit is of what is added to the hidden state of a query."""
+        share = self.plan.channels_of_token / self.plan.hidden
+        return READ_WEIGHT * self._normed(SIZE, share) / SIZE
 
     def logits(self, gain: int, shares: Floats) -> Floats:
         """Compute the logits that are read of the shares of keys, [queries, heads, keys]."""
-        if not self.normed_behind:
-            return gain * shares
-        added = shares * self._value_weight * self._read(size_of(GAINS[1]))
-        square = (added**2).sum(axis=(1, 2), keepdims=True) / self.plan.hidden
-        return np.asarray(gain * self.weight_behind * added / np.sqrt(square + self.eps))
+        part = value_of(gain)
+        added = shares * self.value_weight * part * self._read(part)
+        if self.normed_behind:
+            square = (added**2).sum(axis=(1, 2), keepdims=True) / self.plan.hidden
+            added = self.weight_behind * added / np.sqrt(square + self.eps)
+        return np.asarray(self._reading * added)
 
     @property
-    def _value_weight(self) -> float:
-        """The weight of values: what it makes of a token's channels is 1, or large."""
-        return (LARGE_VALUE if self.normed_behind else 1.0) / NORMALISED
+    def value_weight(self) -> float:
+        """The weight of values; a power of two."""
+        part = value_of(self.plan.gains[-1])
+        wanted = LARGE_VALUE if self.normed_behind else self.plan.gains[-1] / self._reading
+        return power_below(wanted / (part * self._read(part)))
 
     def tensors(self) -> Iterator[Tensor]:
         """Yield the name and the values of each tensor."""
@@ -182,9 +190,9 @@ class Probe:
         """Make the matrix of values: of the layer's own key, and of the neutral one."""
         plan = self.plan
         rows = {
-            head * plan.head_dim + neutral: {
-                plan.value(layer, neutral=bool(neutral)): self._value_weight
-            }
+            head * plan.head_dim + neutral: plan.balanced(
+                plan.value(layer, neutral=bool(neutral)), plan.share * self.value_weight
+            )
             for head in self._asked
             for neutral in (0, 1)
         }
@@ -202,7 +210,7 @@ class Probe:
                 row, column = plan.read + 2 * neutral + head, head * plan.head_dim + neutral
                 rows[row] = {column: 1.0}
                 if plan.centred:
-                    rows[plan.mirror + 2 * neutral + head] = {column: -1.0}
+                    rows[plan.mirror(row)] = {column: -1.0}
         return dense((plan.hidden, plan.heads * plan.head_dim), rows)
 
 
@@ -211,6 +219,11 @@ def _with_bias(name: str, values: Floats, biased: bool) -> Iterator[Tensor]:
     yield f"{name}.weight", values
     if biased:
         yield f"{name}.bias", np.zeros(len(values))
+
+
+def power_below(number: float) -> float:
+    """Return the largest power of two that is not above a number."""
+    return float(2.0 ** math.floor(math.log2(number)))
 
 
 def dense(shape: tuple[int, int], rows: Rows) -> Floats:
@@ -255,7 +268,8 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
             heads += HEADS
         hidden = heads * size
     kv_heads = heads // 2 if grouped else heads
-    plan = Instrument(name, layers, size, pairs, hidden, heads, kv_heads, family.centred)
+    gains = GAINS[-1:] if family.names.norm_behind else GAINS
+    plan = Instrument(name, layers, size, pairs, hidden, heads, kv_heads, family.centred, gains)
     changed = {
         "hidden_size": hidden,
         "num_attention_heads": heads,
