@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -24,7 +25,7 @@ from posenc_conformance.deployed.instrument import (
     GAINS,
     LARGEST_READ,
 )
-from posenc_conformance.deployed.measure import expected, keys_seen, prompt_for, shares_of
+from posenc_conformance.deployed.measure import expected, keys_seen, measure, prompt_for, shares_of
 from posenc_conformance.deployed.probe import as_saved_by_transformers_5
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration
@@ -106,18 +107,6 @@ def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path:
     assert {name: written[name] for name in kept} == {name: model.config[name] for name in kept}
 
 
-def test_weights_are_exact_in_every_dtype() -> None:
-    probe = probe_for(model_named("llama-3.1-8b"))
-    content = files_of(probe, "float16")["model.safetensors"]
-    (length,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8 : 8 + length])
-    for name, values in probe.tensors():
-        start, end = header[name]["data_offsets"]
-        stored = np.frombuffer(content[8 + length + start : 8 + length + end], np.float16)
-        assert header[name]["shape"] == [*values.shape]
-        assert np.array_equal(stored.reshape(values.shape), values)
-
-
 def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
     centred = [each for each in load_all() if FAMILIES.get(each.configuration.type, PLAIN).centred]
     assert centred
@@ -132,6 +121,29 @@ def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
 
 OWN = [with_configuration(folder_of(config) / "config.json") for config in CONFIGS]
 """The laboratory's configurations, some of types that the spec has no model of."""
+
+
+LARGE = [model_named(name) for name in ("llama-3.1-8b", "gemma-2-27b", "gemma-3-27b", "command-r")]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16], ids=["float16", "bfloat16"])
+@pytest.mark.parametrize("model", [*LARGE, *OWN], ids=lambda model: model.title)
+def test_weights_are_exact_in_every_dtype(model: Any, dtype: Any) -> None:
+    probe = probe_for(model)
+    for values in {values.tobytes(): values for _, values in probe.tensors()}.values():
+        assert np.array_equal(values.astype(dtype), values)
+
+
+def test_weights_are_written_as_they_are() -> None:
+    probe = probe_for(OWN[0])
+    content = files_of(probe, "float16")["model.safetensors"]
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    for name, values in probe.tensors():
+        start, end = header[name]["data_offsets"]
+        stored = np.frombuffer(content[8 + length + start : 8 + length + end], np.float16)
+        assert header[name]["shape"] == [*values.shape]
+        assert np.array_equal(stored.reshape(values.shape), values)
 
 
 def test_every_family_is_tried() -> None:
@@ -165,6 +177,21 @@ def test_what_is_read_stays_below_the_token_that_follows() -> None:
                 shares = shares_of(probe.largest_score(prompt.gain) * scores, seen)
                 assert probe.logits(prompt.gain, shares).max() <= LARGEST_READ
     assert FOLLOWING * math.sqrt(CHANNELS_A_TOKEN) > LARGEST_READ
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_one_request_asks_all_pairs(config: str) -> None:
+    model = with_configuration(folder_of(config) / "config.json")
+    probe, asked = probe_for(model), []
+
+    class Counted(InProcess):
+        def read(self, prompt: Any, steps: int) -> Any:
+            asked.append(steps)
+            return super().read(prompt, steps)
+
+    engine = Deployed(Counted(made(Case(Plain, config, ""))), model, probe)
+    measure(probe, engine, prompt_for(probe, model.meaning.groups[0], 64))
+    assert asked == [len(probe.plan.pairs)]
 
 
 def test_a_shorter_dtype_is_granted_more() -> None:
@@ -201,6 +228,13 @@ def test_a_model_of_several_kinds_of_input_is_refused(tmp_path: Path, capsys: An
     path.write_text(json.dumps({"model_type": "qwen2_audio", "text_config": text}))
     assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
     assert "several kinds" in capsys.readouterr().err
+
+
+def test_a_model_of_both_directions_is_refused(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**CONFIGS["gemma3_text"], "use_bidirectional_attention": True}))
+    assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
+    assert "both directions" in capsys.readouterr().err
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: Any) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -110,8 +110,13 @@ def _by_root(config: Fields, head_dim: int) -> float:
 
 
 def _by_multiplier(config: Fields, head_dim: int) -> float:
-    """Return what Granite multiplies scores by; 1 if the configuration does not say."""
-    return float(config.get("attention_multiplier", 1))
+    """Return what Granite multiplies scores by."""
+    return float(config["attention_multiplier"])
+
+
+def _by_scalar(config: Fields, head_dim: int) -> float:
+    """Return what Gemma multiplies scores by from its second version on."""
+    return 1 / math.sqrt(config["query_pre_attn_scalar"])
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,8 @@ class Names:
     """Norms of a layer that change nothing more than a norm does."""
     norm_behind: str = ""
     """The norm of what attention adds, where there is one."""
+    norm_behind_feed_forward: str = ""
+    """The norm of what the feed-forward layer adds, where embeddings are tied and there is one."""
     last_norm: str = "model.norm"
     logits: str = "lm_head"
 
@@ -161,15 +168,78 @@ class Family:
     """Whether norms take the mean away, as LayerNorm does."""
     scale: Callable[[Fields, int], float] = _by_root
     """What scores are multiplied by, from the configuration and head_dim."""
+    tied: bool = False
+    """Whether the last matrix is that of the embeddings, in every model of the family."""
+    stretched: bool = False
+    """Whether embeddings are multiplied by the root of the hidden size."""
+    offset: float = 0.0
+    """What is added to the weights of norms."""
+    capped: bool = False
+    """Whether scores and logits are capped."""
     eps: str = "rms_norm_eps"
     """The field that says what norms add to a mean square."""
     fields: Fields = field(default_factory=dict)
     """What the configuration must say besides."""
+    defaults: Fields = field(default_factory=dict)
+    """What it must say if it says nothing else."""
 
 
 GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
 NORMS_BEHIND = Names(norms=("post_feedforward_layernorm",), norm_behind="post_attention_layernorm")
+NORMS_AROUND = Names(
+    norms=("input_layernorm", "pre_feedforward_layernorm"),
+    norm_behind="post_attention_layernorm",
+    norm_behind_feed_forward="post_feedforward_layernorm",
+)
+COHERE = Family(
+    "CohereForCausalLM",
+    names=Names(norms=("input_layernorm",)),
+    centred=True,
+    tied=True,
+    eps="layer_norm_eps",
+    # The multiplier of logits has nothing to do with positions.
+    fields={
+        "hidden_act": "silu",
+        "attention_bias": False,
+        "use_qk_norm": False,
+        "logit_scale": 1.0,
+    },
+)
+OF_GEMMA: Fields = {
+    "attention_bias": False,
+    "hidden_act": "gelu_pytorch_tanh",
+    "hidden_activation": "gelu_pytorch_tanh",
+}
 FAMILIES: Mapping[str, Family] = {
+    "cohere": COHERE,
+    "cohere2": replace(COHERE, architecture="Cohere2ForCausalLM"),
+    "gemma": Family("GemmaForCausalLM", tied=True, stretched=True, offset=1.0, fields=OF_GEMMA),
+    "gemma2": Family(
+        "Gemma2ForCausalLM",
+        names=NORMS_AROUND,
+        tied=True,
+        stretched=True,
+        offset=1.0,
+        capped=True,
+        scale=_by_scalar,
+        fields=OF_GEMMA,
+        defaults={
+            "query_pre_attn_scalar": 256,
+            "attn_logit_softcapping": 50.0,
+            "final_logit_softcapping": 30.0,
+        },
+    ),
+    "gemma3_text": Family(
+        "Gemma3ForCausalLM",
+        names=NORMS_AROUND,
+        normed=Normed.BY_HEAD,
+        tied=True,
+        stretched=True,
+        offset=1.0,
+        scale=_by_scalar,
+        fields={**OF_GEMMA, "attn_logit_softcapping": None, "final_logit_softcapping": None},
+        defaults={"query_pre_attn_scalar": 256},
+    ),
     "glm": Family(
         "GlmForCausalLM",
         feed_forward=_gated_as_one,
@@ -243,6 +313,7 @@ FAMILIES: Mapping[str, Family] = {
             "residual_multiplier": 1.0,
             "logits_scaling": 1.0,
         },
+        defaults={"attention_multiplier": 1.0},
     ),
     "llama": Family("LlamaForCausalLM", fields=GATED),
     "ministral3": Family("Ministral3ForCausalLM", fields=GATED),

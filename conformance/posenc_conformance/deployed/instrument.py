@@ -10,10 +10,15 @@ nothing else uses, and from there to the logits of four tokens: their ratio is t
 the score, whatever else the query sees. The tokens of keys tell the layers apart: a layer has
 values for its own keys alone. The query that follows gets the largest logit, so that one request
 asks all pairs.
+
+Where the last matrix is that of the embeddings, a token is one channel, and the feed-forward layer
+of the last layer adds the channel of the query that follows to that of a query.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
 HEADS = 2
@@ -23,6 +28,8 @@ GAINS = (16, 64, 512, 8192, 131072)
 own, because a long text leaves a small share to each key."""
 SIZE = 16.0
 """Size of a token's channels."""
+LARGEST_LOGIT = 64.0
+"""Largest logit of a token that follows where embeddings are tied."""
 LARGEST_VALUE = 0.25
 """Size of the channel that makes the value of a key of the largest gain, as a part of the others':
 so small that the norm hardly feels it."""
@@ -66,11 +73,22 @@ class Instrument:
     """Whether norms take the mean away: a token's channels add up to 0 then."""
     gains: tuple[int, ...] = GAINS
     """The gains that have keys of their own."""
+    tied: bool = False
+    """Whether the last matrix is that of the embeddings."""
 
     @property
     def channels_of_token(self) -> int:
         """How many channels of the hidden state a token has, besides those of values."""
+        if self.tied:
+            return 1 + self.centred
         return count_of_channels(self.hidden, self.centred)
+
+    @property
+    def size(self) -> float:
+        """Size of a token's channels in the embeddings."""
+        if not self.tied:
+            return SIZE
+        return power_below(LARGEST_LOGIT / math.sqrt(self.hidden * self.channels_of_token))
 
     @property
     def share(self) -> float:
@@ -113,9 +131,23 @@ class Instrument:
         return self.mirror(last) if self.centred else last
 
     @property
+    def ended(self) -> int:
+        """The channel of the end of the chain, where embeddings are tied."""
+        return self.asked_who + 2
+
+    def opposite(self, channel: int) -> int:
+        """Return the channel of the other sign of one that follows or is followed.
+
+        Tied embeddings need one for each, where the mean must be 0: no two tokens may share any.
+        """
+        others = (self.asked_who, self.asked_who + 1, self.ended)
+        place = channel if channel < len(self.pairs) else len(self.pairs) + others.index(channel)
+        return self.ended + 1 + place
+
+    @property
     def padding(self) -> int:
         """The first of the channels that mean nothing: as many as a token has."""
-        return self.asked_who + 2
+        return self.opposite(self.ended) + 1 if self.tied and self.centred else self.ended + 1
 
     # Tokens: special ones, fillers, the name, then these.
 
@@ -144,6 +176,11 @@ class Instrument:
         """Return the token that follows a query of the chain: the next query, or the end."""
         last = step == len(self.pairs) - 1
         return END if last else self.query_token(step + 1)
+
+    def steps(self) -> list[tuple[int, int]]:
+        """Return channels of tokens, each with that of the token that follows."""
+        chain = [*self.order, self.ended]
+        return [*pairwise(chain), (self.asked_who, self.asked_who + 1)]
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -175,8 +212,8 @@ class Instrument:
         found = {
             BEGIN: self._token(),
             **{self.filler(number): self._token() for number in range(FILLERS)},
-            WHO: self._token(self.asked_who),
-            self.name_token: self._token(self.asked_who + 1),
+            WHO: self._token(*self.signs(self.asked_who)),
+            self.name_token: self._token(*self.signs(self.asked_who + 1)),
         }
         for gain in self.gains:
             for layer in range(self.layers):
@@ -188,19 +225,36 @@ class Instrument:
                         **self._valued(value, gain),
                     }
         for step, pair in enumerate(self.order):
-            found[self.query_token(step)] = self._token(pair, self.asking)
+            found[self.query_token(step)] = self._token(*self.signs(pair), self.asking)
+        if self.tied:
+            found[END] = self._token(*self.signs(self.ended))
+            found |= self._reading()
         return found
+
+    def signs(self, channel: int) -> tuple[int, ...]:
+        """Return a channel that follows or is followed, and its opposite if there is one."""
+        return (channel, self.opposite(channel)) if self.tied and self.centred else (channel,)
+
+    def _reading(self) -> Rows:
+        """Return the weights of the logits that are read."""
+        return {
+            token: self.balanced(self.read + number, self.share * READ_WEIGHT)
+            for number, token in enumerate(self.read_tokens)
+        }
 
     def _token(self, *channels: int) -> dict[int, float]:
         """Return the channels of a token: those that mean something, and others for the number."""
         count = self.channels_of_token
         chosen = [*channels, *range(self.padding, self.padding + count)][:count]
         above = count // 2 if self.centred else count
-        return {channel: SIZE if n < above else -SIZE for n, channel in enumerate(chosen)}
+        return {
+            channel: self.size if number < above else -self.size
+            for number, channel in enumerate(chosen)
+        }
 
     def _valued(self, channel: int, gain: int) -> dict[int, float]:
         """Return the channels of a value."""
-        return self.balanced(channel, value_of(gain) * SIZE)
+        return self.balanced(channel, value_of(gain) * self.size)
 
     def balanced(self, channel: int, weight: float) -> dict[int, float]:
         """Return a weight of a channel, and the other one of its mirror if there is one."""
@@ -211,14 +265,18 @@ class Instrument:
     def logits(self) -> Rows:
         """Return, of each token, the weights of the channels that its logit is made of."""
         found = {token: {self.asking: -REFUSED} for token in range(len(self.words))}
-        for number, token in enumerate(self.read_tokens):
-            found[token] = self.balanced(self.read + number, self.share * READ_WEIGHT)
+        found |= self._reading()
         found[ZERO] = {}
         found[self.name_token][self.asked_who] = FOLLOWING
         found[END][self.asked_who + 1] = FOLLOWING
         for step, pair in enumerate(self.order):
             found[self.following(step)][pair] = FOLLOWING + REFUSED
         return found
+
+
+def power_below(number: float) -> float:
+    """Return the largest power of two that is not above a number."""
+    return float(2.0 ** math.floor(math.log2(number)))
 
 
 def value_of(gain: int) -> float:
@@ -232,9 +290,10 @@ def count_of_channels(hidden: int, centred: bool) -> int:
     return count - count % 2 if centred else count
 
 
-def channels_needed(pairs: int, layers: int, centred: bool) -> tuple[int, int]:
+def channels_needed(pairs: int, layers: int, centred: bool, tied: bool) -> tuple[int, int]:
     """Compute how many channels the hidden state needs, and of what they must be a multiple."""
-    meaningful = pairs + 2 + (2 * layers + len(READ)) * (1 + centred) + 2
+    meaningful = (pairs + 3) * (1 + (tied and centred)) + 2
+    meaningful += (2 * layers + len(READ)) * (1 + centred)
     count = 4 if centred else 2
     while count * CHANNELS_A_TOKEN < meaningful + count:
         count += 1

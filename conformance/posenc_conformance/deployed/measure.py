@@ -9,7 +9,6 @@ import numpy as np
 
 from posenc_conformance.deployed.instrument import (
     FILLERS,
-    LARGEST_READ,
     READ,
     SPECIAL,
     ZERO,
@@ -35,6 +34,9 @@ query and of the key, and the score."""
 ROUNDINGS_OF_A_READING = 16
 """What is rounded after it, once for the key and once for the neutral one: the share, what the head
 makes of it, the output projection, the sum, the norm (twice), the logit, the weight of the norm."""
+ROUNDINGS_OF_A_CAP = 4
+"""What is rounded where a number is capped: the quotient, the hyperbolic tangent, which may be off
+by two units, and the product."""
 ROUNDINGS_OF_A_NORM = 6
 """What is rounded besides where a norm stands behind attention, once for the key and once for the
 neutral one: the norm as it is computed, as it is converted, and its product with its weight."""
@@ -130,7 +132,7 @@ def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
         return float(probe.logits(gain, shares).max())
 
     gains = probe.plan.gains
-    return max(gain for gain in gains if gain == gains[0] or largest(gain) <= LARGEST_READ)
+    return max(gain for gain in gains if gain == gains[0] or largest(gain) <= probe.largest_read)
 
 
 def keys_seen(group: Group, positions: Ints) -> Ints:
@@ -200,18 +202,31 @@ def expected(
     unit = UNIT_ROUNDOFF[dtype]
     slack = off[:-1] @ np.abs(turned[-1]) + np.abs(turned[:-1]) @ off[-1]
     amplitude = probe.largest_score(prompt.gain)
-    of_score = grown * (slack.reshape(-1, 2) + ROUNDINGS_OF_A_SCORE * unit * lengths**2)
+    capped = (probe.score_cap is not None) * ROUNDINGS_OF_A_CAP
+    of_score = slack.reshape(-1, 2) + (ROUNDINGS_OF_A_SCORE + capped) * unit * lengths**2
     roundings = ROUNDINGS_OF_A_READING + probe.normed_behind * ROUNDINGS_OF_A_NORM
-    of_reading = roundings * unit / amplitude + noise(probe, group, prompt, values)
-    return Scores(values, of_score + of_reading)
+    of_reading = noise(probe, group, prompt, values, unit) + roundings * unit / amplitude
+    slope = slope_of_cap(amplitude * values, probe.score_cap)
+    return Scores(values, (grown * of_score + of_reading) * slope)
 
 
-def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats) -> Floats:
-    """Compute what logits and log-probabilities in float32 leave open of each score."""
+def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats, unit: float = 0.0) -> Floats:
+    """Compute what logits and log-probabilities in float32 leave open of each score.
+
+    ``unit`` is the unit roundoff with which a cap of logits is computed.
+    """
     amplitude = probe.largest_score(prompt.gain)
     shares = shares_of(amplitude * values, keys_seen(group, np.array(prompt.positions)))
     logits = probe.logits(prompt.gain, shares)
-    return np.asarray((LOG_PROBABILITY / logits).sum(axis=-1) / amplitude)
+    off = LOG_PROBABILITY / logits
+    if probe.logit_cap is not None:
+        off = (off + ROUNDINGS_OF_A_CAP * unit) * slope_of_cap(logits, probe.logit_cap)
+    return np.asarray(off.sum(axis=-1) / amplitude)
+
+
+def slope_of_cap(values: Floats, cap: float | None) -> Floats:
+    """Compute by what an error of a capped number grows when the cap is taken back."""
+    return np.ones_like(values) if cap is None else np.cosh(values / cap) ** 2
 
 
 @dataclass(frozen=True)
@@ -269,7 +284,14 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
             reader.read(replace(prompt, given=given).tokens(probe), 1)[0]
             for given in range(prompt.given, prompt.steps + 1)
         ]
-    scores = np.array([_scores(answer) for answer in answers])
+    words = probe.plan.words
+    named = [
+        {words[probe.plan.query_token(step)], words[probe.plan.following(step)]}
+        for step in range(prompt.given - 1, prompt.steps)
+    ]
+    scores = np.array(
+        [_scores(probe, each, chain) for each, chain in zip(answers, named, strict=True)]
+    )
     return Measured(prompt, scores / probe.largest_score(prompt.gain))
 
 
@@ -277,21 +299,40 @@ def _likeliest(answer: Mapping[str, float]) -> str:
     return max(answer, key=answer.__getitem__, default="")
 
 
-def _scores(answer: Mapping[str, float]) -> tuple[float, float]:
+def _scores(probe: Probe, answer: Mapping[str, float], chain: set[str]) -> tuple[float, float]:
     """Return the scores of both heads, from log-probabilities.
 
-    The logit of the word zero is 0, so that differences from its log-probability are logits.
+    ``chain`` are the words of the query and of what follows.
     """
-    zero = answer.get(SPECIAL[ZERO], math.inf)
+    zero = _zero(probe, answer, chain)
     key_first, key_second, neutral_first, neutral_second = (
-        max(answer.get(word, -math.inf) - zero, 0.0) for word in READ
+        _uncapped(max(answer.get(word, -math.inf) - zero, 0.0), probe.logit_cap) for word in READ
     )
     if not (key_first or neutral_first) or not (key_second or neutral_second):
         raise Misbehaviour(
             "neither key gets anything, although the neutral one stands beside the query: "
             f"among the likeliest words are {', '.join(answer)}"
         )
-    return _logarithm(key_first, neutral_first), _logarithm(key_second, neutral_second)
+    first, second = _logarithm(key_first, neutral_first), _logarithm(key_second, neutral_second)
+    return _uncapped(first, probe.score_cap), _uncapped(second, probe.score_cap)
+
+
+def _zero(probe: Probe, answer: Mapping[str, float], chain: set[str]) -> float:
+    """Return the log-probability of a word whose logit is 0, infinite if there is none.
+
+    Differences from it are logits. Where embeddings are tied, the logits of all other words are 0.
+    """
+    if not probe.plan.tied:
+        return answer.get(SPECIAL[ZERO], math.inf)
+    others = (value for word, value in answer.items() if word not in READ and word not in chain)
+    return max(others, default=math.inf)
+
+
+def _uncapped(value: float, cap: float | None) -> float:
+    """Return what a cap has made a number of; infinite if no number becomes so large."""
+    if cap is None:
+        return value
+    return cap * math.atanh(value / cap) if abs(value) < cap else math.copysign(math.inf, value)
 
 
 def _logarithm(key: float, neutral: float) -> float:

@@ -71,7 +71,21 @@ def _known(
         for id, words, places in wrong_places(model.meaning.context):
             at = partial(_at, group, right, places)
             yield Explanation(id, f"matches {words}", at)
+    if probe.score_cap is not None:
+        uncapped = partial(_uncapped, probe, group, right, probe.score_cap)
+        yield Explanation("score-cap-missing", "matches scores that nothing caps", uncapped)
     yield from _of_size(probe, group, right, found)
+
+
+def _uncapped(
+    probe: Probe, group: Group, right: Callable[..., Scores], cap: float, prompt: Prompt
+) -> Scores:
+    """Return what is read of scores that are not capped, since a cap is taken back."""
+    scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
+    parts = np.clip(amplitude * scores.values / cap, -1, 1)
+    with np.errstate(divide="ignore"):  # a score as large as the cap is read as infinite
+        values, slopes = cap * np.arctanh(parts) / amplitude, 1 / (1 - parts**2)
+    return Scores(values, scores.bound * slopes)
 
 
 def _at(

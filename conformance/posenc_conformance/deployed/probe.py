@@ -13,10 +13,10 @@ from posenc_conformance.deployed.instrument import (
     HEADS,
     LARGEST_READ,
     READ_WEIGHT,
-    SIZE,
     Instrument,
     Rows,
     channels_needed,
+    power_below,
     value_of,
 )
 from posenc_conformance.errors import UserError
@@ -34,6 +34,14 @@ from posenc_conformance.models.meaning import Group, Meaning
 
 WANTED_SCORE = 4.0
 """The largest score is at most this, and more than half of it."""
+BELOW_A_CAP = 2 / 3
+"""Logits that are read are at most this part of what caps them: beyond, a cap leaves little of a
+difference."""
+FOLLOWED = 8.0
+"""Where the feed-forward layer adds the token that follows, its channel is at most so many times as
+large as that of the token that it follows, and more than half of it."""
+GATE = 2.0
+"""Weight of a gate: what it makes of a token's channel is so large that all passes."""
 LARGE_VALUE = 1024.0
 """Values are so large where a norm stands behind attention: the share of a key among a million of
 them is then larger than what the norm adds to a mean square."""
@@ -75,12 +83,17 @@ class Probe:
             key = self._normed(key, count * len(self._asked) / (size * self.plan.kv_heads))
         return query * key * weight * self.family.scale(self.config, self.plan.head_dim)
 
+    @property
+    def size(self) -> float:
+        """Size of a token's channels in the hidden state."""
+        return self.plan.size * (math.sqrt(self.plan.hidden) if self.family.stretched else 1.0)
+
     def _read(self, value: float = 0.0) -> float:
         """Compute as what the projections read the channels of a token, maybe one with a value."""
         if self.family.bare:
-            return SIZE
+            return self.size
         count = self.plan.channels_of_token + (1 + self.plan.centred) * value**2
-        return self._normed(SIZE, count / self.plan.hidden)
+        return self._normed(self.size, count / self.plan.hidden)
 
     def _normed(self, size: float, share: float) -> float:
         """Compute what a norm makes of channels of one size that are a share of all."""
@@ -94,13 +107,52 @@ class Probe:
     @property
     def weight_behind(self) -> float:
         """The weight of that norm: the largest power of two with which no logit is too large."""
-        return power_below(LARGEST_READ / (self._reading * math.sqrt(self.plan.hidden)))
+        return power_below(self.largest_read / (self._reading * math.sqrt(self.plan.hidden)))
+
+    @property
+    def score_cap(self) -> float | None:
+        """What caps scores: none becomes larger."""
+        return self._cap("attn_logit_softcapping")
+
+    @property
+    def logit_cap(self) -> float | None:
+        """What caps logits: none becomes larger."""
+        return self._cap("final_logit_softcapping")
+
+    def _cap(self, name: str) -> float | None:
+        value = self.config.get(name) if self.family.capped else None
+        return None if value is None else float(value)
+
+    @property
+    def largest_read(self) -> float:
+        """The largest logit that is read, before anything caps it."""
+        cap = self.logit_cap
+        return LARGEST_READ if cap is None else min(LARGEST_READ, BELOW_A_CAP * cap)
 
     @property
     def _reading(self) -> float:
         """What a logit is of what is added to the hidden state of a query."""
+        share, larger = self.plan.channels_of_token / self.plan.hidden, 1.0
+        if self.plan.tied:
+            larger = math.hypot(1.0, self._followed / self.size)
+        return READ_WEIGHT * self._normed(self.size * larger, share) / (self.size * larger)
+
+    @property
+    def _followed(self) -> float:
+        """The size of the channel of the token that follows, as the feed-forward layer adds it."""
+        made = GATE * self._read() ** 2
+        if not self.family.names.norm_behind_feed_forward:
+            return made * self._weight_of_following
         share = self.plan.channels_of_token / self.plan.hidden
-        return READ_WEIGHT * self._normed(SIZE, share) / SIZE
+        return self._weight_of_following * self._normed(made, share)
+
+    @property
+    def _weight_of_following(self) -> float:
+        """The weight by which that channel gets its size, in the norm behind or before it."""
+        made = GATE * self._read() ** 2
+        if self.family.names.norm_behind_feed_forward:
+            made = self._normed(made, self.plan.channels_of_token / self.plan.hidden)
+        return power_below(FOLLOWED * self.size / made)
 
     def logits(self, gain: int, shares: Floats) -> Floats:
         """Compute the logits that are read of the shares of keys, [queries, heads, keys]."""
@@ -139,11 +191,33 @@ class Probe:
                 yield f"{before}.{names.attention}.sinks", np.zeros(plan.heads)
             place = f"{before}.{names.attention}.{names.out}"
             yield from _with_bias(place, out, "out" in family.biased)
-            for name, shape in family.feed_forward(hidden):
-                yield f"{before}.{name}", np.zeros(shape)
+            if plan.tied:
+                yield from self._feed_forward(before, number == plan.layers - 1)
+            else:
+                for name, shape in family.feed_forward(hidden):
+                    yield f"{before}.{name}", np.zeros(shape)
         yield from self._norm(names.last_norm)
-        rows = dense((vocabulary, hidden), plan.logits())
-        yield from _with_bias(names.logits, rows, "logits" in family.biased)
+        if not plan.tied:
+            rows = dense((vocabulary, hidden), plan.logits())
+            yield from _with_bias(names.logits, rows, "logits" in family.biased)
+
+    def _feed_forward(self, before: str, last: bool) -> Iterator[Tensor]:
+        """Yield a feed-forward layer, which in the last layer adds the token that follows."""
+        plan, behind = self.plan, self.family.names.norm_behind_feed_forward
+        steps = plan.steps()
+        weight = self._weight_of_following if last else 1.0
+        gate = {unit: {channel: GATE} for unit, (channel, _) in enumerate(steps)}
+        up = {unit: {channel: 1.0} for unit, (channel, _) in enumerate(steps)}
+        down: Rows = {}
+        for unit, (_, following) in enumerate(steps):
+            for sign, channel in zip((1.0, -1.0), plan.signs(following), strict=False):
+                down[channel] = {unit: sign * (1.0 if behind else weight)}
+        wide, narrow = (len(steps), plan.hidden), (plan.hidden, len(steps))
+        yield f"{before}.mlp.gate_proj.weight", dense(wide, gate if last else {})
+        yield f"{before}.mlp.up_proj.weight", dense(wide, up if last else {})
+        yield f"{before}.mlp.down_proj.weight", dense(narrow, down if last else {})
+        if behind:
+            yield from self._norm(f"{before}.{behind}", weight)
 
     def _norms_of_heads(self, place: str) -> Iterator[Tensor]:
         """Yield the norms of queries and keys, if there are any."""
@@ -151,14 +225,20 @@ class Probe:
         if normed is Normed.NEVER:
             return
         heads, kv_heads = (plan.heads, plan.kv_heads) if normed is Normed.WHOLE else (1, 1)
-        yield f"{place}.q_norm.weight", np.ones(heads * plan.head_dim)
-        yield f"{place}.k_norm.weight", np.full(kv_heads * plan.head_dim, self.key_weight)
+        yield from self._weights_of_norm(f"{place}.q_norm", heads * plan.head_dim, 1.0)
+        yield from self._weights_of_norm(
+            f"{place}.k_norm", kv_heads * plan.head_dim, self.key_weight
+        )
 
     def _norm(self, name: str, weight: float = 1.0) -> Iterator[Tensor]:
         """Yield a norm whose weights are alike."""
-        yield f"{name}.weight", np.full(self.plan.hidden, weight)
+        yield from self._weights_of_norm(name, self.plan.hidden, weight)
         if "norms" in self.family.biased:
             yield f"{name}.bias", np.zeros(self.plan.hidden)
+
+    def _weights_of_norm(self, name: str, count: int, weight: float) -> Iterator[Tensor]:
+        """Yield weights of a norm, less 1 where a model adds 1."""
+        yield f"{name}.weight", np.full(count, weight - self.family.offset)
 
     def _query(self) -> Floats:
         """Make the matrix of queries: of each pair, the one channel in the first head."""
@@ -221,11 +301,6 @@ def _with_bias(name: str, values: Floats, biased: bool) -> Iterator[Tensor]:
         yield f"{name}.bias", np.zeros(len(values))
 
 
-def power_below(number: float) -> float:
-    """Return the largest power of two that is not above a number."""
-    return float(2.0 ** math.floor(math.log2(number)))
-
-
 def dense(shape: tuple[int, int], rows: Rows) -> Floats:
     """Make a matrix of the weights that are not zero."""
     found = np.zeros(shape)
@@ -254,6 +329,11 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
             f"{config.where}: no probe can be made of a model of several kinds of input yet",
             "give the configuration of its text alone, as a config.json of its own",
         )
+    if raw.get("use_bidirectional_attention"):
+        raise UserError(
+            f"{config.where}: no probe can be made of a model that reads texts in both directions",
+            "a probe writes its own queries, one behind the other",
+        )
     turned = [group for group in meaning.groups if group.turns]
     size = int(turned[0].parameters["head_dim"])
     pairs = _pairs(turned[0])
@@ -261,7 +341,7 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
     released = config.whole("num_attention_heads")
     grouped = (raw.get("num_key_value_heads") or released) < released
     heads = HEADS
-    hidden, step = channels_needed(len(pairs), layers, family.centred)
+    hidden, step = channels_needed(len(pairs), layers, family.centred, family.tied)
     if config.get("head_dim") is None and size == divided(config):
         # An engine computes head_dim from these two.
         while heads * size < hidden or heads * size % step:
@@ -269,20 +349,25 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
         hidden = heads * size
     kv_heads = heads // 2 if grouped else heads
     gains = GAINS[-1:] if family.names.norm_behind else GAINS
-    plan = Instrument(name, layers, size, pairs, hidden, heads, kv_heads, family.centred, gains)
+    plan = Instrument(
+        name, layers, size, pairs, hidden, heads, kv_heads, family.centred, gains, family.tied
+    )
     changed = {
         "hidden_size": hidden,
         "num_attention_heads": heads,
         "num_hidden_layers": layers,
         "vocab_size": len(plan.words),
-        "tie_word_embeddings": False,
+        "tie_word_embeddings": family.tied,
         "bos_token_id": 1,
         "eos_token_id": 2,
         "pad_token_id": 0,
         "architectures": [family.architecture],
         family.eps: float(raw.get(family.eps, 1e-5)),
         **family.fields,
+        **{name: value for name, value in family.defaults.items() if name not in raw},
     }
+    if family.tied:
+        changed["intermediate_size"] = len(plan.steps())
     if "num_key_value_heads" in raw or grouped:
         changed["num_key_value_heads"] = kv_heads
     kept = {name: value for name, value in raw.items() if name not in LEFT_OUT}

@@ -16,10 +16,12 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Config = Mapping[str, Any]
 SAFETENSORS = {"F32": np.float32, "F16": np.float16}
-NEIGHBOURS = ("glm", "glm4")
+NEIGHBOURS = ("cohere", "cohere2", "glm", "glm4")
 """Types that turn neighbouring channels together."""
-LOCAL = ("olmo3",)
+LOCAL = ("gemma3_text", "olmo3")
 """Types whose sliding layers are turned without scaling."""
+GEMMA = ("gemma", "gemma2", "gemma3_text")
+COHERE = ("cohere", "cohere2")
 
 
 def read_checkpoint(folder: Path) -> tuple[Config, dict[str, Array], list[str]]:
@@ -100,7 +102,8 @@ class Engine:
         """Return the block of scaling, base included."""
         block = self.config.get("rope_parameters") or self.config.get("rope_scaling") or {}
         if self.config["model_type"] in LOCAL and self.window(layer) is not None:
-            block = {}
+            base = self.config.get("rope_local_base_freq", self.config["rope_theta"])
+            return {"rope_theta": base, "rope_type": "default"}
         found = {"rope_theta": self.config.get("rope_theta", 10000.0), **block}
         return {**found, "rope_type": block.get("rope_type", block.get("type", "default"))}
 
@@ -171,9 +174,14 @@ class Engine:
     # Layers.
 
     def norm(self, x: Array, weight: Array) -> Array:
-        """Return RMSNorm."""
+        """Return RMSNorm, or LayerNorm where a type has it."""
+        eps = self.config.get("rms_norm_eps") or self.config["layer_norm_eps"]
+        if self.config["model_type"] in COHERE:
+            x = x - x.mean(axis=-1, keepdims=True)
+        if self.config["model_type"] in GEMMA:
+            weight = 1 + weight
         mean = (x.astype(np.float32) ** 2).mean(axis=-1, keepdims=True)
-        return self.rounded(x / np.sqrt(mean + self.config["rms_norm_eps"]) * weight)
+        return self.rounded(x / np.sqrt(mean + eps) * weight)
 
     def rounded(self, x: Array) -> Array:
         """Round to the engine's dtype."""
@@ -196,6 +204,8 @@ class Engine:
 
     def turns(self, layer: int) -> bool:
         """Say whether a layer turns queries and keys."""
+        if self.config["model_type"] == "cohere2":
+            return self.window(layer) is not None
         every = self.config.get("no_rope_layer_interval")
         return every is None or (layer + 1) % every != 0
 
@@ -233,8 +243,10 @@ class Engine:
 
     def scale(self) -> float:
         """Return what scores are multiplied by."""
-        if self.config["model_type"] == "granite":
+        if "attention_multiplier" in self.config:
             return float(self.config["attention_multiplier"])
+        if "query_pre_attn_scalar" in self.config:
+            return float(self.config["query_pre_attn_scalar"] ** -0.5)
         return 1 / math.sqrt(self.size)
 
     def projected(self, x: Array, layer: int, name: str, heads: int) -> Array:
@@ -267,10 +279,20 @@ class Engine:
         value = self.projected(x, layer, "v", self.kv_heads)
         keys, values = cache.extend(layer, self.rounded(key), value)
         scores = self.rounded(query) @ self.spread(keys).transpose(0, 2, 1) * self.scale()
+        scores = self.capped(scores, self.score_cap())
         seen = self.seen(np.arange(start, start + len(x)), np.arange(keys.shape[1]), layer)
         weights = self.shares(np.where(seen, scores, -np.inf), layer)
         out = self.rounded(weights @ self.spread(values)).transpose(1, 0, 2).reshape(len(x), -1)
         return np.asarray(out @ self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"].T)
+
+    def score_cap(self) -> float | None:
+        """Return what caps scores."""
+        found = self.config.get("attn_logit_softcapping")
+        return None if found is None else float(found)
+
+    def capped(self, x: Array, cap: float | None) -> Array:
+        """Return numbers none of which is above a cap."""
+        return x if cap is None else np.asarray(cap * np.tanh(x / cap))
 
     def shares(self, scores: Array, layer: int) -> Array:
         """Return the shares of keys, beside the sinks of heads."""
@@ -288,13 +310,53 @@ class Engine:
     def forward(self, tokens: Sequence[int], cache: Cache, ends: int) -> Array:
         """Return the logits after the last of some tokens, which the cache then has."""
         where = self.positions(len(cache.tokens), len(tokens), ends)
-        x = self.weights["model.embed_tokens.weight"][np.array(tokens)]
+        x = self.rounded(self.embeddings[np.array(tokens)] * self.stretch())
         for layer in range(self.layers):
-            added = self.attention(self.before(x, layer), layer, where, cache)
+            read = self.before(x, layer)
+            added = self.attention(read, layer, where, cache)
             x = self.rounded(x + self.behind(self.rounded(added), layer))
+            if self.tied:  # in the probes of all others this part is 0
+                beside = self.config["model_type"] in COHERE
+                x = self.rounded(x + self.feed_forward(read if beside else x, layer))
         cache.tokens += tokens
         last = self.norm(x[-1:], self.weights["model.norm.weight"])
-        return np.asarray((last @ self.weights["lm_head.weight"].T)[0])
+        rows = self.embeddings if self.tied else self.weights["lm_head.weight"]
+        return self.capped((last @ rows.T)[0], self.config.get("final_logit_softcapping"))
+
+    @property
+    def embeddings(self) -> Array:
+        """The channels of each token."""
+        return self.weights["model.embed_tokens.weight"]
+
+    @property
+    def tied(self) -> bool:
+        """Whether the last matrix is that of the embeddings."""
+        return "lm_head.weight" not in self.weights
+
+    def stretch(self) -> float:
+        """Return what embeddings are multiplied by."""
+        return math.sqrt(self.config["hidden_size"]) if self.config["model_type"] in GEMMA else 1.0
+
+    def feed_forward(self, x: Array, layer: int) -> Array:
+        """Return what the feed-forward layer adds, with the norms around it if there are any."""
+        place = f"model.layers.{layer}"
+        for name in ("pre_feedforward_layernorm", "post_attention_layernorm"):
+            if f"{place}.{name}.weight" in self.weights:
+                x = self.norm(x, self.weights[f"{place}.{name}.weight"])
+                break
+        gate, up, down = (
+            self.weights[f"{place}.mlp.{name}_proj.weight"] for name in ("gate", "up", "down")
+        )
+        added = self.rounded((self.activated(x @ gate.T) * (x @ up.T)) @ down.T)
+        behind = self.weights.get(f"{place}.post_feedforward_layernorm.weight")
+        return added if behind is None else self.norm(added, behind)
+
+    def activated(self, x: Array) -> Array:
+        """Return GELU or SiLU."""
+        if self.config["model_type"] in GEMMA:
+            inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+            return np.asarray(0.5 * x * (1 + np.tanh(inner)))
+        return np.asarray(x / (1 + np.exp(-x)))
 
     def before(self, x: Array, layer: int) -> Array:
         """Return what the attention of a layer reads: the hidden state, nearly always normed."""
@@ -304,6 +366,8 @@ class Engine:
     def behind(self, added: Array, layer: int) -> Array:
         """Return what is added of what attention gives, normed where a norm stands behind it."""
         name = {
+            "gemma2": "post_attention_layernorm",
+            "gemma3_text": "post_attention_layernorm",
             "glm4": "post_self_attn_layernorm",
             "olmo2": "post_attention_layernorm",
             "olmo3": "post_attention_layernorm",

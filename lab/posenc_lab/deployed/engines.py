@@ -119,6 +119,7 @@ class WholeHead(Engine):
         return self.size
 
 
+@wrong("cohere", "layout-swapped")
 @wrong("glm", "layout-swapped")
 @wrong("glm4", "layout-swapped")
 class HalvesOfAPart(Engine):
@@ -132,6 +133,7 @@ class HalvesOfAPart(Engine):
         return np.concatenate([first, second], axis=-1)
 
 
+@wrong("cohere2", "unrotated-layers-rotated")
 @wrong("smollm3", "unrotated-layers-rotated")
 class TurnsAll(Engine):
     """Turns the layers too that have no positions."""
@@ -165,6 +167,29 @@ class NormByHead(Engine):
             heads = x.reshape(len(x), -1, self.size)
             return super().norm(heads, weight[: self.size]).reshape(x.shape)
         return super().norm(x, weight)
+
+
+@wrong("gemma2", "score-cap-missing")
+class NothingCapped(Engine):
+    def score_cap(self) -> float | None:
+        return None
+
+
+@wrong("gemma2", "scores-multiplied")
+@wrong("gemma3_text", "scores-multiplied")
+class ScalarUnread(Engine):
+    """Scales by the root of head_dim, whatever the configuration says."""
+
+    def scale(self) -> float:
+        return 1 / math.sqrt(self.size)
+
+
+@wrong("gemma3_text", "local-base-everywhere")
+class OneBase(Engine):
+    """Turns full layers as it turns the sliding ones."""
+
+    def scaling(self, layer: int) -> Config:
+        return super().scaling(0)
 
 
 @wrong("ministral3", "temperature-missing")
@@ -275,6 +300,8 @@ class HeadSizeComputed(Engine):
 
 @wrong("llama", "positions-restart")
 @wrong("mistral", "positions-restart")
+@wrong("gemma", "positions-restart")
+@wrong("cohere", "positions-restart")
 class Restarts(Engine):
     def positions(self, start: int, count: int, ends: int) -> Array:
         found = np.arange(start, start + count)
@@ -352,6 +379,7 @@ class StartsAnew(Engine):
 
 
 @wrong("mistral", "window-off")
+@wrong("gemma2", "window-off")
 @wrong("gpt_oss", "window-off")
 class SeesOneMore(Engine):
     def window(self, layer: int) -> int | None:
