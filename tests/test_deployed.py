@@ -189,7 +189,8 @@ def test_one_request_asks_all_pairs(config: str) -> None:
             asked.append(steps)
             return super().read(prompt, steps)
 
-    engine = Deployed(Counted(made(Case(Plain, config, ""))), model, probe)
+    case = next(each for each in RIGHT if each.config == config)
+    engine = Deployed(Counted(made(case)), model, probe)
     measure(probe, engine, prompt_for(probe, model.meaning.groups[0], 64))
     assert asked == [len(probe.plan.pairs)]
 

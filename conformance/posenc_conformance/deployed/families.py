@@ -156,6 +156,8 @@ class Family:
     feed_forward: Callable[[int], Iterator[Shaped]] = _gated
     """What the feed-forward layers are made of, all of it zero."""
     names: Names = Names()
+    latent: bool = False
+    """Whether attention is latent, as DeepSeek's; ``attention`` does not count then."""
     sinks: bool = False
     """Whether each head has a score of its own that gives nothing to any key; it is 0."""
     biased: frozenset[str] = frozenset()
@@ -205,6 +207,16 @@ COHERE = Family(
         "logit_scale": 1.0,
     },
 )
+OF_DEEPSEEK: Fields = {
+    **GATED,
+    "n_routed_experts": EXPERTS,
+    "n_shared_experts": 1,
+    "num_experts_per_tok": 2,
+    "n_group": 1,
+    "topk_group": 1,
+    "moe_intermediate_size": INTERMEDIATE,
+    "num_nextn_predict_layers": 0,
+}
 OF_GEMMA: Fields = {
     "attention_bias": False,
     "hidden_act": "gelu_pytorch_tanh",
@@ -213,6 +225,8 @@ OF_GEMMA: Fields = {
 FAMILIES: Mapping[str, Family] = {
     "cohere": COHERE,
     "cohere2": replace(COHERE, architecture="Cohere2ForCausalLM"),
+    "deepseek_v2": Family("DeepseekV2ForCausalLM", latent=True, fields=OF_DEEPSEEK),
+    "deepseek_v3": Family("DeepseekV3ForCausalLM", latent=True, fields=OF_DEEPSEEK),
     "gemma": Family("GemmaForCausalLM", tied=True, stretched=True, offset=1.0, fields=OF_GEMMA),
     "gemma2": Family(
         "Gemma2ForCausalLM",

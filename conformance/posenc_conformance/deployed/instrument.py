@@ -21,6 +21,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
+import numpy as np
+
+from posenc_conformance.judge.arrays import Floats
+
 HEADS = 2
 """The first head of a query reads cosines, the second one sines."""
 GAINS = (16, 64, 512, 8192, 131072)
@@ -277,6 +281,15 @@ class Instrument:
 def power_below(number: float) -> float:
     """Return the largest power of two that is not above a number."""
     return float(2.0 ** math.floor(math.log2(number)))
+
+
+def dense(shape: tuple[int, int], rows: Rows) -> Floats:
+    """Make a matrix of the weights that are not zero."""
+    found = np.zeros(shape)
+    for row, weights in rows.items():
+        for column, weight in weights.items():
+            found[row, column] = weight
+    return found
 
 
 def value_of(gain: int) -> float:

@@ -34,6 +34,9 @@ query and of the key, and the score."""
 ROUNDINGS_OF_A_READING = 16
 """What is rounded after it, once for the key and once for the neutral one: the share, what the head
 makes of it, the output projection, the sum, the norm (twice), the logit, the weight of the norm."""
+ROUNDINGS_OF_A_LATENT = 2
+"""What is rounded besides before a score where attention is latent: the norm of the query's narrow
+layer, and the projection behind it."""
 ROUNDINGS_OF_A_CAP = 4
 """What is rounded where a number is capped: the quotient, the hyperbolic tangent, which may be off
 by two units, and the product."""
@@ -202,8 +205,10 @@ def expected(
     unit = UNIT_ROUNDOFF[dtype]
     slack = off[:-1] @ np.abs(turned[-1]) + np.abs(turned[:-1]) @ off[-1]
     amplitude = probe.largest_score(prompt.gain)
-    capped = (probe.score_cap is not None) * ROUNDINGS_OF_A_CAP
-    of_score = slack.reshape(-1, 2) + (ROUNDINGS_OF_A_SCORE + capped) * unit * lengths**2
+    roundings = ROUNDINGS_OF_A_SCORE
+    roundings += (probe.score_cap is not None) * ROUNDINGS_OF_A_CAP
+    roundings += (probe.latent is not None) * ROUNDINGS_OF_A_LATENT
+    of_score = slack.reshape(-1, 2) + roundings * unit * lengths**2
     roundings = ROUNDINGS_OF_A_READING + probe.normed_behind * ROUNDINGS_OF_A_NORM
     of_reading = noise(probe, group, prompt, values, unit) + roundings * unit / amplitude
     slope = slope_of_cap(amplitude * values, probe.score_cap)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from posenc_conformance.deployed.instrument import (
     Instrument,
     Rows,
     channels_needed,
+    dense,
     power_below,
     value_of,
 )
+from posenc_conformance.deployed.latent import Latent, fields_of, latent_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.architectures import ROTARY
@@ -81,7 +84,14 @@ class Probe:
         if self.family.normed is Normed.WHOLE:
             query = self._normed(query, HEADS / (size * self.plan.heads))
             key = self._normed(key, count * len(self._asked) / (size * self.plan.kv_heads))
-        return query * key * weight * self.family.scale(self.config, self.plan.head_dim)
+        if self.latent is not None:
+            query, size = self.latent.query(query, self.eps), self.latent.head_dim
+        return query * key * weight * self.family.scale(self.config, size)
+
+    @cached_property
+    def latent(self) -> Latent | None:
+        """The sizes of latent attention, where a family has it."""
+        return latent_of(self.config) if self.family.latent else None
 
     @property
     def size(self) -> float:
@@ -156,8 +166,7 @@ class Probe:
 
     def logits(self, gain: int, shares: Floats) -> Floats:
         """Compute the logits that are read of the shares of keys, [queries, heads, keys]."""
-        part = value_of(gain)
-        added = shares * self.value_weight * part * self._read(part)
+        added = shares * self.value_weight * self._value_read(gain)
         if self.normed_behind:
             square = (added**2).sum(axis=(1, 2), keepdims=True) / self.plan.hidden
             added = self.weight_behind * added / np.sqrt(square + self.eps)
@@ -166,9 +175,14 @@ class Probe:
     @property
     def value_weight(self) -> float:
         """The weight of values; a power of two."""
-        part = value_of(self.plan.gains[-1])
         wanted = LARGE_VALUE if self.normed_behind else self.plan.gains[-1] / self._reading
-        return power_below(wanted / (part * self._read(part)))
+        return power_below(wanted / self._value_read(self.plan.gains[-1]))
+
+    def _value_read(self, gain: int) -> float:
+        """Compute as what the weight of values finds the channel of a value."""
+        part = value_of(gain)
+        read = self._read(part)
+        return part * read if self.latent is None else self.latent.value_of(part, read, self.eps)
 
     def tensors(self) -> Iterator[Tensor]:
         """Yield the name and the values of each tensor."""
@@ -183,9 +197,14 @@ class Probe:
                 yield from self._norm(f"{before}.{norm}")
             if self.normed_behind:
                 yield from self._norm(f"{before}.{names.norm_behind}", self.weight_behind)
-            for name, values in family.attention(layer):
-                place = f"{before}.{names.attention}.{name}"
-                yield from _with_bias(place, values, "projections" in family.biased)
+            place = f"{before}.{names.attention}"
+            if self.latent is not None:
+                weights = self.key_weight, self.value_weight
+                yield from self.latent.tensors(place, plan, number, *weights)
+            else:
+                for name, values in family.attention(layer):
+                    biased = "projections" in family.biased
+                    yield from _with_bias(f"{place}.{name}", values, biased)
             yield from self._norms_of_heads(f"{before}.{names.attention}")
             if family.sinks:
                 yield f"{before}.{names.attention}.sinks", np.zeros(plan.heads)
@@ -283,15 +302,15 @@ class Probe:
 
         For a norm that takes the mean away, it is taken away elsewhere.
         """
-        plan = self.plan
-        rows: Rows = {}
+        plan, rows = self.plan, Rows()
+        size = plan.head_dim if self.latent is None else self.latent.value
         for head in range(HEADS):
             for neutral in (0, 1):
-                row, column = plan.read + 2 * neutral + head, head * plan.head_dim + neutral
+                row, column = plan.read + 2 * neutral + head, head * size + neutral
                 rows[row] = {column: 1.0}
                 if plan.centred:
                     rows[plan.mirror(row)] = {column: -1.0}
-        return dense((plan.hidden, plan.heads * plan.head_dim), rows)
+        return dense((plan.hidden, plan.heads * size), rows)
 
 
 def _with_bias(name: str, values: Floats, biased: bool) -> Iterator[Tensor]:
@@ -299,15 +318,6 @@ def _with_bias(name: str, values: Floats, biased: bool) -> Iterator[Tensor]:
     yield f"{name}.weight", values
     if biased:
         yield f"{name}.bias", np.zeros(len(values))
-
-
-def dense(shape: tuple[int, int], rows: Rows) -> Floats:
-    """Make a matrix of the weights that are not zero."""
-    found = np.zeros(shape)
-    for row, weights in rows.items():
-        for column, weight in weights.items():
-            found[row, column] = weight
-    return found
 
 
 def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) -> Probe:
@@ -366,6 +376,8 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
         **family.fields,
         **{name: value for name, value in family.defaults.items() if name not in raw},
     }
+    if family.latent:
+        changed |= fields_of(raw, layers)
     if family.tied:
         changed["intermediate_size"] = len(plan.steps())
     if "num_key_value_heads" in raw or grouped:

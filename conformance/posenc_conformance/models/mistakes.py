@@ -98,6 +98,12 @@ def _scaling_ignored(group: Group, meaning: Meaning, config: Configuration) -> G
     return with_plain_rope(group) if group.scheme in SCALED else None
 
 
+def _whole_block_ignored(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
+    """Predict a group for which the block of scaling says more than how pairs turn, without it."""
+    if group.scheme in SCALED and (group.score_factor is not None or group.temperature is not None):
+        yield replace(with_plain_rope(group), score_factor=None, temperature=None)
+
+
 def _factor_missing(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     return _made_longer(group, 1.0) if longer(group) != 1 else None
 
@@ -279,6 +285,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "scaling-ignored",
         "the block of scaling not applied; so does who reads type where rope_type stands",
         _scaling_ignored,
+        _whole_block_ignored,
     ),
     Mistake(
         "factor-of-another-model",

@@ -16,7 +16,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Config = Mapping[str, Any]
 SAFETENSORS = {"F32": np.float32, "F16": np.float16}
-NEIGHBOURS = ("cohere", "cohere2", "glm", "glm4")
+NEIGHBOURS = ("cohere", "cohere2", "deepseek_v2", "deepseek_v3", "glm", "glm4")
 """Types that turn neighbouring channels together."""
 LOCAL = ("gemma3_text", "olmo3")
 """Types whose sliding layers are turned without scaling."""

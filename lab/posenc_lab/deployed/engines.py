@@ -10,7 +10,7 @@ import numpy as np
 
 from posenc_lab.deployed.cases import wrong
 from posenc_lab.deployed.engine import Array, Cache, Config, Engine
-from posenc_lab.deployed.right import Interleaved, KeepsPrefix
+from posenc_lab.deployed.right import Interleaved, KeepsPrefix, Latent
 
 # The configuration.
 
@@ -190,6 +190,32 @@ class OneBase(Engine):
 
     def scaling(self, layer: int) -> Config:
         return super().scaling(0)
+
+
+@wrong("deepseek_v3", "score-factor-missing")
+class FactorUnread(Latent):
+    def factor(self) -> float:
+        return 1.0
+
+
+@wrong("deepseek_v3", "scores-multiplied")
+class TurnedPartAlone(Latent):
+    """Scales by the root of the channels that are turned, not of all."""
+
+    def scale(self) -> float:
+        return self.factor() / math.sqrt(self.size)
+
+
+@wrong("deepseek_v2", "layout-swapped")
+class LatentHalves(Latent):
+    """Pairs halves, not neighbours."""
+
+    def pairs(self, x: Array) -> tuple[Array, Array]:
+        first, second = np.split(x, 2, axis=-1)
+        return first, second
+
+    def joined(self, first: Array, second: Array) -> Array:
+        return np.concatenate([first, second], axis=-1)
 
 
 @wrong("ministral3", "temperature-missing")

@@ -1,5 +1,6 @@
-"""Small engines that are right, in other styles than the plainest."""
+"""Small engines that are right, in the plainest style and in others."""
 
+import math
 from collections.abc import Sequence
 from threading import Lock
 
@@ -28,6 +29,62 @@ from posenc_lab.deployed.engine import Array, Cache, Engine
 @right("smollm3")
 class Plain(Engine):
     pass
+
+
+@right("deepseek_v2")
+@right("deepseek_v3")
+class Latent(Engine):
+    """Has DeepSeek's latent attention, and keeps heads of keys and values as others do."""
+
+    def head_size(self) -> int:
+        return int(self.config["qk_rope_head_dim"])
+
+    def scale(self) -> float:
+        return float(self.factor() / math.sqrt(self.config["qk_nope_head_dim"] + self.size))
+
+    def factor(self) -> float:
+        """Return what YaRN multiplies scores by."""
+        block = self.scaling(0)
+        if not block.get("mscale_all_dim"):
+            return 1.0
+        return float((0.1 * block["mscale_all_dim"] * math.log(block["factor"]) + 1.0) ** 2)
+
+    def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
+        start, still = len(cache.tokens), self.config["qk_nope_head_dim"]
+        query = self.split(self.queries(x, layer))
+        turned = self.turn_query(query[..., still:], where, layer)
+        query = np.concatenate([query[..., :still], turned], axis=-1)
+        narrow = self.linear(x, layer, "kv_a_proj_with_mqa")
+        rank = self.config["kv_lora_rank"]
+        rows = self.norm(narrow[:, :rank], self.named(layer, "kv_a_layernorm"))
+        both = self.split(self.linear(rows, layer, "kv_b_proj"))
+        shared = self.turn_key(narrow[None, :, rank:], where, layer)
+        key = np.concatenate(
+            [both[..., :still], np.broadcast_to(shared, (self.heads, *shared.shape[1:]))], axis=-1
+        )
+        keys, values = cache.extend(layer, self.rounded(key), both[..., still:])
+        scores = self.rounded(query) @ keys.transpose(0, 2, 1) * self.scale()
+        seen = self.seen(np.arange(start, start + len(x)), np.arange(keys.shape[1]), layer)
+        weights = self.softmax(np.where(seen, scores, -np.inf))
+        out = self.rounded(weights @ values).transpose(1, 0, 2).reshape(len(x), -1)
+        return np.asarray(out @ self.named(layer, "o_proj").T)
+
+    def queries(self, x: Array, layer: int) -> Array:
+        """Return queries, through a narrow layer where there is one."""
+        if not self.config.get("q_lora_rank"):
+            return self.linear(x, layer, "q_proj")
+        narrow = self.linear(x, layer, "q_a_proj")
+        return self.linear(self.norm(narrow, self.named(layer, "q_a_layernorm")), layer, "q_b_proj")
+
+    def named(self, layer: int, name: str) -> Array:
+        return self.weights[f"model.layers.{layer}.self_attn.{name}.weight"]
+
+    def linear(self, x: Array, layer: int, name: str) -> Array:
+        return self.rounded(x @ self.named(layer, name).T)
+
+    def split(self, x: Array) -> Array:
+        """Return channels by head, [heads, tokens, channels]."""
+        return x.reshape(len(x), self.heads, -1).transpose(1, 0, 2)
 
 
 @right("llama")
