@@ -179,7 +179,7 @@ def test_what_is_read_stays_below_the_token_that_follows() -> None:
     assert FOLLOWING * math.sqrt(CHANNELS_A_TOKEN) > LARGEST_READ
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", dict.fromkeys(case.config for case in RIGHT))
 def test_one_request_asks_all_pairs(config: str) -> None:
     model = with_configuration(folder_of(config) / "config.json")
     probe, asked = probe_for(model), []
@@ -236,6 +236,13 @@ def test_a_model_of_both_directions_is_refused(tmp_path: Path, capsys: Any) -> N
     path.write_text(json.dumps({**CONFIGS["gemma3_text"], "use_bidirectional_attention": True}))
     assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
     assert "both directions" in capsys.readouterr().err
+
+
+def test_a_model_of_biases_is_refused(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**CONFIGS["falcon"], "alibi": True}))
+    assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
+    assert "rotates nothing" in capsys.readouterr().err
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: Any) -> None:

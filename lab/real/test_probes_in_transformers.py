@@ -89,6 +89,7 @@ MISREAD = (
     Misread("deepseek_v2", {"rope_theta": 1000000.0}, "base-of-another-model"),
     Misread("deepseek_v3", {"rope_scaling": None}, "scaling-ignored"),
     Misread("deepseek_v3", {"rope_interleave": False}, "layout-swapped"),
+    Misread("falcon", {"rope_theta": 10000.0}, "base-ignored"),
     Misread("gemma", {"rope_theta": 1000000.0}, "base-of-another-model"),
     Misread("gemma2", {"attn_logit_softcapping": None}, "score-cap-missing"),
     Misread("gemma2", {"query_pre_attn_scalar": 32}, "scores-multiplied"),

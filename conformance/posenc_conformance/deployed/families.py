@@ -26,7 +26,7 @@ class Layer:
     query: Floats
     key: Floats
     value: Floats
-    heads: int
+    kv_heads: int
 
 
 def _apart(layer: Layer) -> Iterator[Tensor]:
@@ -42,9 +42,9 @@ def _fused(layer: Layer) -> Iterator[Tensor]:
 
 
 def _fused_by_head(layer: Layer) -> Iterator[Tensor]:
-    """Yield the projections of a layer as one: of each head all three, one behind the other."""
+    """Yield the projections of a layer as one: of each head of keys all that belongs to it."""
     parts = [
-        part.reshape(layer.heads, -1, part.shape[-1])
+        part.reshape(layer.kv_heads, -1, part.shape[-1])
         for part in (layer.query, layer.key, layer.value)
     ]
     fused = np.concatenate(parts, axis=1)
@@ -92,14 +92,15 @@ def _experts_of_qwen(hidden: int) -> Iterator[Shaped]:
             yield name.replace("mlp", f"mlp.experts.{expert}"), shape
 
 
-def _plain(widen: str, narrow: str) -> Callable[[int], Iterator[Shaped]]:
-    """Return what makes a feed-forward layer without a gate, with biases."""
+def _plain(widen: str, narrow: str, *, biased: bool = True) -> Callable[[int], Iterator[Shaped]]:
+    """Return what makes a feed-forward layer without a gate, nearly always with biases."""
 
     def made(hidden: int) -> Iterator[Shaped]:
         yield f"mlp.{widen}.weight", (INTERMEDIATE, hidden)
-        yield f"mlp.{widen}.bias", (INTERMEDIATE,)
         yield f"mlp.{narrow}.weight", (hidden, INTERMEDIATE)
-        yield f"mlp.{narrow}.bias", (hidden,)
+        if biased:
+            yield f"mlp.{widen}.bias", (INTERMEDIATE,)
+            yield f"mlp.{narrow}.bias", (hidden,)
 
     return made
 
@@ -227,6 +228,31 @@ FAMILIES: Mapping[str, Family] = {
     "cohere2": replace(COHERE, architecture="Cohere2ForCausalLM"),
     "deepseek_v2": Family("DeepseekV2ForCausalLM", latent=True, fields=OF_DEEPSEEK),
     "deepseek_v3": Family("DeepseekV3ForCausalLM", latent=True, fields=OF_DEEPSEEK),
+    "falcon": Family(
+        "FalconForCausalLM",
+        attention=_fused_by_head,
+        feed_forward=_plain("dense_h_to_4h", "dense_4h_to_h", biased=False),
+        names=Names(
+            embeddings="transformer.word_embeddings",
+            layer="transformer.h.{}",
+            attention="self_attention",
+            out="dense",
+            norms=("input_layernorm",),
+            last_norm="transformer.ln_f",
+        ),
+        biased=frozenset({"norms"}),
+        centred=True,
+        eps="layer_norm_epsilon",
+        fields={
+            "ffn_hidden_size": INTERMEDIATE,
+            "activation": "gelu",
+            "bias": False,
+            "parallel_attn": True,
+            "num_ln_in_parallel_attn": 1,
+            "multi_query": True,
+            "new_decoder_architecture": False,
+        },
+    ),
     "gemma": Family("GemmaForCausalLM", tied=True, stretched=True, offset=1.0, fields=OF_GEMMA),
     "gemma2": Family(
         "Gemma2ForCausalLM",

@@ -191,7 +191,7 @@ class Probe:
         yield f"{names.embeddings}.weight", dense((vocabulary, hidden), plan.embeddings())
         query, key, out = self._query(), self._key(), self._out()
         for number in range(plan.layers):
-            layer = Layer(query, key, self._value(number), plan.heads)
+            layer = Layer(query, key, self._value(number), plan.kv_heads)
             before = names.layer.format(number)
             for norm in names.norms:
                 yield from self._norm(f"{before}.{norm}")
@@ -345,6 +345,11 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
             "a probe writes its own queries, one behind the other",
         )
     turned = [group for group in meaning.groups if group.turns]
+    if not turned:
+        raise UserError(
+            f"{config.where}: no probe can be made yet of a model that rotates nothing",
+            "give one whose queries and keys are rotated",
+        )
     size = int(turned[0].parameters["head_dim"])
     pairs = _pairs(turned[0])
     layers = config.whole("num_hidden_layers")
@@ -358,6 +363,8 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
             heads += HEADS
         hidden = heads * size
     kv_heads = heads // 2 if grouped else heads
+    if family.fields.get("multi_query"):
+        kv_heads = 1
     gains = GAINS[-1:] if family.names.norm_behind else GAINS
     plan = Instrument(
         name, layers, size, pairs, hidden, heads, kv_heads, family.centred, gains, family.tied

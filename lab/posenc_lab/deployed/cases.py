@@ -117,6 +117,15 @@ CONFIGS: Mapping[str, Config] = {
         },
         "rms_norm_eps": 1e-06,
     },
+    "falcon": {
+        "model_type": "falcon",
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 1024,
+        "rope_theta": 50042.0,
+        "alibi": False,
+    },
     "gemma": {
         "model_type": "gemma",
         "hidden_size": 128,
