@@ -101,6 +101,9 @@ MISREAD = (
     Misread("olmo3", {"sliding_window": 179}, "window-off"),
     Misread("glm4", {"partial_rotary_factor": 1.0}, "partial-ignored"),
     Misread("glm", {"partial_rotary_factor": 1.0}, "partial-ignored"),
+    Misread("llama4_text", {"attention_chunk_size": 321}, "window-off"),
+    Misread("llama4_text", {"attention_chunk_size": 319}, "window-off"),
+    Misread("llama4_text", {"attn_temperature_tuning": False}, "temperature-missing"),
     Misread(
         "ministral3",
         {

@@ -113,7 +113,9 @@ class _Asked:
             yield f"distance-{distance}", partial(self._distance, self._prompt(distance))
         if len(self.group.layers) > 1:
             yield "layers", self._layers
-        if self.group.reach is not None:
+        if self.group.attention == "chunked" and self.group.window is not None:
+            yield "window", partial(self._chunk, self.group.window)
+        elif self.group.reach is not None:
             yield "window", partial(self._window, self.group.reach)
         yield "prefill", self._prefill
         yield "same-text-again", self._again
@@ -142,8 +144,12 @@ class _Asked:
 
     def _fits(self, prompt: Prompt) -> bool:
         """Return whether a text is not too long, and all its queries see the key."""
-        reach = self.group.reach
-        return prompt.length <= self.length and (reach is None or prompt.distances[-1] <= reach)
+        reach, window = self.group.reach, self.group.window
+        if prompt.length > self.length or (reach is not None and prompt.distances[-1] > reach):
+            return False
+        if self.group.attention != "chunked" or window is None:
+            return True
+        return prompt.key // window == prompt.positions[-1] // window
 
     @cached_property
     def _middle(self) -> Prompt:
@@ -315,6 +321,35 @@ class _Asked:
             f"where      keys at distances of {prompt.distances[0]:,} to {prompt.distances[-1]:,}",
             f"expected   the farthest key that is seen at {reach:,}",
             f"got        at {farthest:,}" if seen else "got        none is seen",
+            f"see        {page_of(self.engine.model)}",
+        ]
+        raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
+
+    def _chunk(self, border: int) -> Outcome:
+        """Ask a query behind a border of chunks about keys on both sides of it.
+
+        Raises Wrong if it does not see the first position of its chunk, or sees one before.
+        """
+        query = border + FEW
+        if query + 2 > self.length:
+            raise NotClaimed(
+                f"texts of {self.length:,} tokens are too short for chunks of {border:,}; "
+                f"--posenc-context={query + 2} would do"
+            )
+        asked = self._prompt(1, steps=1)
+        seen = {
+            key: self._measure(self._new(replace(asked, first=query, key=key))).seen.all()
+            for key in (border, border - 1, border - FEW)
+        }
+        if seen[border] and not seen[border - 1]:
+            return Outcome()
+        words = f"a query at {query:,} does not see {border:,}, where its chunk begins"
+        if seen[border]:
+            words = f"a query at {query:,} sees {border - 1:,}, which is of the chunk before"
+        id = "window-ignored" if seen[border - FEW] else "window-off"
+        text = [
+            f"{words} [{id}]",
+            f"check      {self._place(asked)}",
             f"see        {page_of(self.engine.model)}",
         ]
         raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))

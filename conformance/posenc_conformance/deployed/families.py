@@ -58,6 +58,12 @@ def _gated(hidden: int) -> Iterator[Shaped]:
     yield "mlp.down_proj.weight", (hidden, INTERMEDIATE)
 
 
+def _gated_elsewhere(hidden: int) -> Iterator[Shaped]:
+    """Yield the same under the name that Llama 4 has for it."""
+    for name, shape in _gated(hidden):
+        yield name.replace("mlp", "feed_forward"), shape
+
+
 def _gated_as_one(hidden: int) -> Iterator[Shaped]:
     """Yield a feed-forward layer whose gate is part of a larger matrix."""
     yield "mlp.gate_up_proj.weight", (2 * INTERMEDIATE, hidden)
@@ -356,6 +362,20 @@ FAMILIES: Mapping[str, Family] = {
         defaults={"attention_multiplier": 1.0},
     ),
     "llama": Family("LlamaForCausalLM", fields=GATED),
+    "llama4_text": Family(
+        "Llama4ForCausalLM",
+        feed_forward=_gated_elsewhere,
+        # No layer has experts, and none a norm of queries: it would stand in some layers only.
+        fields={
+            **GATED,
+            "intermediate_size_mlp": INTERMEDIATE,
+            "use_qk_norm": False,
+            "moe_layers": [],
+            "interleave_moe_layer_step": 0,
+            "num_local_experts": EXPERTS,
+            "num_experts_per_tok": 1,
+        },
+    ),
     "ministral3": Family("Ministral3ForCausalLM", fields=GATED),
     "mistral": Family("MistralForCausalLM", fields=GATED),
     "mixtral": Family(

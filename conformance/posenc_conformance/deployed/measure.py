@@ -140,7 +140,11 @@ def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
 
 def keys_seen(group: Group, positions: Ints) -> Ints:
     """Compute how many keys besides its own queries see, at most."""
-    return positions if group.window is None else np.minimum(positions, group.window)
+    if group.window is None:
+        return positions
+    if group.attention == "chunked":
+        return np.asarray(positions % group.window)
+    return np.minimum(positions, group.window)
 
 
 def shares_of(scores: Floats, seen: Ints) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Config = Mapping[str, Any]
 SAFETENSORS = {"F32": np.float32, "F16": np.float16}
-NEIGHBOURS = ("cohere", "cohere2", "deepseek_v2", "deepseek_v3", "glm", "glm4")
+NEIGHBOURS = ("cohere", "cohere2", "deepseek_v2", "deepseek_v3", "glm", "glm4", "llama4_text")
 """Types that turn neighbouring channels together."""
 LOCAL = ("gemma3_text", "olmo3")
 """Types whose sliding layers are turned without scaling."""
@@ -224,13 +224,16 @@ class Engine:
 
     def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
         """Turn queries."""
-        return self.rotate(x, positions, layer) * self.warmth(positions)
+        return self.rotate(x, positions, layer) * self.warmth(positions, layer)
 
-    def warmth(self, positions: Array) -> Array:
+    def warmth(self, positions: Array, layer: int) -> Array:
         """Return what queries are multiplied by, [tokens, 1]."""
-        block = self.scaling(0)
+        block = self.scaling(layer)
         beta = block.get("llama_4_scaling_beta", 0.0)
         steps = positions // block.get("original_max_position_embeddings", 1)
+        if self.config.get("attn_temperature_tuning") and not self.turns(layer):
+            beta = self.config["attn_scale"]
+            steps = (positions + 1) // self.config["floor_scale"]
         return np.asarray(1 + beta * np.log1p(steps), dtype=np.float32)[:, None]
 
     def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
@@ -268,8 +271,14 @@ class Engine:
     def seen(self, queries: Array, keys: Array, layer: int) -> Array:
         """Say which keys queries see, by their place in the text."""
         distance = queries[:, None] - keys
-        window = self.window(layer)
-        return (distance >= 0) & (distance < (window or 1 << 30))
+        window, chunk = self.window(layer), self.chunk_size(layer)
+        seen = (distance >= 0) & (distance < (window or 1 << 30))
+        return np.asarray(seen & (queries[:, None] // chunk == keys // chunk))
+
+    def chunk_size(self, layer: int) -> int:
+        """Return how many positions a layer looks at together."""
+        found = self.config.get("attention_chunk_size")
+        return int(found) if found is not None and self.turns(layer) else 1 << 30
 
     def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
         """Return what the attention of a layer adds."""

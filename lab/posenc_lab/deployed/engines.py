@@ -120,6 +120,7 @@ class WholeHead(Engine):
 
 
 @wrong("cohere", "layout-swapped")
+@wrong("llama4_text", "layout-swapped")
 @wrong("glm", "layout-swapped")
 @wrong("glm4", "layout-swapped")
 class HalvesOfAPart(Engine):
@@ -218,9 +219,34 @@ class LatentHalves(Latent):
         return np.concatenate([first, second], axis=-1)
 
 
+@wrong("llama4_text", "window-off")
+class ChunksOneMore(Engine):
+    def chunk_size(self, layer: int) -> int:
+        return super().chunk_size(layer) + 1
+
+
+@wrong("llama4_text", "window-off")
+class ChunksOneLess(Engine):
+    def chunk_size(self, layer: int) -> int:
+        return super().chunk_size(layer) - 1
+
+
+@wrong("llama4_text", "window-ignored")
+class ChunksAsWindow(Engine):
+    """Takes the size of chunks for that of a window."""
+
+    def window(self, layer: int) -> int | None:
+        found = super().chunk_size(layer)
+        return found if found < 1 << 30 else None
+
+    def chunk_size(self, layer: int) -> int:
+        return 1 << 30
+
+
+@wrong("llama4_text", "temperature-missing")
 @wrong("ministral3", "temperature-missing")
 class QueriesAsTheyAre(Engine):
-    def warmth(self, positions: Array) -> Array:
+    def warmth(self, positions: Array, layer: int) -> Array:
         return np.ones((len(positions), 1), dtype=np.float32)
 
 
