@@ -27,6 +27,7 @@ from posenc_conformance.deployed.instrument import (
 )
 from posenc_conformance.deployed.measure import expected, keys_seen, measure, prompt_for, shares_of
 from posenc_conformance.deployed.probe import as_saved_by_transformers_5
+from posenc_conformance.deployed.weights import tensors
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
@@ -112,11 +113,11 @@ def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
     assert centred
     for model in centred:
         probe = probe_for(model)
-        tensors = dict(probe.tensors())
+        found = dict(tensors(probe))
         names = probe.family.names
-        assert not tensors[f"{names.embeddings}.weight"].sum(axis=1).any()
+        assert not found[f"{names.embeddings}.weight"].sum(axis=1).any()
         out = f"{names.layer.format(0)}.{names.attention}.{names.out}.weight"
-        assert not tensors[out].sum(axis=0).any()
+        assert not found[out].sum(axis=0).any()
 
 
 OWN = [with_configuration(folder_of(config) / "config.json") for config in CONFIGS]
@@ -130,7 +131,7 @@ LARGE = [model_named(name) for name in ("llama-3.1-8b", "gemma-2-27b", "gemma-3-
 @pytest.mark.parametrize("model", [*LARGE, *OWN], ids=lambda model: model.title)
 def test_weights_are_exact_in_every_dtype(model: Any, dtype: Any) -> None:
     probe = probe_for(model)
-    for values in {values.tobytes(): values for _, values in probe.tensors()}.values():
+    for values in {values.tobytes(): values for _, values in tensors(probe)}.values():
         assert np.array_equal(values.astype(dtype), values)
 
 
@@ -139,7 +140,7 @@ def test_weights_are_written_as_they_are() -> None:
     content = files_of(probe, "float16")["model.safetensors"]
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + length])
-    for name, values in probe.tensors():
+    for name, values in tensors(probe):
         start, end = header[name]["data_offsets"]
         stored = np.frombuffer(content[8 + length + start : 8 + length + end], np.float16)
         assert header[name]["shape"] == [*values.shape]

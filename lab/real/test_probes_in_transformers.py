@@ -29,7 +29,7 @@ def smallest(type: str) -> str:
     if type in CONFIGS:
         return str(folder_of(type) / "config.json")
     known = [model for model in load_all() if model.configuration.type == type]
-    return min(known, key=lambda each: each.config["num_hidden_layers"]).id
+    return min(known, key=lambda each: each.configuration.whole("num_hidden_layers")).id
 
 
 def asked_for(name: str) -> list[Model]:

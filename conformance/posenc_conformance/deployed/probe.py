@@ -1,23 +1,21 @@
-"""The probe of a model: its configuration, and the weights that make an instrument of it."""
+"""The probe of a model: its configuration, and the numbers that make an instrument of it."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.deployed.families import FAMILIES, Family, Layer, Normed, Tensor
+from posenc_conformance.deployed.families import FAMILIES, Family, Normed
 from posenc_conformance.deployed.instrument import (
     GAINS,
     HEADS,
     LARGEST_READ,
     READ_WEIGHT,
     Instrument,
-    Rows,
     channels_needed,
-    dense,
     power_below,
     value_of,
 )
@@ -83,10 +81,15 @@ class Probe:
             key = self._normed(key, count / size)
         if self.family.normed is Normed.WHOLE:
             query = self._normed(query, HEADS / (size * self.plan.heads))
-            key = self._normed(key, count * len(self._asked) / (size * self.plan.kv_heads))
+            key = self._normed(key, count * len(self.asked) / (size * self.plan.kv_heads))
         if self.latent is not None:
             query, size = self.latent.query(query, self.eps), self.latent.head_dim
         return query * key * weight * self.family.scale(self.config, size)
+
+    @property
+    def asked(self) -> set[int]:
+        """The heads of keys that heads with queries see; others have none."""
+        return {head * self.plan.kv_heads // self.plan.heads for head in range(HEADS)}
 
     @cached_property
     def latent(self) -> Latent | None:
@@ -144,25 +147,24 @@ class Probe:
         """What a logit is of what is added to the hidden state of a query."""
         share, larger = self.plan.channels_of_token / self.plan.hidden, 1.0
         if self.plan.tied:
-            larger = math.hypot(1.0, self._followed / self.size)
+            larger = math.hypot(1.0, self.following_weight * self._gated / self.size)
         return READ_WEIGHT * self._normed(self.size * larger, share) / (self.size * larger)
 
     @property
-    def _followed(self) -> float:
-        """The size of the channel of the token that follows, as the feed-forward layer adds it."""
-        made = GATE * self._read() ** 2
-        if not self.family.names.norm_behind_feed_forward:
-            return made * self._weight_of_following
-        share = self.plan.channels_of_token / self.plan.hidden
-        return self._weight_of_following * self._normed(made, share)
+    def following_weight(self) -> float:
+        """The weight by which the channel of the token that follows gets its size; a power of two.
+
+        It is that of the norm behind the feed-forward layer, or of the last matrix in it.
+        """
+        return power_below(FOLLOWED * self.size / self._gated)
 
     @property
-    def _weight_of_following(self) -> float:
-        """The weight by which that channel gets its size, in the norm behind or before it."""
+    def _gated(self) -> float:
+        """What the feed-forward layer makes of the channel of a query, without that weight."""
         made = GATE * self._read() ** 2
-        if self.family.names.norm_behind_feed_forward:
-            made = self._normed(made, self.plan.channels_of_token / self.plan.hidden)
-        return power_below(FOLLOWED * self.size / made)
+        if not self.family.names.norm_behind_feed_forward:
+            return made
+        return self._normed(made, self.plan.channels_of_token / self.plan.hidden)
 
     def logits(self, gain: int, shares: Floats) -> Floats:
         """Compute the logits that are read of the shares of keys, [queries, heads, keys]."""
@@ -183,141 +185,6 @@ class Probe:
         part = value_of(gain)
         read = self._read(part)
         return part * read if self.latent is None else self.latent.value_of(part, read, self.eps)
-
-    def tensors(self) -> Iterator[Tensor]:
-        """Yield the name and the values of each tensor."""
-        plan, family, names = self.plan, self.family, self.family.names
-        vocabulary, hidden = len(plan.words), plan.hidden
-        yield f"{names.embeddings}.weight", dense((vocabulary, hidden), plan.embeddings())
-        query, key, out = self._query(), self._key(), self._out()
-        for number in range(plan.layers):
-            layer = Layer(query, key, self._value(number), plan.kv_heads)
-            before = names.layer.format(number)
-            for norm in names.norms:
-                yield from self._norm(f"{before}.{norm}")
-            if self.normed_behind:
-                yield from self._norm(f"{before}.{names.norm_behind}", self.weight_behind)
-            place = f"{before}.{names.attention}"
-            if self.latent is not None:
-                weights = self.key_weight, self.value_weight
-                yield from self.latent.tensors(place, plan, number, *weights)
-            else:
-                for name, values in family.attention(layer):
-                    biased = "projections" in family.biased
-                    yield from _with_bias(f"{place}.{name}", values, biased)
-            yield from self._norms_of_heads(f"{before}.{names.attention}")
-            if family.sinks:
-                yield f"{before}.{names.attention}.sinks", np.zeros(plan.heads)
-            place = f"{before}.{names.attention}.{names.out}"
-            yield from _with_bias(place, out, "out" in family.biased)
-            if plan.tied:
-                yield from self._feed_forward(before, number == plan.layers - 1)
-            else:
-                for name, shape in family.feed_forward(hidden):
-                    yield f"{before}.{name}", np.zeros(shape)
-        yield from self._norm(names.last_norm)
-        if not plan.tied:
-            rows = dense((vocabulary, hidden), plan.logits())
-            yield from _with_bias(names.logits, rows, "logits" in family.biased)
-
-    def _feed_forward(self, before: str, last: bool) -> Iterator[Tensor]:
-        """Yield a feed-forward layer, which in the last layer adds the token that follows."""
-        plan, behind = self.plan, self.family.names.norm_behind_feed_forward
-        steps = plan.steps()
-        weight = self._weight_of_following if last else 1.0
-        gate = {unit: {channel: GATE} for unit, (channel, _) in enumerate(steps)}
-        up = {unit: {channel: 1.0} for unit, (channel, _) in enumerate(steps)}
-        down: Rows = {}
-        for unit, (_, following) in enumerate(steps):
-            for sign, channel in zip((1.0, -1.0), plan.signs(following), strict=False):
-                down[channel] = {unit: sign * (1.0 if behind else weight)}
-        wide, narrow = (len(steps), plan.hidden), (plan.hidden, len(steps))
-        yield f"{before}.mlp.gate_proj.weight", dense(wide, gate if last else {})
-        yield f"{before}.mlp.up_proj.weight", dense(wide, up if last else {})
-        yield f"{before}.mlp.down_proj.weight", dense(narrow, down if last else {})
-        if behind:
-            yield from self._norm(f"{before}.{behind}", weight)
-
-    def _norms_of_heads(self, place: str) -> Iterator[Tensor]:
-        """Yield the norms of queries and keys, if there are any."""
-        plan, normed = self.plan, self.family.normed
-        if normed is Normed.NEVER:
-            return
-        heads, kv_heads = (plan.heads, plan.kv_heads) if normed is Normed.WHOLE else (1, 1)
-        yield from self._weights_of_norm(f"{place}.q_norm", heads * plan.head_dim, 1.0)
-        yield from self._weights_of_norm(
-            f"{place}.k_norm", kv_heads * plan.head_dim, self.key_weight
-        )
-
-    def _norm(self, name: str, weight: float = 1.0) -> Iterator[Tensor]:
-        """Yield a norm whose weights are alike."""
-        yield from self._weights_of_norm(name, self.plan.hidden, weight)
-        if "norms" in self.family.biased:
-            yield f"{name}.bias", np.zeros(self.plan.hidden)
-
-    def _weights_of_norm(self, name: str, count: int, weight: float) -> Iterator[Tensor]:
-        """Yield weights of a norm, less 1 where a model adds 1."""
-        yield f"{name}.weight", np.full(count, weight - self.family.offset)
-
-    def _query(self) -> Floats:
-        """Make the matrix of queries: of each pair, the one channel in the first head."""
-        plan = self.plan
-        rows: Rows = {}
-        for number, (first, second) in enumerate(plan.pairs):
-            rows[first] = {number: 1.0}
-            rows[plan.head_dim + second] = {number: 1.0}
-        return dense((plan.heads * plan.head_dim, plan.hidden), rows)
-
-    @property
-    def _asked(self) -> set[int]:
-        """The heads of keys that heads with queries see; others have none."""
-        plan = self.plan
-        return {head * plan.kv_heads // plan.heads for head in range(HEADS)}
-
-    def _key(self) -> Floats:
-        """Make the matrix of keys: the first channel of every pair."""
-        plan = self.plan
-        weight = self.key_weight if self.family.normed is Normed.NEVER else 1.0
-        rows = {
-            head * plan.head_dim + first: {plan.key: weight}
-            for head in self._asked
-            for first, _ in plan.pairs
-        }
-        return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
-
-    def _value(self, layer: int) -> Floats:
-        """Make the matrix of values: of the layer's own key, and of the neutral one."""
-        plan = self.plan
-        rows = {
-            head * plan.head_dim + neutral: plan.balanced(
-                plan.value(layer, neutral=bool(neutral)), plan.share * self.value_weight
-            )
-            for head in self._asked
-            for neutral in (0, 1)
-        }
-        return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
-
-    def _out(self) -> Floats:
-        """Make the matrix that adds what the two heads give to keys.
-
-        For a norm that takes the mean away, it is taken away elsewhere.
-        """
-        plan, rows = self.plan, Rows()
-        size = plan.head_dim if self.latent is None else self.latent.value
-        for head in range(HEADS):
-            for neutral in (0, 1):
-                row, column = plan.read + 2 * neutral + head, head * size + neutral
-                rows[row] = {column: 1.0}
-                if plan.centred:
-                    rows[plan.mirror(row)] = {column: -1.0}
-        return dense((plan.hidden, plan.heads * size), rows)
-
-
-def _with_bias(name: str, values: Floats, biased: bool) -> Iterator[Tensor]:
-    """Yield a matrix, and a bias of zeros if there is one."""
-    yield f"{name}.weight", values
-    if biased:
-        yield f"{name}.bias", np.zeros(len(values))
 
 
 def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) -> Probe:
