@@ -141,6 +141,7 @@ class Names:
     norm_behind_feed_forward: str = ""
     """The norm of what the feed-forward layer adds, where embeddings are tied and there is one."""
     last_norm: str = "model.norm"
+    """Empty where norms have no weights."""
     logits: str = "lm_head"
 
 
@@ -234,6 +235,9 @@ FAMILIES: Mapping[str, Family] = {
     "cohere2": replace(COHERE, architecture="Cohere2ForCausalLM"),
     "deepseek_v2": Family("DeepseekV2ForCausalLM", latent=True, fields=OF_DEEPSEEK),
     "deepseek_v3": Family("DeepseekV3ForCausalLM", latent=True, fields=OF_DEEPSEEK),
+    "exaone4": Family(
+        "Exaone4ForCausalLM", names=NORMS_BEHIND, normed=Normed.BY_HEAD, bare=True, fields=GATED
+    ),
     "falcon": Family(
         "FalconForCausalLM",
         attention=_fused_by_head,
@@ -376,12 +380,20 @@ FAMILIES: Mapping[str, Family] = {
             "num_experts_per_tok": 1,
         },
     ),
+    "ministral": Family("MinistralForCausalLM", fields=GATED),
     "ministral3": Family("Ministral3ForCausalLM", fields=GATED),
     "mistral": Family("MistralForCausalLM", fields=GATED),
     "mixtral": Family(
         "MixtralForCausalLM",
         feed_forward=_experts_of_mixtral,
         fields={**GATED, "num_local_experts": EXPERTS, "num_experts_per_tok": 2},
+    ),
+    "olmo": Family(
+        "OlmoForCausalLM",
+        names=Names(norms=(), last_norm=""),
+        centred=True,
+        eps="layer_norm_eps",
+        fields={**GATED, "clip_qkv": None},
     ),
     "olmo2": Family(
         "Olmo2ForCausalLM", names=NORMS_BEHIND, normed=Normed.WHOLE, bare=True, fields=GATED
@@ -414,6 +426,11 @@ FAMILIES: Mapping[str, Family] = {
             "mlp_only_layers": [],
             "norm_topk_prob": True,
         },
+    ),
+    "seed_oss": Family(
+        "SeedOssForCausalLM",
+        biased=frozenset({"projections"}),
+        fields={**GATED, "attention_bias": True, "attention_out_bias": False, "mlp_bias": False},
     ),
     "smollm3": Family("SmolLM3ForCausalLM", fields=GATED),
     "stablelm": Family(

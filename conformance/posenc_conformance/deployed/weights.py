@@ -17,7 +17,8 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
     yield f"{names.embeddings}.weight", dense(shape, plan.embeddings())
     for number in range(plan.layers):
         yield from _layer(probe, number)
-    yield from _norm(probe, names.last_norm)
+    if names.last_norm:
+        yield from _norm(probe, names.last_norm)
     if not plan.tied:
         yield from _with_bias(names.logits, dense(shape, plan.logits()), "logits" in family.biased)
 

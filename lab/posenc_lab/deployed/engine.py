@@ -176,7 +176,7 @@ class Engine:
     def norm(self, x: Array, weight: Array) -> Array:
         """Return RMSNorm, or LayerNorm where a type has it."""
         eps = self.config.get("rms_norm_eps") or self.config["layer_norm_eps"]
-        if self.config["model_type"] in COHERE:
+        if self.config["model_type"] in (*COHERE, "olmo"):
             x = x - x.mean(axis=-1, keepdims=True)
         if self.config["model_type"] in GEMMA:
             weight = 1 + weight
@@ -204,7 +204,7 @@ class Engine:
 
     def turns(self, layer: int) -> bool:
         """Say whether a layer turns queries and keys."""
-        if self.config["model_type"] == "cohere2":
+        if self.config["model_type"] in ("cohere2", "exaone4"):
             return self.window(layer) is not None
         every = self.config.get("no_rope_layer_interval")
         return every is None or (layer + 1) % every != 0
@@ -328,7 +328,7 @@ class Engine:
                 beside = self.config["model_type"] in COHERE
                 x = self.rounded(x + self.feed_forward(read if beside else x, layer))
         cache.tokens += tokens
-        last = self.norm(x[-1:], self.weights["model.norm.weight"])
+        last = self.norm(x[-1:], self.weights.get("model.norm.weight", np.ones(1)))
         rows = self.embeddings if self.tied else self.weights["lm_head.weight"]
         return self.capped((last @ rows.T)[0], self.config.get("final_logit_softcapping"))
 
@@ -370,11 +370,14 @@ class Engine:
     def before(self, x: Array, layer: int) -> Array:
         """Return what the attention of a layer reads: the hidden state, nearly always normed."""
         weight = self.weights.get(f"model.layers.{layer}.input_layernorm.weight")
+        if self.config["model_type"] == "olmo":
+            weight = np.ones(1)
         return x if weight is None else self.norm(x, weight)
 
     def behind(self, added: Array, layer: int) -> Array:
         """Return what is added of what attention gives, normed where a norm stands behind it."""
         name = {
+            "exaone4": "post_attention_layernorm",
             "gemma2": "post_attention_layernorm",
             "gemma3_text": "post_attention_layernorm",
             "glm4": "post_self_attn_layernorm",

@@ -24,6 +24,7 @@ class NoScaling(Engine):
 
 @wrong("llama", "base-ignored")
 @wrong("qwen3", "base-ignored")
+@wrong("seed_oss", "base-ignored")
 class UsualBase(Engine):
     def scaling(self, layer: int) -> Config:
         return {**super().scaling(layer), "rope_theta": 10000.0}
@@ -135,6 +136,7 @@ class HalvesOfAPart(Engine):
 
 
 @wrong("cohere2", "unrotated-layers-rotated")
+@wrong("exaone4", "unrotated-layers-rotated")
 @wrong("smollm3", "unrotated-layers-rotated")
 class TurnsAll(Engine):
     """Turns the layers too that have no positions."""
@@ -263,6 +265,7 @@ class LongerByDefault(Engine):
 
 @wrong("llama", "layout-swapped")
 @wrong("mistral", "layout-swapped")
+@wrong("olmo", "layout-swapped")
 class NotPermuted(Interleaved):
     permuted = ()
 
@@ -432,6 +435,7 @@ class StartsAnew(Engine):
 
 @wrong("mistral", "window-off")
 @wrong("gemma2", "window-off")
+@wrong("ministral", "window-off")
 @wrong("gpt_oss", "window-off")
 class SeesOneMore(Engine):
     def window(self, layer: int) -> int | None:
