@@ -96,6 +96,7 @@ MISREAD = (
     Misread("falcon", {"rope_theta": 10000.0}, "base-ignored"),
     Misread("gemma", {"rope_theta": 1000000.0}, "base-of-another-model"),
     Misread("gemma2", {"attn_logit_softcapping": None}, "score-cap-missing"),
+    Misread("gemma2", {"final_logit_softcapping": None}, "logit-cap-missing"),
     Misread("gemma2", {"query_pre_attn_scalar": 32}, "scores-multiplied"),
     Misread("gemma3_text", {"rope_local_base_freq": 20000.0}, ""),
     Misread("gemma3_text", {"rope_scaling": None}, "scaling-ignored"),

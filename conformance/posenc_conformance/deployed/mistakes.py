@@ -6,16 +6,27 @@ from functools import partial
 
 import numpy as np
 
-from posenc_conformance.deployed.measure import Measured, Prompt, Scores, expected, noise
+from posenc_conformance.deployed.measure import (
+    Measured,
+    Prompt,
+    Scores,
+    expected,
+    keys_seen,
+    noise,
+    shares_of,
+)
 from posenc_conformance.deployed.places import wrong_places
 from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.deployed.turning import wrong_turns
+from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.file import Model
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.mistakes import MISTAKES, changed_numbers
 
 BASES = (10000, 500000, 1000000, 100000, 150000, 5000000, 10000000, 8000000, 2000000)
 """Bases of released models, the usual ones first."""
+LARGEST_PART = 0.999
+"""What is read of a number may be this part of its cap; a larger one may be anything."""
 OF_BASE = ("base-ignored", "base-of-another-model")
 
 
@@ -72,9 +83,34 @@ def _known(
             at = partial(_at, group, right, places)
             yield Explanation(id, f"matches {words}", at)
     if probe.score_cap is not None:
-        uncapped = partial(_uncapped, probe, group, right, probe.score_cap)
-        yield Explanation("score-cap-missing", "matches scores that nothing caps", uncapped)
+        scores = partial(_uncapped, probe, group, right, probe.score_cap)
+        yield Explanation("score-cap-missing", "matches scores that nothing caps", scores)
+    if probe.logit_cap is not None:
+        scores = partial(_uncapped_logits, probe, group, right, probe.logit_cap)
+        yield Explanation("logit-cap-missing", "matches logits that nothing caps", scores)
     yield from _of_size(probe, group, right, found)
+
+
+def _uncapped_logits(
+    probe: Probe, group: Group, right: Callable[..., Scores], cap: float, prompt: Prompt
+) -> Scores:
+    """Return what is read of logits that are not capped, since a cap is taken back."""
+    scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
+    given = amplitude * scores.values
+    if probe.score_cap is not None:
+        given = probe.score_cap * np.tanh(given / probe.score_cap)
+    seen = keys_seen(group, np.array(prompt.positions))
+    logits, slopes = _taken_back(probe.logits(prompt.gain, shares_of(given, seen)), cap)
+    read = np.log(logits[..., 0] / logits[..., 1])
+    if probe.score_cap is not None:
+        read, _ = _taken_back(read, probe.score_cap)
+    return Scores(read / amplitude, scores.bound * slopes.max(axis=-1))
+
+
+def _taken_back(values: Floats, cap: float) -> tuple[Floats, Floats]:
+    """Return what becomes of numbers if a cap is taken back, and of their errors."""
+    parts = np.clip(values / cap, -LARGEST_PART, LARGEST_PART)
+    return cap * np.arctanh(parts), 1 / (1 - parts**2)
 
 
 def _uncapped(
@@ -82,10 +118,8 @@ def _uncapped(
 ) -> Scores:
     """Return what is read of scores that are not capped, since a cap is taken back."""
     scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
-    parts = np.clip(amplitude * scores.values / cap, -1, 1)
-    with np.errstate(divide="ignore"):  # a score as large as the cap is read as infinite
-        values, slopes = cap * np.arctanh(parts) / amplitude, 1 / (1 - parts**2)
-    return Scores(values, scores.bound * slopes)
+    values, slopes = _taken_back(amplitude * scores.values, cap)
+    return Scores(values / amplitude, scores.bound * slopes)
 
 
 def _at(

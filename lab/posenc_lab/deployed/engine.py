@@ -330,7 +330,12 @@ class Engine:
         cache.tokens += tokens
         last = self.norm(x[-1:], self.weights.get("model.norm.weight", np.ones(1)))
         rows = self.embeddings if self.tied else self.weights["lm_head.weight"]
-        return self.capped((last @ rows.T)[0], self.config.get("final_logit_softcapping"))
+        return self.capped((last @ rows.T)[0], self.logit_cap())
+
+    def logit_cap(self) -> float | None:
+        """Return what caps logits."""
+        found = self.config.get("final_logit_softcapping")
+        return None if found is None else float(found)
 
     @property
     def embeddings(self) -> Array:

@@ -178,6 +178,12 @@ class NothingCapped(Engine):
         return None
 
 
+@wrong("gemma2", "logit-cap-missing")
+class LogitsAsTheyAre(Engine):
+    def logit_cap(self) -> float | None:
+        return None
+
+
 @wrong("gemma2", "scores-multiplied")
 @wrong("gemma3_text", "scores-multiplied")
 class ScalarUnread(Engine):
