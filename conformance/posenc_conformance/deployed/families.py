@@ -164,6 +164,8 @@ class Family:
     feed_forward: Callable[[int], Iterator[Shaped]] = _gated
     """What the feed-forward layers are made of, all of it zero."""
     names: Names = Names()
+    one_key: bool = False
+    """Whether all heads share one head of keys, and the configuration does not count them."""
     latent: bool = False
     """Whether attention is latent, as DeepSeek's; ``attention`` does not count then."""
     sinks: bool = False
@@ -250,6 +252,7 @@ FAMILIES: Mapping[str, Family] = {
             norms=("input_layernorm",),
             last_norm="transformer.ln_f",
         ),
+        one_key=True,
         biased=frozenset({"norms"}),
         centred=True,
         eps="layer_norm_epsilon",

@@ -230,7 +230,7 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
             heads += HEADS
         hidden = heads * size
     kv_heads = heads // 2 if grouped else heads
-    if family.fields.get("multi_query"):
+    if family.one_key:
         kv_heads = 1
     gains = GAINS[-1:] if family.names.norm_behind else GAINS
     plan = Instrument(
