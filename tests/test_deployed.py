@@ -2,11 +2,13 @@
 
 import importlib.util
 import json
+import math
 import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -17,16 +19,24 @@ from posenc_conformance.commands.main import main
 from posenc_conformance.deployed.checkpoint import files_of
 from posenc_conformance.deployed.engine import Deployed, probe_for
 from posenc_conformance.deployed.families import FAMILIES
-from posenc_conformance.deployed.instrument import FOLLOWING, GAINS, LARGEST_READ, NORMALISED
-from posenc_conformance.deployed.measure import expected, prompt_for
-from posenc_conformance.deployed.probe import respelled
+from posenc_conformance.deployed.instrument import (
+    CHANNELS_A_TOKEN,
+    FOLLOWING,
+    GAINS,
+    LARGEST_READ,
+)
+from posenc_conformance.deployed.measure import expected, keys_seen, measure, prompt_for, shares_of
+from posenc_conformance.deployed.probe import as_saved_by_transformers_5
+from posenc_conformance.deployed.weights import tensors
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
-from posenc_conformance.models.file import load_all, model_named
+from posenc_conformance.models.file import load_all, model_named, with_configuration
+from posenc_lab.deployed.cases import CONFIGS, RIGHT, WRONG, Case
 from posenc_lab.deployed.engine import Engine
-from posenc_lab.deployed.engines import RIGHT, WRONG, Case, NoScaling, Plain
+from posenc_lab.deployed.engines import NoScaling
 from posenc_lab.deployed.judging import InProcess, folder_of, judge, made
+from posenc_lab.deployed.right import Plain
 from posenc_lab.deployed.server import serving
 
 pytestmark = pytest.mark.remembered(shipped=True)
@@ -98,37 +108,58 @@ def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path:
     assert {name: written[name] for name in kept} == {name: model.config[name] for name in kept}
 
 
-def test_weights_are_exact_in_every_dtype() -> None:
-    probe = probe_for(model_named("llama-3.1-8b"))
+def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
+    centred = [each for each in load_all() if FAMILIES.get(each.configuration.type, PLAIN).centred]
+    assert centred
+    for model in centred:
+        probe = probe_for(model)
+        found = dict(tensors(probe))
+        names = probe.family.names
+        assert not found[f"{names.embeddings}.weight"].sum(axis=1).any()
+        out = f"{names.layer.format(0)}.{names.attention}.{names.out}.weight"
+        assert not found[out].sum(axis=0).any()
+
+
+OWN = [with_configuration(folder_of(config) / "config.json") for config in CONFIGS]
+"""The laboratory's configurations, some of types that the spec has no model of."""
+
+
+LARGE = [model_named(name) for name in ("llama-3.1-8b", "gemma-2-27b", "gemma-3-27b", "command-r")]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16], ids=["float16", "bfloat16"])
+@pytest.mark.parametrize("model", [*LARGE, *OWN], ids=lambda model: model.title)
+def test_weights_are_exact_in_every_dtype(model: Any, dtype: Any) -> None:
+    probe = probe_for(model)
+    for values in {values.tobytes(): values for _, values in tensors(probe)}.values():
+        assert np.array_equal(values.astype(dtype), values)
+
+
+def test_weights_are_written_as_they_are() -> None:
+    probe = probe_for(OWN[0])
     content = files_of(probe, "float16")["model.safetensors"]
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + length])
-    for name, values in probe.tensors():
+    for name, values in tensors(probe):
         start, end = header[name]["data_offsets"]
         stored = np.frombuffer(content[8 + length + start : 8 + length + end], np.float16)
         assert header[name]["shape"] == [*values.shape]
         assert np.array_equal(stored.reshape(values.shape), values)
 
 
-def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
-    centred = [each for each in load_all() if FAMILIES.get(each.configuration.type, PLAIN).centred]
-    assert centred
-    for model in centred:
-        probe = probe_for(model)
-        tensors = dict(probe.tensors())
-        names = probe.family.names
-        assert not tensors[f"{names.embeddings}.weight"].sum(axis=1).any()
-        out = f"{names.layer.format(0)}.{names.attention}.{names.out}.weight"
-        assert not tensors[out].sum(axis=0).any()
+def test_every_family_is_tried() -> None:
+    tried = {model.configuration.type for model in (*load_all(), *OWN)}
+    assert tried >= FAMILIES.keys()
 
 
-@pytest.mark.parametrize("model", load_all(), ids=lambda model: model.id)
+@pytest.mark.parametrize("model", [*load_all(), *OWN], ids=lambda model: model.title)
 def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
     if model.configuration.type not in FAMILIES:
         return
     probe = probe_for(model)
     config, other = (
-        json.loads(files_of(probe, "float32", spelt)["config.json"]) for spelt in (dict, respelled)
+        json.loads(files_of(probe, "float32", spelt)["config.json"])
+        for spelt in (dict, as_saved_by_transformers_5)
     )
     assert not {"rope_scaling", "rope_theta", "torch_dtype"} & other.keys()
     assert config["torch_dtype"] == other["dtype"]
@@ -143,10 +174,26 @@ def test_what_is_read_stays_below_the_token_that_follows() -> None:
             for distance in (1, 777, 4095):
                 prompt = prompt_for(probe, group, distance)
                 scores = expected(probe, group, prompt, "float32").values
-                raised = np.exp(probe.largest_score(prompt.gain) * scores.max())
-                seen = min(prompt.first, group.window or prompt.first)
-                assert prompt.gain * raised / (raised + seen) <= LARGEST_READ
-    assert LARGEST_READ < FOLLOWING * NORMALISED
+                seen = keys_seen(group, np.array(prompt.positions))
+                shares = shares_of(probe.largest_score(prompt.gain) * scores, seen)
+                assert probe.logits(prompt.gain, shares).max() <= LARGEST_READ
+    assert FOLLOWING * math.sqrt(CHANNELS_A_TOKEN) > LARGEST_READ
+
+
+@pytest.mark.parametrize("config", dict.fromkeys(case.config for case in RIGHT))
+def test_one_request_asks_all_pairs(config: str) -> None:
+    model = with_configuration(folder_of(config) / "config.json")
+    probe, asked = probe_for(model), []
+
+    class Counted(InProcess):
+        def read(self, prompt: Any, steps: int) -> Any:
+            asked.append(steps)
+            return super().read(prompt, steps)
+
+    case = next(each for each in RIGHT if each.config == config)
+    engine = Deployed(Counted(made(case)), model, probe)
+    measure(probe, engine, prompt_for(probe, model.meaning.groups[0], 64))
+    assert asked == [len(probe.plan.pairs)]
 
 
 def test_a_shorter_dtype_is_granted_more() -> None:
@@ -183,6 +230,20 @@ def test_a_model_of_several_kinds_of_input_is_refused(tmp_path: Path, capsys: An
     path.write_text(json.dumps({"model_type": "qwen2_audio", "text_config": text}))
     assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
     assert "several kinds" in capsys.readouterr().err
+
+
+def test_a_model_of_both_directions_is_refused(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**CONFIGS["gemma3_text"], "use_bidirectional_attention": True}))
+    assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
+    assert "both directions" in capsys.readouterr().err
+
+
+def test_a_model_of_biases_is_refused(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**CONFIGS["falcon"], "alibi": True}))
+    assert main(["probe", str(path), "--out", str(tmp_path / "probe")]) == 2
+    assert "rotates nothing" in capsys.readouterr().err
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: Any) -> None:

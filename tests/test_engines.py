@@ -14,7 +14,6 @@ from posenc_conformance import claims
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.checks.model import (
-    SHORT_TABLES,
     checks,
     ids_of,
     questions,
@@ -25,7 +24,7 @@ from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.models.file import Model, load_all, with_configuration
-from posenc_conformance.models.mistakes import MISREAD, MISTAKES
+from posenc_conformance.models.mistakes import MISREAD, MISTAKES, SHORT_TABLES
 from posenc_lab.miniatures.engines import (
     RIGHT,
     WRONG,

@@ -37,12 +37,10 @@ def describe_exception(error: BaseException) -> str:
     return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
-def printable(text: str) -> str:
+def printable(text: str, longest: int = LONGEST_TEXT) -> str:
     """Cut and escape somebody's text so that every terminal, file and process can take it."""
-    start = UNSHOWN.sub(
-        lambda found: found[0].encode("unicode_escape").decode(), text[:LONGEST_TEXT]
-    )
-    return start if len(text) <= LONGEST_TEXT else f"{start}… ({len(text):,} characters)"
+    start = UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), text[:longest])
+    return start if len(text) <= longest else f"{start}… ({len(text):,} characters)"
 
 
 def location_of(function: Any) -> str:

@@ -1,43 +1,135 @@
 """Probes of every family, run by transformers: the weights are what the family's code reads."""
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
-from posenc_conformance.checks.execution import execute
+from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.commands.main import main
 from posenc_conformance.deployed.engine import find_deployed
 from posenc_conformance.deployed.families import FAMILIES
 from posenc_conformance.judge.verdict import Verdict
-from posenc_conformance.models.file import Model, load_all
+from posenc_conformance.models.file import Model, load_all, with_configuration
+from posenc_lab.deployed.cases import CONFIGS
+from posenc_lab.deployed.judging import folder_of
 
 LENGTH = 512
 """Tokens of the longest text: transformers takes long for more."""
 ASKED = ("distance-1", "distance-64", "prefill")
 
 
-def smallest(type: str) -> Model | None:
-    """Return the model of a type that has the fewest layers."""
+def smallest(type: str) -> str:
+    """Return the model of a type that has the fewest layers, or the laboratory's configuration."""
+    if type in CONFIGS:
+        return str(folder_of(type) / "config.json")
     known = [model for model in load_all() if model.configuration.type == type]
-    return min(known, key=lambda each: each.config.get("num_hidden_layers", 0), default=None)
+    return min(known, key=lambda each: each.configuration.whole("num_hidden_layers")).id
 
 
-MODELS = [model for type in FAMILIES if (model := smallest(type)) is not None]
+def asked_for(name: str) -> list[Model]:
+    """Return the models that the command line must name for a probe."""
+    return [with_configuration(Path(name))] if name.endswith(".json") else []
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.id)
-@pytest.mark.parametrize("spelling", ["released", "transformers-5"])
-def test_transformers_reads_a_probe(model: Model, spelling: str, tmp_path: Path) -> None:
-    out = str(tmp_path / "probe")
-    given = ["probe", model.id, "--out", out, "--dtype", "float32", "--spelling", spelling]
-    assert main(given) == 0
-    engine = find_deployed(out, None, [], "float32")
-    found = {
+def judge(folder: Path, name: str, dtype: str, asked: tuple[str, ...]) -> dict[str, Execution]:
+    """Let transformers run the probe in a folder; return what came of some checks, by id."""
+    engine = find_deployed(str(folder), None, asked_for(name), dtype)
+    return {
         check.id: execute(check, Options(1))
-        for check in checks(engine, subjects_of(engine, "float32"), LENGTH)
-        if check.id.startswith(ASKED)
+        for check in checks(engine, subjects_of(engine, dtype), LENGTH)
+        if check.id.startswith(asked)
     }
+
+
+def written(folder: Path, name: str, dtype: str, spelling: str = "released") -> Path:
+    """Write a probe, and return its folder."""
+    out = folder / "probe"
+    given = ["--out", str(out), "--dtype", dtype, "--spelling", spelling]
+    assert main(["probe", name, *given]) == 0
+    return out
+
+
+@pytest.mark.parametrize("type", FAMILIES)
+@pytest.mark.parametrize(
+    ("dtype", "spelling"),
+    [("float32", "released"), ("float32", "transformers-5"), ("bfloat16", "released")],
+)
+def test_transformers_reads_a_probe(type: str, dtype: str, spelling: str, tmp_path: Path) -> None:
+    name = smallest(type)
+    found = judge(written(tmp_path, name, dtype, spelling), name, dtype, ASKED)
     assert len(found) >= len(ASKED)
     assert {id: each.text for id, each in found.items() if each.verdict != Verdict.PASSED} == {}
+
+
+@dataclass(frozen=True)
+class Misread:
+    """A field of a probe's configuration that transformers is given otherwise than it is."""
+
+    type: str
+    changed: Mapping[str, Any]
+    name: str
+    """The mistake that this is; empty for one without a name."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.type}-{self.name}"
+
+
+MISREAD = (
+    Misread("granite", {"attention_multiplier": 0.03125}, "scores-multiplied"),
+    Misread("granite", {"rope_theta": 10000.0}, "base-ignored"),
+    Misread("cohere", {"rope_theta": 10000.0}, "base-ignored"),
+    Misread("cohere2", {"sliding_window": 181}, "window-off"),
+    Misread("deepseek_v2", {"rope_theta": 1000000.0}, "base-of-another-model"),
+    Misread("deepseek_v3", {"rope_scaling": None}, "scaling-ignored"),
+    Misread("deepseek_v3", {"rope_interleave": False}, "layout-swapped"),
+    Misread("exaone4", {"rope_scaling": None}, "scaling-ignored"),
+    Misread("ministral", {"layer_types": ["sliding_attention"] * 4}, "window-everywhere"),
+    Misread("olmo", {"rope_theta": 500000.0}, "base-of-another-model"),
+    Misread("seed_oss", {"rope_theta": 10000.0}, "base-ignored"),
+    Misread("falcon", {"rope_theta": 10000.0}, "base-ignored"),
+    Misread("gemma", {"rope_theta": 1000000.0}, "base-of-another-model"),
+    Misread("gemma2", {"attn_logit_softcapping": None}, "score-cap-missing"),
+    Misread("gemma2", {"final_logit_softcapping": None}, "logit-cap-missing"),
+    Misread("gemma2", {"query_pre_attn_scalar": 32}, "scores-multiplied"),
+    Misread("gemma3_text", {"rope_local_base_freq": 20000.0}, ""),
+    Misread("gemma3_text", {"rope_scaling": None}, "scaling-ignored"),
+    Misread("gpt_oss", {"sliding_window": 181}, "window-off"),
+    Misread("gpt_oss", {"layer_types": ["sliding_attention"] * 4}, "window-everywhere"),
+    Misread("olmo2", {"rope_theta": 10000.0}, "base-ignored"),
+    Misread("olmo3", {"sliding_window": 179}, "window-off"),
+    Misread("glm4", {"partial_rotary_factor": 1.0}, "partial-ignored"),
+    Misread("glm", {"partial_rotary_factor": 1.0}, "partial-ignored"),
+    Misread("llama4_text", {"attention_chunk_size": 321}, "window-off"),
+    Misread("llama4_text", {"attention_chunk_size": 319}, "window-off"),
+    Misread("llama4_text", {"attn_temperature_tuning": False}, "temperature-missing"),
+    Misread(
+        "ministral3",
+        {
+            "rope_parameters": {
+                **CONFIGS["ministral3"]["rope_parameters"],
+                "llama_4_scaling_beta": 0,
+            }
+        },
+        "temperature-missing",
+    ),
+)
+
+
+@pytest.mark.parametrize("misread", MISREAD, ids=lambda each: each.id)
+def test_a_misread_configuration_is_named(misread: Misread, tmp_path: Path) -> None:
+    name = smallest(misread.type)
+    folder = written(tmp_path, name, "float32")
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **misread.changed}))
+    found = judge(folder, name, "float32", ("distance", "window"))
+    failed = [each for each in found.values() if each.verdict == Verdict.FAILED]
+    named = {each.outcome.explanations[0][0] for each in failed if each.outcome.explanations}
+    assert failed
+    assert named == ({misread.name} if misread.name else set())

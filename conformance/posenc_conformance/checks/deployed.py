@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.scope import Engine, Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
-from posenc_conformance.models.meaning import Group, case_of
+from posenc_conformance.models.meaning import Group, case_of, rows_of
 
 LEVEL = "deployed"
 DISTANCES = (1, 2, 7, LONGEST_NEAR, 777, 4095, 32767, 131071, 1048575)
@@ -52,7 +52,7 @@ def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
     found = []
     for group in turned_groups(engine.model):
         size = int(group.parameters["head_dim"])
-        rows = np.zeros((3, 1) if group.scheme == "m-rope" else 1, dtype=np.int64)
+        rows = rows_of(group, np.array([0]))
         case = case_of(group, {"x": np.zeros((1, size)), "positions": rows})
         found.append(
             Subject(
@@ -104,6 +104,8 @@ class _Asked:
     dtype: str
     length: int
     """Tokens of the longest text."""
+    right: dict[Prompt, Scores] = field(default_factory=dict)
+    """What was expected so far: of layers, and of texts of other numbers, it is the same."""
 
     def questions(self) -> Iterator[tuple[str, Callable[[], Outcome]]]:
         """Yield the checks of the group: a name, and a function that asks and judges."""
@@ -111,7 +113,9 @@ class _Asked:
             yield f"distance-{distance}", partial(self._distance, self._prompt(distance))
         if len(self.group.layers) > 1:
             yield "layers", self._layers
-        if self.group.reach is not None:
+        if self.group.attention == "chunked" and self.group.window is not None:
+            yield "window", partial(self._chunk, self.group.window)
+        elif self.group.reach is not None:
             yield "window", partial(self._window, self.group.reach)
         yield "prefill", self._prefill
         yield "same-text-again", self._again
@@ -140,9 +144,14 @@ class _Asked:
 
     def _fits(self, prompt: Prompt) -> bool:
         """Return whether a text is not too long, and all its queries see the key."""
-        reach = self.group.reach
-        return prompt.length <= self.length and (reach is None or prompt.distances[-1] <= reach)
+        reach, window = self.group.reach, self.group.window
+        if prompt.length > self.length or (reach is not None and prompt.distances[-1] > reach):
+            return False
+        if self.group.attention != "chunked" or window is None:
+            return True
+        return prompt.key // window == prompt.positions[-1] // window
 
+    @cached_property
     def _middle(self) -> Prompt:
         """Return a prompt of a distance at which situations are tried."""
         return next(
@@ -159,7 +168,10 @@ class _Asked:
         return found
 
     def _expected(self, prompt: Prompt) -> Scores:
-        return expected(self.engine.probe, self.group, prompt, self.dtype)
+        alike = replace(prompt, layer=self.group.layers[0], serial=0)
+        if alike not in self.right:
+            self.right[alike] = expected(self.engine.probe, self.group, alike, self.dtype)
+        return self.right[alike]
 
     def _together(self, found: Sequence[Measured], when: str = "") -> Outcome:
         """Return what some measurements say together; raise Wrong if one of them is wrong."""
@@ -181,11 +193,11 @@ class _Asked:
     def _explanations(self, found: Sequence[Measured], worst: Measured) -> Explanations:
         """Return what explains all that was measured, the most special mistake first."""
         engine = self.engine
-        if not worst.seen.all():
-            return (self._sight(worst),)
         # One text alone may look like several mistakes.
-        evidence = [*found, self._measure(self._new(self._middle()))]
+        evidence = [*found, self._measure(self._new(self._middle))]
         fits = explain(engine.probe, engine.model, self.group, self.dtype, evidence)
+        if not fits and not worst.seen.all():
+            return (self._sight(worst),)
         if not fits and worst.prompt.given == 1 and self._is_right(worst, written=True):
             return (("given-otherwise", GIVEN_OTHERWISE),)
         if not fits and any(self._gave(each, worst) for each in engine.answered):
@@ -255,7 +267,7 @@ class _Asked:
         others = [each for each in turned_groups(self.engine.model) if each.id != self.group.id]
         found, mistaken = [], {}
         for layer in self.group.layers:
-            prompt = self._new(replace(self._middle(), layer=layer, steps=FEW))
+            prompt = self._new(replace(self._middle, layer=layer, steps=FEW))
             got = self._measure(prompt)
             found.append(got)
             if not self._is_right(got):
@@ -313,12 +325,41 @@ class _Asked:
         ]
         raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
 
+    def _chunk(self, border: int) -> Outcome:
+        """Ask a query behind a border of chunks about keys on both sides of it.
+
+        Raises Wrong if it does not see the first position of its chunk, or sees one before.
+        """
+        query = border + FEW
+        if query + 2 > self.length:
+            raise NotClaimed(
+                f"texts of {self.length:,} tokens are too short for chunks of {border:,}; "
+                f"--posenc-context={query + 2} would do"
+            )
+        asked = self._prompt(1, steps=1)
+        seen = {
+            key: self._measure(self._new(replace(asked, first=query, key=key))).seen.all()
+            for key in (border, border - 1, border - FEW)
+        }
+        if seen[border] and not seen[border - 1]:
+            return Outcome()
+        words = f"a query at {query:,} does not see {border:,}, where its chunk begins"
+        if seen[border]:
+            words = f"a query at {query:,} sees {border - 1:,}, which is of the chunk before"
+        id = "window-ignored" if seen[border - FEW] else "window-off"
+        text = [
+            f"{words} [{id}]",
+            f"check      {self._place(asked)}",
+            f"see        {page_of(self.engine.model)}",
+        ]
+        raise Wrong("\n".join(text), Outcome(explanations=((id, words),)))
+
     def _prefill(self) -> Outcome:
         """Give whole chains in the prompt, so that queries are not written one by one.
 
         Raises Wrong; under a name of its own if the written queries are right.
         """
-        whole = self._middle()
+        whole = self._middle
         lengths = dict.fromkeys((2, (whole.steps + 1) // 2, whole.steps))
         found = [
             self._measure(self._new(replace(whole, steps=each, given=each))) for each in lengths
@@ -334,7 +375,7 @@ class _Asked:
 
         Raises Wrong; under a name of its own if it was right the first time.
         """
-        whole = self._new(self._middle())
+        whole = self._new(self._middle)
         other = replace(whole, key=whole.key - 1)
         found = [self._measure(prompt) for prompt in (whole, other, whole)]
         when = ", after texts that begin alike"
@@ -349,7 +390,7 @@ class _Asked:
 
         Raises Wrong; under a name of its own if each is right when it is asked alone.
         """
-        prompts = [self._new(self._middle()), self._new(self._prompt(1))]
+        prompts = [self._new(self._middle), self._new(self._prompt(1))]
         with ThreadPoolExecutor(len(prompts)) as pool:
             found = list(pool.map(self._measure, prompts))
         when = ", with another text at the same time"
@@ -369,7 +410,9 @@ def _off(got: Floats, right: Scores) -> float:
 
 def _polar(scores: Floats) -> str:
     """Describe the two scores of a query by the angle and the length that they mean."""
-    if not np.isfinite(scores).all():
+    if np.isposinf(scores).any():
+        return "scores too large to be read"
+    if np.isneginf(scores).any():
         return "the key is not seen"
     first, second = map(float, scores)
     angle, length = np.arctan2(-second, first), np.hypot(first, second)

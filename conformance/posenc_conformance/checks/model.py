@@ -23,8 +23,15 @@ from posenc_conformance.judge.scope import Engine, Scope
 from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.file import Model, model_named
-from posenc_conformance.models.meaning import Context, Group, case_of
-from posenc_conformance.models.mistakes import MISREAD, MISTAKES, changed_numbers, respelled
+from posenc_conformance.models.meaning import Context, Group, case_of, rows_of
+from posenc_conformance.models.mistakes import (
+    MISREAD,
+    MISTAKES,
+    SHORT_TABLES,
+    changed_numbers,
+    respelled,
+    short_tables,
+)
 from posenc_conformance.scheme_file.model import Arguments, Call, Parameter
 
 LEVEL = "model"
@@ -33,8 +40,6 @@ USUAL_LENGTH = 4096
 """Length of texts for a configuration that does not say one."""
 BETWEEN = (37, 300)
 """Positions between the first ones and the last one."""
-SHORT_TABLES = "original-context"
-"""The mistake of tables that end where the original context does."""
 SAME = ("causal", "first-key", "last-key")
 """Forms of a bias that differ by a constant for each query, which softmax does not see."""
 
@@ -192,7 +197,7 @@ def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
         places["beyond"] = [*dict.fromkeys((end, context.extended - 1))]
     found = {}
     for id, rows in places.items():
-        positions = np.array([rows] * 3 if group.scheme == "m-rope" else rows)
+        positions = rows_of(group, np.array(rows))
         found[id] = {"x": lattice((HEADS, len(rows), size)), "positions": positions}
     if group.scheme == "m-rope":  # an image: rows and columns beside one moment
         axes = np.array([[9, 9, 9, 9], [9, 9, 10, 10], [9, 10, 9, 10]])
@@ -354,13 +359,9 @@ def _short_tables(end: int) -> DeviationModel:
         where = case.arguments.get("positions")
         if where is None or where.max() < end:
             return
-        for words, read in (
-            ("get their last row", np.minimum(where, end - 1)),
-            ("start anew", where % end),
-        ):
-            twin = case.with_fields(arguments={**case.arguments, "positions": read})
-            what = f"matches tables that end at the original context, {end:,}: positions beyond it"
-            yield Prediction(f"{what} {words}", twin.truth)
+        for words, read in short_tables(end):
+            twin = case.with_fields(arguments={**case.arguments, "positions": read(where)})
+            yield Prediction(f"matches {words}", twin.truth)
 
     return predicted
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from posenc_conformance.deployed.checkpoint import STORED, write_checkpoint
 from posenc_conformance.deployed.engine import model_of, name_of, probe_for
-from posenc_conformance.deployed.probe import respelled
+from posenc_conformance.deployed.probe import as_saved_by_transformers_5
 from posenc_conformance.errors import UserError
 
 SPELLINGS = ("released", "transformers-5")
@@ -23,7 +23,7 @@ def write_probe(name: str, out: str, dtype: str, spelling: str) -> Iterator[str]
         raise UserError(f"--spelling={spelling} is not known", f"give {' or '.join(SPELLINGS)}")
     model = model_of(name)
     probe = probe_for(model)
-    spelt = respelled if spelling == "transformers-5" else dict
+    spelt = as_saved_by_transformers_5 if spelling == "transformers-5" else dict
     size = write_checkpoint(probe, dtype, Path(out), spelt)
     yield f"wrote {out}: a probe of {model.title}, {size / 1e6:.1f} MB in {dtype}"
     yield f"serve it as you serve the model, for instance: vllm serve {out}"

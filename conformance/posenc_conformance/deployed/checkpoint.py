@@ -11,6 +11,7 @@ import numpy as np
 
 from posenc_conformance.deployed.instrument import BEGIN, SPECIAL, STOP, UNKNOWN
 from posenc_conformance.deployed.probe import Probe
+from posenc_conformance.deployed.weights import tensors
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole
 from posenc_conformance.judge.arrays import Floats
@@ -58,7 +59,7 @@ def files_of(
     return {
         "config.json": _json(spelt({**probe.config, "torch_dtype": dtype})),
         "generation_config.json": _json({"bos_token_id": BEGIN, "eos_token_id": STOP}),
-        "model.safetensors": safetensors(probe.tensors(), dtype),
+        "model.safetensors": safetensors(tensors(probe), dtype),
         "tokenizer.json": _json(_tokenizer(probe.plan.words)),
         "tokenizer.model": sentencepiece(probe.plan.words),
         "tokenizer_config.json": _json(
@@ -79,7 +80,7 @@ def _json(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content, indent=2) + "\n").encode()
 
 
-def safetensors(tensors: Iterable[tuple[str, Floats]], dtype: str) -> bytes:
+def safetensors(named: Iterable[tuple[str, Floats]], dtype: str) -> bytes:
     """Return tensors in the format of safetensors: the length of a header, the header, the values.
 
     The format is described in the README of huggingface/safetensors.
@@ -87,7 +88,7 @@ def safetensors(tensors: Iterable[tuple[str, Floats]], dtype: str) -> bytes:
     name_of_dtype, stored = STORED[dtype]
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     parts, end = [], 0
-    for name, values in tensors:
+    for name, values in named:
         part = values.astype(stored).tobytes()
         place = [end, end + len(part)]
         header[name] = {"dtype": name_of_dtype, "shape": values.shape, "data_offsets": place}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, printable
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 
 Reading = Mapping[str, float]
@@ -20,6 +20,7 @@ ASKED = 10
 SECONDS = 600.0
 """Seconds that an answer may take: a long prompt takes long on a slow machine."""
 LONGEST_SHOWN = 200
+"""Most characters of an answer that are shown."""
 LARGEST_ANSWER = 2**26
 """Bytes of the largest answer that is read."""
 
@@ -166,7 +167,6 @@ def _word(token: str) -> str:
 
 
 def _shown(answer: Any) -> str:
-    """Return the beginning of what an engine said, in one line that cannot do harm."""
+    """Return the beginning of what an engine said, in one line."""
     text = answer if isinstance(answer, str) else json.dumps(answer)
-    shown = "".join(each if each.isprintable() else " " for each in text)
-    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]} …"
+    return printable(" ".join(text.split()), LONGEST_SHOWN)

@@ -1,7 +1,9 @@
 """Families of models that probes are made of: what they call their tensors and their fields."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 
 import numpy as np
 
@@ -24,7 +26,7 @@ class Layer:
     query: Floats
     key: Floats
     value: Floats
-    heads: int
+    kv_heads: int
 
 
 def _apart(layer: Layer) -> Iterator[Tensor]:
@@ -40,9 +42,9 @@ def _fused(layer: Layer) -> Iterator[Tensor]:
 
 
 def _fused_by_head(layer: Layer) -> Iterator[Tensor]:
-    """Yield the projections of a layer as one: of each head all three, one behind the other."""
+    """Yield the projections of a layer as one: of each head of keys all that belongs to it."""
     parts = [
-        part.reshape(layer.heads, -1, part.shape[-1])
+        part.reshape(layer.kv_heads, -1, part.shape[-1])
         for part in (layer.query, layer.key, layer.value)
     ]
     fused = np.concatenate(parts, axis=1)
@@ -54,6 +56,12 @@ def _gated(hidden: int) -> Iterator[Shaped]:
     yield "mlp.gate_proj.weight", (INTERMEDIATE, hidden)
     yield "mlp.up_proj.weight", (INTERMEDIATE, hidden)
     yield "mlp.down_proj.weight", (hidden, INTERMEDIATE)
+
+
+def _gated_elsewhere(hidden: int) -> Iterator[Shaped]:
+    """Yield the same under the name that Llama 4 has for it."""
+    for name, shape in _gated(hidden):
+        yield name.replace("mlp", "feed_forward"), shape
 
 
 def _gated_as_one(hidden: int) -> Iterator[Shaped]:
@@ -72,6 +80,16 @@ def _experts_of_mixtral(hidden: int) -> Iterator[Shaped]:
         yield f"{before}.w3.weight", (INTERMEDIATE, hidden)
 
 
+def _experts_of_gpt_oss(hidden: int) -> Iterator[Shaped]:
+    """Yield experts as one, with biases, as gpt-oss names them."""
+    yield "mlp.router.weight", (EXPERTS, hidden)
+    yield "mlp.router.bias", (EXPERTS,)
+    yield "mlp.experts.gate_up_proj", (EXPERTS, hidden, 2 * INTERMEDIATE)
+    yield "mlp.experts.gate_up_proj_bias", (EXPERTS, 2 * INTERMEDIATE)
+    yield "mlp.experts.down_proj", (EXPERTS, INTERMEDIATE, hidden)
+    yield "mlp.experts.down_proj_bias", (EXPERTS, hidden)
+
+
 def _experts_of_qwen(hidden: int) -> Iterator[Shaped]:
     """Yield experts, as Qwen names them."""
     yield "mlp.gate.weight", (EXPERTS, hidden)
@@ -80,16 +98,32 @@ def _experts_of_qwen(hidden: int) -> Iterator[Shaped]:
             yield name.replace("mlp", f"mlp.experts.{expert}"), shape
 
 
-def _plain(widen: str, narrow: str) -> Callable[[int], Iterator[Shaped]]:
-    """Return what makes a feed-forward layer without a gate, with biases."""
+def _plain(widen: str, narrow: str, *, biased: bool = True) -> Callable[[int], Iterator[Shaped]]:
+    """Return what makes a feed-forward layer without a gate, nearly always with biases."""
 
     def made(hidden: int) -> Iterator[Shaped]:
         yield f"mlp.{widen}.weight", (INTERMEDIATE, hidden)
-        yield f"mlp.{widen}.bias", (INTERMEDIATE,)
         yield f"mlp.{narrow}.weight", (hidden, INTERMEDIATE)
-        yield f"mlp.{narrow}.bias", (hidden,)
+        if biased:
+            yield f"mlp.{widen}.bias", (INTERMEDIATE,)
+            yield f"mlp.{narrow}.bias", (hidden,)
 
     return made
+
+
+def _by_root(config: Fields, head_dim: int) -> float:
+    """Return what most families multiply scores by."""
+    return 1 / math.sqrt(head_dim)
+
+
+def _by_multiplier(config: Fields, head_dim: int) -> float:
+    """Return what Granite multiplies scores by."""
+    return float(config["attention_multiplier"])
+
+
+def _by_scalar(config: Fields, head_dim: int) -> float:
+    """Return what Gemma multiplies scores by from its second version on."""
+    return 1 / math.sqrt(config["query_pre_attn_scalar"])
 
 
 @dataclass(frozen=True)
@@ -101,8 +135,22 @@ class Names:
     attention: str = "self_attn"
     out: str = "o_proj"
     norms: tuple[str, ...] = ("input_layernorm", "post_attention_layernorm")
+    """Norms of a layer that change nothing more than a norm does."""
+    norm_behind: str = ""
+    """The norm of what attention adds, where there is one."""
+    norm_behind_feed_forward: str = ""
+    """The norm of what the feed-forward layer adds, where embeddings are tied and there is one."""
     last_norm: str = "model.norm"
+    """Empty where norms have no weights."""
     logits: str = "lm_head"
+
+
+class Normed(Enum):
+    """What of queries, or of keys, goes through a norm together before they are turned."""
+
+    NEVER = "nothing"
+    BY_HEAD = "each head"
+    WHOLE = "all heads"
 
 
 @dataclass(frozen=True)
@@ -116,20 +164,151 @@ class Family:
     feed_forward: Callable[[int], Iterator[Shaped]] = _gated
     """What the feed-forward layers are made of, all of it zero."""
     names: Names = Names()
+    one_key: bool = False
+    """Whether all heads share one head of keys, and the configuration does not count them."""
+    latent: bool = False
+    """Whether attention is latent, as DeepSeek's; ``attention`` does not count then."""
+    sinks: bool = False
+    """Whether each head has a score of its own that gives nothing to any key; it is 0."""
     biased: frozenset[str] = frozenset()
     """Which parts have biases: projections, out, norms, logits."""
-    head_norms: bool = False
-    """Whether each head of queries and keys has a norm before it is turned."""
+    normed: Normed = Normed.NEVER
+    """What of queries and keys goes through a norm together before they are turned."""
+    bare: bool = False
+    """Whether attention reads the hidden state as it is, without a norm."""
     centred: bool = False
     """Whether norms take the mean away, as LayerNorm does."""
+    scale: Callable[[Fields, int], float] = _by_root
+    """What scores are multiplied by, from the configuration and head_dim."""
+    tied: bool = False
+    """Whether the last matrix is that of the embeddings, in every model of the family."""
+    stretched: bool = False
+    """Whether embeddings are multiplied by the root of the hidden size."""
+    offset: float = 0.0
+    """What is added to the weights of norms."""
+    capped: bool = False
+    """Whether scores and logits are capped."""
     eps: str = "rms_norm_eps"
     """The field that says what norms add to a mean square."""
     fields: Fields = field(default_factory=dict)
     """What the configuration must say besides."""
+    defaults: Fields = field(default_factory=dict)
+    """What it must say if it says nothing else."""
 
 
 GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
+NORMS_BEHIND = Names(norms=("post_feedforward_layernorm",), norm_behind="post_attention_layernorm")
+NORMS_AROUND = Names(
+    norms=("input_layernorm", "pre_feedforward_layernorm"),
+    norm_behind="post_attention_layernorm",
+    norm_behind_feed_forward="post_feedforward_layernorm",
+)
+COHERE = Family(
+    "CohereForCausalLM",
+    names=Names(norms=("input_layernorm",)),
+    centred=True,
+    tied=True,
+    eps="layer_norm_eps",
+    # The multiplier of logits has nothing to do with positions.
+    fields={
+        "hidden_act": "silu",
+        "attention_bias": False,
+        "use_qk_norm": False,
+        "logit_scale": 1.0,
+    },
+)
+OF_DEEPSEEK: Fields = {
+    **GATED,
+    "n_routed_experts": EXPERTS,
+    "n_shared_experts": 1,
+    "num_experts_per_tok": 2,
+    "n_group": 1,
+    "topk_group": 1,
+    "moe_intermediate_size": INTERMEDIATE,
+    "num_nextn_predict_layers": 0,
+}
+OF_GEMMA: Fields = {
+    "attention_bias": False,
+    "hidden_act": "gelu_pytorch_tanh",
+    "hidden_activation": "gelu_pytorch_tanh",
+}
 FAMILIES: Mapping[str, Family] = {
+    "cohere": COHERE,
+    "cohere2": replace(COHERE, architecture="Cohere2ForCausalLM"),
+    "deepseek_v2": Family("DeepseekV2ForCausalLM", latent=True, fields=OF_DEEPSEEK),
+    "deepseek_v3": Family("DeepseekV3ForCausalLM", latent=True, fields=OF_DEEPSEEK),
+    "exaone4": Family(
+        "Exaone4ForCausalLM", names=NORMS_BEHIND, normed=Normed.BY_HEAD, bare=True, fields=GATED
+    ),
+    "falcon": Family(
+        "FalconForCausalLM",
+        attention=_fused_by_head,
+        feed_forward=_plain("dense_h_to_4h", "dense_4h_to_h", biased=False),
+        names=Names(
+            embeddings="transformer.word_embeddings",
+            layer="transformer.h.{}",
+            attention="self_attention",
+            out="dense",
+            norms=("input_layernorm",),
+            last_norm="transformer.ln_f",
+        ),
+        one_key=True,
+        biased=frozenset({"norms"}),
+        centred=True,
+        eps="layer_norm_epsilon",
+        fields={
+            "ffn_hidden_size": INTERMEDIATE,
+            "activation": "gelu",
+            "bias": False,
+            "parallel_attn": True,
+            "num_ln_in_parallel_attn": 1,
+            "multi_query": True,
+            "new_decoder_architecture": False,
+        },
+    ),
+    "gemma": Family("GemmaForCausalLM", tied=True, stretched=True, offset=1.0, fields=OF_GEMMA),
+    "gemma2": Family(
+        "Gemma2ForCausalLM",
+        names=NORMS_AROUND,
+        tied=True,
+        stretched=True,
+        offset=1.0,
+        capped=True,
+        scale=_by_scalar,
+        fields=OF_GEMMA,
+        defaults={
+            "query_pre_attn_scalar": 256,
+            "attn_logit_softcapping": 50.0,
+            "final_logit_softcapping": 30.0,
+        },
+    ),
+    "gemma3_text": Family(
+        "Gemma3ForCausalLM",
+        names=NORMS_AROUND,
+        normed=Normed.BY_HEAD,
+        tied=True,
+        stretched=True,
+        offset=1.0,
+        scale=_by_scalar,
+        fields={**OF_GEMMA, "attn_logit_softcapping": None, "final_logit_softcapping": None},
+        defaults={"query_pre_attn_scalar": 256},
+    ),
+    "glm": Family(
+        "GlmForCausalLM",
+        feed_forward=_gated_as_one,
+        biased=frozenset({"projections"}),
+        fields={**GATED, "attention_bias": True},
+    ),
+    "glm4": Family(
+        "Glm4ForCausalLM",
+        feed_forward=_gated_as_one,
+        names=Names(
+            norms=("input_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
+            norm_behind="post_self_attn_layernorm",
+        ),
+        biased=frozenset({"projections"}),
+        fields={**GATED, "attention_bias": True},
+    ),
     "gpt_neox": Family(
         "GPTNeoXForCausalLM",
         attention=_fused_by_head,
@@ -147,6 +326,19 @@ FAMILIES: Mapping[str, Family] = {
         eps="layer_norm_eps",
         fields={"intermediate_size": INTERMEDIATE, "hidden_act": "gelu"},
     ),
+    "gpt_oss": Family(
+        "GptOssForCausalLM",
+        feed_forward=_experts_of_gpt_oss,
+        sinks=True,
+        biased=frozenset({"projections", "out"}),
+        fields={
+            **GATED,
+            "attention_bias": True,
+            "num_local_experts": EXPERTS,
+            "num_experts_per_tok": 2,
+            "experts_per_token": 2,
+        },
+    ),
     "gptj": Family(
         "GPTJForCausalLM",
         feed_forward=_plain("fc_in", "fc_out"),
@@ -163,12 +355,54 @@ FAMILIES: Mapping[str, Family] = {
         eps="layer_norm_epsilon",
         fields={"n_inner": INTERMEDIATE},
     ),
+    "granite": Family(
+        "GraniteForCausalLM",
+        scale=_by_multiplier,
+        # All multipliers but that of scores are 1: they have nothing to do with positions.
+        fields={
+            **GATED,
+            "mlp_bias": False,
+            "embedding_multiplier": 1.0,
+            "residual_multiplier": 1.0,
+            "logits_scaling": 1.0,
+        },
+        defaults={"attention_multiplier": 1.0},
+    ),
     "llama": Family("LlamaForCausalLM", fields=GATED),
+    "llama4_text": Family(
+        "Llama4ForCausalLM",
+        feed_forward=_gated_elsewhere,
+        # No layer has experts, and none a norm of queries: it would stand in some layers only.
+        fields={
+            **GATED,
+            "intermediate_size_mlp": INTERMEDIATE,
+            "use_qk_norm": False,
+            "moe_layers": [],
+            "interleave_moe_layer_step": 0,
+            "num_local_experts": EXPERTS,
+            "num_experts_per_tok": 1,
+        },
+    ),
+    "ministral": Family("MinistralForCausalLM", fields=GATED),
+    "ministral3": Family("Ministral3ForCausalLM", fields=GATED),
     "mistral": Family("MistralForCausalLM", fields=GATED),
     "mixtral": Family(
         "MixtralForCausalLM",
         feed_forward=_experts_of_mixtral,
         fields={**GATED, "num_local_experts": EXPERTS, "num_experts_per_tok": 2},
+    ),
+    "olmo": Family(
+        "OlmoForCausalLM",
+        names=Names(norms=(), last_norm=""),
+        centred=True,
+        eps="layer_norm_eps",
+        fields={**GATED, "clip_qkv": None},
+    ),
+    "olmo2": Family(
+        "Olmo2ForCausalLM", names=NORMS_BEHIND, normed=Normed.WHOLE, bare=True, fields=GATED
+    ),
+    "olmo3": Family(
+        "Olmo3ForCausalLM", names=NORMS_BEHIND, normed=Normed.WHOLE, bare=True, fields=GATED
     ),
     "phi": Family(
         "PhiForCausalLM",
@@ -181,11 +415,11 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "phi3": Family("Phi3ForCausalLM", attention=_fused, feed_forward=_gated_as_one, fields=GATED),
     "qwen2": Family("Qwen2ForCausalLM", biased=frozenset({"projections"}), fields=GATED),
-    "qwen3": Family("Qwen3ForCausalLM", head_norms=True, fields=GATED),
+    "qwen3": Family("Qwen3ForCausalLM", normed=Normed.BY_HEAD, fields=GATED),
     "qwen3_moe": Family(
         "Qwen3MoeForCausalLM",
         feed_forward=_experts_of_qwen,
-        head_norms=True,
+        normed=Normed.BY_HEAD,
         fields={
             **GATED,
             "num_experts": EXPERTS,
@@ -195,6 +429,11 @@ FAMILIES: Mapping[str, Family] = {
             "mlp_only_layers": [],
             "norm_topk_prob": True,
         },
+    ),
+    "seed_oss": Family(
+        "SeedOssForCausalLM",
+        biased=frozenset({"projections"}),
+        fields={**GATED, "attention_bias": True, "attention_out_bias": False, "mlp_bias": False},
     ),
     "smollm3": Family("SmolLM3ForCausalLM", fields=GATED),
     "stablelm": Family(

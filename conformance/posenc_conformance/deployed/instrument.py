@@ -10,21 +10,35 @@ nothing else uses, and from there to the logits of four tokens: their ratio is t
 the score, whatever else the query sees. The tokens of keys tell the layers apart: a layer has
 values for its own keys alone. The query that follows gets the largest logit, so that one request
 asks all pairs.
+
+Where the last matrix is that of the embeddings, a token is one channel, and the feed-forward layer
+of the last layer adds the channel of the query that follows to that of a query.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
+
+import numpy as np
+
+from posenc_conformance.judge.arrays import Floats
 
 HEADS = 2
 """The first head of a query reads cosines, the second one sines."""
-GAINS = (64, 512, 8192, 131072)
-"""What the share that a key gets is multiplied by to make a logit of it; each has queries of its
+GAINS = (16, 64, 512, 8192, 131072)
+"""About what the share that a key gets is multiplied by to make a logit of it; each has keys of its
 own, because a long text leaves a small share to each key."""
+SIZE = 16.0
+"""Size of a token's channels."""
+LARGEST_LOGIT = 64.0
+"""Largest logit of a token that follows where embeddings are tied."""
+LARGEST_VALUE = 0.25
+"""Size of the channel that makes the value of a key of the largest gain, as a part of the others':
+so small that the norm hardly feels it."""
 READ_WEIGHT = 1024.0
 """Weight of the logits that are read; a power of two that float16 holds."""
-NORMALISED = 8.0
-"""About what a norm makes of a token's channels: the square root of CHANNELS_A_TOKEN."""
 CHANNELS_A_TOKEN = 64
 """A token has one channel for so many of the hidden state."""
 FOLLOWING = 6.0
@@ -61,23 +75,41 @@ class Instrument:
     kv_heads: int
     centred: bool = False
     """Whether norms take the mean away: a token's channels add up to 0 then."""
+    gains: tuple[int, ...] = GAINS
+    """The gains that have keys of their own."""
+    tied: bool = False
+    """Whether the last matrix is that of the embeddings."""
 
     @property
     def channels_of_token(self) -> int:
-        """How many channels of the hidden state a token has."""
-        count = self.hidden // CHANNELS_A_TOKEN
-        return count - count % 2 if self.centred else count
+        """How many channels of the hidden state a token has, besides those of values."""
+        if self.tied:
+            return 1 + self.centred
+        return count_of_channels(self.hidden, self.centred)
+
+    @property
+    def size(self) -> float:
+        """Size of a token's channels in the embeddings."""
+        if not self.tied:
+            return SIZE
+        return power_below(LARGEST_LOGIT / math.sqrt(self.hidden * self.channels_of_token))
+
+    @property
+    def share(self) -> float:
+        """What a channel has of a weight that it may share with its mirror."""
+        return 0.5 if self.centred else 1.0
 
     # Channels of the hidden state: one for each pair, then these.
 
-    def asking(self, gain: int) -> int:
-        """Return the channel that all queries of a gain have."""
-        return len(self.pairs) + GAINS.index(gain)
+    @property
+    def asking(self) -> int:
+        """The channel that all queries have."""
+        return len(self.pairs)
 
     @property
     def key(self) -> int:
         """The channel that all keys have that are asked for."""
-        return len(self.pairs) + len(GAINS)
+        return self.asking + 1
 
     def value(self, layer: int, *, neutral: bool = False) -> int:
         """Return the channel of which a layer makes the value of its key, or of the neutral one."""
@@ -88,20 +120,38 @@ class Instrument:
         """The first of the channels that hold what keys get."""
         return self.value(self.layers)
 
-    @property
-    def mirror(self) -> int:
-        """The first of the channels that hold the same with the other sign, for a mean of 0."""
-        return self.read + len(READ)
+    def mirror(self, channel: int) -> int:
+        """Return the channel that holds a value, or what is read, with the other sign.
+
+        They are there for a mean of 0. What both are off by, if it is not quite 0, is in neither
+        difference.
+        """
+        return channel + 2 * self.layers + len(READ)
 
     @property
     def asked_who(self) -> int:
         """The channel of the question who the probe is; the next one is that of the answer."""
-        return self.mirror + len(READ)
+        last = self.read + len(READ)
+        return self.mirror(last) if self.centred else last
+
+    @property
+    def ended(self) -> int:
+        """The channel of the end of the chain, where embeddings are tied."""
+        return self.asked_who + 2
+
+    def opposite(self, channel: int) -> int:
+        """Return the channel of the other sign of one that follows or is followed.
+
+        Tied embeddings need one for each, where the mean must be 0: no two tokens may share any.
+        """
+        others = (self.asked_who, self.asked_who + 1, self.ended)
+        place = channel if channel < len(self.pairs) else len(self.pairs) + others.index(channel)
+        return self.ended + 1 + place
 
     @property
     def padding(self) -> int:
         """The first of the channels that mean nothing: as many as a token has."""
-        return self.asked_who + 2
+        return self.opposite(self.ended) + 1 if self.tied and self.centred else self.ended + 1
 
     # Tokens: special ones, fillers, the name, then these.
 
@@ -117,22 +167,28 @@ class Instrument:
         """The tokens that are read, in the order of ``READ``."""
         return tuple(range(self.name_token + 1, self.name_token + 1 + len(READ)))
 
-    def key_token(self, layer: int, *, neutral: bool = False) -> int:
-        """Return the token of a layer's key, or of its neutral one."""
-        return self.read_tokens[-1] + 1 + 2 * layer + neutral
+    def key_token(self, layer: int, gain: int, *, neutral: bool = False) -> int:
+        """Return the token of a layer's key, or of its neutral one, of a gain."""
+        number = self.gains.index(gain) * self.layers + layer
+        return self.read_tokens[-1] + 1 + 2 * number + neutral
 
-    def query_token(self, gain: int, step: int) -> int:
-        """Return the token that asks at a step of the chain of a gain."""
-        return self.key_token(self.layers) + GAINS.index(gain) * len(self.pairs) + step
+    def query_token(self, step: int) -> int:
+        """Return the token that asks at a step of the chain."""
+        return self.read_tokens[-1] + 1 + 2 * len(self.gains) * self.layers + step
 
-    def following(self, gain: int, step: int) -> int:
-        """Return the token that follows a query of a chain: the next query, or the end."""
+    def following(self, step: int) -> int:
+        """Return the token that follows a query of the chain: the next query, or the end."""
         last = step == len(self.pairs) - 1
-        return END if last else self.query_token(gain, step + 1)
+        return END if last else self.query_token(step + 1)
+
+    def steps(self) -> list[tuple[int, int]]:
+        """Return channels of tokens, each with that of the token that follows."""
+        chain = [*self.order, self.ended]
+        return [*pairwise(chain), (self.asked_who, self.asked_who + 1)]
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The pairs in the order in which a chain asks them: the first few are spread over all."""
+        """The pairs in the order in which the chain asks them: the first are spread over all."""
         bits = (len(self.pairs) - 1).bit_length()
         spread = sorted(range(len(self.pairs)), key=lambda pair: f"{pair:0{bits}b}"[::-1])
         return tuple(spread)
@@ -140,8 +196,13 @@ class Instrument:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """The word of each token."""
-        keys = [f"{kind}-{layer}" for layer in range(self.layers) for kind in ("key", "neutral")]
-        queries = [f"query-{gain}-{step}" for gain in GAINS for step in range(len(self.pairs))]
+        keys = [
+            f"{kind}-{gain}-{layer}"
+            for gain in self.gains
+            for layer in range(self.layers)
+            for kind in ("key", "neutral")
+        ]
+        queries = [f"query-{step}" for step in range(len(self.pairs))]
         fillers = [f"fill-{number}" for number in range(FILLERS)]
         return (*SPECIAL, *fillers, self.name, *READ, *keys, *queries)
 
@@ -152,66 +213,100 @@ class Instrument:
 
     def embeddings(self) -> Rows:
         """Return the channels of each token; of tokens that are never given, none."""
-        count = self.channels_of_token
-
-        def made(size: float, *channels: int) -> dict[int, float]:
-            padding = range(self.padding, self.padding + count)
-            chosen = [*channels, *padding][:count]
-            below = count // 2 if self.centred else 0
-            return {
-                channel: size if number < count - below else -size
-                for number, channel in enumerate(chosen)
-            }
-
-        usual = size_of(GAINS[1])
         found = {
-            BEGIN: made(usual),
-            **{self.filler(number): made(usual) for number in range(FILLERS)},
-            WHO: made(usual, self.asked_who),
-            self.name_token: made(usual, self.asked_who + 1),
+            BEGIN: self._token(),
+            **{self.filler(number): self._token() for number in range(FILLERS)},
+            WHO: self._token(*self.signs(self.asked_who)),
+            self.name_token: self._token(*self.signs(self.asked_who + 1)),
         }
-        for layer in range(self.layers):
-            found[self.key_token(layer)] = made(usual, self.key, self.value(layer))
-            neutral = self.value(layer, neutral=True)
-            found[self.key_token(layer, neutral=True)] = made(usual, neutral)
-        for gain in GAINS:
-            for step, pair in enumerate(self.order):
-                token = self.query_token(gain, step)
-                found[token] = made(size_of(gain), pair, self.asking(gain))
+        for gain in self.gains:
+            for layer in range(self.layers):
+                for neutral in (False, True):
+                    token = self._token(*(() if neutral else (self.key,)))
+                    value = self.value(layer, neutral=neutral)
+                    found[self.key_token(layer, gain, neutral=neutral)] = {
+                        **token,
+                        **self._valued(value, gain),
+                    }
+        for step, pair in enumerate(self.order):
+            found[self.query_token(step)] = self._token(*self.signs(pair), self.asking)
+        if self.tied:
+            found[END] = self._token(*self.signs(self.ended))
+            found |= self._reading()
         return found
+
+    def signs(self, channel: int) -> tuple[int, ...]:
+        """Return a channel that follows or is followed, and its opposite if there is one."""
+        return (channel, self.opposite(channel)) if self.tied and self.centred else (channel,)
+
+    def _reading(self) -> Rows:
+        """Return the weights of the logits that are read."""
+        return {
+            token: self.balanced(self.read + number, self.share * READ_WEIGHT)
+            for number, token in enumerate(self.read_tokens)
+        }
+
+    def _token(self, *channels: int) -> dict[int, float]:
+        """Return the channels of a token: those that mean something, and others for the number."""
+        count = self.channels_of_token
+        chosen = [*channels, *range(self.padding, self.padding + count)][:count]
+        above = count // 2 if self.centred else count
+        return {
+            channel: self.size if number < above else -self.size
+            for number, channel in enumerate(chosen)
+        }
+
+    def _valued(self, channel: int, gain: int) -> dict[int, float]:
+        """Return the channels of a value."""
+        return self.balanced(channel, value_of(gain) * self.size)
+
+    def balanced(self, channel: int, weight: float) -> dict[int, float]:
+        """Return a weight of a channel, and the other one of its mirror if there is one."""
+        return (
+            {channel: weight, self.mirror(channel): -weight} if self.centred else {channel: weight}
+        )
 
     def logits(self) -> Rows:
         """Return, of each token, the weights of the channels that its logit is made of."""
-        refused = {self.asking(gain): -REFUSED for gain in GAINS}
-        found = {token: dict(refused) for token in range(len(self.words))}
-        for number, token in enumerate(self.read_tokens):
-            found[token] = {self.read + number: READ_WEIGHT}
+        found = {token: {self.asking: -REFUSED} for token in range(len(self.words))}
+        found |= self._reading()
         found[ZERO] = {}
         found[self.name_token][self.asked_who] = FOLLOWING
-        found[END] |= {self.asked_who + 1: FOLLOWING, self.order[-1]: FOLLOWING + REFUSED}
-        for gain in GAINS:
-            others = {self.asking(other): -FOLLOWING - 2 * REFUSED for other in GAINS}
-            for step, pair in enumerate(self.order[:-1]):
-                found[self.query_token(gain, step + 1)] = {
-                    **others,
-                    self.asking(gain): -REFUSED,
-                    pair: FOLLOWING + REFUSED,
-                }
+        found[END][self.asked_who + 1] = FOLLOWING
+        for step, pair in enumerate(self.order):
+            found[self.following(step)][pair] = FOLLOWING + REFUSED
         return found
 
 
-def size_of(gain: int) -> float:
-    """Return the size of a query's channels from which what is read gets a gain.
-
-    The last norm makes queries of all sizes alike, and what attention has added to a small one
-    large.
-    """
-    return READ_WEIGHT * NORMALISED / gain
+def power_below(number: float) -> float:
+    """Return the largest power of two that is not above a number."""
+    return float(2.0 ** math.floor(math.log2(number)))
 
 
-def channels_needed(pairs: int, layers: int, centred: bool) -> tuple[int, int]:
+def dense(shape: tuple[int, int], rows: Rows) -> Floats:
+    """Make a matrix of the weights that are not zero."""
+    found = np.zeros(shape)
+    for row, weights in rows.items():
+        for column, weight in weights.items():
+            found[row, column] = weight
+    return found
+
+
+def value_of(gain: int) -> float:
+    """Return the size of the channel of a value, as a part of a token's other channels."""
+    return LARGEST_VALUE * gain / GAINS[-1]
+
+
+def count_of_channels(hidden: int, centred: bool) -> int:
+    """Return how many channels a token has: an even number if they add up to 0."""
+    count = hidden // CHANNELS_A_TOKEN
+    return count - count % 2 if centred else count
+
+
+def channels_needed(pairs: int, layers: int, centred: bool, tied: bool) -> tuple[int, int]:
     """Compute how many channels the hidden state needs, and of what they must be a multiple."""
-    meaningful = pairs + len(GAINS) + 1 + 2 * layers + 2 * len(READ) + 2
+    meaningful = (pairs + 3) * (1 + (tied and centred)) + 2
+    meaningful += (2 * layers + len(READ)) * (1 + centred)
     count = 4 if centred else 2
     while count * CHANNELS_A_TOKEN < meaningful + count:
         count += 1

@@ -9,8 +9,6 @@ import numpy as np
 
 from posenc_conformance.deployed.instrument import (
     FILLERS,
-    GAINS,
-    LARGEST_READ,
     READ,
     SPECIAL,
     ZERO,
@@ -19,7 +17,7 @@ from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.models.cost import multiplier
-from posenc_conformance.models.meaning import Group, case_of
+from posenc_conformance.models.meaning import Group, case_of, rows_of
 from posenc_conformance.models.mistakes import longer
 
 LEAST_BEFORE = 250
@@ -36,15 +34,18 @@ query and of the key, and the score."""
 ROUNDINGS_OF_A_READING = 16
 """What is rounded after it, once for the key and once for the neutral one: the share, what the head
 makes of it, the output projection, the sum, the norm (twice), the logit, the weight of the norm."""
+ROUNDINGS_OF_A_LATENT = 2
+"""What is rounded besides before a score where attention is latent: the norm of the query's narrow
+layer, and the projection behind it."""
+ROUNDINGS_OF_A_CAP = 4
+"""What is rounded where a number is capped: the quotient, the hyperbolic tangent, which may be off
+by two units, and the product."""
+ROUNDINGS_OF_A_NORM = 6
+"""What is rounded besides where a norm stands behind attention, once for the key and once for the
+neutral one: the norm as it is computed, as it is converted, and its product with its weight."""
 LOG_PROBABILITY = 2.0**-17
 """Largest error of the difference of two log-probabilities from 0 to -64 that are float32: each is
 made of a logit and a logarithm of at most 64, and rounded once more."""
-
-OF_A_MEAN = 2.0**-15
-"""Largest error of a logit that is read, from a mean that a norm takes away in float32. The eight
-channels that hold what keys get are added to partial sums of up to half a token's channels, so that
-the mean is off by 8 / 2 * 2^-24 of a channel's size / 64; the logit is that times READ_WEIGHT * 8 /
-size."""
 
 Turn = Callable[[Floats, Ints], Floats]
 """Turns rows, [rows, channels], to positions: the queries, and as the last row the key."""
@@ -99,9 +100,9 @@ class Prompt:
         plan = probe.plan
         digits = [self.serial // FILLERS**place for place in range(DIGITS)]
         found = [plan.filler(digit) for digit in (*digits, *[0] * (self.first - DIGITS))]
-        found[self.key] = plan.key_token(self.layer)
-        found[self.neutral] = plan.key_token(self.layer, neutral=True)
-        return found + [plan.query_token(self.gain, step) for step in range(self.given)]
+        found[self.key] = plan.key_token(self.layer, self.gain)
+        found[self.neutral] = plan.key_token(self.layer, self.gain, neutral=True)
+        return found + [plan.query_token(step) for step in range(self.given)]
 
 
 def prompt_for(
@@ -116,7 +117,7 @@ def prompt_for(
     first = max(LEAST_BEFORE, nearest)
     prompt = Prompt(
         layer=group.layers[0] if layer is None else layer,
-        gain=GAINS[0],
+        gain=probe.plan.gains[0],
         key=first - nearest,
         first=first,
         steps=count,
@@ -126,13 +127,33 @@ def prompt_for(
 
 def _gain(probe: Probe, group: Group, prompt: Prompt) -> int:
     """Return the largest gain with which no logit becomes larger than may be read."""
-    seen = prompt.first if group.window is None else min(prompt.first, group.window)
+    seen = keys_seen(group, np.array([prompt.first]))
+    values = np.array([[_growth(group, prompt), 0.0]])
 
     def largest(gain: int) -> float:
-        raised = math.exp(probe.largest_score(gain) * _growth(group, prompt))
-        return gain * raised / (raised + seen)
+        shares = shares_of(probe.largest_score(gain) * values, seen)
+        return float(probe.logits(gain, shares).max())
 
-    return max(gain for gain in GAINS if gain == GAINS[0] or largest(gain) <= LARGEST_READ)
+    gains = probe.plan.gains
+    return max(gain for gain in gains if gain == gains[0] or largest(gain) <= probe.largest_read)
+
+
+def keys_seen(group: Group, positions: Ints) -> Ints:
+    """Compute how many keys besides its own queries see, at most."""
+    if group.window is None:
+        return positions
+    if group.attention == "chunked":
+        return np.asarray(positions % group.window)
+    return np.minimum(positions, group.window)
+
+
+def shares_of(scores: Floats, seen: Ints) -> Floats:
+    """Compute what a key and a neutral one get, [queries, heads, 2], from the scores of the key.
+
+    ``seen`` is how many other keys each query sees, whose scores are 0.
+    """
+    raised = np.stack([np.exp(scores), np.ones_like(scores)], axis=-1)
+    return np.asarray(raised / (np.exp(scores) + seen[:, np.newaxis])[..., np.newaxis])
 
 
 def _growth(group: Group, prompt: Prompt) -> float:
@@ -178,8 +199,7 @@ def expected(
     if group.call is None:
         turned, off = x, np.zeros_like(x)
     else:
-        positions = np.stack([rows] * 3) if group.scheme == "m-rope" else rows
-        case = case_of(group, {"x": x, "positions": positions}).with_fields(dtype=dtype)
+        case = case_of(group, {"x": x, "positions": rows_of(group, rows)}).with_fields(dtype=dtype)
         turned, off = case.truth, np.broadcast_to(case.bound, x.shape)
     if turn is not None:
         turned = turn(x, rows)
@@ -189,24 +209,33 @@ def expected(
     unit = UNIT_ROUNDOFF[dtype]
     slack = off[:-1] @ np.abs(turned[-1]) + np.abs(turned[:-1]) @ off[-1]
     amplitude = probe.largest_score(prompt.gain)
-    of_score = grown * (slack.reshape(-1, 2) + ROUNDINGS_OF_A_SCORE * unit * lengths**2)
-    of_reading = ROUNDINGS_OF_A_READING * unit / amplitude + noise(probe, group, prompt, values)
-    return Scores(values, of_score + of_reading)
+    roundings = ROUNDINGS_OF_A_SCORE
+    roundings += (probe.score_cap is not None) * ROUNDINGS_OF_A_CAP
+    roundings += (probe.latent is not None) * ROUNDINGS_OF_A_LATENT
+    of_score = slack.reshape(-1, 2) + roundings * unit * lengths**2
+    roundings = ROUNDINGS_OF_A_READING + probe.normed_behind * ROUNDINGS_OF_A_NORM
+    of_reading = noise(probe, group, prompt, values, unit) + roundings * unit / amplitude
+    slope = slope_of_cap(amplitude * values, probe.score_cap)
+    return Scores(values, (grown * of_score + of_reading) * slope)
 
 
-def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats) -> Floats:
+def noise(probe: Probe, group: Group, prompt: Prompt, values: Floats, unit: float = 0.0) -> Floats:
     """Compute what logits and log-probabilities in float32 leave open of each score.
 
-    The logits of a key and of the neutral one are their shares times the gain.
+    ``unit`` is the unit roundoff with which a cap of logits is computed.
     """
     amplitude = probe.largest_score(prompt.gain)
-    others = np.array(prompt.positions)[:, np.newaxis]
-    if group.window is not None:
-        others = np.minimum(others, group.window)
-    raised = np.exp(amplitude * values)
-    logit = prompt.gain / (raised + others)
-    unsure = LOG_PROBABILITY + (OF_A_MEAN if probe.plan.centred else 0)
-    return np.asarray(unsure / logit * (1 + 1 / raised) / amplitude)
+    shares = shares_of(amplitude * values, keys_seen(group, np.array(prompt.positions)))
+    logits = probe.logits(prompt.gain, shares)
+    off = LOG_PROBABILITY / logits
+    if probe.logit_cap is not None:
+        off = (off + ROUNDINGS_OF_A_CAP * unit) * slope_of_cap(logits, probe.logit_cap)
+    return np.asarray(off.sum(axis=-1) / amplitude)
+
+
+def slope_of_cap(values: Floats, cap: float | None) -> Floats:
+    """Compute by what an error of a capped number grows when the cap is taken back."""
+    return np.ones_like(values) if cap is None else np.cosh(values / cap) ** 2
 
 
 @dataclass(frozen=True)
@@ -216,7 +245,7 @@ class Measured:
     prompt: Prompt
     values: Floats
     """[queries, 2], in units of the largest score of a plain rotation; -inf for a key that is not
-    seen."""
+    seen, inf for one that leaves nothing to the neutral one."""
 
     def agrees_with(self, scores: Scores) -> bool:
         """Return whether each score is within its bound."""
@@ -225,10 +254,11 @@ class Measured:
     def ratio(self, scores: Scores) -> Floats:
         """Compute how far each score is off, in units of its bound.
 
-        What is too small to be read may be any score that is.
+        What is too small or too large to be read may be any score that is.
         """
         ratio = np.abs(self.values - scores.values) / scores.bound
-        hidden = np.isneginf(self.values) & (scores.bound > UNREADABLE)
+        hidden = np.isinf(self.values) & (scores.bound > UNREADABLE)
+        hidden &= np.sign(self.values) == np.sign(scores.values)
         return np.asarray(np.where(hidden, 0, ratio))
 
     @property
@@ -248,7 +278,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     answers = reader.read(prompt.tokens(probe), prompt.steps - prompt.given + 1)
     followed = [_likeliest(answer) for answer in answers]
     wanted = [
-        probe.plan.words[probe.plan.following(prompt.gain, step)]
+        probe.plan.words[probe.plan.following(step)]
         for step in range(prompt.given - 1, prompt.steps)
     ]
     if followed != wanted:
@@ -258,12 +288,19 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
                 f"where {lost[1]!r} must follow, {lost[0]!r} does: the engine reads other tokens "
                 "than it was given, or has other weights than the probe"
             )
-        prompt = replace(prompt, gain=GAINS[0])
+        prompt = replace(prompt, gain=probe.plan.gains[0])
         answers = [
             reader.read(replace(prompt, given=given).tokens(probe), 1)[0]
             for given in range(prompt.given, prompt.steps + 1)
         ]
-    scores = np.array([_scores(answer) for answer in answers])
+    words = probe.plan.words
+    named = [
+        {words[probe.plan.query_token(step)], words[probe.plan.following(step)]}
+        for step in range(prompt.given - 1, prompt.steps)
+    ]
+    scores = np.array(
+        [_scores(probe, each, chain) for each, chain in zip(answers, named, strict=True)]
+    )
     return Measured(prompt, scores / probe.largest_score(prompt.gain))
 
 
@@ -271,22 +308,43 @@ def _likeliest(answer: Mapping[str, float]) -> str:
     return max(answer, key=answer.__getitem__, default="")
 
 
-def _scores(answer: Mapping[str, float]) -> tuple[float, float]:
+def _scores(probe: Probe, answer: Mapping[str, float], chain: set[str]) -> tuple[float, float]:
     """Return the scores of both heads, from log-probabilities.
 
-    The logit of the word zero is 0, so that differences from its log-probability are logits.
+    ``chain`` are the words of the query and of what follows.
     """
-    zero = answer.get(SPECIAL[ZERO], math.inf)
+    zero = _zero(probe, answer, chain)
     key_first, key_second, neutral_first, neutral_second = (
-        max(answer.get(word, -math.inf) - zero, 0.0) for word in READ
+        _uncapped(max(answer.get(word, -math.inf) - zero, 0.0), probe.logit_cap) for word in READ
     )
-    if not neutral_first or not neutral_second:
+    if not (key_first or neutral_first) or not (key_second or neutral_second):
         raise Misbehaviour(
-            "the neutral key gets nothing, although it stands beside the query: "
+            "neither key gets anything, although the neutral one stands beside the query: "
             f"among the likeliest words are {', '.join(answer)}"
         )
-    return _logarithm(key_first / neutral_first), _logarithm(key_second / neutral_second)
+    first, second = _logarithm(key_first, neutral_first), _logarithm(key_second, neutral_second)
+    return _uncapped(first, probe.score_cap), _uncapped(second, probe.score_cap)
 
 
-def _logarithm(share: float) -> float:
-    return math.log(share) if share else -math.inf
+def _zero(probe: Probe, answer: Mapping[str, float], chain: set[str]) -> float:
+    """Return the log-probability of a word whose logit is 0, infinite if there is none.
+
+    Differences from it are logits. Where embeddings are tied, the logits of all other words are 0.
+    """
+    if not probe.plan.tied:
+        return answer.get(SPECIAL[ZERO], math.inf)
+    others = (value for word, value in answer.items() if word not in READ and word not in chain)
+    return max(others, default=math.inf)
+
+
+def _uncapped(value: float, cap: float | None) -> float:
+    """Return what a cap has made a number of; infinite if no number becomes so large."""
+    if cap is None:
+        return value
+    return cap * math.atanh(value / cap) if abs(value) < cap else math.copysign(math.inf, value)
+
+
+def _logarithm(key: float, neutral: float) -> float:
+    if not neutral:
+        return math.inf
+    return math.log(key / neutral) if key else -math.inf

@@ -6,16 +6,27 @@ from functools import partial
 
 import numpy as np
 
-from posenc_conformance.deployed.measure import Measured, Prompt, Scores, expected, noise
+from posenc_conformance.deployed.measure import (
+    Measured,
+    Prompt,
+    Scores,
+    expected,
+    keys_seen,
+    noise,
+    shares_of,
+)
 from posenc_conformance.deployed.places import wrong_places
 from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.deployed.turning import wrong_turns
+from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.file import Model
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.mistakes import MISTAKES, changed_numbers
 
 BASES = (10000, 500000, 1000000, 100000, 150000, 5000000, 10000000, 8000000, 2000000)
 """Bases of released models, the usual ones first."""
+LARGEST_PART = 0.999
+"""What is read of a number may be this part of its cap; a larger one may be anything."""
 OF_BASE = ("base-ignored", "base-of-another-model")
 
 
@@ -71,7 +82,44 @@ def _known(
         for id, words, places in wrong_places(model.meaning.context):
             at = partial(_at, group, right, places)
             yield Explanation(id, f"matches {words}", at)
+    if probe.score_cap is not None:
+        scores = partial(_uncapped, probe, group, right, probe.score_cap)
+        yield Explanation("score-cap-missing", "matches scores that nothing caps", scores)
+    if probe.logit_cap is not None:
+        scores = partial(_uncapped_logits, probe, group, right, probe.logit_cap)
+        yield Explanation("logit-cap-missing", "matches logits that nothing caps", scores)
     yield from _of_size(probe, group, right, found)
+
+
+def _uncapped_logits(
+    probe: Probe, group: Group, right: Callable[..., Scores], cap: float, prompt: Prompt
+) -> Scores:
+    """Return what is read of logits that are not capped, since a cap is taken back."""
+    scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
+    given = amplitude * scores.values
+    if probe.score_cap is not None:
+        given = probe.score_cap * np.tanh(given / probe.score_cap)
+    seen = keys_seen(group, np.array(prompt.positions))
+    logits, slopes = _taken_back(probe.logits(prompt.gain, shares_of(given, seen)), cap)
+    read = np.log(logits[..., 0] / logits[..., 1])
+    if probe.score_cap is not None:
+        read, _ = _taken_back(read, probe.score_cap)
+    return Scores(read / amplitude, scores.bound * slopes.max(axis=-1))
+
+
+def _taken_back(values: Floats, cap: float) -> tuple[Floats, Floats]:
+    """Return what becomes of numbers if a cap is taken back, and of their errors."""
+    parts = np.clip(values / cap, -LARGEST_PART, LARGEST_PART)
+    return cap * np.arctanh(parts), 1 / (1 - parts**2)
+
+
+def _uncapped(
+    probe: Probe, group: Group, right: Callable[..., Scores], cap: float, prompt: Prompt
+) -> Scores:
+    """Return what is read of scores that are not capped, since a cap is taken back."""
+    scores, amplitude = right(group, prompt), probe.largest_score(prompt.gain)
+    values, slopes = _taken_back(amplitude * scores.values, cap)
+    return Scores(values / amplitude, scores.bound * slopes)
 
 
 def _at(
@@ -120,6 +168,8 @@ def _of_size(
     """Yield scores that are all multiplied by one number, which is read from the first ones."""
     got, scores = found[0].values, right(group, found[0].prompt)
     read = np.isfinite(got)
+    if not read.any():
+        return
     uncertain = scores.bound + noise(probe, group, found[0].prompt, np.where(read, got, 0))
     weights = np.where(read, uncertain**-2.0, 0)
     products = np.where(read, got, 0) * scores.values

@@ -3,8 +3,12 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import numpy as np
+
 from posenc_conformance.deployed.measure import Prompt
+from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.models.meaning import Context
+from posenc_conformance.models.mistakes import SHORT_TABLES, short_tables
 
 Places = Callable[[Prompt], tuple[list[int], int]]
 """The positions of the queries of a prompt, and of its key."""
@@ -19,10 +23,8 @@ def wrong_places(context: Context) -> Iterator[Named]:
     for id, words, wrong in WRITTEN:
         yield id, f"positions that {words} after the prompt", partial(_written, wrong)
     if context.original:
-        end = context.original
-        words = f"tables that end at the original context, {end:,}: positions beyond it"
-        yield "original-context", f"{words} get their last row", partial(_clamped, end)
-        yield "original-context", f"{words} start anew", partial(_anew, end)
+        for words, read in short_tables(context.original):
+            yield SHORT_TABLES, words, partial(_looked_up, read)
     for size in SIZES:
         words = f"positions that start anew every {size:,} tokens of a prompt"
         yield "chunks-restart", words, partial(_in_chunks, size)
@@ -45,12 +47,9 @@ def _written(wrong: Callable[[int, int], int], prompt: Prompt) -> tuple[list[int
     return places, prompt.key
 
 
-def _clamped(end: int, prompt: Prompt) -> tuple[list[int], int]:
-    return [min(place, end - 1) for place in prompt.positions], min(prompt.key, end - 1)
-
-
-def _anew(end: int, prompt: Prompt) -> tuple[list[int], int]:
-    return [place % end for place in prompt.positions], prompt.key % end
+def _looked_up(read: Callable[[Ints], Ints], prompt: Prompt) -> tuple[list[int], int]:
+    *queries, key = map(int, read(np.array([*prompt.positions, prompt.key])))
+    return queries, key
 
 
 def _in_chunks(size: int, prompt: Prompt) -> tuple[list[int], int]:

@@ -1,22 +1,25 @@
-"""The probe of a model: its configuration, and the weights that make an instrument of it."""
+"""The probe of a model: its configuration, and the numbers that make an instrument of it."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from posenc_conformance.deployed.families import FAMILIES, Family, Layer, Tensor
+from posenc_conformance.deployed.families import FAMILIES, Family, Normed
 from posenc_conformance.deployed.instrument import (
     GAINS,
     HEADS,
-    NORMALISED,
+    LARGEST_READ,
+    READ_WEIGHT,
     Instrument,
-    Rows,
     channels_needed,
-    size_of,
+    power_below,
+    value_of,
 )
+from posenc_conformance.deployed.latent import Latent, fields_of, latent_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.architectures import ROTARY
@@ -32,6 +35,17 @@ from posenc_conformance.models.meaning import Group, Meaning
 
 WANTED_SCORE = 4.0
 """The largest score is at most this, and more than half of it."""
+BELOW_A_CAP = 2 / 3
+"""Logits that are read are at most this part of what caps them: beyond, a cap leaves little of a
+difference."""
+FOLLOWED = 8.0
+"""Where the feed-forward layer adds the token that follows, its channel is at most so many times as
+large as that of the token that it follows, and more than half of it."""
+GATE = 2.0
+"""Weight of a gate: what it makes of a token's channel is so large that all passes."""
+LARGE_VALUE = 1024.0
+"""Values are so large where a norm stands behind attention: the share of a key among a million of
+them is then larger than what the norm adds to a mean square."""
 LEFT_OUT = ("quantization_config", "auto_map", "torch_dtype", "dtype", "_name_or_path")
 """Fields of a released configuration that a probe does not have."""
 
@@ -52,131 +66,125 @@ class Probe:
     @property
     def key_weight(self) -> float:
         """The weight that makes keys as large as wanted; a power of two."""
-        bare = self._largest(1.0)
-        return float(2.0 ** math.floor(math.log2(WANTED_SCORE / bare)))
+        return power_below(WANTED_SCORE / self._largest(1.0, self.plan.gains[0]))
 
     def largest_score(self, gain: int) -> float:
         """Compute the score of a query and a key that point the same way in one pair."""
         return self._largest(self.key_weight, gain)
 
-    def _largest(self, weight: float, gain: int = GAINS[1]) -> float:
+    def _largest(self, weight: float, gain: int) -> float:
         """Compute the same with another weight of keys."""
-        query = self._normalised(size_of(gain))
-        key = self._normalised(size_of(GAINS[1]))
-        if self.family.head_norms:
-            query = self._by_head(query, 1)
-            key = self._by_head(key, len(self.plan.pairs))
-        return query * key * weight / math.sqrt(self.plan.head_dim)
-
-    def _normalised(self, size: float) -> float:
-        """Compute what the norm makes of a token's channels."""
-        share = self.plan.channels_of_token / self.plan.hidden
-        return size / math.sqrt(size**2 * share + self.eps)
-
-    def _by_head(self, size: float, count: int) -> float:
-        """Compute what the norm of a head makes of channels of one size."""
-        return size / math.sqrt(count * size**2 / self.plan.head_dim + self.eps)
-
-    def tensors(self) -> Iterator[Tensor]:
-        """Yield the name and the values of each tensor."""
-        plan, family, names = self.plan, self.family, self.family.names
-        vocabulary, hidden = len(plan.words), plan.hidden
-        yield f"{names.embeddings}.weight", dense((vocabulary, hidden), plan.embeddings())
-        query, key, out = self._query(), self._key(), self._out()
-        for number in range(plan.layers):
-            layer = Layer(query, key, self._value(number), plan.heads)
-            before = names.layer.format(number)
-            for norm in names.norms:
-                yield from self._ones(f"{before}.{norm}")
-            for name, values in family.attention(layer):
-                place = f"{before}.{names.attention}.{name}"
-                yield from _with_bias(place, values, "projections" in family.biased)
-            if family.head_norms:
-                place, size = f"{before}.{names.attention}", plan.head_dim
-                yield f"{place}.q_norm.weight", np.ones(size)
-                yield f"{place}.k_norm.weight", np.full(size, self.key_weight)
-            place = f"{before}.{names.attention}.{names.out}"
-            yield from _with_bias(place, out, "out" in family.biased)
-            for name, shape in family.feed_forward(hidden):
-                yield f"{before}.{name}", np.zeros(shape)
-        yield from self._ones(names.last_norm)
-        rows = dense((vocabulary, hidden), plan.logits())
-        yield from _with_bias(names.logits, rows, "logits" in family.biased)
-
-    def _ones(self, name: str) -> Iterator[Tensor]:
-        """Yield a norm that changes nothing more."""
-        yield f"{name}.weight", np.ones(self.plan.hidden)
-        if "norms" in self.family.biased:
-            yield f"{name}.bias", np.zeros(self.plan.hidden)
-
-    def _query(self) -> Floats:
-        """Make the matrix of queries: of each pair, the one channel in the first head."""
-        plan = self.plan
-        rows: Rows = {}
-        for number, (first, second) in enumerate(plan.pairs):
-            rows[first] = {number: 1.0}
-            rows[plan.head_dim + second] = {number: 1.0}
-        return dense((plan.heads * plan.head_dim, plan.hidden), rows)
+        query, key = self._read(), self._read(value_of(gain))
+        count, size = len(self.plan.pairs), self.plan.head_dim
+        if self.family.normed is Normed.BY_HEAD:
+            query = self._normed(query, 1 / size)
+            key = self._normed(key, count / size)
+        if self.family.normed is Normed.WHOLE:
+            query = self._normed(query, HEADS / (size * self.plan.heads))
+            key = self._normed(key, count * len(self.asked) / (size * self.plan.kv_heads))
+        if self.latent is not None:
+            query, size = self.latent.query(query, self.eps), self.latent.head_dim
+        return query * key * weight * self.family.scale(self.config, size)
 
     @property
-    def _asked(self) -> set[int]:
+    def asked(self) -> set[int]:
         """The heads of keys that heads with queries see; others have none."""
-        plan = self.plan
-        return {head * plan.kv_heads // plan.heads for head in range(HEADS)}
+        return {head * self.plan.kv_heads // self.plan.heads for head in range(HEADS)}
 
-    def _key(self) -> Floats:
-        """Make the matrix of keys: the first channel of every pair."""
-        plan = self.plan
-        weight = 1.0 if self.family.head_norms else self.key_weight
-        rows = {
-            head * plan.head_dim + first: {plan.key: weight}
-            for head in self._asked
-            for first, _ in plan.pairs
-        }
-        return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
+    @cached_property
+    def latent(self) -> Latent | None:
+        """The sizes of latent attention, where a family has it."""
+        return latent_of(self.config) if self.family.latent else None
 
-    def _value(self, layer: int) -> Floats:
-        """Make the matrix of values: of the layer's own key, and of the neutral one."""
-        plan = self.plan
-        rows = {
-            head * plan.head_dim + neutral: {
-                plan.value(layer, neutral=bool(neutral)): 1 / NORMALISED
-            }
-            for head in self._asked
-            for neutral in (0, 1)
-        }
-        return dense((plan.kv_heads * plan.head_dim, plan.hidden), rows)
+    @property
+    def size(self) -> float:
+        """Size of a token's channels in the hidden state."""
+        return self.plan.size * (math.sqrt(self.plan.hidden) if self.family.stretched else 1.0)
 
-    def _out(self) -> Floats:
-        """Make the matrix that adds what the two heads give to keys.
+    def _read(self, value: float = 0.0) -> float:
+        """Compute as what the projections read the channels of a token, maybe one with a value."""
+        if self.family.bare:
+            return self.size
+        count = self.plan.channels_of_token + (1 + self.plan.centred) * value**2
+        return self._normed(self.size, count / self.plan.hidden)
 
-        For a norm that takes the mean away, it is taken away elsewhere.
+    def _normed(self, size: float, share: float) -> float:
+        """Compute what a norm makes of channels of one size that are a share of all."""
+        return size / math.sqrt(share * size**2 + self.eps)
+
+    @property
+    def normed_behind(self) -> bool:
+        """Whether what attention adds goes through a norm."""
+        return bool(self.family.names.norm_behind)
+
+    @property
+    def weight_behind(self) -> float:
+        """The weight of that norm: the largest power of two with which no logit is too large."""
+        return power_below(self.largest_read / (self._reading * math.sqrt(self.plan.hidden)))
+
+    @property
+    def score_cap(self) -> float | None:
+        """What caps scores: none becomes larger."""
+        return self._cap("attn_logit_softcapping")
+
+    @property
+    def logit_cap(self) -> float | None:
+        """What caps logits: none becomes larger."""
+        return self._cap("final_logit_softcapping")
+
+    def _cap(self, name: str) -> float | None:
+        value = self.config.get(name) if self.family.capped else None
+        return None if value is None else float(value)
+
+    @property
+    def largest_read(self) -> float:
+        """The largest logit that is read, before anything caps it."""
+        cap = self.logit_cap
+        return LARGEST_READ if cap is None else min(LARGEST_READ, BELOW_A_CAP * cap)
+
+    @property
+    def _reading(self) -> float:
+        """What a logit is of what is added to the hidden state of a query."""
+        share, larger = self.plan.channels_of_token / self.plan.hidden, 1.0
+        if self.plan.tied:
+            larger = math.hypot(1.0, self.following_weight * self._gated / self.size)
+        return READ_WEIGHT * self._normed(self.size * larger, share) / (self.size * larger)
+
+    @property
+    def following_weight(self) -> float:
+        """The weight by which the channel of the token that follows gets its size; a power of two.
+
+        It is that of the norm behind the feed-forward layer, or of the last matrix in it.
         """
-        plan = self.plan
-        rows: Rows = {}
-        for head in range(HEADS):
-            for neutral in (0, 1):
-                row, column = plan.read + 2 * neutral + head, head * plan.head_dim + neutral
-                rows[row] = {column: 1.0}
-                if plan.centred:
-                    rows[plan.mirror + 2 * neutral + head] = {column: -1.0}
-        return dense((plan.hidden, plan.heads * plan.head_dim), rows)
+        return power_below(FOLLOWED * self.size / self._gated)
 
+    @property
+    def _gated(self) -> float:
+        """What the feed-forward layer makes of the channel of a query, without that weight."""
+        made = GATE * self._read() ** 2
+        if not self.family.names.norm_behind_feed_forward:
+            return made
+        return self._normed(made, self.plan.channels_of_token / self.plan.hidden)
 
-def _with_bias(name: str, values: Floats, biased: bool) -> Iterator[Tensor]:
-    """Yield a matrix, and a bias of zeros if there is one."""
-    yield f"{name}.weight", values
-    if biased:
-        yield f"{name}.bias", np.zeros(len(values))
+    def logits(self, gain: int, shares: Floats) -> Floats:
+        """Compute the logits that are read of the shares of keys, [queries, heads, keys]."""
+        added = shares * self.value_weight * self._value_read(gain)
+        if self.normed_behind:
+            square = (added**2).sum(axis=(1, 2), keepdims=True) / self.plan.hidden
+            added = self.weight_behind * added / np.sqrt(square + self.eps)
+        return np.asarray(self._reading * added)
 
+    @property
+    def value_weight(self) -> float:
+        """The weight of values; a power of two."""
+        wanted = LARGE_VALUE if self.normed_behind else self.plan.gains[-1] / self._reading
+        return power_below(wanted / self._value_read(self.plan.gains[-1]))
 
-def dense(shape: tuple[int, int], rows: Rows) -> Floats:
-    """Make a matrix of the weights that are not zero."""
-    found = np.zeros(shape)
-    for row, weights in rows.items():
-        for column, weight in weights.items():
-            found[row, column] = weight
-    return found
+    def _value_read(self, gain: int) -> float:
+        """Compute as what the weight of values finds the channel of a value."""
+        part = value_of(gain)
+        read = self._read(part)
+        return part * read if self.latent is None else self.latent.value_of(part, read, self.eps)
 
 
 def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) -> Probe:
@@ -198,34 +206,54 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
             f"{config.where}: no probe can be made of a model of several kinds of input yet",
             "give the configuration of its text alone, as a config.json of its own",
         )
+    if raw.get("use_bidirectional_attention"):
+        raise UserError(
+            f"{config.where}: no probe can be made of a model that reads texts in both directions",
+            "a probe writes its own queries, one behind the other",
+        )
     turned = [group for group in meaning.groups if group.turns]
+    if not turned:
+        raise UserError(
+            f"{config.where}: no probe can be made yet of a model that rotates nothing",
+            "give one whose queries and keys are rotated",
+        )
     size = int(turned[0].parameters["head_dim"])
     pairs = _pairs(turned[0])
     layers = config.whole("num_hidden_layers")
     released = config.whole("num_attention_heads")
     grouped = (raw.get("num_key_value_heads") or released) < released
     heads = HEADS
-    hidden, step = channels_needed(len(pairs), layers, family.centred)
+    hidden, step = channels_needed(len(pairs), layers, family.centred, family.tied)
     if config.get("head_dim") is None and size == divided(config):
         # An engine computes head_dim from these two.
         while heads * size < hidden or heads * size % step:
             heads += HEADS
         hidden = heads * size
     kv_heads = heads // 2 if grouped else heads
-    plan = Instrument(name, layers, size, pairs, hidden, heads, kv_heads, family.centred)
+    if family.one_key:
+        kv_heads = 1
+    gains = GAINS[-1:] if family.names.norm_behind else GAINS
+    plan = Instrument(
+        name, layers, size, pairs, hidden, heads, kv_heads, family.centred, gains, family.tied
+    )
     changed = {
         "hidden_size": hidden,
         "num_attention_heads": heads,
         "num_hidden_layers": layers,
         "vocab_size": len(plan.words),
-        "tie_word_embeddings": False,
+        "tie_word_embeddings": family.tied,
         "bos_token_id": 1,
         "eos_token_id": 2,
         "pad_token_id": 0,
         "architectures": [family.architecture],
         family.eps: float(raw.get(family.eps, 1e-5)),
         **family.fields,
+        **{name: value for name, value in family.defaults.items() if name not in raw},
     }
+    if family.latent:
+        changed |= fields_of(raw, layers)
+    if family.tied:
+        changed["intermediate_size"] = len(plan.steps())
     if "num_key_value_heads" in raw or grouped:
         changed["num_key_value_heads"] = kv_heads
     kept = {name: value for name, value in raw.items() if name not in LEFT_OUT}
@@ -239,7 +267,7 @@ def _spelt(name: str, raw: Fields) -> str:
     return next((other for other in NAMES.get(name, ()) if other in raw), name)
 
 
-def respelled(config: Fields) -> FieldDict:
+def as_saved_by_transformers_5(config: Fields) -> FieldDict:
     """Return a configuration as transformers 5 saves it: all of rotation in rope_parameters.
 
     Read in what transformers 5.24.0 makes of the configurations of these families.
@@ -248,7 +276,7 @@ def respelled(config: Fields) -> FieldDict:
     if "torch_dtype" in found:
         found["dtype"] = found.pop("torch_dtype")
     style = ROTARY[found["model_type"]]
-    if "rotary_dim" in found:  # GPT-J keeps its own form
+    if "rope_parameters" in found or "rotary_dim" in found:  # GPT-J keeps its own form
         return found
     block = dict(found.pop("rope_scaling", None) or {})
     block["rope_type"] = block.get("rope_type", block.get("type", "default"))
@@ -259,6 +287,10 @@ def respelled(config: Fields) -> FieldDict:
     original = found.get("original_max_position_embeddings")
     if original is not None and block["rope_type"] == "longrope":
         block["original_max_position_embeddings"] = original
+    if style.scaled == ("full",):  # the kinds of layers have blocks of their own
+        base = style.local_base or block["rope_theta"]
+        local = {"rope_type": "default", "rope_theta": found.pop("rope_local_base_freq", base)}
+        block = {"full_attention": block, "sliding_attention": local}
     return {**found, "rope_parameters": block}
 
 

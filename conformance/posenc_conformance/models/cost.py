@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.models.meaning import Group, case_of
+from posenc_conformance.models.meaning import Group, case_of, rows_of
 
 POSITIONS = (128, 4096, 32768, 131072)
 """Positions at which costs are shown."""
@@ -85,7 +85,7 @@ def _turned(asked: _Asked, position: int) -> Floats:
     group = asked.group
     size = int(group.parameters["head_dim"])
     x = np.eye(size)[:, np.newaxis, :]
-    where = np.full((3, 1) if group.scheme == "m-rope" else (1,), position)
+    where = rows_of(group, np.array([position]))
     found: Floats = case_of(group, {"x": x, "positions": where}).truth[:, 0, :].T
     return found
 

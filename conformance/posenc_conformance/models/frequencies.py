@@ -6,7 +6,7 @@ import numpy as np
 
 import posenc
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.models.meaning import Group, case_of
+from posenc_conformance.models.meaning import Group, case_of, rows_of
 
 
 def frequencies(group: Group) -> Floats:
@@ -41,7 +41,7 @@ def _at(group: Group, position: int) -> tuple[Floats, tuple[list[int], list[int]
     first, second = channels(group, width)
     x = np.zeros((1, size))
     x[0, first] = 1.0
-    where = np.full((3, 1) if group.scheme == "m-rope" else (1,), position)
+    where = rows_of(group, np.array([position]))
     return case_of(group, {"x": x, "positions": where}).truth[0], (first, second)
 
 

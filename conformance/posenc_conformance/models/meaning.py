@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.judge.case import Case, materialise
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_scheme
@@ -100,6 +103,11 @@ def case_of(group: Group, arguments: Arguments) -> Case:
     call = call_of(group)
     given = materialise({**passed(group), **arguments})
     return Case(scheme_of(group), call, group.conventions, given, dtype="float64")
+
+
+def rows_of(group: Group, positions: Ints) -> Ints:
+    """Return the positions of a text as a group's call takes them: of M-RoPE on all three axes."""
+    return np.stack([positions] * 3) if group.scheme == "m-rope" else positions
 
 
 def call_of(group: Group) -> Call:

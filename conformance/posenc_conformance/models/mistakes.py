@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.models.configuration import Configuration, FieldDict, Fields, divided
 from posenc_conformance.models.meaning import Group, Meaning
 
@@ -93,6 +96,12 @@ def _made_longer(group: Group, factor: float) -> Group:
 
 def _scaling_ignored(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
     return with_plain_rope(group) if group.scheme in SCALED else None
+
+
+def _whole_block_ignored(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
+    """Predict a group for which the block of scaling says more than how pairs turn, without it."""
+    if group.scheme in SCALED and (group.score_factor is not None or group.temperature is not None):
+        yield replace(with_plain_rope(group), score_factor=None, temperature=None)
 
 
 def _factor_missing(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -276,6 +285,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "scaling-ignored",
         "the block of scaling not applied; so does who reads type where rope_type stands",
         _scaling_ignored,
+        _whole_block_ignored,
     ),
     Mistake(
         "factor-of-another-model",
@@ -342,6 +352,17 @@ def changed_numbers(group: Group, made: Group) -> str:
         if isinstance(value, int | float) and made.parameters.get(name, value) != value
     ]
     return f": {', '.join(changed)}" if changed else ""
+
+
+SHORT_TABLES = "original-context"
+"""The mistake of tables that end where the original context does."""
+
+
+def short_tables(end: int) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
+    """Yield what such tables do that do not refuse positions beyond: words, and where they read."""
+    what = f"tables that end at the original context, {end:,}: positions beyond it"
+    yield f"{what} get their last row", lambda positions: np.minimum(positions, end - 1)
+    yield f"{what} start anew", lambda positions: positions % end
 
 
 @dataclass(frozen=True)

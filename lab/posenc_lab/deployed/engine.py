@@ -16,6 +16,12 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Config = Mapping[str, Any]
 SAFETENSORS = {"F32": np.float32, "F16": np.float16}
+NEIGHBOURS = ("cohere", "cohere2", "deepseek_v2", "deepseek_v3", "glm", "glm4", "llama4_text")
+"""Types that turn neighbouring channels together."""
+LOCAL = ("gemma3_text", "olmo3")
+"""Types whose sliding layers are turned without scaling."""
+GEMMA = ("gemma", "gemma2", "gemma3_text")
+COHERE = ("cohere", "cohere2")
 
 
 def read_checkpoint(folder: Path) -> tuple[Config, dict[str, Array], list[str]]:
@@ -75,12 +81,17 @@ class Engine:
         self.heads = config["num_attention_heads"]
         self.kv_heads = config["num_key_value_heads"]
         self.size = self.head_size()
+        self.width = self.turned_size()
         self.layers = config["num_hidden_layers"]
         self.load()
 
     def head_size(self) -> int:
         """Return the channels of a head."""
         return int(self.config.get("head_dim") or self.config["hidden_size"] // self.heads)
+
+    def turned_size(self) -> int:
+        """Return the channels of a head that are turned."""
+        return int(self.size * self.config.get("partial_rotary_factor", 1.0))
 
     def load(self) -> None:
         """Change weights as this engine wants them."""
@@ -90,6 +101,9 @@ class Engine:
     def scaling(self, layer: int) -> Config:
         """Return the block of scaling, base included."""
         block = self.config.get("rope_parameters") or self.config.get("rope_scaling") or {}
+        if self.config["model_type"] in LOCAL and self.window(layer) is not None:
+            base = self.config.get("rope_local_base_freq", self.config["rope_theta"])
+            return {"rope_theta": base, "rope_type": "default"}
         found = {"rope_theta": self.config.get("rope_theta", 10000.0), **block}
         return {**found, "rope_type": block.get("rope_type", block.get("type", "default"))}
 
@@ -108,7 +122,7 @@ class Engine:
 
     def plain(self, base: float) -> Array:
         """Return the frequencies of RoPE itself."""
-        exponents = np.arange(0, self.size, 2, dtype=np.float64) / self.size
+        exponents = np.arange(0, self.width, 2, dtype=np.float64) / self.width
         return np.asarray(base**-exponents)
 
     def llama3(self, plain: Array, block: Config) -> Array:
@@ -126,13 +140,22 @@ class Engine:
         def pair(turns: float) -> float:
             return self.size * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(base))
 
-        first = max(math.floor(pair(block.get("beta_fast", 32))), 0)
-        last = min(math.ceil(pair(block.get("beta_slow", 1))), self.size - 1)
+        first, last = self.ramp(
+            pair(block.get("beta_fast", 32)), pair(block.get("beta_slow", 1)), block
+        )
         ramp = np.clip((np.arange(self.size // 2) - first) / max(last - first, 1e-3), 0, 1)
         return np.asarray(plain * (1 - ramp + ramp / block["factor"]))
 
+    def ramp(self, first: float, last: float, block: Config) -> tuple[float, float]:
+        """Return between which pairs frequencies pass from the one kind to the other."""
+        if block.get("truncate", True):
+            first, last = math.floor(first), math.ceil(last)
+        return max(first, 0), min(last, self.size - 1)
+
     def attention_factor(self, block: Config) -> float:
         """Return by what YaRN makes pairs longer."""
+        if block.get("mscale") and block["mscale"] == block.get("mscale_all_dim"):
+            return 1.0
         return 0.1 * math.log(block["factor"]) + 1.0
 
     def window(self, layer: int) -> int | None:
@@ -151,9 +174,14 @@ class Engine:
     # Layers.
 
     def norm(self, x: Array, weight: Array) -> Array:
-        """Return RMSNorm."""
+        """Return RMSNorm, or LayerNorm where a type has it."""
+        eps = self.config.get("rms_norm_eps") or self.config["layer_norm_eps"]
+        if self.config["model_type"] in (*COHERE, "olmo"):
+            x = x - x.mean(axis=-1, keepdims=True)
+        if self.config["model_type"] in GEMMA:
+            weight = 1 + weight
         mean = (x.astype(np.float32) ** 2).mean(axis=-1, keepdims=True)
-        return self.rounded(x / np.sqrt(mean + self.config["rms_norm_eps"]) * weight)
+        return self.rounded(x / np.sqrt(mean + eps) * weight)
 
     def rounded(self, x: Array) -> Array:
         """Round to the engine's dtype."""
@@ -166,14 +194,47 @@ class Engine:
         return longer * np.cos(angle), longer * np.sin(angle)
 
     def rotate(self, x: Array, positions: Array, layer: int) -> Array:
-        """Turn queries or keys, [heads, tokens, channels]."""
+        """Turn queries or keys, [heads, tokens, channels], in layers where that is done."""
+        if not self.turns(layer):
+            return x
         cos, sin = self.angles(positions, layer)
+        first, second = self.pairs(x[..., : self.width])
+        turned = (first * cos - second * sin, second * cos + first * sin)
+        return np.concatenate([self.joined(*turned), x[..., self.width :]], axis=-1)
+
+    def turns(self, layer: int) -> bool:
+        """Say whether a layer turns queries and keys."""
+        if self.config["model_type"] in ("cohere2", "exaone4"):
+            return self.window(layer) is not None
+        every = self.config.get("no_rope_layer_interval")
+        return every is None or (layer + 1) % every != 0
+
+    def pairs(self, x: Array) -> tuple[Array, Array]:
+        """Return the first and the second channels of pairs."""
+        if self.config["model_type"] in NEIGHBOURS:
+            return x[..., 0::2], x[..., 1::2]
         first, second = np.split(x, 2, axis=-1)
-        return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+        return first, second
+
+    def joined(self, first: Array, second: Array) -> Array:
+        """Return channels in the order in which they were before they were pairs."""
+        if self.config["model_type"] in NEIGHBOURS:
+            return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], self.width)
+        return np.concatenate([first, second], axis=-1)
 
     def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
         """Turn queries."""
-        return self.rotate(x, positions, layer)
+        return self.rotate(x, positions, layer) * self.warmth(positions, layer)
+
+    def warmth(self, positions: Array, layer: int) -> Array:
+        """Return what queries are multiplied by, [tokens, 1]."""
+        block = self.scaling(layer)
+        beta = block.get("llama_4_scaling_beta", 0.0)
+        steps = positions // block.get("original_max_position_embeddings", 1)
+        if self.config.get("attn_temperature_tuning") and not self.turns(layer):
+            beta = self.config["attn_scale"]
+            steps = (positions + 1) // self.config["floor_scale"]
+        return np.asarray(1 + beta * np.log1p(steps), dtype=np.float32)[:, None]
 
     def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
         """Turn keys."""
@@ -185,6 +246,10 @@ class Engine:
 
     def scale(self) -> float:
         """Return what scores are multiplied by."""
+        if "attention_multiplier" in self.config:
+            return float(self.config["attention_multiplier"])
+        if "query_pre_attn_scalar" in self.config:
+            return float(self.config["query_pre_attn_scalar"] ** -0.5)
         return 1 / math.sqrt(self.size)
 
     def projected(self, x: Array, layer: int, name: str, heads: int) -> Array:
@@ -193,10 +258,11 @@ class Engine:
         found = x @ self.weights[f"{place}_proj.weight"].T
         if f"{place}_proj.bias" in self.weights:
             found = found + self.weights[f"{place}_proj.bias"]
-        found = self.rounded(found).reshape(len(x), heads, self.size).transpose(1, 0, 2)
-        if f"{place}_norm.weight" in self.weights:
-            found = self.norm(found, self.weights[f"{place}_norm.weight"])
-        return found
+        found, weight = self.rounded(found), self.weights.get(f"{place}_norm.weight")
+        if weight is not None and len(weight) > self.size:
+            found, weight = self.norm(found, weight), None
+        found = found.reshape(len(x), heads, self.size).transpose(1, 0, 2)
+        return found if weight is None else self.norm(found, weight)
 
     def spread(self, x: Array) -> Array:
         """Repeat keys or values for the heads that share them."""
@@ -205,8 +271,14 @@ class Engine:
     def seen(self, queries: Array, keys: Array, layer: int) -> Array:
         """Say which keys queries see, by their place in the text."""
         distance = queries[:, None] - keys
-        window = self.window(layer)
-        return (distance >= 0) & (distance < (window or 1 << 30))
+        window, chunk = self.window(layer), self.chunk_size(layer)
+        seen = (distance >= 0) & (distance < (window or 1 << 30))
+        return np.asarray(seen & (queries[:, None] // chunk == keys // chunk))
+
+    def chunk_size(self, layer: int) -> int:
+        """Return how many positions a layer looks at together."""
+        found = self.config.get("attention_chunk_size")
+        return int(found) if found is not None and self.turns(layer) else 1 << 30
 
     def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
         """Return what the attention of a layer adds."""
@@ -216,10 +288,28 @@ class Engine:
         value = self.projected(x, layer, "v", self.kv_heads)
         keys, values = cache.extend(layer, self.rounded(key), value)
         scores = self.rounded(query) @ self.spread(keys).transpose(0, 2, 1) * self.scale()
+        scores = self.capped(scores, self.score_cap())
         seen = self.seen(np.arange(start, start + len(x)), np.arange(keys.shape[1]), layer)
-        weights = self.softmax(np.where(seen, scores, -np.inf))
+        weights = self.shares(np.where(seen, scores, -np.inf), layer)
         out = self.rounded(weights @ self.spread(values)).transpose(1, 0, 2).reshape(len(x), -1)
         return np.asarray(out @ self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"].T)
+
+    def score_cap(self) -> float | None:
+        """Return what caps scores."""
+        found = self.config.get("attn_logit_softcapping")
+        return None if found is None else float(found)
+
+    def capped(self, x: Array, cap: float | None) -> Array:
+        """Return numbers none of which is above a cap."""
+        return x if cap is None else np.asarray(cap * np.tanh(x / cap))
+
+    def shares(self, scores: Array, layer: int) -> Array:
+        """Return the shares of keys, beside the sinks of heads."""
+        sinks = self.weights.get(f"model.layers.{layer}.self_attn.sinks")
+        if sinks is None:
+            return self.softmax(scores)
+        beside = np.broadcast_to(sinks[:, None, None], (*scores.shape[:2], 1))
+        return self.softmax(np.concatenate([scores, beside], axis=-1))[..., :-1]
 
     def softmax(self, scores: Array) -> Array:
         """Return the shares of keys."""
@@ -229,13 +319,79 @@ class Engine:
     def forward(self, tokens: Sequence[int], cache: Cache, ends: int) -> Array:
         """Return the logits after the last of some tokens, which the cache then has."""
         where = self.positions(len(cache.tokens), len(tokens), ends)
-        x = self.weights["model.embed_tokens.weight"][np.array(tokens)]
+        x = self.rounded(self.embeddings[np.array(tokens)] * self.stretch())
         for layer in range(self.layers):
-            weight = self.weights[f"model.layers.{layer}.input_layernorm.weight"]
-            x = self.rounded(x + self.attention(self.norm(x, weight), layer, where, cache))
+            read = self.before(x, layer)
+            added = self.attention(read, layer, where, cache)
+            x = self.rounded(x + self.behind(self.rounded(added), layer))
+            if self.tied:  # in the probes of all others this part is 0
+                beside = self.config["model_type"] in COHERE
+                x = self.rounded(x + self.feed_forward(read if beside else x, layer))
         cache.tokens += tokens
-        last = self.norm(x[-1:], self.weights["model.norm.weight"])
-        return np.asarray((last @ self.weights["lm_head.weight"].T)[0])
+        last = self.norm(x[-1:], self.weights.get("model.norm.weight", np.ones(1)))
+        rows = self.embeddings if self.tied else self.weights["lm_head.weight"]
+        return self.capped((last @ rows.T)[0], self.logit_cap())
+
+    def logit_cap(self) -> float | None:
+        """Return what caps logits."""
+        found = self.config.get("final_logit_softcapping")
+        return None if found is None else float(found)
+
+    @property
+    def embeddings(self) -> Array:
+        """The channels of each token."""
+        return self.weights["model.embed_tokens.weight"]
+
+    @property
+    def tied(self) -> bool:
+        """Whether the last matrix is that of the embeddings."""
+        return "lm_head.weight" not in self.weights
+
+    def stretch(self) -> float:
+        """Return what embeddings are multiplied by."""
+        return math.sqrt(self.config["hidden_size"]) if self.config["model_type"] in GEMMA else 1.0
+
+    def feed_forward(self, x: Array, layer: int) -> Array:
+        """Return what the feed-forward layer adds, with the norms around it if there are any."""
+        place = f"model.layers.{layer}"
+        for name in ("pre_feedforward_layernorm", "post_attention_layernorm"):
+            if f"{place}.{name}.weight" in self.weights:
+                x = self.norm(x, self.weights[f"{place}.{name}.weight"])
+                break
+        gate, up, down = (
+            self.weights[f"{place}.mlp.{name}_proj.weight"] for name in ("gate", "up", "down")
+        )
+        added = self.rounded((self.activated(x @ gate.T) * (x @ up.T)) @ down.T)
+        behind = self.weights.get(f"{place}.post_feedforward_layernorm.weight")
+        return added if behind is None else self.norm(added, behind)
+
+    def activated(self, x: Array) -> Array:
+        """Return GELU or SiLU."""
+        if self.config["model_type"] in GEMMA:
+            inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+            return np.asarray(0.5 * x * (1 + np.tanh(inner)))
+        return np.asarray(x / (1 + np.exp(-x)))
+
+    def before(self, x: Array, layer: int) -> Array:
+        """Return what the attention of a layer reads: the hidden state, nearly always normed."""
+        weight = self.weights.get(f"model.layers.{layer}.input_layernorm.weight")
+        if self.config["model_type"] == "olmo":
+            weight = np.ones(1)
+        return x if weight is None else self.norm(x, weight)
+
+    def behind(self, added: Array, layer: int) -> Array:
+        """Return what is added of what attention gives, normed where a norm stands behind it."""
+        name = {
+            "exaone4": "post_attention_layernorm",
+            "gemma2": "post_attention_layernorm",
+            "gemma3_text": "post_attention_layernorm",
+            "glm4": "post_self_attn_layernorm",
+            "olmo2": "post_attention_layernorm",
+            "olmo3": "post_attention_layernorm",
+        }.get(self.config["model_type"])
+        if name is None:
+            return added
+        return self.norm(added, self.weights[f"model.layers.{layer}.{name}.weight"])
 
     # Requests.
 

@@ -1,227 +1,18 @@
-"""Small engines: right ones in other styles, and wrong ones with the name of what is wrong.
-
-A name is what a diagnosis must begin with; an empty one stands for a fault that has no name yet.
-"""
+"""Small engines that are wrong, with the name of what is wrong."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from threading import Lock, local
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from posenc_lab.deployed.cases import wrong
 from posenc_lab.deployed.engine import Array, Cache, Config, Engine
+from posenc_lab.deployed.right import Interleaved, KeepsPrefix, Latent
 
-CONFIGS: Mapping[str, Config] = {
-    "llama": {
-        "model_type": "llama",
-        "hidden_size": 128,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "num_hidden_layers": 3,
-        "max_position_embeddings": 2048,
-        "rope_theta": 500000.0,
-        "rope_scaling": {
-            "rope_type": "llama3",
-            "factor": 8.0,
-            "low_freq_factor": 1.0,
-            "high_freq_factor": 4.0,
-            "original_max_position_embeddings": 128,
-        },
-    },
-    "mistral": {
-        "model_type": "mistral",
-        "hidden_size": 128,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "num_hidden_layers": 2,
-        "max_position_embeddings": 2048,
-        "rope_theta": 10000.0,
-        "sliding_window": 180,
-    },
-    "qwen3": {
-        "model_type": "qwen3",
-        "hidden_size": 64,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "head_dim": 32,
-        "num_hidden_layers": 4,
-        "max_position_embeddings": 1024,
-        "rope_theta": 1000000.0,
-        "rope_scaling": {
-            "rope_type": "yarn",
-            "factor": 4.0,
-            "original_max_position_embeddings": 128,
-        },
-        "use_sliding_window": True,
-        "sliding_window": 180,
-        "max_window_layers": 2,
-    },
-}
-"""Small configurations whose positions are like those of released models."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """An engine, the configuration that it is given, and what is to come of it."""
-
-    engine: type[Engine]
-    config: str
-    name: str
-    """What is wrong."""
-    dtype: str = "float32"
-    """The shortest dtype that the engine has."""
-
-
-RIGHT: list[Case] = []
-WRONG: list[Case] = []
-Decorator = Callable[[type[Engine]], type[Engine]]
-
-
-def right(config: str, dtype: str = "float32") -> Decorator:
-    """Put an engine on the list of the right ones."""
-
-    def listed(engine: type[Engine]) -> type[Engine]:
-        RIGHT.append(Case(engine, config, "", dtype))
-        return engine
-
-    return listed
-
-
-def wrong(config: str, name: str = "", dtype: str = "float32") -> Decorator:
-    """Put an engine on the list of the wrong ones."""
-
-    def listed(engine: type[Engine]) -> type[Engine]:
-        WRONG.append(Case(engine, config, name, dtype))
-        return engine
-
-    return listed
-
-
-# Right, in other styles.
-
-
-@right("llama")
-@right("mistral")
-@right("qwen3")
-class Plain(Engine):
-    pass
-
-
-@right("llama")
-@right("qwen3")
-class Interleaved(Engine):
-    """Turns neighbouring channels, and permutes the weights for it."""
-
-    def load(self) -> None:
-        for name, weight in self.weights.items():
-            heads = {"q": self.heads, "k": self.kv_heads}.get(name.split(".")[-2][0], 0)
-            if name.endswith(("q_proj.weight", "k_proj.weight")):
-                halves = weight.reshape(heads, 2, self.size // 2, -1)
-                self.weights[name] = halves.swapaxes(1, 2).reshape(weight.shape)
-
-    def rotate(self, x: Array, positions: Array, layer: int) -> Array:
-        cos, sin = self.angles(positions, layer)
-        turned = (x[..., 0::2] + 1j * x[..., 1::2]) * (cos + 1j * sin)
-        return np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape).astype(np.float32)
-
-
-@right("llama")
-class Tables(Engine):
-    """Keeps cosines and sines of all positions."""
-
-    def load(self) -> None:
-        every = np.arange(self.config["max_position_embeddings"])
-        self.tables = [super(Tables, self).angles(every, layer) for layer in range(self.layers)]
-
-    def angles(self, positions: Array, layer: int) -> tuple[Array, Array]:
-        cos, sin = self.tables[layer]
-        return cos[positions], sin[positions]
-
-
-@right("llama", "float16")
-@right("mistral", "float16")
-class HalfCache(Engine):
-    """Keeps keys and values in float16."""
-
-    def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
-        found = super().attention(x, layer, where, cache)
-        for kept in (cache.keys, cache.values):
-            kept[layer] = kept[layer].astype(np.float16).astype(np.float32)
-        return found
-
-
-@right("llama", "bfloat16")
-@right("qwen3", "bfloat16")
-class Short(Engine):
-    """Computes everything in bfloat16 but angles."""
-
-    dtype = ml_dtypes.bfloat16
-
-    def softmax(self, scores: Array) -> Array:
-        return self.rounded(super().softmax(scores))
-
-
-@right("llama")
-@right("mistral")
-class Chunks(Engine):
-    """Computes a prompt in parts."""
-
-    chunk = 96
-
-
-class KeepsPrefix(Engine):
-    """Keeps what was computed for the beginning of the last text."""
-
-    def load(self) -> None:
-        self.kept = Cache()
-        self.lock = Lock()
-
-    def begin(self, prompt: Sequence[int]) -> Cache:
-        with self.lock:
-            same = 0
-            for ours, theirs in zip(self.kept.tokens, prompt[:-1], strict=False):
-                if ours != theirs:
-                    break
-                same += 1
-            return self.kept.cut(same)
-
-    def keep(self, cache: Cache) -> None:
-        with self.lock:
-            self.kept = cache
-
-
-right("llama")(KeepsPrefix)
-right("qwen3")(KeepsPrefix)
-
-
-@right("mistral")
-@right("llama")
-class KeysAsTheyAre(Engine):
-    """Keeps keys that are not turned; turns those in the window when it needs them."""
-
-    def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
-        start = len(cache.tokens)
-        query = self.turn_query(self.projected(x, layer, "q", self.heads), where, layer)
-        key, value = (self.projected(x, layer, name, self.kv_heads) for name in "kv")
-        bare, values = cache.extend(layer, key, value)
-        keys = self.turn_key(bare, np.arange(bare.shape[1]), layer)
-        window, group = self.window(layer), self.heads // self.kv_heads
-        found = np.zeros((len(x), self.heads, self.size), dtype=np.float32)
-        for row in range(len(x)):
-            last = start + row + 1
-            first = max(0, last - window) if window else 0
-            for head in range(self.heads):
-                scores = keys[head // group, first:last] @ query[head, row] * self.scale()
-                shares = self.softmax(scores)
-                found[row, head] = shares @ values[head // group, first:last]
-        out = self.weights[f"model.layers.{layer}.self_attn.o_proj.weight"]
-        return np.asarray(found.reshape(len(x), -1) @ out.T)
-
-
-# Wrong: the configuration.
+# The configuration.
 
 
 @wrong("llama", "scaling-ignored")
@@ -233,6 +24,7 @@ class NoScaling(Engine):
 
 @wrong("llama", "base-ignored")
 @wrong("qwen3", "base-ignored")
+@wrong("seed_oss", "base-ignored")
 class UsualBase(Engine):
     def scaling(self, layer: int) -> Config:
         return {**super().scaling(layer), "rope_theta": 10000.0}
@@ -312,33 +104,186 @@ class HalfTurned(Engine):
         return np.where(still, 1, cos), np.where(still, 0, sin)
 
 
-# Wrong: the weights, and the rotation.
+@wrong("granite", "scores-multiplied")
+class MultiplierUnread(Engine):
+    """Scales by the root of head_dim, whatever the configuration says."""
+
+    def scale(self) -> float:
+        return 1 / math.sqrt(self.size)
+
+
+@wrong("glm", "partial-ignored")
+class WholeHead(Engine):
+    """Turns all channels of a head."""
+
+    def turned_size(self) -> int:
+        return self.size
+
+
+@wrong("cohere", "layout-swapped")
+@wrong("llama4_text", "layout-swapped")
+@wrong("glm", "layout-swapped")
+@wrong("glm4", "layout-swapped")
+class HalvesOfAPart(Engine):
+    """Pairs the halves of what is turned, not neighbours."""
+
+    def pairs(self, x: Array) -> tuple[Array, Array]:
+        first, second = np.split(x, 2, axis=-1)
+        return first, second
+
+    def joined(self, first: Array, second: Array) -> Array:
+        return np.concatenate([first, second], axis=-1)
+
+
+@wrong("cohere2", "unrotated-layers-rotated")
+@wrong("exaone4", "unrotated-layers-rotated")
+@wrong("smollm3", "unrotated-layers-rotated")
+class TurnsAll(Engine):
+    """Turns the layers too that have no positions."""
+
+    def turns(self, layer: int) -> bool:
+        return True
+
+
+@wrong("gpt_oss", "ramp-rounded")
+class WholeRamp(Engine):
+    """Rounds the bounds of the ramp, although truncate is false."""
+
+    def scaling(self, layer: int) -> Config:
+        return {**super().scaling(layer), "truncate": True}
+
+
+@wrong("olmo3", "global-base-everywhere")
+class ScalingEverywhere(Engine):
+    """Turns sliding layers as it turns the full ones."""
+
+    def scaling(self, layer: int) -> Config:
+        return super().scaling(self.layers - 1)
+
+
+@wrong("olmo2", "scores-multiplied")
+class NormByHead(Engine):
+    """Norms each head of queries and keys for itself."""
+
+    def norm(self, x: Array, weight: Array) -> Array:
+        if len(weight) in (self.heads * self.size, self.kv_heads * self.size) and x.ndim == 2:
+            heads = x.reshape(len(x), -1, self.size)
+            return super().norm(heads, weight[: self.size]).reshape(x.shape)
+        return super().norm(x, weight)
+
+
+@wrong("gemma2", "score-cap-missing")
+class NothingCapped(Engine):
+    def score_cap(self) -> float | None:
+        return None
+
+
+@wrong("gemma2", "logit-cap-missing")
+class LogitsAsTheyAre(Engine):
+    def logit_cap(self) -> float | None:
+        return None
+
+
+@wrong("gemma2", "scores-multiplied")
+@wrong("gemma3_text", "scores-multiplied")
+class ScalarUnread(Engine):
+    """Scales by the root of head_dim, whatever the configuration says."""
+
+    def scale(self) -> float:
+        return 1 / math.sqrt(self.size)
+
+
+@wrong("gemma3_text", "local-base-everywhere")
+class OneBase(Engine):
+    """Turns full layers as it turns the sliding ones."""
+
+    def scaling(self, layer: int) -> Config:
+        return super().scaling(0)
+
+
+@wrong("deepseek_v3", "score-factor-missing")
+class FactorUnread(Latent):
+    def factor(self) -> float:
+        return 1.0
+
+
+@wrong("deepseek_v3", "scores-multiplied")
+class TurnedPartAlone(Latent):
+    """Scales by the root of the channels that are turned, not of all."""
+
+    def scale(self) -> float:
+        return self.factor() / math.sqrt(self.size)
+
+
+@wrong("deepseek_v2", "layout-swapped")
+class LatentHalves(Latent):
+    """Pairs halves, not neighbours."""
+
+    def pairs(self, x: Array) -> tuple[Array, Array]:
+        first, second = np.split(x, 2, axis=-1)
+        return first, second
+
+    def joined(self, first: Array, second: Array) -> Array:
+        return np.concatenate([first, second], axis=-1)
+
+
+@wrong("llama4_text", "window-off")
+class ChunksOneMore(Engine):
+    def chunk_size(self, layer: int) -> int:
+        return super().chunk_size(layer) + 1
+
+
+@wrong("llama4_text", "window-off")
+class ChunksOneLess(Engine):
+    def chunk_size(self, layer: int) -> int:
+        return super().chunk_size(layer) - 1
+
+
+@wrong("llama4_text", "window-ignored")
+class ChunksAsWindow(Engine):
+    """Takes the size of chunks for that of a window."""
+
+    def window(self, layer: int) -> int | None:
+        found = super().chunk_size(layer)
+        return found if found < 1 << 30 else None
+
+    def chunk_size(self, layer: int) -> int:
+        return 1 << 30
+
+
+@wrong("llama4_text", "temperature-missing")
+@wrong("ministral3", "temperature-missing")
+class QueriesAsTheyAre(Engine):
+    def warmth(self, positions: Array, layer: int) -> Array:
+        return np.ones((len(positions), 1), dtype=np.float32)
+
+
+@wrong("ministral3", "mscale-ignored")
+class LongerByDefault(Engine):
+    """Makes pairs longer by the usual formula, although mscale is given."""
+
+    def attention_factor(self, block: Config) -> float:
+        return 0.1 * math.log(block["factor"]) + 1.0
+
+
+# The weights, and the rotation.
 
 
 @wrong("llama", "layout-swapped")
 @wrong("mistral", "layout-swapped")
-class NotPermuted(Engine):
-    def rotate(self, x: Array, positions: Array, layer: int) -> Array:
-        return Interleaved.rotate(self, x, positions, layer)  # type: ignore[arg-type]
+@wrong("olmo", "layout-swapped")
+class NotPermuted(Interleaved):
+    permuted = ()
 
 
-class PermutesQueries(NotPermuted):
-    permuted = "q_proj.weight"
-
-    def load(self) -> None:
-        for name, weight in self.weights.items():
-            if name.endswith(self.permuted):
-                heads = len(weight) // self.size
-                halves = weight.reshape(heads, 2, self.size // 2, -1)
-                self.weights[name] = halves.swapaxes(1, 2).reshape(weight.shape)
-
-
-wrong("llama", "keys-not-permuted")(PermutesQueries)
+@wrong("llama", "keys-not-permuted")
+class PermutesQueries(Interleaved):
+    permuted = ("q_proj.weight",)
 
 
 @wrong("llama", "queries-not-permuted")
-class PermutesKeys(PermutesQueries):
-    permuted = "k_proj.weight"
+class PermutesKeys(Interleaved):
+    permuted = ("k_proj.weight",)
 
 
 @wrong("llama", "not-turned")
@@ -411,11 +356,13 @@ class HeadSizeComputed(Engine):
         return 1 / math.sqrt(self.config["hidden_size"] / self.heads)
 
 
-# Wrong: positions.
+# Positions.
 
 
 @wrong("llama", "positions-restart")
 @wrong("mistral", "positions-restart")
+@wrong("gemma", "positions-restart")
+@wrong("cohere", "positions-restart")
 class Restarts(Engine):
     def positions(self, start: int, count: int, ends: int) -> Array:
         found = np.arange(start, start + count)
@@ -489,13 +436,17 @@ class StartsAnew(Engine):
         return np.arange(start, start + count) % 128
 
 
-# Wrong: windows and layers.
+# Windows and layers.
 
 
 @wrong("mistral", "window-off")
+@wrong("gemma2", "window-off")
+@wrong("ministral", "window-off")
+@wrong("gpt_oss", "window-off")
 class SeesOneMore(Engine):
     def window(self, layer: int) -> int | None:
-        return int(self.config["sliding_window"]) + 1
+        found = super().window(layer)
+        return None if found is None else found + 1
 
 
 @wrong("mistral", "window-off")
@@ -544,7 +495,7 @@ class LastLayerStill(Engine):
         return x if layer == self.layers - 1 else super().rotate(x, positions, layer)
 
 
-# Wrong: heads, caches, requests.
+# Heads, caches, requests.
 
 
 @wrong("llama")
@@ -564,25 +515,27 @@ class PrefillUnturned(Engine):
         return found if x.shape[1] == 1 else x
 
 
+class Reused(local):
+    """How many tokens the text of a thread found computed."""
+
+    count = 0
+
+
 @wrong("llama", "changes-when-repeated")
 class PrefixCountedTwice(KeepsPrefix):
     """Adds the length of what it kept to positions once more."""
 
     def positions(self, start: int, count: int, ends: int) -> Array:
         found = np.arange(start, start + count)
-        return found + self.reused * (found < ends)
-
-    @property
-    def reused(self) -> int:
-        return int(getattr(self.own, "reused", 0))
+        return found + self.own.count * (found < ends)
 
     def load(self) -> None:
         super().load()
-        self.own = local()
+        self.own = Reused()
 
     def begin(self, prompt: Sequence[int]) -> Cache:
         cache = super().begin(prompt)
-        self.own.reused = len(cache.tokens)
+        self.own.count = len(cache.tokens)
         return cache
 
 

@@ -14,8 +14,8 @@ from posenc_conformance.deployed.checkpoint import write_checkpoint
 from posenc_conformance.deployed.endpoint import Reading
 from posenc_conformance.deployed.engine import Deployed, probe_for
 from posenc_conformance.models.file import with_configuration
+from posenc_lab.deployed.cases import CONFIGS, Case
 from posenc_lab.deployed.engine import Engine, read_checkpoint
-from posenc_lab.deployed.engines import CONFIGS, Case
 
 LENGTH = 512
 """Tokens of the longest text."""
