@@ -6,7 +6,7 @@ version of the kit.
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import monotonic
 
 from posenc_conformance import __version__
@@ -24,6 +24,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m scoreboard.deployed", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ENGINE", help="engines (default: all)")
     parser.add_argument("--models", nargs="+", default=[], help="default: all that have probes")
+    parser.add_argument(
+        "--spellings", nargs="+", choices=SPELLINGS, default=SPELLINGS, help="default: both"
+    )
     parser.add_argument("--all", action="store_true", help="judge even what is up to date")
     parser.add_argument("--check", action="store_true", help="judge nothing, tell what is due")
     parser.add_argument(
@@ -35,9 +38,10 @@ def main() -> int:
     except UserError as error:
         print(f"scoreboard: {error}", file=sys.stderr)
         return 2
+    wanted = [(model, spelling) for model in asked for spelling in options.spellings]
     problems = 0
     for engine in chosen:
-        due = [*_due(engine, asked, options.all)]
+        due = [*_due(engine, wanted, options.all)]
         print(f"{engine.name}: {len(due)} due", flush=True)
         if options.check:
             problems += bool(due)
@@ -50,15 +54,17 @@ def main() -> int:
     return 1 if problems else 0
 
 
-def _due(engine: Engine, asked: list[str], all: bool) -> Iterator[tuple[str, str]]:
-    """Yield models and spellings that must be judged."""
+Asked = tuple[str, str]
+"""A model and a spelling."""
+
+
+def _due(engine: Engine, wanted: Sequence[Asked], all: bool) -> Iterator[Asked]:
+    """Yield what must be judged."""
     before = None if all else _kept(engine)
     cells = before.cells if before else {}
-    for model in asked:
-        for spelling in SPELLINGS:
-            cell = cells.get((model, spelling))
-            if cell is None or cell.kit != __version__:
-                yield model, spelling
+    for each in wanted:
+        if (cell := cells.get(each)) is None or cell.kit != __version__:
+            yield each
 
 
 def _kept(engine: Engine) -> Results | None:
@@ -70,7 +76,7 @@ def _kept(engine: Engine) -> Results | None:
     return found if found.install == engine.pinned else None
 
 
-def _judge(engine: Engine, due: list[tuple[str, str]], context: int) -> None:
+def _judge(engine: Engine, due: Sequence[Asked], context: int) -> None:
     if not due:
         return
     bench = bench_for(engine)

@@ -4,7 +4,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ class Results:
     def with_cell(self, cell: Cell) -> "Results":
         """Return the same with one cell more, or another one in its place."""
         cells = {**self.cells, (cell.model, cell.spelling): cell}
-        return Results(**{**vars(self), "cells": dict(sorted(cells.items()))})
+        return replace(self, cells=dict(sorted(cells.items())))
 
 
 def findings_of(report: Report) -> dict[str, Any]:
