@@ -13,7 +13,7 @@ from scoreboard.table import Library
 FOLDER = Path(__file__).parent
 FILE = FOLDER / "engines.yaml"
 HINT = "the comment at its top says what an entry holds"
-TEXTS = {"title", "probe", "dtype", "convert", "serve", "impl", "says"}
+TEXTS = {"title", "probe", "dtype", "convert", "serve", "impl", "of_probe", "says"}
 LISTS = {"install", "build", "shows"}
 FIELDS = TEXTS | LISTS | {"inside", "variables"}
 NEEDED = {"title", "install", "shows", "probe", "dtype", "impl"}
@@ -36,6 +36,8 @@ class Engine:
     build: tuple[str, ...] = ()
     convert: str = ""
     serve: str = ""
+    of_probe: str = ""
+    """Words of a refusal that is about the probe, and says nothing of its model."""
     says: str = ""
     inside: bool = False
     """Whether the kit runs in the engine's environment."""

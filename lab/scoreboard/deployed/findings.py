@@ -25,7 +25,7 @@ class Finding:
     engines: tuple[str, ...]
     cells: tuple[str, ...]
     """Models and spellings that show it, as model/spelling; * stands for anything. None where no
-    released model does."""
+    cell of the table does."""
     mistakes: tuple[str, ...]
     """What the kit calls it; nothing where the engine refuses the model."""
     title: str

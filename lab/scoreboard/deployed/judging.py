@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -37,7 +39,7 @@ JUDGING = 900
 LOOKED_AT = 40
 """Lines at the end of an engine's output in which its own words are looked for."""
 PROBLEM = re.compile(r"(?:^|\s)(?:[\w.]*(?:Error|Exception|Unsupported\w*))\b:? ?.*")
-LONGEST = 400
+LONGEST = 160
 """Characters of what is kept of somebody's words."""
 ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 """One thread, so that others can work beside it, and no look at another host."""
@@ -63,7 +65,9 @@ class Bench:
             try:
                 made = self._judge(Path(folder), model, spelling, context)
             except Refused as error:
-                made = {"verdict": REFUSED, "says": _plain(str(error), folder)}
+                words = self.engine.of_probe
+                verdict = UNJUDGED if words and words in str(error) else REFUSED
+                made = {"verdict": verdict, "says": _plain(str(error), folder)}
             except UserError as error:
                 made = {"verdict": UNJUDGED, "says": _plain(error.cause, folder)}
         date = datetime.now(UTC).isoformat(timespec="seconds")
@@ -207,16 +211,26 @@ def _words(command: str, places: Mapping[str, str]) -> list[str]:
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Wait until something listens."""
+    """Wait until the engine answers, and no longer that it is still loading."""
     until = monotonic() + STARTING
     while monotonic() < until:
         if process.poll() is not None:
             raise Refused(own_words(_text(log)) or _last(_text(log)))
-        with socket.socket() as tried:
-            if tried.connect_ex(("127.0.0.1", port)) == 0:
-                return
+        if _answers(port):
+            return
         sleep(0.2)
     raise UserError(f"it did not answer within {STARTING} s", "look at its output")
+
+
+def _answers(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port, timeout=STARTING)
+    try:
+        connection.request("GET", "/v1/models")
+        return connection.getresponse().status != HTTPStatus.SERVICE_UNAVAILABLE
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -257,4 +271,4 @@ def _plain(text: str, folder: str) -> str:
     found = PACKAGES.sub(
         r"\1", text.replace(f"{folder}{os.sep}", "").replace(f"{ROOT}{os.sep}", "")
     )
-    return found[:LONGEST]
+    return found if len(found) <= LONGEST else f"{found[:LONGEST].rstrip()} …"
