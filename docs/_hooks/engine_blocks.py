@@ -1,7 +1,7 @@
 """Engines as they are deployed: a table of models and engines, and findings, from what was kept."""
 
 import html
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from scoreboard.deployed import kept
@@ -142,7 +142,8 @@ def _state(engine: str, cell: Cell) -> str:
 
 def _line(engine: str, cell: Cell) -> str:
     if cell.verdict in (REFUSED, UNJUDGED):
-        return cell.verdict
+        about = [each for each in findings() if each.shown_by(engine, cell)]
+        return _linked(about, cell.verdict)
     if cell.verdict == PASSED:
         return f"passes to {cell.reach:,}"
     return ", ".join(dict.fromkeys(_mistakes(engine, cell)))
@@ -153,7 +154,12 @@ def _mistakes(engine: str, cell: Cell) -> Iterator[str]:
     for mistake in cell.mistakes:
         name = "no known mistake" if mistake.id == UNNAMED else code(mistake.id)
         about = [each for each in findings() if each.explains(engine, cell, mistake)]
-        yield f'<a href="#finding-{about[0].id}">{name}</a>' if about else name
+        yield _linked(about, name)
+
+
+def _linked(about: Sequence[Finding], shown: str) -> str:
+    """Make a link to the first of some findings, if there is one."""
+    return f'<a href="#finding-{about[0].id}">{shown}</a>' if about else shown
 
 
 def _finding(found: Finding) -> str:
