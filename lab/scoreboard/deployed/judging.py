@@ -21,6 +21,7 @@ from time import monotonic, sleep
 from posenc_conformance import __version__
 from posenc_conformance.checks.deployed import CONTEXT
 from posenc_conformance.commands.probe import write_probe
+from posenc_conformance.deployed.engine import model_of
 from posenc_conformance.deployed.families import FAMILIES
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import load_all, model_named
@@ -43,6 +44,8 @@ LONGEST = 160
 """Characters of what is kept of somebody's words."""
 ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 """One thread, so that others can work beside it, and no look at another host."""
+LONG = 8192
+"""Tokens for which an engine makes room where it must be told, more than the kit ever sends."""
 REACH_BEYOND = 256
 """Tokens that a window's check needs beyond the window."""
 
@@ -81,6 +84,7 @@ class Bench:
             "home": str(self.home),
             "here": str(FOLDER),
             "port": str(_free_port()),
+            "tokens": str(min(model_of(model).meaning.context.extended or LONG, LONG)),
         }
         for _ in write_probe(model, places["probe"], self.engine.probe, spelling):
             pass
