@@ -116,6 +116,7 @@ def test_what_serves_no_probe_is_not_judged() -> None:
 def test_the_last_problem_is_what_an_engine_says() -> None:
     log = "KeyError: 'rope_type'\n\nThe above was the cause\nRuntimeError: cannot load\nbye\n"
     assert own_words(log) == "RuntimeError: cannot load"
+    assert own_words("(worker) KeyError: 'a'\nException occurred\n") == "(worker) KeyError: 'a'"
     assert own_words("all is well\n") == ""
 
 

@@ -39,7 +39,7 @@ JUDGING = 900
 """Seconds for a run of the kit, several times what the slowest engine was seen to take."""
 LOOKED_AT = 40
 """Lines at the end of an engine's output in which its own words are looked for."""
-PROBLEM = re.compile(r"(?:^|\s)(?:[\w.]*(?:Error|Exception|Unsupported\w*))\b:? ?.*")
+PROBLEM = re.compile(r"(?:^|[\s)])[\w.]*(?:Error|Exception): ")
 LONGEST = 160
 """Characters of what is kept of somebody's words."""
 ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -229,7 +229,7 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
 def _answers(port: int) -> bool:
     connection = HTTPConnection("127.0.0.1", port, timeout=STARTING)
     try:
-        connection.request("GET", "/v1/models")
+        connection.request("GET", "/health")
         return connection.getresponse().status != HTTPStatus.SERVICE_UNAVAILABLE
     except (OSError, HTTPException):
         return False
