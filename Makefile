@@ -130,9 +130,11 @@ real: .venv/dev .venv/lab
 real-%:
 	$(MAKE) --no-print-directory conformance IMPL=$*
 
-# Judges what is out of date among the libraries of lab/scoreboard/libraries.yaml, or ONLY these of them.
+# Judges what is out of date: the libraries of lab/scoreboard/libraries.yaml, or ONLY these of them, and
+# the ENGINES of lab/scoreboard/deployed/engines.yaml, as they are deployed.
 scoreboard: .venv/dev
-	nice $(BIN)/python -m scoreboard $(ONLY)
+	$(if $(ENGINES),,nice $(BIN)/python -m scoreboard $(ONLY))
+	$(if $(ONLY),,nice $(BIN)/python -m scoreboard.deployed $(ENGINES))
 
 # The same whether it is out of date or not, for the job of each week.
 board: .venv/dev

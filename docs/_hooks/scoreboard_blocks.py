@@ -9,6 +9,7 @@ from scoreboard.cells import ALL, SEVERITIES, Counts, Finding, cells, findings
 from scoreboard.kept import Kept, all_kept, earlier
 from scoreboard.table import libraries
 
+import engine_blocks
 from markup import code, fenced, heading, paragraph, prose
 from posenc_conformance.report.difference import difference
 
@@ -180,4 +181,5 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "scoreboard:missing": missing,
     "scoreboard:findings": listed,
     "scoreboard:changes": changes,
+    **engine_blocks.BLOCKS,
 }

@@ -53,11 +53,11 @@ def judge(library: Library, adapter: Adapter) -> dict[str, Any]:
             "seconds": round(monotonic() - started),
             "seed": SEED,
             "kit": __version__,
-            "commit": _commit(),
+            "commit": commit(),
             "system": platform.platform(),
-            "cpu": _cpu(),
+            "cpu": cpu(),
             "features": sorted(each for each in cpu_features() if each.startswith(SHOWN)),
-            "packages": _versions(home) if library.packages else {},
+            "packages": versions(home) if library.packages else {},
         },
         "inputs": kept.inputs(adapter, sorted(claimed)),
         "report": report,
@@ -82,7 +82,8 @@ def _run(words: Sequence[str]) -> str:
     return done.stdout + done.stderr
 
 
-def _versions(home: Path) -> dict[str, str]:
+def versions(home: Path) -> dict[str, str]:
+    """Return the versions of all packages of an environment, and of its Python."""
     code = (
         "import json, sys; from importlib.metadata import distributions as d; "
         "print(json.dumps({'python': sys.version.split()[0]} | "
@@ -93,14 +94,16 @@ def _versions(home: Path) -> dict[str, str]:
     return found
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Return the commit of this checkout."""
     done = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
     )
     return done.stdout.strip()
 
 
-def _cpu() -> str:
+def cpu() -> str:
+    """Return what the processor is called."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,0 +1,99 @@
+"""``python -m scoreboard.deployed``: judge engines as they are deployed, and keep what came of it.
+
+Judges what is due: a model that was not judged with what would be installed now, or by another
+version of the kit.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from time import monotonic
+
+from posenc_conformance import __version__
+from posenc_conformance.checks.deployed import CONTEXT
+from posenc_conformance.commands.probe import SPELLINGS
+from posenc_conformance.errors import UserError
+from scoreboard.deployed import kept
+from scoreboard.deployed.engines import Engine, engines, select
+from scoreboard.deployed.judging import bench_for, context_of, models, nothing_yet
+from scoreboard.deployed.kept import Cell, Results
+
+
+def main() -> int:
+    """Judge; 1 if an engine could not be judged, or something is due that was only looked for."""
+    parser = argparse.ArgumentParser(prog="python -m scoreboard.deployed", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="ENGINE", help="engines (default: all)")
+    parser.add_argument("--models", nargs="+", default=[], help="default: all that have probes")
+    parser.add_argument(
+        "--spellings", nargs="+", choices=SPELLINGS, default=SPELLINGS, help="default: both"
+    )
+    parser.add_argument("--all", action="store_true", help="judge even what is up to date")
+    parser.add_argument("--check", action="store_true", help="judge nothing, tell what is due")
+    parser.add_argument(
+        "--context", type=int, default=CONTEXT, help="tokens of the longest text; windows get more"
+    )
+    options = parser.parse_args()
+    try:
+        chosen, asked = select(options.names, engines()), models(options.models)
+    except UserError as error:
+        print(f"scoreboard: {error}", file=sys.stderr)
+        return 2
+    wanted = [(model, spelling) for model in asked for spelling in options.spellings]
+    problems = 0
+    for engine in chosen:
+        due = [*_due(engine, wanted, options.all)]
+        print(f"{engine.name}: {len(due)} due", flush=True)
+        if options.check:
+            problems += bool(due)
+            continue
+        try:
+            _judge(engine, due, options.context)
+        except UserError as error:
+            print(f"scoreboard: {engine.name}: {error}", file=sys.stderr, flush=True)
+            problems += 1
+    return 1 if problems else 0
+
+
+Asked = tuple[str, str]
+"""A model and a spelling."""
+
+
+def _due(engine: Engine, wanted: Sequence[Asked], all: bool) -> Iterator[Asked]:
+    """Yield what must be judged."""
+    before = None if all else _kept(engine)
+    cells = before.cells if before else {}
+    for each in wanted:
+        if (cell := cells.get(each)) is None or cell.kit != __version__:
+            yield each
+
+
+def _kept(engine: Engine) -> Results | None:
+    """Return what is kept of an engine, if it was measured with what would be installed now."""
+    try:
+        found = kept.read(kept.place_of(engine.name))
+    except UserError:
+        return None
+    return found if found.install == engine.pinned else None
+
+
+def _judge(engine: Engine, due: Sequence[Asked], context: int) -> None:
+    if not due:
+        return
+    bench = bench_for(engine)
+    results = _kept(engine) or nothing_yet(bench)
+    for model, spelling in due:
+        began = monotonic()
+        cell = bench.judge(model, spelling, context_of(model, context))
+        results = results.with_cell(cell)
+        kept.write(results, kept.place_of(engine.name))
+        print(f"  {model}, {spelling}: {_told(cell)}, in {monotonic() - began:.0f} s", flush=True)
+
+
+def _told(cell: Cell) -> str:
+    named = ", ".join(f"{each.id} ({each.failures})" for each in cell.mistakes)
+    counts = f"{len(cell.passed)} passed, {len(cell.failed)} failed"
+    return f"{cell.verdict}: {cell.says or named or counts}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

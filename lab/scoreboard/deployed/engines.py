@@ -1,0 +1,102 @@
+"""The table of engines: how each is installed, converts a probe, and serves it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from posenc_conformance.errors import UserError
+from scoreboard.table import Library
+
+FOLDER = Path(__file__).parent
+FILE = FOLDER / "engines.yaml"
+HINT = "the comment at its top says what an entry holds"
+TEXTS = {"title", "probe", "dtype", "convert", "serve", "impl", "of_probe", "says"}
+LISTS = {"install", "build", "shows"}
+FIELDS = TEXTS | LISTS | {"inside", "variables"}
+NEEDED = {"title", "install", "shows", "probe", "dtype", "impl"}
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine, and how it comes from a probe to answers."""
+
+    name: str
+    title: str
+    install: tuple[str, ...]
+    shows: tuple[str, ...]
+    """Packages whose versions decide; that of the engine comes first."""
+    probe: str
+    """Dtype of the weights."""
+    dtype: str
+    """Dtype that is claimed."""
+    impl: str
+    build: tuple[str, ...] = ()
+    convert: str = ""
+    serve: str = ""
+    of_probe: str = ""
+    """Words of a refusal that is about the probe, and says nothing of its model."""
+    says: str = ""
+    inside: bool = False
+    """Whether the kit runs in the engine's environment."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """All that decides what is installed."""
+        return (*self.install, *self.build)
+
+    def library(self, python: str) -> Library:
+        """Return what the board installs for it."""
+        build = tuple(line.replace("{python}", python) for line in self.build)
+        return Library(
+            name=f"deployed-{self.name}",
+            title=self.title,
+            language="Python",
+            install=self.install,
+            without_dependencies=(),
+            build=build,
+            adapters=(),
+            beside=(),
+            says=self.says,
+            run="",
+        )
+
+
+def engines(path: Path = FILE) -> list[Engine]:
+    """Read the table.
+
+    Raises UserError for an entry that is not whole.
+    """
+    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return [_engine(f"{path.name}: {name}", name, each) for name, each in raw["engines"].items()]
+
+
+def select(names: Sequence[str], table: Sequence[Engine]) -> list[Engine]:
+    """Return the engines of these names; all if there are none.
+
+    Raises UserError for a name that is not in the table.
+    """
+    known = [engine.name for engine in table]
+    for name in names:
+        if name not in known:
+            raise UserError(f"{name} is no engine of the board", f"there are {', '.join(known)}")
+    return [engine for engine in table if not names or engine.name in names]
+
+
+def _engine(where: str, name: str, raw: Any) -> Engine:
+    if not isinstance(raw, Mapping):
+        raise UserError(f"{where} is no entry", HINT)
+    for missing in sorted(NEEDED - raw.keys()):
+        raise UserError(f"{where}: {missing} is missing", HINT)
+    for unknown in sorted(raw.keys() - FIELDS):
+        raise UserError(f"{where}: {unknown} is no field", HINT)
+    for each in sorted(LISTS & raw.keys()):
+        if not isinstance(raw[each], list):
+            raise UserError(f"{where}: {each} is no list", HINT)
+    for requirement in raw["install"]:
+        if "==" not in requirement:
+            raise UserError(f"{where}: {requirement!r} is not pinned", HINT)
+    return Engine(name=name, **{**raw, **{each: tuple(raw[each]) for each in LISTS & raw.keys()}})

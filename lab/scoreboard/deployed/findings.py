@@ -1,0 +1,82 @@
+"""What engines get wrong, each confirmed in the engine's own code."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from posenc_conformance.errors import UserError
+from scoreboard.deployed.engines import FOLDER
+from scoreboard.deployed.kept import REFUSED, WRONG, Cell, Mistake
+
+HINT = "the comment at its top says what a finding holds"
+LISTS = ("engines", "cells", "mistakes")
+TEXTS = ("id", "title", "means", "source", "since", "probe", "reproduce", "expected", "got")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong in an engine, and how it is seen with the engine and a probe alone."""
+
+    id: str
+    engines: tuple[str, ...]
+    cells: tuple[str, ...]
+    """Models and spellings that show it, as model/spelling; * stands for anything. None where no
+    cell of the table does."""
+    mistakes: tuple[str, ...]
+    """What the kit calls it; nothing where the engine refuses the model."""
+    title: str
+    means: str
+    """What it does to a model."""
+    source: str
+    """File and lines of the installed engine."""
+    since: str
+    """In which releases it was seen."""
+    probe: str
+    """The probe that the reproduction needs, as posenc probe is told."""
+    reproduce: str
+    """Python for the engine's environment."""
+    expected: str
+    got: str
+
+    def explains(self, engine: str, cell: Cell, mistake: Mistake) -> bool:
+        """Return whether a mistake in a cell is this one."""
+        return mistake.id in self.mistakes and self.shown_by(engine, cell)
+
+    def shown_by(self, engine: str, cell: Cell) -> bool:
+        """Return whether a cell is one that shows it."""
+        name = f"{cell.model}/{cell.spelling}"
+        wrong = cell.verdict in (WRONG, REFUSED)
+        return wrong and engine in self.engines and any(fnmatchcase(name, p) for p in self.cells)
+
+
+def findings(path: Path = FOLDER / "findings.yaml") -> list[Finding]:
+    """Read all findings.
+
+    Raises UserError for one that is not whole.
+    """
+    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return [_finding(f"{path.name}: findings.{n}", each) for n, each in enumerate(raw["findings"])]
+
+
+def unexplained(engine: str, cell: Cell, found: Sequence[Finding]) -> list[Mistake]:
+    """Return the mistakes of a cell that are no finding's."""
+    return [
+        mistake
+        for mistake in cell.mistakes
+        if not any(each.explains(engine, cell, mistake) for each in found)
+    ]
+
+
+def _finding(where: str, raw: Any) -> Finding:
+    if not isinstance(raw, Mapping) or set(raw) != {*LISTS, *TEXTS}:
+        given = set(raw) if isinstance(raw, Mapping) else set()
+        wrong = ", ".join(sorted(given ^ {*LISTS, *TEXTS}))
+        raise UserError(f"{where} must have exactly its fields; see {wrong}", HINT)
+    for field, kind in [*((each, list) for each in LISTS), *((each, str) for each in TEXTS)]:
+        if not isinstance(raw[field], kind) or not (raw[field] or kind is list):
+            raise UserError(f"{where}.{field} is {raw[field]!r}", HINT)
+    return Finding(**{**raw, **{field: tuple(raw[field]) for field in LISTS}})

@@ -1,0 +1,278 @@
+"""Judging an engine on one model: write the probe, convert it, serve it, run the kit."""
+
+import os
+import platform
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic, sleep
+
+from posenc_conformance import __version__
+from posenc_conformance.checks.deployed import CONTEXT
+from posenc_conformance.commands.probe import write_probe
+from posenc_conformance.deployed.engine import model_of
+from posenc_conformance.deployed.families import FAMILIES
+from posenc_conformance.errors import UserError
+from posenc_conformance.models.file import load_all, model_named
+from posenc_conformance.report.difference import read_report
+from scoreboard.deployed.engines import FOLDER, Engine
+from scoreboard.deployed.kept import REFUSED, UNJUDGED, Cell, Results, findings_of
+from scoreboard.environments import environment
+from scoreboard.judging import commit, cpu, versions
+from scoreboard.kept import PACKAGES
+from scoreboard.table import ROOT
+
+STARTING = 240
+"""Seconds until an engine must answer. vLLM takes half a minute where nobody else works."""
+JUDGING = 900
+"""Seconds for a run of the kit, several times what the slowest engine was seen to take."""
+LOOKED_AT = 40
+"""Lines at the end of an engine's output in which its own words are looked for."""
+PROBLEM = re.compile(r"(?:^|[\s)])[\w.]*(?:Error|Exception): ")
+LONGEST = 160
+"""Characters of what is kept of somebody's words."""
+ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+"""One thread, so that others can work beside it, and no look at another host."""
+LONG = 8192
+"""Tokens for which an engine makes room where it must be told, more than the kit ever sends."""
+REACH_BEYOND = 256
+"""Tokens that a window's check needs beyond the window."""
+
+
+class Refused(Exception):
+    """The engine does not take a probe; its own words."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """An engine in its environment, ready to be judged."""
+
+    engine: Engine
+    home: Path
+
+    def judge(self, model: str, spelling: str, context: int) -> Cell:
+        """Judge one model in one spelling."""
+        made: dict[str, object] = {}
+        with TemporaryDirectory(prefix="deployed-") as folder:
+            try:
+                made = self._judge(Path(folder), model, spelling, context)
+            except Refused as error:
+                words = self.engine.of_probe
+                verdict = UNJUDGED if words and words in str(error) else REFUSED
+                made = {"verdict": verdict, "says": _plain(str(error), folder)}
+            except UserError as error:
+                made = {"verdict": UNJUDGED, "says": _plain(error.cause, folder)}
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        facts = {"date": date, "kit": __version__, "commit": commit(), "context": context}
+        return Cell(**{"model": model, "spelling": spelling, **facts, **made})  # type: ignore[arg-type]
+
+    def _judge(self, folder: Path, model: str, spelling: str, context: int) -> dict[str, object]:
+        places = {
+            "probe": str(folder / "probe"),
+            "out": str(folder / "converted"),
+            "home": str(self.home),
+            "here": str(FOLDER),
+            "port": str(_free_port()),
+            "tokens": str(min(model_of(model).meaning.context.extended or LONG, LONG)),
+        }
+        for _ in write_probe(model, places["probe"], self.engine.probe, spelling):
+            pass
+        if self.engine.convert:
+            self._convert(places)
+        with self._served(places, folder / "log") as alive:
+            report = folder / "report.json"
+            words = self._run(places, model, context, report, folder)
+            if report.is_file() and report.stat().st_size:
+                return findings_of(read_report(report))
+            said = own_words(_text(folder / "log"))
+            if said or not alive():
+                raise Refused(said or _last(_text(folder / "log")))
+            raise Refused(words) if self.engine.inside else UserError(words, "see above")
+
+    def _variables(self, places: Mapping[str, str]) -> dict[str, str]:
+        own = {name: each.format(**places) for name, each in self.engine.variables.items()}
+        return {**os.environ, **ALONE, **own}
+
+    def _convert(self, places: Mapping[str, str]) -> None:
+        done = subprocess.run(
+            _words(self.engine.convert, places),
+            env=self._variables(places),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise Refused(own_words(done.stderr) or _last(done.stderr))
+
+    @contextmanager
+    def _served(self, places: Mapping[str, str], log: Path) -> Iterator[Callable[[], bool]]:
+        """Serve for a while.
+
+        Raises Refused if the engine ends before it answers, and UserError if it never answers.
+        """
+        if not self.engine.serve:
+            yield lambda: True
+            return
+        with log.open("w", encoding="utf-8") as file:
+            process = subprocess.Popen(
+                _words(self.engine.serve, places),
+                env=self._variables(places),
+                cwd=log.parent,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            _wait(process, int(places["port"]), log)
+            yield lambda: process.poll() is None
+        finally:
+            _end(process)
+
+    def _run(
+        self, places: Mapping[str, str], model: str, context: int, report: Path, folder: Path
+    ) -> str:
+        """Run the kit; return what it says where it comes to no verdict."""
+        python = self.home / "bin" / "python" if self.engine.inside else Path(sys.executable)
+        told = [
+            f"--impl={self.engine.impl.format(**places)}",
+            f"--posenc-model={model}",
+            f"--posenc-dtype={self.engine.dtype}",
+            f"--posenc-context={context}",
+            f"--posenc-report={report}",
+        ]
+        command = [str(python), "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *told]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env={**os.environ, **ALONE},
+                capture_output=True,
+                text=True,
+                timeout=JUDGING,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"the kit was not through after {JUDGING} s"
+        return _of_the_kit(done.stdout + done.stderr)
+
+
+def bench_for(engine: Engine) -> Bench:
+    """Return an engine in an environment of its own, which is made if it is missing.
+
+    Raises UserError if it cannot be installed.
+    """
+    return Bench(engine, environment(engine.library(sys.executable)))
+
+
+def nothing_yet(bench: Bench) -> Results:
+    """Return results of an engine without any cell."""
+    found = versions(bench.home)
+    known = {re.sub("[-_.]+", "-", name).lower(): each for name, each in found.items()}
+    shown = {name: known[name] for name in (*bench.engine.shows, "python") if name in known}
+    return Results(bench.engine.name, bench.engine.pinned, shown, platform.platform(), cpu())
+
+
+def models(names: Sequence[str]) -> list[str]:
+    """Return the models of these names; all of which probes can be made if there are none.
+
+    Raises UserError for a name that the spec does not have.
+    """
+    if names:
+        return [model_named(name).id for name in names]
+    return [each.id for each in load_all() if each.configuration.type in FAMILIES]
+
+
+def context_of(model: str, usual: int) -> int:
+    """Return how long texts are: as usual, or as the model's window needs.
+
+    No more than the kit takes by itself.
+    """
+    reaches = [group.reach or 0 for group in model_named(model).meaning.groups]
+    needed = max(reaches) + REACH_BEYOND
+    return max(usual, needed) if needed <= CONTEXT else usual
+
+
+def own_words(log: str) -> str:
+    """Return the last problem that an engine's output tells; nothing if there is none."""
+    lines = log.splitlines()[-LOOKED_AT:]
+    told = [line.strip() for line in lines if PROBLEM.search(line)]
+    return told[-1] if told else ""
+
+
+def _words(command: str, places: Mapping[str, str]) -> list[str]:
+    return [word.format(**places) for word in shlex.split(command)]
+
+
+def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    """Wait until the engine answers, and no longer that it is still loading."""
+    until = monotonic() + STARTING
+    while monotonic() < until:
+        if process.poll() is not None:
+            raise Refused(own_words(_text(log)) or _last(_text(log)))
+        if _answers(port):
+            return
+        sleep(0.2)
+    raise UserError(f"it did not answer within {STARTING} s", "look at its output")
+
+
+def _answers(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port, timeout=STARTING)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status != HTTPStatus.SERVICE_UNAVAILABLE
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process that was started here, with all that it started."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            os.killpg(process.pid, sign)
+        try:
+            process.wait(20)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _last(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "nothing")
+
+
+def _of_the_kit(text: str) -> str:
+    """Return the first line that the kit prints as an error."""
+    told = [line for line in text.splitlines() if line.startswith("ERROR")]
+    return told[0].removeprefix("ERROR: ") if told else _last(text)
+
+
+def _plain(text: str, folder: str) -> str:
+    """Return words without places of this machine."""
+    found = PACKAGES.sub(
+        r"\1", text.replace(f"{folder}{os.sep}", "").replace(f"{ROOT}{os.sep}", "")
+    )
+    return found if len(found) <= LONGEST else f"{found[:LONGEST].rstrip()} …"

@@ -1,0 +1,152 @@
+"""What the board keeps of engines: for each model and spelling, what came of it."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.report.layout import Report
+from scoreboard.deployed.engines import FOLDER
+
+FORMAT = 1
+MARK = "posenc-deployed"
+RESULTS = Path(os.environ.get("SCOREBOARD_DEPLOYED", FOLDER / "results"))
+PASSED, WRONG, REFUSED, UNJUDGED = "passed", "wrong", "not supported", "not judged"
+VERDICTS = (PASSED, WRONG, REFUSED, UNJUDGED)
+UNNAMED = "unnamed"
+"""Stands for the name of a mistake that the kit does not know."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake that the kit names, and how many failures it explains."""
+
+    id: str
+    words: str
+    failures: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What came of one model in one spelling."""
+
+    model: str
+    spelling: str
+    verdict: str
+    date: str
+    kit: str
+    commit: str
+    context: int
+    """Tokens of the longest text that was allowed."""
+    says: str = ""
+    """Why there is no verdict on numbers, in the words of the engine or of the kit."""
+    passed: tuple[str, ...] = ()
+    """Checks that passed."""
+    failed: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """Checks that came to no verdict."""
+    mistakes: tuple[Mistake, ...] = ()
+    reach: int = 0
+    """The farthest distance that was right."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What is known of one engine."""
+
+    engine: str
+    install: tuple[str, ...]
+    packages: Mapping[str, str]
+    system: str
+    cpu: str
+    cells: Mapping[tuple[str, str], Cell] = field(default_factory=dict)
+    """By model and spelling."""
+
+    def with_cell(self, cell: Cell) -> "Results":
+        """Return the same with one cell more, or another one in its place."""
+        cells = {**self.cells, (cell.model, cell.spelling): cell}
+        return replace(self, cells=dict(sorted(cells.items())))
+
+
+def findings_of(report: Report) -> dict[str, Any]:
+    """Return what a cell keeps of a report: its verdict, checks, mistakes, and how far is right."""
+    checks = report["checks"]
+    by_verdict = {
+        verdict: tuple(_short(each["id"]) for each in checks if each["verdict"] == verdict)
+        for verdict in ("passed", "failed")
+    }
+    others = tuple(
+        _short(each["id"]) for each in checks if each["verdict"] not in ("passed", "failed")
+    )
+    failed = [each for each in checks if each["verdict"] == "failed"]
+    named = Counter(
+        tuple(each["explanations"][0])
+        if each["explanations"]
+        else (UNNAMED, each["message"].splitlines()[0])
+        for each in failed
+    )
+    right = [point[0] for each in checks if each["verdict"] == "passed" for point in each["curve"]]
+    return {
+        "verdict": WRONG if failed else PASSED if by_verdict["passed"] else UNJUDGED,
+        "mistakes": tuple(Mistake(id, words, n) for (id, words), n in named.most_common()),
+        "reach": int(max(right, default=0)),
+        "others": others,
+        **by_verdict,
+    }
+
+
+def read(path: Path) -> Results:
+    """Read what was kept of an engine.
+
+    Raises UserError for a file that is not whole, or of another format.
+    """
+    hint = f"judge it again: python -m scoreboard.deployed {path.stem}"
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        if raw[MARK] != FORMAT:
+            raise UserError(f"{path.name} is not of format {FORMAT}", hint)
+        found = [_cell(each) for each in raw["cells"]]
+        return Results(
+            raw["engine"],
+            tuple(raw["install"]),
+            raw["packages"],
+            raw["system"],
+            raw["cpu"],
+            {(each.model, each.spelling): each for each in found},
+        )
+    except FileNotFoundError:
+        raise UserError(f"there is no {path.name}", hint) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path.name} cannot be read: {error!r}", hint) from None
+
+
+def write(results: Results, path: Path) -> None:
+    """Keep what is known of an engine; the same content makes the same file."""
+    cells = [asdict(cell) for _, cell in sorted(results.cells.items())]
+    content = {MARK: FORMAT, **vars(results), "cells": cells}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".part")
+    draft.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+def place_of(engine: str) -> Path:
+    """Return the file of an engine."""
+    return RESULTS / f"{engine}.json"
+
+
+def _cell(raw: Mapping[str, Any]) -> Cell:
+    if raw["verdict"] not in VERDICTS:
+        raise ValueError(f"{raw['verdict']!r} is no verdict")
+    lists = {name: tuple(raw[name]) for name in ("passed", "failed", "others")}
+    mistakes = tuple(Mistake(**each) for each in raw["mistakes"])
+    return Cell(**{**raw, **lists, "mistakes": mistakes})
+
+
+def _short(id: str) -> str:
+    """Return the name of a check without model, group and dtype."""
+    return id.split("::")[-1].partition("[")[0]

@@ -1,0 +1,18 @@
+"""llama.cpp's server: ``llamacpp_server.py FILE.gguf PORT``."""
+
+import signal
+import sys
+
+import xllamacpp
+
+if __name__ == "__main__":
+    file, port = sys.argv[1:]
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = file
+    parameters.n_ctx = 8192
+    parameters.n_parallel = 1
+    parameters.port = int(port)
+    parameters.warmup = False
+    server = xllamacpp.Server(parameters)
+    print(server.listening_address, flush=True)
+    signal.pause()

@@ -1,0 +1,271 @@
+"""The board of deployed engines shows what was kept, and keeps what came of a probe."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import engine_blocks
+import pytest
+
+from posenc_conformance.commands.probe import SPELLINGS
+from posenc_conformance.errors import UserError
+from posenc_lab.deployed.judging import folder_of
+from scoreboard.deployed import kept
+from scoreboard.deployed.__main__ import main
+from scoreboard.deployed.engines import FILE, Engine, engines, select
+from scoreboard.deployed.findings import findings, unexplained
+from scoreboard.deployed.judging import Bench, context_of, models, own_words
+from scoreboard.deployed.kept import PASSED, REFUSED, UNJUDGED, WRONG, Cell, Mistake, Results
+
+BOARD = (".ci", "docs", "lab/scoreboard")
+"""What it reads beside the kit."""
+pytestmark = pytest.mark.remembered(shipped=True, also=BOARD)
+
+Change = Callable[[dict[str, Any]], object]
+SERVER = """
+import sys
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from posenc_lab.deployed import engines
+from posenc_lab.deployed.engine import read_checkpoint
+from posenc_lab.deployed.server import Handler
+
+kind, probe, port = sys.argv[1:]
+Handler.engine = getattr(engines, kind)(*read_checkpoint(Path(probe)))
+ThreadingHTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
+"""
+NAMED = Mistake("scaling-ignored", "scaling not applied", 3)
+CELL = Cell(
+    model="llama-2-7b",
+    spelling="released",
+    verdict=WRONG,
+    date="2026-11-26T05:00:00+00:00",
+    kit="0.1.0",
+    commit="0000000",
+    context=512,
+    failed=("distance-7",),
+    mistakes=(NAMED,),
+)
+RESULTS = Results("fake", ("fake==1",), {"fake": "1"}, "Linux", "a processor").with_cell(CELL)
+
+
+FAKE = Engine("fake", "Fake", (), ("fake",), "float32", "float32", "http://127.0.0.1:{port}/v1")
+"""An engine that is installed here."""
+
+
+def fake(*, convert: str = "", serve: str = "") -> Bench:
+    return Bench(replace(FAKE, convert=convert, serve=serve), Path(sys.prefix))
+
+
+def judged(bench: Bench, spelling: str = "released") -> Cell:
+    return bench.judge(str(folder_of("llama") / "config.json"), spelling, 512)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> str:
+    path = tmp_path / "server.py"
+    path.write_text(SERVER, encoding="utf-8")
+    return f"{sys.executable} {path}"
+
+
+# The runner, with a small engine.
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_right_engine_passes_behind_a_converter(server: str, spelling: str) -> None:
+    bench = fake(convert="cp -r {probe} {out}", serve=f"{server} Plain {{out}} {{port}}")
+    cell = judged(bench, spelling)
+    assert (cell.verdict, cell.failed, cell.reach) == (PASSED, (), 510), cell.says
+    assert {"distance-7", "layers", "two-at-once"} <= {*cell.passed}
+
+
+def test_a_wrong_engine_is_named(server: str) -> None:
+    cell = judged(fake(serve=f"{server} NoScaling {{probe}} {{port}}"))
+    assert cell.verdict == WRONG
+    assert [each.id for each in cell.mistakes] == ["scaling-ignored"]
+    assert sum(each.failures for each in cell.mistakes) == len(cell.failed)
+
+
+@pytest.mark.parametrize("step", ["convert", "serve"])
+def test_an_engine_that_refuses_is_heard(step: str, tmp_path: Path) -> None:
+    path = tmp_path / "refuses.py"
+    path.write_text("raise ValueError('llama is not known')", encoding="utf-8")
+    cell = judged(fake(**{step: f"{sys.executable} {path}"}))
+    assert (cell.verdict, cell.says) == (REFUSED, "ValueError: llama is not known")
+
+
+def test_a_refusal_of_the_probe_is_no_refusal_of_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "refuses.py"
+    path.write_text("raise ValueError('this tokenizer is new to me')", encoding="utf-8")
+    engine = replace(FAKE, convert=f"{sys.executable} {path}", of_probe="tokenizer is new")
+    cell = judged(Bench(engine, Path(sys.prefix)))
+    assert (cell.verdict, cell.says) == (UNJUDGED, "ValueError: this tokenizer is new to me")
+
+
+def test_what_serves_no_probe_is_not_judged() -> None:
+    cell = judged(fake(serve=f"{sys.executable} -m http.server --bind 127.0.0.1 {{port}}"))
+    assert cell.verdict == UNJUDGED
+    assert "/v1/models" in cell.says
+    assert str(folder_of("llama")) not in cell.says
+
+
+def test_the_last_problem_is_what_an_engine_says() -> None:
+    log = "KeyError: 'rope_type'\n\nThe above was the cause\nRuntimeError: cannot load\nbye\n"
+    assert own_words(log) == "RuntimeError: cannot load"
+    assert own_words("(worker) KeyError: 'a'\nException occurred\n") == "(worker) KeyError: 'a'"
+    assert own_words("all is well\n") == ""
+
+
+def test_a_window_is_asked_beyond_its_end() -> None:
+    assert context_of("llama-2-7b", 512) == 512
+    assert context_of("phi-3-mini-4k", 512) > 2047
+    assert context_of("phi-3.5-mini", 512) == 512  # a window that no text of the kit reaches
+
+
+def test_what_is_up_to_date_is_not_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kept, "RESULTS", tmp_path)
+    asked = ["scoreboard", "ctranslate2", "--check", "--models", "llama-2-7b"]
+    monkeypatch.setattr(sys, "argv", asked)
+    assert main() == 1
+    (engine,) = select(["ctranslate2"], engines())
+    there = Results(engine.name, engine.pinned, {}, "", "")
+    for spelling in SPELLINGS:
+        there = there.with_cell(replace(CELL, spelling=spelling))
+    kept.write(there, kept.place_of(engine.name))
+    assert main() == 0
+    kept.write(replace(there, install=("other==1",)), kept.place_of(engine.name))
+    assert main() == 1
+    assert "2 due" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["scoreboard", "nobody"])
+    assert main() == 2
+
+
+def test_models_are_those_of_which_probes_can_be_made() -> None:
+    assert {"llama-3.1-8b", "qwen3-0.6b"} <= {*models([])}
+    assert "bert-base" not in models([])
+    with pytest.raises(UserError):
+        models(["nobody"])
+
+
+# What is kept.
+
+
+def test_what_was_kept_is_read_again(tmp_path: Path) -> None:
+    kept.write(RESULTS, tmp_path / "fake.json")
+    assert kept.read(tmp_path / "fake.json") == RESULTS
+    before = (tmp_path / "fake.json").read_bytes()
+    kept.write(kept.read(tmp_path / "fake.json"), tmp_path / "fake.json")
+    assert (tmp_path / "fake.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda it: it.update({kept.MARK: 2}), "not of format 1"),
+        (lambda it: it.pop("install"), "cannot be read"),
+        (lambda it: it["cells"][0].update(verdict="fine"), "cannot be read"),
+        (lambda it: it["cells"][0].update(more=1), "cannot be read"),
+        (lambda it: it["cells"][0].pop("date"), "cannot be read"),
+    ],
+)
+def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, change: Change, reason: str) -> None:
+    path = tmp_path / "fake.json"
+    kept.write(RESULTS, path)
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    change(raw)
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    with pytest.raises(UserError, match=reason):
+        kept.read(path)
+
+
+@pytest.mark.parametrize("path", sorted(kept.RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_what_is_kept_is_of_the_table_and_holds_no_place(path: Path) -> None:
+    results = kept.read(path)
+    (engine,) = select([results.engine], engines())
+    assert path.stem == engine.name
+    assert results.install == engine.pinned
+    assert set(engine.shows) <= set(results.packages)
+    assert not re.search(r"/(?:tmp|home|root|work|opt)\b", path.read_text(encoding="utf-8"))
+    known = set(models([]))
+    for cell in results.cells.values():
+        assert cell.model in known
+        assert (cell.verdict == WRONG) == bool(cell.failed) == bool(cell.mistakes)
+        assert (cell.verdict in (REFUSED, UNJUDGED)) <= bool(cell.says or cell.others)
+
+
+# The page.
+
+
+def test_the_table_shows_every_cell_that_was_kept() -> None:
+    page = engine_blocks.board_table()
+    found = engine_blocks.board()
+    asked = {model for _, results in found.values() for model, _ in results.cells}
+    assert page.count("<tr data-model=") == len(asked)
+    rows = dict(re.findall(r'<tr data-model="([^"]+)"><th[^>]*>.*?</th>(.*)</tr>', page))
+    for n, (_, results) in enumerate(found.values()):
+        for model in asked:
+            cell = rows[model].split("</td>")[n]
+            mine = [results.cells[key] for key in results.cells if key[0] == model]
+            assert bool(mine) == (cell != "<td>")
+            for each in mine:
+                shown = [name.id for name in each.mistakes if name.id != kept.UNNAMED]
+                shown += [each.verdict] if each.says else []
+                assert all(word in cell for word in shown)
+                assert each.verdict != PASSED or "passes" in cell
+
+
+def test_words_of_engines_are_shown() -> None:
+    page = engine_blocks.words()
+    for _, results in engine_blocks.board().values():
+        for cell in results.cells.values():
+            assert not cell.says or cell.verdict in page
+
+
+def test_every_finding_is_shown_by_a_cell_and_can_be_run() -> None:
+    found = {name: results for name, (_, results) in engine_blocks.board().items()}
+    for each in findings():
+        compile(each.reproduce, each.id, "exec")
+        assert set(each.engines) <= set(found), each.id
+        for pattern in each.cells:
+            alone = replace(each, cells=(pattern,))
+            shown = [
+                {mistake.id for mistake in cell.mistakes}
+                for name, results in found.items()
+                for cell in results.cells.values()
+                if alone.shown_by(name, cell)
+            ]
+            assert shown, (each.id, pattern)
+            assert not each.mistakes or any(some & {*each.mistakes} for some in shown), each.id
+
+
+def test_a_finding_explains_its_own_mistake_alone() -> None:
+    plain = findings()[0]
+    one = replace(plain, engines=("fake",), cells=("llama-2-7b/*",), mistakes=(NAMED.id,))
+    assert unexplained("fake", CELL, [one]) == []
+    assert unexplained("other", CELL, [one]) == [NAMED]
+    other = replace(one, mistakes=("base-ignored",))
+    assert unexplained("fake", CELL, [other]) == [NAMED]
+    elsewhere = replace(one, cells=("*/transformers-5",))
+    assert unexplained("fake", CELL, [elsewhere]) == [NAMED]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("title: transformers", "titel: transformers", "title is missing"),
+        ("inside: true", "inner: true", "inner is no field"),
+        ("shows: [transformers, torch]", "shows: torch", "shows is no list"),
+        ("torch==2.13.0", "torch", "'torch' is not pinned"),
+    ],
+)
+def test_a_mistake_in_the_table_is_told(tmp_path: Path, old: str, new: str, reason: str) -> None:
+    path = tmp_path / "engines.yaml"
+    path.write_text(FILE.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(UserError, match=reason):
+        engines(path)
