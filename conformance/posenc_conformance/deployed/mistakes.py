@@ -181,5 +181,6 @@ def _of_size(
         bound = max(1.0, abs(factor)) * scores.bound + noise(probe, group, prompt, values)
         return Scores(values, bound)
 
-    words = f"matches scores that are multiplied by {factor:.4g}"
+    digits = 4 if abs(factor - 1) > 1e-3 else 8  # of a number that is nearly 1, all that tell it
+    words = f"matches scores that are multiplied by {factor:.{digits}g}"
     yield Explanation("scores-multiplied", words, multiplied)
