@@ -115,6 +115,21 @@ def test_a_bias_may_have_a_batch_or_leave_out_axes() -> None:
     assert check(bias[:, :1], "alibi_bias", broadcast=True, **given).worst <= 1
 
 
+def test_where_there_is_nothing_nothing_is_wrong() -> None:
+    given: dict[str, Any] = {"heads": 8, "q_len": 3, "k_len": 5, "form": "first-key"}
+    bias = expected("alibi_bias", **given)
+    assert check(bias[None][:0], "alibi_bias", **given).compared == 0
+    for number in (0, 1, 2):
+        none = X[(slice(None),) * number + (slice(0, 0),)]
+        assert rope(none, x=none, positions=PLACES[: none.shape[-2]]).compared == 0
+    batch: dict[str, Any] = {"x": X[:0], "positions": np.zeros((0, TOKENS), int)}
+    assert rope(X[:0], **batch).compared == 0
+    with pytest.raises(AssertionError, match="for a batch of 0"):
+        rope(X, **batch)
+    with pytest.raises(Misuse, match="no values"):
+        expected("rope", base=500_000.0, **batch)
+
+
 def every_call() -> list[Subject]:
     return subjects(reference_for(schemes())(), schemes())
 

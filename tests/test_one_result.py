@@ -6,7 +6,7 @@ from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_lab.judging import schemes
 from posenc_lab.miniatures.mistakes import WRONG
 from posenc_lab.miniatures.styles import RIGHT
-from posenc_lab.one_result import SCHEMES, of_scheme
+from posenc_lab.one_result import of_scheme, scheme_ids
 
 CHOSEN = [each for each in schemes() if each.id in ("alibi", "rope", "sinusoidal", "t5-bias")]
 """Some of those that the laboratory measures, as these take their time."""
@@ -18,6 +18,6 @@ def test_wrong_results_are_named_and_right_ones_pass(scheme: KnownScheme) -> Non
     assert not [each.miniature for each in of_scheme(scheme.id, RIGHT) if each.rejected]
     wrong = [each for each in of_scheme(scheme.id, WRONG) if each.rejected and each.named]
     unnamed = [f"{each.miniature}: {each.names}" for each in wrong if not each.is_named]
-    assert scheme.id in SCHEMES
+    assert scheme.id in scheme_ids()
     assert len(wrong) > 8
     assert len(unnamed) <= len(wrong) / 10, unnamed

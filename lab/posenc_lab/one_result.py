@@ -123,8 +123,9 @@ ASKED: dict[str, Callable[[], Iterator[Arguments]]] = {
 """What is asked of each call."""
 
 
-SCHEMES = tuple(each.id for each in load_all() if each.calls.keys() & ASKED.keys())
-"""The schemes of these calls."""
+def scheme_ids() -> list[str]:
+    """Return the ids of the schemes of these calls."""
+    return [each.id for each in load_all() if each.calls.keys() & ASKED.keys()]
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ def main() -> None:
     parser.add_argument("--scheme")
     parser.add_argument("--names", action="store_true", help="list what was missed or misnamed")
     options = parser.parse_args()
-    ids = [options.scheme] if options.scheme else SCHEMES
+    ids = [options.scheme] if options.scheme else scheme_ids()
     chosen = [said for id in ids for said in of_scheme(id, WRONG)]
     passed = [said for id in ids for said in of_scheme(id, RIGHT)]
     if options.names:

@@ -160,12 +160,13 @@ def module(
     def method(x: Any, where: Any, **given: Any) -> Any:
         turn = built(x.shape[-1], **given)
 
-        def stretch(rows: Any, first: int) -> Any:
-            return _shaped(lambda each: turn(each, **{offset or "": first}), rows, shape)
-
         rows = _array(arrays, x)
         if offset is None:
             return in_sequence(lambda each: _shaped(turn, each, shape), rows, where)
+
+        def stretch(rows: Any, first: int) -> Any:
+            return _shaped(lambda each: turn(each, **{offset: first}), rows, shape)
+
         return in_stretches(stretch, rows, where)
 
     longest = {"max_position": WHOLE_SEQUENCES} if offset is None else {}
@@ -383,7 +384,7 @@ MORE = inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL)
 def _signed(function: Function, name: str, parameters: list[inspect.Parameter]) -> Function:
     """Give a function the name and the parameters by which the kit calls it."""
     function.__name__ = name
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # a Callable
     return function
 
 

@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from posenc_conformance.diagnose.rows import describe_rows
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import PRECISE, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.frequencies import EXACT, NEAR, PairFrequencies
 
-PRECISE = ("float64", "float32")
-"""Dtypes in which angles can be read."""
 FEWEST = 3
 """Fewest pairs from which a formula is read: a smaller number fits many."""
 

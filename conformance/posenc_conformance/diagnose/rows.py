@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from posenc_conformance.judge.arrays import Flags, Floats, Ints
+from posenc_conformance.judge.arrays import PRECISE, Flags, Floats, Ints
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import right_rows
 
 BY_ROWS = ("encode", "rotary", "in-place", "gradient")
 """Kinds of calls in which each row stands at a position of its own."""
@@ -17,7 +18,6 @@ FEWEST = 3
 """Fewest rows from which it is said where they stand."""
 MOST = 256
 """Most positions that are tried."""
-PRECISE = ("float64", "float32")
 CHANNELS_OF_SHORT_DTYPES = 16
 """Fewest channels of a row by which positions are told apart in a short dtype, whose bounds are
 wide."""
@@ -72,12 +72,9 @@ def read_rows(case: Case, output: Floats) -> Ints | None:
 def _agrees(case: Case, output: Floats, other: Case) -> Flags:
     """Return which rows of a result are those of another call."""
     try:
-        off = np.abs(output - other.truth) > np.maximum(case.bound, other.bound)
+        return right_rows(output, other.truth, np.maximum(case.bound, other.bound))
     except ValueError:  # the other call has no result
         return np.zeros(output.shape[-2], dtype=np.bool_)
-    wrong = off | ~np.isfinite(output)
-    others = tuple(axis for axis in range(wrong.ndim) if axis != wrong.ndim - 2)
-    return np.asarray(~wrong.any(axis=others))
 
 
 def _tried(asked: Ints) -> Iterator[int]:

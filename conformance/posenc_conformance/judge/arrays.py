@@ -29,6 +29,8 @@ UNIT_ROUNDOFF = {
 }
 """Largest relative error of rounding to a dtype: 2^-p where it has p significant bits. ``integer``
 stands for any integer dtype; integers and booleans are not rounded."""
+PRECISE = ("float64", "float32")
+"""Dtypes in which a few values tell what they were made with."""
 UNDERFLOW = {"float16": 2.0**-25}
 """Largest error of rounding numbers that are too small for a relative one: half of 2^-24, the
 smallest number of float16. The other floating dtypes reach down to 1e-38, below anything that is

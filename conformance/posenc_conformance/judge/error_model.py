@@ -35,20 +35,29 @@ def agrees(case: Case, output: Array) -> bool:
     return bool(((error <= case.bound) | ~case.judged).all())
 
 
+def right_rows(output: Floats, truth: Floats, bound: Floats) -> Flags:
+    """Return which rows of a result are right, those of all leading places together: [n]."""
+    right = np.abs(output - truth) <= bound
+    others = tuple(axis for axis in range(right.ndim) if axis != right.ndim - 2)
+    return np.asarray(right.all(axis=others))
+
+
 def compare(case: Case, output: Array) -> Comparison:
     """Judge a result of the right shape, element by element, where a comparison says something."""
     got = output.astype(np.float64, copy=False)
-    ratio = error_ratio(_errors(case, got), case.bound)
+    error = _errors(case, got)
+    ratio = error_ratio(error, case.bound, out=error)
     if ratio.size == 0:
         return Comparison(0.0, (), np.nan, np.nan, np.nan, 0, 0)
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
+    worst = float(ratio[index])
     return Comparison(
-        worst=float(ratio[index]),
+        worst=worst,
         index=index,
         got=float(got[index]),
         expected=float(case.truth[index]),
         bound=float(case.bound[index]),
-        wrong=int(np.count_nonzero(ratio > 1)),
+        wrong=int(np.count_nonzero(ratio > 1)) if worst > 1 else 0,
         judged=ratio.size if case.judged.all() else _count(case.judged, ratio.shape),
     )
 
@@ -72,16 +81,17 @@ def _errors(case: Case, got: Floats) -> Floats:
     return np.where(case.judged, np.abs(got - truth), 0.0)
 
 
-def error_ratio(error: Floats, bound: Floats) -> Floats:
+def error_ratio(error: Floats, bound: Floats, out: Floats | None = None) -> Floats:
     """Divide each error by its bound; where nothing is allowed, any error is infinitely large.
 
-    So is an error that is NaN.
+    So is an error that is NaN. The result is written to ``out``, which may be the errors, unless
+    some bound is 0.
     """
     if bound.min(initial=1) > 0:
-        ratio: Any = error / bound
+        ratio: Any = np.divide(error, bound, out=out)
     else:
         ratio = np.where(error == 0, 0.0, np.inf)
         np.divide(error, bound, out=ratio, where=bound > 0)
-    if np.isnan(ratio).any():
+    if np.isnan(np.max(ratio, initial=0.0)):
         ratio = np.where(np.isnan(ratio), np.inf, ratio)
     return np.asarray(ratio)

@@ -1,15 +1,38 @@
 """What form a result must have: its shape and dtype, finite numbers, and a mask that hides."""
 
+from typing import Any
+
 import numpy as np
 
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, dtype_name
+from posenc_conformance.errors import describe_exception
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, dtype_name, to_numpy
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.process import preventing_exit
 
 HIDDEN = -10_000.0
 """What BERT adds to hide a key: the weakest mask that is in use."""
 EXACT = {"integer": "iu", "boolean": "b"}
 """NumPy's kinds of the dtypes that are compared without any bound."""
+
+
+def as_array(name: str, result: Any) -> Array:
+    """Make a NumPy array of what a method of this name returned.
+
+    Raises Misbehaviour if that is None, or nothing of which an array can be made.
+    """
+    if result is None:
+        raise Misbehaviour(f"{name}() returned None: is a return missing?")
+    try:
+        with preventing_exit():
+            return to_numpy(result)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise Misbehaviour(
+            f"{name}() returned a {type(result).__name__}, which cannot be made an array: "
+            f"{describe_exception(error)}"
+        ) from error
 
 
 def require_form(name: str, case: Case, output: Array, *, masked: bool) -> None:
@@ -27,7 +50,7 @@ def require_form(name: str, case: Case, output: Array, *, masked: bool) -> None:
             raise Misbehaviour(f"{name}() returned {dtype}; expected {case.dtype}s")
     elif dtype != case.dtype:
         raise Misbehaviour(f"{name}() returned {dtype}; expected {case.dtype}")
-    finite = np.isfinite(output.astype(np.float64, copy=False))
+    finite = np.isfinite(output)
     if not finite.all() and (bad := case.shown & ~finite).any():
         index = tuple(int(i) for i in np.argwhere(bad)[0])
         raise Misbehaviour(

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.errors import describe_exception, is_refusal, own_traceback
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, to_numpy
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
 from posenc_conformance.judge.case import Case, round_arguments
-from posenc_conformance.judge.form import require_form
+from posenc_conformance.judge.form import as_array, require_form
 from posenc_conformance.judge.held import Held, Spread, broadcast_result
 from posenc_conformance.judge.history import History
 from posenc_conformance.judge.kinds import ENGINE
@@ -201,22 +201,10 @@ class Subject:
 
         Raises Misbehaviour if the call raises, or returns nothing of which an array can be made.
         """
-        name = self.name
         result = self._called(self.method, case, inputs)
         if case.changed_argument and self.is_python:
             result = inputs[case.changed_argument]
-        if result is None:
-            raise Misbehaviour(f"{name}() returned None: is a return missing?")
-        try:
-            with preventing_exit():
-                return to_numpy(result)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise Misbehaviour(
-                f"{name}() returned a {type(result).__name__}, which cannot be made an array: "
-                f"{describe_exception(error)}"
-            ) from error
+        return as_array(self.name, result)
 
     def _called(self, method: Callable[..., Any], case: Case, inputs: Arguments) -> Any:
         positional, keywords = self.arguments(case, inputs)

@@ -214,7 +214,7 @@ class Run:
             for prefix, each in self.judgements.items()
             if prefix and each.plan is not None
         }
-        output: dict[str, object] = self.config.workeroutput  # type: ignore[attr-defined]
+        output: dict[str, object] = self.config.workeroutput  # type: ignore[attr-defined]  # of xdist
         output[PROPERTY] = frames
 
     def _write_reports(self) -> None:

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.errors import describe_exception
-from posenc_conformance.judge.arrays import DTYPES, Array, to_numpy
+from posenc_conformance.judge.arrays import DTYPES, Array
 from posenc_conformance.judge.asking import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
-from posenc_conformance.judge.form import require_form
+from posenc_conformance.judge.form import as_array, require_form
 from posenc_conformance.judge.held import broadcast_result
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.testing.explanation import Judged, explanation
@@ -65,9 +64,8 @@ def check(
     **arguments
         The arguments, parameters and conventions of the call by their names in the specification.
         A convention that is left out has its default; ``combination="whisper"`` gives all of them
-        by name. Arrays may be of any framework. Where one
-        has an axis more than the specification says, such as positions of shape ``[batch, n]``,
-        its first axis is that of a batch.
+        by name. Arrays may be of any framework. Where one has an axis more than the specification
+        says, such as positions of shape ``[batch, n]``, its first axis is that of a batch.
 
     Returns
     -------
@@ -84,7 +82,10 @@ def check(
     """
     __tracebackhide__ = True
     question = Question.of(call, shape, arguments)
-    output = _array(question, result)
+    try:
+        output = as_array(question.signature.call.name, result)
+    except Misbehaviour as problem:
+        raise AssertionError(str(problem)) from None
     dtype = question.dtype_of(output)
     question.require_held(dtype)
     judged = [
@@ -98,6 +99,8 @@ def check(
             "much as the values themselves",
             "check smaller positions, or a longer dtype",
         )
+    if not judged:  # a batch of no sequences
+        return Agreement(0.0, np.nan, np.nan, (), 0, 0)
     number = max(range(len(judged)), key=lambda each: judged[each].comparison.worst)
     if not judged[number].comparison.passes:
         raise AssertionError(explanation(judged, number))
@@ -136,29 +139,14 @@ def expected(
             f"dtype={dtype!r} is not known", f"dtype is one of {', '.join(DTYPES)}"
         )
     results = [np.asarray(case.truth) for case in question.cases("float64")]
+    if not results:
+        raise question.signature.misuse("a batch of no sequences has no values")
     result = np.stack(results) if question.batch is not None else results[0]
     if exact == "integer":
         return question.given_order(result).astype(np.int64)
     if exact == "boolean":
         return question.given_order(result).astype(np.bool_)
     return question.given_order(result).astype(DTYPES[dtype or "float64"])
-
-
-def _array(question: Question, result: Any) -> Array:
-    """Make an array of a result.
-
-    Raises AssertionError if there is none.
-    """
-    name = question.signature.call.name
-    if result is None:
-        raise AssertionError(f"{name}() returned None: is a return missing?")
-    try:
-        return to_numpy(result)
-    except Exception as error:
-        raise AssertionError(
-            f"{name}() returned a {type(result).__name__}, which cannot be made an array: "
-            f"{describe_exception(error)}"
-        ) from None
 
 
 def _parts(
@@ -195,4 +183,5 @@ def _judge(case: Case, output: Array) -> Judged:
         require_form(case.call.name, case, output, masked=False)
     except Misbehaviour as problem:
         raise AssertionError(f"{problem}\n{call_line(case)}") from None
-    return Judged(case, output.astype(np.float64, copy=False), compare(case, output))
+    exact = output.astype(np.float64, copy=False)
+    return Judged(case, exact, compare(case, exact))

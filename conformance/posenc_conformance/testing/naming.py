@@ -22,7 +22,8 @@ from posenc_conformance.diagnose.recover import recover
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
-from posenc_conformance.testing.signatures import Form, form_of
+from posenc_conformance.judge.error_model import right_rows
+from posenc_conformance.testing.signatures import Signature
 
 ROW_BY_ROW = ("encode", "rotary", "in-place", "sum")
 """Kinds of calls where a row of the result depends on nothing but its own row and position."""
@@ -61,11 +62,9 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
 
 def neighbours(case: Case, output: Floats, index: tuple[int, ...]) -> Answer:
     """Take rows that follow each other of one leading place: the first ones, if any is wrong."""
-    wrong = np.asarray(np.abs(output - case.truth) > case.bound)
-    others = tuple(axis for axis in range(wrong.ndim) if axis != wrong.ndim - 2)
-    rows = np.asarray(wrong.any(axis=others))
-    first = 0 if rows[:NEIGHBOURS].any() else max(0, index[-2] - NEIGHBOURS // 2)
-    chosen = np.arange(first, min(first + NEIGHBOURS, len(rows)))
+    right = right_rows(output, case.truth, case.bound)
+    first = max(0, index[-2] - NEIGHBOURS // 2) if right[:NEIGHBOURS].all() else 0
+    chosen = np.arange(first, min(first + NEIGHBOURS, len(right)))
     return taken(case, output, _heads(output.shape[:-2], index[:-2])[:1], chosen)
 
 
@@ -98,14 +97,9 @@ def sample(case: Case, output: Floats, index: tuple[int, ...], rows: int, heads:
     return taken(case, output, places, chosen)
 
 
-def _forms(case: Case) -> dict[str, Form]:
-    found = {name: form_of(text) for name, text in case.call.arguments.items()}
-    return {name: form for name, form in found.items() if form is not None}
-
-
 def _can_be_taken_apart(case: Case) -> bool:
     """Return whether the call is the same for each row, and for each leading place."""
-    of_rows = [form for form in _forms(case).values() if form.has_rows]
+    of_rows = [form for form in _signature(case).forms.values() if form.has_rows]
     alike = all(form.leading and len(form.axes) == 2 for form in of_rows)
     return alike and case.call.kind in ROW_BY_ROW and "positions" in case.arguments
 
@@ -113,13 +107,17 @@ def _can_be_taken_apart(case: Case) -> bool:
 def taken(case: Case, output: Floats, places: Ints, chosen: Ints) -> Answer:
     """Take some rows of some leading places of a call and its result."""
     given = dict(case.arguments)
-    for name, form in _forms(case).items():
+    for name, form in _signature(case).forms.items():
         if form.has_rows:
             given[name] = _few(given[name], places, chosen)
         elif "n" in form.axes:
             given[name] = np.take(given[name], chosen, axis=form.axes.index("n"))
     few = replace(case, arguments=given, printed=None, truth_shared_with=None)
     return few, _few(output, places, chosen)
+
+
+def _signature(case: Case) -> Signature:
+    return Signature(case.scheme, case.call)
 
 
 def _few(values: Floats, heads: Ints, rows: Ints) -> Floats:

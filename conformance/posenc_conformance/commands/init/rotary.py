@@ -140,32 +140,34 @@ def _stretches(
     call: Call, found: Found, made: Any, text: str, used: frozenset[str]
 ) -> Iterator[Draft]:
     """Yield drafts of calls that are told the position of their first row, as with a cache."""
+    for x, turned in _turned_rows(found, text):
+        lines = [
+            *([made.line] if made else []),
+            "def turn(rows, first):",
+            f"    return {turned}",
+            f"return in_stretches(turn, {x}, positions)",
+        ]
+        yield _draft(call, (found,), found, made, lines, used)
+
+
+def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str]]:
+    """Yield x as the framework has it, and what turns rows that follow each other, in each form."""
     x = "to_torch(x)" if found.framework == "torch" else "x"
     heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
     for form, swapped in SEQUENCE_FORMS:
         for pick in ("", "[0]"):
             turned = text.replace("heads", f"{heads}{swapped}") + pick + swapped
-            lines = [
-                *([made.line] if made else []),
-                "def turn(rows, first):",
-                f'    return by_heads(lambda heads: {turned}, rows, form="{form}")',
-                f"return in_stretches(turn, {x}, positions)",
-            ]
-            yield _draft(call, (found,), found, made, lines, used)
+            yield x, f'by_heads(lambda heads: {turned}, rows, form="{form}")'
 
 
 def _sequences(
     call: Call, found: Found, made: Any, text: str, used: frozenset[str]
 ) -> Iterator[Draft]:
     """Yield drafts of calls that know no positions: x is a sequence from position 0 on."""
-    x = "to_torch(x)" if found.framework == "torch" else "x"
-    heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
-    for form, swapped in SEQUENCE_FORMS:
-        for pick in ("", "[0]"):
-            turned = text.replace("heads", f"{heads}{swapped}") + pick + swapped
-            turn = f'lambda rows: by_heads(lambda heads: {turned}, rows, form="{form}")'
-            lines = [*([made.line] if made else []), f"return in_sequence({turn}, {x}, positions)"]
-            yield _draft(call, (found,), found, made, lines, used, limit=MOST_IN_SEQUENCES)
+    for x, turned in _turned_rows(found, text):
+        call_line = f"return in_sequence(lambda rows: {turned}, {x}, positions)"
+        lines = [*([made.line] if made else []), call_line]
+        yield _draft(call, (found,), found, made, lines, used, limit=MOST_IN_SEQUENCES)
     if found.framework == "jax":  # where a call usually sees one sequence, to be mapped
         turned = f"np.stack([{text.replace('heads', 'jnp.asarray(row)')} for row in heads])"
         turn = f'lambda rows: by_heads(lambda heads: {turned}, rows, form="hnd")'
