@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -85,6 +86,17 @@ def sinusoidal_encoding(positions, dim):
     assert claimed(path).keys() == {"sinusoidal"}
     assert "apply_rope" in path.read_text(encoding="utf-8")
     assert "apply_rope" in capsys.readouterr().out
+
+
+def test_a_class_whose_static_method_is_known_is_not_said_to_fit_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imports, _, function = right.T5_BUCKET.partition("\n\n")
+    method = indent(function, "    ")
+    source = f"{imports}\n\nclass RelativePositionBias:\n    @staticmethod\n{method}\n"
+    path = written(folder, "of_static_method", source)
+    assert claimed(path).keys() == {"t5_bucket"}
+    assert "nothing" not in capsys.readouterr().out
 
 
 def test_an_adapter_of_a_library_runs_as_it_was_written(folder: Path) -> None:

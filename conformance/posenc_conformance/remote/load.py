@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import fastjsonschema
 
@@ -99,7 +99,8 @@ def _program(name: str, manifest: Manifest, how: How, schemes: Sequence[Scheme])
         raise UserError(
             f"--impl={name} describes itself in a way that breaks the protocol: "
             f"{error.message.replace('data', 'the result of describe', 1)}",
-            "spec/protocol.schema.json says what a description holds",
+            f"a description has {_fields(ProgramDescription)}, and each claim "
+            f"{_fields(ProgramClaim)}; spec/protocol.schema.json says what they hold",
         ) from None
     described = cast(ProgramDescription, said)
     calls = [call for scheme in schemes for call in scheme.calls.values()]
@@ -235,6 +236,11 @@ def _program_claim(said: ProgramClaim) -> Claim:
         masked=said.get("masked", False),
         broadcast=said.get("broadcast", False),
     )
+
+
+def _fields(described: type) -> str:
+    """Return the names of what a message may hold."""
+    return ", ".join(get_type_hints(described))
 
 
 def _worker_claim(peer: Peer, call: str, number: int, said: WorkerClaim) -> Claim:

@@ -1,7 +1,7 @@
 """What of a library behaves like which call of the spec."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from posenc_conformance.commands.init import rotary, tables
@@ -112,7 +112,7 @@ def _concluded(
             guessed.others.append(fit)
     explained = {each for fit in right for each in fit.draft.parts}
     for each in tried:
-        if each in explained or (asked and each.path != asked):
+        if _is_explained(each, explained) or (asked and each.path != asked):
             continue
         found = _nearest(each, answers)
         if found is None:
@@ -125,6 +125,14 @@ def _concluded(
         else:
             guessed.claims[name] = claimed(found)
     return guessed
+
+
+def _is_explained(found: Found, explained: Collection[Found]) -> bool:
+    """Return whether it is known what a thing is, or what a static method of it is."""
+    within = f"{found.path}."
+    return found in explained or any(
+        each.module == found.module and each.path.startswith(within) for each in explained
+    )
 
 
 def _nearest(found: Found, answers: dict[str, list[Answered]]) -> Fit | None:
