@@ -1,5 +1,7 @@
 """Arrays on their way to an implementation and back: what inputs are made of, and what is kept."""
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -12,8 +14,10 @@ from posenc_conformance.judge.arrays import (
     dtype_name,
     fine,
     lattice,
+    placed,
     round_to,
     to_numpy,
+    to_torch,
 )
 
 
@@ -112,3 +116,45 @@ def test_what_is_no_array_is_told_by_its_class() -> None:
     assert to_numpy([1, 2]).tolist() == [1, 2]
     with pytest.raises(TypeError, match="a set"):
         to_numpy({1, 2})
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES.values(), np.dtype(np.int64), np.dtype(np.bool_)])
+def test_a_tensor_lies_in_memory_as_the_array_does(dtype: np.dtype[Any]) -> None:
+    wide = np.arange(2 * 7 * 3 * 12).reshape(2, 7, 3, 12).astype(dtype)
+    for view in (
+        wide,
+        wide[..., 4:8],
+        wide[1:, ::2, :, ::3],
+        wide.transpose(0, 2, 1, 3),
+        np.asfortranarray(wide),
+        np.broadcast_to(wide[0, 0], wide.shape),
+        wide[0, 0, 0, 0],
+        wide[:0],
+    ):
+        found = to_torch(view)
+        assert np.array_equal(to_numpy(found), view)
+        if view.size:
+            assert found.stride() == tuple(step // view.itemsize for step in view.strides)
+
+
+def test_a_tensor_is_a_copy_with_what_lies_between() -> None:
+    wide = np.arange(24.0).reshape(2, 12)
+    found = to_torch(wide[:, 4:8])
+    assert found.as_strided((2, 4), (4, 1)).tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
+    found.zero_()
+    assert wide.flat[5] == 5
+
+
+def test_an_array_that_torch_has_no_strides_for_is_copied_densely() -> None:
+    backward = np.arange(6.0)[::-1]
+    assert np.array_equal(to_numpy(to_torch(backward)), backward)
+    half = np.zeros(4, [("a", np.int32), ("b", np.float64)])["b"]
+    assert to_torch(half).tolist() == [0, 0, 0, 0]
+
+
+def test_values_are_placed_with_strides() -> None:
+    values = np.arange(12.0).reshape(2, 2, 3)
+    for strides in ((6, 3, 1), (20, 9, 2), (3, 6, 1)):
+        found = placed(values, strides)
+        assert np.array_equal(found, values)
+        assert found.strides == tuple(8 * step for step in strides)

@@ -4,9 +4,21 @@ import pytest
 
 from posenc_conformance.remote.load import How, Isolation, load
 from posenc_lab.judging import failed, judge, schemes
-from posenc_lab.miniatures.memory import MEMORY, Conditional, Turning
+from posenc_lab.miniatures.memory import (
+    MEMORY,
+    SOME,
+    Conditional,
+    Counting,
+    Recorded,
+    Turning,
+    TurningSome,
+)
 
 pytestmark = pytest.mark.remembered(shipped=True)
+
+
+def subjects_of(adapter: object) -> set[str]:
+    return {each.check.subject.name for each in judge(adapter, ["smoke"])}
 
 
 def names(adapter: object) -> set[str]:
@@ -26,7 +38,19 @@ def test_it_is_found_here_and_in_a_process_of_its_own(wrong: type[Turning]) -> N
         assert found == names(wrong())
 
 
-@pytest.mark.parametrize("right", [Turning, Conditional])
+@pytest.mark.parametrize("wrong", SOME, ids=[each.__name__ for each in SOME])
+def test_what_is_claimed_besides_is_asked_in_all_ways(wrong: type[TurningSome]) -> None:
+    assert wrong.caught <= names(wrong())
+
+
+def test_a_recorded_step_is_found_in_every_call_that_counts() -> None:
+    bad = failed(judge(Recorded(), ["behaviour"]))
+    found = {each.check.subject.name: each.text for each in bad if "single-row" in each.check.id}
+    assert found.keys() == subjects_of(Recorded())
+    assert all("as an earlier call had" in text for text in found.values())
+
+
+@pytest.mark.parametrize("right", [Turning, TurningSome, Counting, Conditional])
 def test_what_is_right_passes_in_a_process_of_its_own(right: type) -> None:
     there = load(f"{right.__module__}:{right.__name__}", How(Isolation.APART), schemes())
     verdicts = judge(there.adapter)

@@ -53,13 +53,23 @@ MISTAKES = {
     ),
     "behaviour::read-only-inputs[rope-half]": ("x += 0\nreturn turned(x, positions, base)",),
     "behaviour::strided-inputs[rope-half]": (
-        "if x.strides[-1] != x.itemsize and x.strides[-2] != x.itemsize: raise ValueError('no')\n"
-        "return turned(x, positions, base)",
+        "return turned(x, positions + (x.strides[-1] != x.itemsize), base)",
         "if positions.strides[0] != 8: positions = positions + 1\n"
         "return turned(x, positions, base)",
     ),
     "behaviour::column-major-inputs[rope-half]": (
         "return turned(x if x.flags.c_contiguous else -x, positions, base)",
+    ),
+    "behaviour::cut-inputs[rope-half]": (
+        "if x.strides[-2] != x.shape[-1] * x.itemsize: raise ValueError('no')\n"
+        "return turned(x, positions, base)",
+        "return turned(x, positions + (x.strides[-2] == 3 * x.shape[-1] * x.itemsize), base)",
+    ),
+    "behaviour::transposed-inputs[rope-half]": (
+        "return turned(x, positions + (x.ndim > 2 and x.strides[-3] < x.strides[-2]), base)",
+    ),
+    "behaviour::expanded-inputs[rope-half]": (
+        "return turned(x, positions + (0 in x.strides), base)",
     ),
     "behaviour::int32-inputs[rope-half]": (
         "return turned(x, positions + (positions.dtype != np.int64), base)",

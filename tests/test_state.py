@@ -1,16 +1,19 @@
 """What is kept of an earlier call is told as that, and what is not kept never is."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+import posenc
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.diagnose.state import (
-    describe_earlier,
     describe_first_of_one,
+    explained_by_earlier,
+    is_fresh_right,
     kept_from_first,
+    shows_in_next_call,
 )
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.subject import Subject
@@ -146,7 +149,7 @@ def of_base(asked: float, kept: float, earlier: list[float]) -> str:
     ]
     subject.history.calls.extend(cases)
     turned = cases[-1].with_arguments(base=kept).truth
-    return describe_earlier(subject, cases[-1], turned)
+    return next((words for _, words in explained_by_earlier(subject, cases[-1], turned)), "")
 
 
 @pytest.mark.parametrize("ago", [1, 2, 5, 8])
@@ -221,3 +224,82 @@ def test_one_result_tells_of_a_number_that_no_other_call_has(first: float, told:
         describe_first_of_one(subject, case, np.asarray(case.with_arguments(base=first).truth))
         == ""
     )
+
+
+class LongRowsOf500000(Turning):
+    """The number of another call, and of the code."""
+
+    @claims("half")
+    def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+        base = 500_000.0 if len(positions) > 64 else base
+        return halves(x, np.outer(positions, omega(x.shape[-1], base)))
+
+
+class LongRowsOneLate(Turning):
+    @claims("half")
+    def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+        places = positions + (len(positions) > 64)
+        return halves(x, np.outer(places, omega(x.shape[-1], base)))
+
+
+class OneRowAtZero(Turning):
+    @claims("half")
+    def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+        places = positions * (len(positions) > 1)
+        return halves(x, np.outer(places, omega(x.shape[-1], base)))
+
+
+class OfWholeBases(Turning):
+    def base(self, base: float) -> float:
+        return float(int(base))
+
+
+class WideHeadsOf10000(Turning):
+    @claims("half")
+    def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+        base = 10_000.0 if x.shape[-1] > 16 else base
+        return halves(x, np.outer(positions, omega(x.shape[-1], base)))
+
+
+class OfLength8192:
+    @claims("half", dtype="float32")
+    def llama3(self, x: Array, positions: Array, **given: Any) -> Array:
+        return posenc.llama3(x, positions, **given | {"original_max_position_embeddings": 8192})
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        *(LongRowsOf500000, LongRowsOneLate, OneRowAtZero, OfWholeBases, WideHeadsOf10000),
+        OfLength8192,
+    ],
+)
+def test_what_has_no_state_is_not_said_to_have_any(made: type) -> None:
+    verdicts = judge(made())
+    assert failed(verdicts)
+    blamed = ("earlier call", "first call", "leave", "kept")
+    assert not [line for line in first_lines(verdicts) if any(word in line for word in blamed)]
+
+
+def test_that_a_call_leaves_something_is_seen_by_making_it() -> None:
+    """With a class, by a new instance of it; without, by what the next call has of it."""
+
+    class Last:
+        kept: ClassVar[list[float]] = [10000.0]
+
+        @claims("half")
+        def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+            self.kept.append(base)
+            return halves(x, np.outer(positions, omega(x.shape[-1], self.kept[-2])))
+
+    given = {"x": np.ones((2, 4)), "positions": np.arange(2), "base": 50.0}
+    for made, fresh, following in (
+        *((Turning, True, False), (HardCoded, False, False), (KeepsTheFirst, True, False)),
+        (Last, True, True),
+    ):
+        (subject,) = subjects(made(), schemes())
+        subject.run(subject.case({**given, "base": 20.0}, "float32"))
+        case = subject.case(given, "float32")
+        subject.run(case)
+        assert is_fresh_right(subject, case) == fresh
+        assert shows_in_next_call(subject, case, ("base",)) == following

@@ -10,9 +10,10 @@ import numpy as np
 
 from posenc_conformance.checks import Check, Options, variant
 from posenc_conformance.checks.axes import reshaped
-from posenc_conformance.checks.bench import Bench, require_plainly_right
+from posenc_conformance.checks.bench import Bench, optional_cases, require_plainly_right
 from posenc_conformance.checks.smoke import first_answer, opening_answer, smallest_case
 from posenc_conformance.checks.variations import (
+    COUNTS,
     above_first,
     at,
     batched_arrays,
@@ -24,10 +25,24 @@ from posenc_conformance.checks.variations import (
     other_cases,
     others_above,
     sizes_of,
+    small_and_large,
+    steps_of_one_row,
     with_leading,
 )
+from posenc_conformance.checks.views import (
+    can_be_cut,
+    can_be_expanded,
+    can_be_transposed,
+    column_major_inputs,
+    cut_inputs,
+    expanded_inputs,
+    neighbours_untouched,
+    strided_inputs,
+    transposed_inputs,
+)
 from posenc_conformance.diagnose.explain import require_agreement
-from posenc_conformance.judge.arrays import Array, around, fine
+from posenc_conformance.diagnose.state import describe_repeats
+from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.asking import ask, call_line, hold
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
@@ -48,7 +63,8 @@ def checks(subject: Subject) -> Iterator[Check]:
 
     A repeated call, writing into results and unusual arrays are looked at in the first and in the
     last dtype claimed, which has the narrowest range. Changed inputs are looked for in all dtypes,
-    everything else in the first.
+    everything else in the first. What is claimed besides, such as the rotation of some channels, is
+    asked of each behaviour as well.
     """
     smallest = smallest_case(subject, subject.dtypes[0])
     for name, behaviour in applicable(smallest).items():
@@ -64,8 +80,10 @@ def checks(subject: Subject) -> Iterator[Check]:
             first, *_, last = (*subject.dtypes, subject.dtypes[-1])
             two = dict.fromkeys((first, last)) if name in _IN_TWO_DTYPES else (first,)
             for dtype in subject.dtypes if name in _IN_ALL_DTYPES else two:
+                some = () if name in _OF_ONE_CALL else optional_cases(subject, dtype)
                 try:
-                    behaviour(bench, smallest_case(subject, dtype))
+                    for case in (smallest_case(subject, dtype), *some):
+                        behaviour(bench, case)
                 except Misbehaviour as problem:
                     text = f"behaviour {name}: {problem}"
                     raise (Silent if name in _SELDOM_NEEDED else Wrong)(text) from None
@@ -88,32 +106,20 @@ def _arrays(inputs: Arguments) -> dict[str, Array]:
 
 def inputs_untouched(bench: Bench, case: Case) -> None:
     """Check that a call leaves the arrays that it is given as they are, also large ones."""
-    for each in (case, _largest(case)):
-        if bench.subject.admit(each):
-            inputs, before = each.inputs, _arrays(each.inputs)
-            with suppress(NotClaimed):
-                bench.invoke(each, inputs)
-            for name, array in before.items():
-                if name != each.changed_argument:
-                    _same(each, array, inputs[name], f"the call changed its input {name}")
-
-
-def _largest(case: Case) -> Case:
-    """Return the case with the largest of the usual sizes."""
-    return max(
-        (case.with_arguments(**change) for change in sizes_of(case)), key=_amount, default=case
-    )
-
-
-def _amount(case: Case) -> int:
-    return sum(array.size for array in _arrays(case.arguments).values())
+    for each in small_and_large(bench.subject, case):
+        inputs, before = each.inputs, _arrays(each.inputs)
+        with suppress(NotClaimed):
+            bench.invoke(each, inputs)
+        for name, array in before.items():
+            if name != each.changed_argument:
+                _same(each, array, inputs[name], f"the call changed its input {name}")
 
 
 def process_untouched(bench: Bench, case: Case) -> None:
     """Check that a call leaves alone what belongs to the whole process, also a large call."""
-    for each in (case, _largest(case)):
+    for each in small_and_large(bench.subject, case):
         with suppress(NotClaimed):
-            if bench.subject.admit(each) and (changed := bench.changes(each)):
+            if changed := bench.changes(each):
                 raise Wrong(f"the call changed {' and '.join(changed)}\n{call_line(each)}")
 
 
@@ -123,26 +129,6 @@ def read_only_inputs(bench: Bench, case: Case) -> None:
     for name, array in _arrays(inputs).items():
         array.flags.writeable = name == case.changed_argument
     bench.assert_correct(case, "with read-only inputs", inputs)
-
-
-def strided_inputs(bench: Bench, case: Case) -> None:
-    """Check that views into larger arrays, every second element along each axis, are read right."""
-    inputs = case.inputs
-    for name, array in _arrays(inputs).items():
-        wide = np.zeros([2 * n for n in array.shape], dtype=array.dtype)
-        view = wide[tuple(slice(None, None, 2) for _ in array.shape)]
-        view[...] = array
-        inputs[name] = view
-    bench.assert_correct(case, "with strided inputs", inputs)
-
-
-def column_major_inputs(bench: Bench, case: Case) -> None:
-    """Check that matrices in column-major order, another order in memory, are read right."""
-    inputs = {
-        name: np.asfortranarray(value) if isinstance(value, np.ndarray) else value
-        for name, value in case.inputs.items()
-    }
-    bench.assert_correct(case, "with inputs in column-major order", inputs)
 
 
 def int32_inputs(bench: Bench, case: Case) -> None:
@@ -210,11 +196,19 @@ def second_call(bench: Bench, case: Case) -> None:
     first = first_answer(bench.subject, case.dtype)
     assert not isinstance(first, str)  # then smoke would have failed, and blocked this
     for _ in range(2):
-        _same(case, first, bench.run(case), "the same call again gave another result")
+        _same_again(bench, case, first)
     opening = opening_answer(bench.subject, case.dtype)
     if opening is not None:
         other = bench.subject.history.openings[case.dtype]
-        _same(other, opening, bench.run(other), "the same call again gave another result")
+        _same_again(bench, other, opening)
+
+
+def _same_again(bench: Bench, case: Case, before: Array) -> None:
+    """Raise Wrong unless a call gives the result that it gave before."""
+    again = bench.run(case)
+    if not np.array_equal(before, again, equal_nan=True):
+        said = describe_repeats(bench.subject, case) or "the same call again gave another result"
+        _same(case, before, again, said)
 
 
 def no_alias(bench: Bench, case: Case) -> None:
@@ -288,7 +282,12 @@ def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
     case = smallest_case(subject, dtype)
     problems: dict[str, Exception] = {}
     first = hold(subject, case, case.inputs)
-    kept, some = first.result.copy(), list(other_cases(subject, case))
+    kept = first.result.copy()
+    with _noting(problems, "no-leak"):
+        before = first_answer(subject, dtype)
+        assert not isinstance(before, str)  # then smoke would have failed, and blocked this
+        _same(case, before, kept, "calls since the first one changed the result")
+    some = [*other_cases(subject, case), *optional_cases(subject, dtype)]
     for other in some:
         with _noting(problems, "results-last", "no-leak", "after-others"), suppress(NotClaimed):
             output = ask(subject, other, other.inputs).copy()
@@ -346,28 +345,13 @@ def sizes(bench: Bench, case: Case) -> None:
     # One at a time, while the truth by which a large one was chosen is still there.
     for change in chain(sizes_of(case), many_and_equal(case), reshaped(bench.subject, case)):
         other = case.with_arguments(**change)
+        if not has_result(other):  # as where more channels turn than there are
+            continue
         shown = ", ".join(
             f"{name} of shape {value.shape}" if isinstance(value, np.ndarray) else f"{name} {value}"
             for name, value in change.items()
         )
         bench.assert_correct(other, f"with {shown}")
-
-
-def neighbours_untouched(bench: Bench, case: Case) -> None:
-    """Check that what is changed in place may be a part of a larger tensor, such as some heads.
-
-    The rest of the tensor must stay as it was.
-    """
-    name = case.changed_argument
-    inputs = case.inputs
-    *leading, rows, dim = inputs[name].shape
-    wide = fine((*leading, rows + 2, 3 * dim)).astype(inputs[name].dtype)
-    view = wide[..., 1:-1, dim : 2 * dim]
-    view[...] = inputs[name]
-    before = around(view)
-    bench.assert_correct(case, "with x in the middle of a larger array", inputs | {name: view})
-    if around(view) != before:
-        raise Wrong(f"the call wrote outside of its input {name}\n{call_line(case)}")
 
 
 def zeros(bench: Bench, case: Case) -> None:
@@ -393,9 +377,21 @@ def offset_positions(bench: Bench, case: Case) -> None:
 
 
 def single_position(bench: Bench, case: Case) -> None:
-    """Check that there may be a single row, as in decoding step by step."""
-    for position in (0, 11):
+    """Check that there may be a single row, as in decoding step by step; the first one again."""
+    for position in (0, 11, 12, 0):
         bench.assert_correct(at(case, np.array([position])), f"with the single position {position}")
+
+
+def single_row(bench: Bench, case: Case) -> None:
+    """Check that there may be a single row of each sequence, at one place after the other.
+
+    The calls are of one shape, as those that a graph records: what is told to count must be read
+    each time.
+    """
+    for change in steps_of_one_row(case):
+        name = COUNTS & change.keys()
+        shown = ", ".join(f"{each} {np.asarray(change[each]).tolist()}" for each in sorted(name))
+        bench.assert_correct(case.with_arguments(**change), f"with one row and {shown}")
 
 
 def negative_positions(bench: Bench, case: Case) -> None:
@@ -449,10 +445,13 @@ def applicable(case: Case) -> dict[str, Behaviour]:
     groups = [
         (_CALLS, True),
         (_ARRAYS, arrays),
-        (_MATRICES, any(array.ndim > 1 for array in arrays)),
+        (_MATRICES, can_be_cut(case)),
+        (_HEADS, can_be_transposed(case)),
+        (_EXPANDED, can_be_expanded(case)),
         (_INTEGERS, any(map(_is_integer, arrays))),
         (_FLOATS, any(array.dtype.kind == "f" for array in arrays)),
         (_POSITIONS, "positions" in given),
+        (_ROW, any(steps_of_one_row(case))),
         (_NEGATIVE, "positions" in given and "domain" in case.call.options),
         (_X, "x" in given),
         (_IN_PLACE, case.changed_argument),
@@ -481,7 +480,12 @@ _ARRAYS: dict[str, Behaviour] = {
     "read-only-inputs": read_only_inputs,
     "strided-inputs": strided_inputs,
 }
-_MATRICES: dict[str, Behaviour] = {"column-major-inputs": column_major_inputs}
+_MATRICES: dict[str, Behaviour] = {
+    "column-major-inputs": column_major_inputs,
+    "cut-inputs": cut_inputs,
+}
+_HEADS: dict[str, Behaviour] = {"transposed-inputs": transposed_inputs}
+_EXPANDED: dict[str, Behaviour] = {"expanded-inputs": expanded_inputs}
 _INTEGERS: dict[str, Behaviour] = {
     "int32-inputs": int32_inputs,
     "small-integers": small_integers,
@@ -494,6 +498,7 @@ _POSITIONS: dict[str, Behaviour] = {
     "single-position": single_position,
     "no-positions": no_positions,
 }
+_ROW: dict[str, Behaviour] = {"single-row": single_row}
 _NEGATIVE: dict[str, Behaviour] = {"negative-positions": negative_positions}
 _X: dict[str, Behaviour] = {"zeros": zeros}
 _IN_PLACE: dict[str, Behaviour] = {"neighbours-untouched": neighbours_untouched}
@@ -506,9 +511,12 @@ _SELDOM_NEEDED = ("no-positions",)
 """Behaviours of which a refusal is told, but is no failure unless asked for. Many libraries refuse
 no rows at all, and nobody has missed them; wrong numbers are wrong."""
 _IN_ALL_DTYPES = ("inputs-untouched",)
+_OF_ONE_CALL = ("second-call", "results-last", "no-leak", "after-others")
+"""Behaviours of the smallest call alone, with others before, between or after."""
+_OF_MEMORY = (_ARRAYS, _MATRICES, _HEADS, _EXPANDED, _INTEGERS)
 _OF_PYTHON = (
     *("no-alias", "results-last", "process-untouched"),
-    *(name for group in (_IN_PLACE, _ARRAYS, _MATRICES, _INTEGERS) for name in group),
+    *(name for group in (_IN_PLACE, *_OF_MEMORY) for name in group),
 )
 """What a program in another language cannot be asked: it has copies of the arrays, of one form."""
-_IN_TWO_DTYPES = ("second-call", "no-alias", *_ARRAYS, *_MATRICES, *_INTEGERS)
+_IN_TWO_DTYPES = ("second-call", "no-alias", *chain.from_iterable(_OF_MEMORY))

@@ -1,8 +1,12 @@
 """Asking an implementation in unusual ways, once its plain call is right."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from posenc_conformance.checks.smoke import smallest_case
+from posenc_conformance.checks.variations import amount_of, draw_cases, has_result
 from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.asking import ask, find_changes, hold
@@ -13,7 +17,10 @@ from posenc_conformance.judge.history import once_per_subject
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed
-from posenc_conformance.scheme_file.model import Arguments
+from posenc_conformance.scheme_file.model import Arguments, Value
+
+ELSEWHERE = ("domain", "odd_dim")
+"""Optional conventions that have checks of their own: where positions lie, odd channels."""
 
 
 @dataclass
@@ -80,3 +87,45 @@ def plainly_right(subject: Subject, dtype: str) -> bool:
     """
     case = smallest_case(subject, dtype)
     return agrees(case, subject.run(case))
+
+
+@once_per_subject
+def optional_cases(subject: Subject, dtype: str) -> tuple[Case, ...]:
+    """Return a small call for each value of an optional convention that is claimed.
+
+    Left out are those whose plain answer is wrong already, and conventions of which other checks
+    are made.
+    """
+    if not plainly_right(subject, dtype):  # which is asked first: these may leave something behind
+        return ()
+    return tuple(case for case in _with_options(subject, dtype) if is_right(subject, case))
+
+
+def _with_options(subject: Subject, dtype: str) -> Iterator[Case]:
+    met: set[tuple[str, Value]] = set()
+    for name in (each for each in subject.call.options if each not in ELSEWHERE):
+        scopes = [each for each in subject.scopes if dtype in each.dtypes and name in each.options]
+        values = dict.fromkeys(value for scope in scopes for value in scope.options[name])
+        for value in (each for each in values if (name, each) not in met):
+            drawn = draw_cases(subject, scopes, dtype)
+            chosen = [each for each in drawn if each.conventions.get(name) == value]
+            chosen.sort(key=amount_of)
+            some = (like for each in chosen for like in (_as_smallest(subject, each), each))
+            for case in islice((each for each in some if subject.admit(each)), 1):
+                met |= case.conventions.items()
+                yield case
+
+
+def _as_smallest(subject: Subject, case: Case) -> Case:
+    """Return the smallest call with what another has besides; that one, if the two do not fit."""
+    smallest = smallest_case(subject, case.dtype)
+    more = {n: each for n, each in case.arguments.items() if n not in smallest.arguments}
+    both = smallest.with_arguments(**more).with_conventions(**case.conventions)
+    return both if has_result(both) and not agrees(both, smallest.truth) else case
+
+
+def is_right(subject: Subject, case: Case) -> bool:
+    """Return whether a call, in plain arrays, gives the truth."""
+    with suppress(Misbehaviour, NotClaimed):
+        return agrees(case, ask(subject, case))
+    return False

@@ -29,6 +29,8 @@ TWINS = 2
 """How many twins of a large call are made."""
 DRAWN = 24
 """Calls that are drawn to see what calls can be like."""
+COUNTS = frozenset({"offsets", "past_length", "positions"})
+"""What tells a call where its rows stand."""
 STEPS = 9
 """One more than the steps, up and down from a given number, in which one is looked for whose
 fraction the result tells."""
@@ -98,6 +100,11 @@ def draw_cases(subject: Subject, scopes: Sequence[Scope], dtype: str) -> Iterato
     for number in range(DRAWN):
         trial = Trial(subject, scopes[number % len(scopes)], dtype, {}, Seeded(number))
         yield trial.case(**draw(trial))
+
+
+def amount_of(case: Case) -> int:
+    """Count the numbers in the arrays of a case."""
+    return sum(np.size(value) for value in case.arguments.values() if np.ndim(value))
 
 
 def _twins_in(subject: Subject, case: Case, name: str) -> Iterator[Case]:
@@ -189,6 +196,12 @@ def large(subject: Subject, case: Case) -> Case | None:
         if subject.admit(each) and has_result(each):
             return each
     return None
+
+
+def small_and_large(subject: Subject, case: Case) -> list[Case]:
+    """Return a case, and it beyond the capacity of a first table, as far as they are claimed."""
+    wide = large(subject, case)
+    return [*([case] if subject.admit(case) else []), *([wide] if wide else [])]
 
 
 def _larger(case: Case) -> Iterator[Case]:
@@ -314,6 +327,31 @@ def at(case: Case, positions: Array) -> Case:
     if axes:
         arguments["positions"] = np.stack([np.roll(positions, axis) for axis in range(*axes)])
     return case.with_arguments(**arguments, **_of_rows(case.arguments, len(positions)))
+
+
+def steps_of_one_row(case: Case) -> Iterator[ArgumentDict]:
+    """Yield arguments with one row of each sequence, at places that follow, far off, and the first.
+
+    None are yielded for calls without anything that counts, and for those of one list of positions.
+    """
+    given = case.arguments
+    one: ArgumentDict = {}
+    if "cu_seqlens" in given:
+        sequences = len(given["cu_seqlens"]) - 1
+        one = {"x": given["x"][..., :sequences, :], "cu_seqlens": np.arange(sequences + 1)}
+    elif "x" in given and ("offsets" in given or np.ndim(given.get("positions", 0)) > 1):
+        one = {"x": given["x"][..., :1, :]}
+    elif "input_ids" in given:
+        one = {"input_ids": given["input_ids"][:, :1]}
+    elif "past_length" in given:
+        one = {"q_len": 1}
+    name = next((each for each in ("offsets", "past_length", "positions") if each in given), "")
+    if not one or not name:
+        return
+    first = given[name][..., :1] if name == "positions" else given[name]
+    for step in (0, 1, 8, 0):
+        if has_result(case.with_arguments(**one, **{name: first + step})):
+            yield {**one, name: first + step}
 
 
 def _of_rows(given: Arguments, rows: int) -> ArgumentDict:

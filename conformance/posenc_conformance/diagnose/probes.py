@@ -40,7 +40,10 @@ from posenc_conformance.judge.trial import First, Pick, Seeded, Trial
 from posenc_conformance.judge.verdict import NotClaimed
 
 T = TypeVar("T")
-OTHERWISE_NOW = "the same call gives another result now: earlier calls leave something behind"
+OTHERWISE_NOW = (
+    "the same call gives another result now: earlier calls leave something behind, or it is not "
+    "always deterministic"
+)
 SIMPLE = 5
 """Values are drawn from so many of the first ones, which are the simplest."""
 FEW = 12
@@ -190,6 +193,8 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     again = _answer(subject, case)
     if again is None or not np.array_equal(again, output, equal_nan=True):
         fits = fits_of_one(subject, case, output)
+        if repeats := state.describe_repeats(subject, case):
+            return to_diagnosis([fit for fit in fits if fit.of_state], repeats)
         otherwise = _describe_kept(subject, case, output, OTHERWISE_NOW)
         earlier = otherwise != OTHERWISE_NOW and not any(fit.of_state for fit in fits)
         return to_diagnosis([] if earlier else fits, otherwise)

@@ -1,19 +1,45 @@
 """What an implementation keeps of earlier calls: arguments of theirs that explain its results."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import differs, residual_of
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import agrees
+from posenc_conformance.judge.history import History
+from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 
 LATELY = 8
 """So many of the latest values of an argument are tried, besides the first one."""
+REPEATS = 5
+"""So often a call is asked, one time after the other, before anything is called state."""
 
 Answered = Sequence[tuple[Case, Floats]]
+
+
+def describe_repeats(subject: Subject, case: Case) -> str:
+    """Say in words that the same call, asked again and again, gives several results.
+
+    Empty if it gives one. No other call comes between, so that nothing is left of one.
+    """
+    found: list[Array] = []
+    for _ in range(REPEATS):
+        with suppress(Misbehaviour):
+            answer = subject.run(case)
+            if not any(np.array_equal(answer, each, equal_nan=True) for each in found):
+                found.append(answer.copy())
+    if len(found) < 2:
+        return ""
+    said = f"the same call, {REPEATS} times one after the other, gives {len(found)} results"
+    counts = "it counts its calls, or is" if len(found) == REPEATS else "it is"
+    return f"{said}: {counts} not deterministic"
 
 
 def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
@@ -38,13 +64,77 @@ def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
 
 
 def describe_earlier(subject: Subject, case: Case, output: Floats) -> str:
-    """Say in words what a wrong result has of an earlier call; empty if nothing explains it."""
+    """Say in words what a wrong result has of an earlier call; empty if nothing explains it.
+
+    A number that an implementation has by itself may be one of an earlier call by chance. So it
+    must be seen that calls leave something behind.
+    """
+    for names, words in explained_by_earlier(subject, case, output):
+        if is_fresh_right(subject, case) or shows_in_next_call(subject, case, names):
+            return f"no known deviation; {words}"
+    return ""
+
+
+def explained_by_earlier(
+    subject: Subject, case: Case, output: Floats
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield arguments of which earlier calls had values that explain a result, and words for it."""
     for names in _sets(case):
         for values in _earlier(subject, case, names):
             if _explains(case, output, values):
-                words = _words(case, values, ", as an earlier call had")
-                return f"no known deviation; {words}"
-    return ""
+                yield names, _words(case, values, ", as an earlier call had")
+                break
+
+
+def is_fresh_right(subject: Subject, case: Case) -> bool:
+    """Return whether a new instance of an adapter's class, asked this call alone, is right.
+
+    It is not if there is no class that can be made without arguments, as the kit makes it.
+    """
+    method = subject.method
+    if not isinstance(method, MethodType) or isinstance(method.__self__, type):
+        return False
+    with suppress(Exception):
+        made = MethodType(method.__func__, type(method.__self__)())
+        fresh = replace(subject, method=made, history=History())
+        return agrees(case, fresh.run(case))
+    return False
+
+
+def shows_in_next_call(subject: Subject, case: Case, names: tuple[str, ...]) -> bool:
+    """Return whether a call shows arguments of the one before it, which nobody else asks for."""
+    for values in _odd(case, names):
+        other = case.with_arguments(**values)
+        if subject.covers(other) and _has_other_result(case, other):
+            with suppress(Misbehaviour):
+                subject.run(other)
+                again = subject.run(case).astype(np.float64)
+                return _explains(case, again, values)
+    return False
+
+
+def _odd(case: Case, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Yield values of arguments that no check asks for: all of them changed, by one step or two."""
+    for step in (1, 2):
+        values = {name: _moved(case.arguments[name], step) for name in names}
+        yield {name: value for name, value in values.items() if value is not None}
+
+
+def _moved(value: Any, step: int) -> Any:
+    """Return another value of the same kind, or None."""
+    if isinstance(value, np.ndarray):
+        return value + 211 * step if value.dtype.kind == "i" else np.roll(value, 3 * step)
+    if isinstance(value, float):
+        return value * 1.1317**step
+    return value + 2 * step if _is_number(value) else None
+
+
+def _has_other_result(case: Case, other: Case) -> bool:
+    try:
+        truth = other.truth
+    except (TypeError, ValueError, IndexError):
+        return False
+    return truth.shape == case.shape and differs(case, truth)
 
 
 def describe_first_of_one(subject: Subject, case: Case, output: Floats) -> str:
@@ -135,9 +225,4 @@ def _explains(case: Case, output: Floats, values: Mapping[str, Any]) -> bool:
     if not values:
         return False
     other = case.with_arguments(**values)
-    try:
-        truth = other.truth
-    except (TypeError, ValueError, IndexError):
-        return False
-    same = truth.shape == case.shape
-    return bool(same and differs(case, truth) and residual_of(case, output, truth) <= 1)
+    return _has_other_result(case, other) and residual_of(case, output, other.truth) <= 1

@@ -1,6 +1,7 @@
 """Arrays on their way to an implementation and back."""
 
 import sys
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -40,16 +41,41 @@ judged."""
 def to_torch(array: Any) -> Any:
     """Make a torch tensor with a copy of an array, also of one in bfloat16 of ``ml_dtypes``.
 
-    A tensor is returned as it is, so that it may be one that is differentiated.
+    The copy lies in memory as the array does, with the same gaps and order of axes: code meets the
+    views that it is given. A tensor is returned as it is, so that it may be one that is
+    differentiated.
     """
     import torch
 
     if isinstance(array, torch.Tensor):
         return array
-    values = np.array(array)
+    values = _copied_as_it_lies(np.asarray(array))
     if values.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(values)
+
+
+def _copied_as_it_lies(array: Array) -> Array:
+    """Copy an array together with what lies between its elements.
+
+    One with strides that torch has not, backward or not of whole elements, is copied densely.
+    """
+    size = array.itemsize
+    if not array.size or any(step < 0 or step % size for step in array.strides):
+        return np.array(array, order="C")
+    last = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
+    memory = np.lib.stride_tricks.as_strided(array, (last // size + 1,), (size,)).copy()
+    return np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
+
+
+def placed(values: Array, strides: Sequence[int]) -> Array:
+    """Copy values into memory of their own, with strides that count elements."""
+    last = sum((n - 1) * step for n, step in zip(values.shape, strides, strict=True))
+    steps = [step * values.itemsize for step in strides]
+    memory = np.zeros(last + 1, values.dtype)
+    view = np.lib.stride_tricks.as_strided(memory, values.shape, steps)
+    view[...] = values
+    return view
 
 
 def to_numpy(value: Any) -> Array:

@@ -126,6 +126,47 @@ class ReadsByThePointer(Turning, caught=("strided-inputs", "column-major-inputs"
         return self.turned(copy, positions, base)
 
 
+def rows_together(x: Array) -> Array:
+    """What a kernel reads that asks for channels next to each other, and ignores other strides."""
+    if x.flags.c_contiguous or x.strides[-1] != x.itemsize or 0 in x.strides:
+        return x
+    dense = np.empty(x.shape, x.dtype).strides
+    return np.lib.stride_tricks.as_strided(x, x.shape, dense)
+
+
+class IgnoresRowStrides(Turning, caught=("cut-inputs", "transposed-inputs")):
+    def answer(self, x: Array, positions: Array, base: float) -> Array:
+        return self.turned(rows_together(x), positions, base)
+
+
+class IgnoresRowStridesOfLargeArrays(Turning, caught=("cut-inputs", "transposed-inputs")):
+    def answer(self, x: Array, positions: Array, base: float) -> Array:
+        return self.turned(rows_together(x) if x.size > 2**10 else x, positions, base)
+
+
+class IgnoresHeadStrides(Turning, caught=("transposed-inputs",)):
+    """It takes heads to lie behind each other, each as long as its rows."""
+
+    def answer(self, x: Array, positions: Array, base: float) -> Array:
+        dense = x.ndim > 2 and x.strides[-1] == x.itemsize and 0 not in x.strides
+        if dense and x.strides[-3] < x.shape[-2] * x.strides[-2]:
+            x = rows_together(x)
+        return self.turned(x, positions, base)
+
+
+class IgnoresExpansion(Turning, caught=("expanded-inputs",)):
+    """It copies as many bytes as an array has in memory, and leaves the rest 0."""
+
+    def answer(self, x: Array, positions: Array, base: float) -> Array:
+        if 0 in x.strides:
+            held = [1 if step == 0 else size for size, step in zip(x.shape, x.strides, strict=True)]
+            part = tuple(slice(size) for size in held)
+            copy = np.zeros_like(x, subok=False)
+            copy.reshape(-1)[: x[part].size] = x[part].reshape(-1)
+            x = copy
+        return self.turned(x, positions, base)
+
+
 class WantsToWrite(Turning, caught=("read-only-inputs",)):
     def answer(self, x: Array, positions: Array, base: float) -> Array:
         if not x.flags.writeable:
@@ -161,6 +202,112 @@ class SetsErrors(Turning, caught=("process-untouched",)):
     def answer(self, x: Array, positions: Array, base: float) -> Array:
         np.seterr(all="ignore")
         return self.turned(x, positions, base)
+
+
+SOME: list[type["TurningSome"]] = []
+
+
+class TurningSome:
+    """RoPE of halves that turns all channels or some, as it is asked to."""
+
+    caught: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, caught: tuple[str, ...]) -> None:
+        cls.caught = frozenset(caught)
+        SOME.append(cls)
+
+    @claims("half", rotation="partial", dtype=("float64", "float32"))
+    def rope(
+        self, x: Array, positions: Array, *, base: float, rotary_dim: int | None = None
+    ) -> Array:
+        if rotary_dim is None:
+            return Turning().turned(x, positions, base)
+        return self.some(x, positions, base, rotary_dim)
+
+    def some(self, x: Array, positions: Array, base: float, width: int) -> Array:
+        turned = Turning().turned(x[..., :width], positions, base)
+        return np.concatenate([turned, x[..., width:]], axis=-1)
+
+
+class ReadsTheRestDensely(TurningSome, caught=("cut-inputs", "transposed-inputs")):
+    def some(self, x: Array, positions: Array, base: float, width: int) -> Array:
+        found = super().some(x, positions, base, width)
+        found[..., width:] = rows_together(x)[..., width:]
+        return found
+
+
+class TurnsNoRestOfAGap(TurningSome, caught=("strided-inputs", "cut-inputs")):
+    def some(self, x: Array, positions: Array, base: float, width: int) -> Array:
+        found = super().some(x, positions, base, width)
+        found[..., width:] += not (x.flags.c_contiguous or x.flags.f_contiguous)
+        return found
+
+
+class KeepsTheLeastWidth(TurningSome, caught=("no-leak",)):
+    def __init__(self) -> None:
+        self.tables: dict[tuple[int, int], int] = {}
+
+    @claims("half", rotation="partial", dtype=("float64", "float32"))
+    def rope(
+        self, x: Array, positions: Array, *, base: float, rotary_dim: int | None = None
+    ) -> Array:
+        wanted = x.shape[-1] if rotary_dim is None else rotary_dim
+        key = x.shape[-1], len(positions)
+        self.tables[key] = width = min(self.tables.get(key, wanted), wanted)
+        return self.some(x, positions, base, width)
+
+
+class TurnsSomeOfFewHeads(TurningSome, caught=("batch-axes",)):
+    """A launch in which blocks of another size are left out."""
+
+    def some(self, x: Array, positions: Array, base: float, width: int) -> Array:
+        found = super().some(x, positions, base, width)
+        flat = found.reshape(-1, x.shape[-1])
+        flat[4096:] = x.reshape(-1, x.shape[-1])[4096:]
+        return found
+
+
+class Counting:
+    """What is told where its rows begin: right, unless one row is recorded."""
+
+    def begins(self, first: Array) -> Array:
+        return first
+
+    @claims("offsets-half", dtype="float32")
+    def rope_offsets(self, x: Array, offsets: Array, *, base: float) -> Array:
+        first = self.begins(offsets) if x.shape[2] == 1 else offsets
+        rows = first[:, None] + np.arange(x.shape[2])
+        return self.turned(x, rows, base)
+
+    @claims("batched-half", dtype="float32")
+    def rope_batched(self, x: Array, positions: Array, *, base: float) -> Array:
+        return self.turned(x, self.begins(positions) if x.shape[2] == 1 else positions, base)
+
+    @claims("packed-half", dtype="float32")
+    def rope_packed(self, x: Array, cu_seqlens: Array, offsets: Array, *, base: float) -> Array:
+        rows = np.arange(x.shape[1])
+        first = self.begins(offsets) if len(rows) == len(offsets) else offsets
+        sequence = np.searchsorted(cu_seqlens, rows, side="right") - 1
+        return Turning().turned(x, rows - cu_seqlens[sequence] + first[sequence], base)
+
+    @claims("from-zero")
+    def cached_position_ids(self, past_length: int, q_len: int) -> Array:
+        first = self.begins(np.array(past_length)) if q_len == 1 else past_length
+        return first + np.arange(q_len)
+
+    def turned(self, x: Array, positions: Array, base: float) -> Array:
+        rows = [Turning().turned(*each, base) for each in zip(x, positions, strict=True)]
+        return np.stack(rows) if rows else x
+
+
+class Recorded(Counting):
+    """A step of decoding as a graph records it, with where the first one began."""
+
+    def __init__(self) -> None:
+        self.graphs: dict[tuple[int, ...], Array] = {}
+
+    def begins(self, first: Array) -> Array:
+        return self.graphs.setdefault(np.shape(first), first.copy())
 
 
 class Conditional:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.arrays import Array, placed
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
@@ -20,16 +20,15 @@ class Given:
     """A copy in row-major order."""
     form: str
     """plain, read-only, strided or column-major"""
+    strides: tuple[int, ...] = ()
+    """Those of a strided array, in elements."""
 
     def made(self) -> Array:
         """Make a new array of the same values and form."""
         if self.form == "column-major":
             return np.asfortranarray(self.values)
         if self.form == "strided":
-            wide = np.zeros([2 * n for n in self.values.shape], dtype=self.values.dtype)
-            view = wide[tuple(slice(None, None, 2) for _ in self.values.shape)]
-            view[...] = self.values
-            return view
+            return placed(self.values, self.strides)
         array = self.values.copy()
         array.flags.writeable = self.form != "read-only"
         return array
@@ -90,7 +89,8 @@ def keep_argument(value: Any) -> Any:
     """Keep an argument, to be made again later."""
     if not isinstance(value, np.ndarray):
         return value
-    return Given(np.array(value, order="C"), _form(value))
+    strides = tuple(step // value.itemsize for step in value.strides)
+    return Given(np.array(value, order="C"), _form(value), strides)
 
 
 def _form(array: Array) -> str:

@@ -21,10 +21,12 @@ FEW = 8
 WIDTH = 80
 
 STRIDED = '''
-def strided(array):
-    """The same values as every second element of a larger array."""
-    wide = np.zeros([2 * n for n in array.shape], dtype=array.dtype)
-    view = wide[tuple(slice(None, None, 2) for _ in array.shape)]
+def strided(array, *strides):
+    """The same values in memory with these strides, which count elements."""
+    last = sum((n - 1) * step for n, step in zip(array.shape, strides))
+    memory = np.zeros(last + 1, dtype=array.dtype)
+    steps = [step * array.itemsize for step in strides]
+    view = np.lib.stride_tricks.as_strided(memory, array.shape, steps)
     view[...] = array
     return view
 '''
@@ -35,7 +37,7 @@ def read_only(array):
 """
 FORMED = {
     "plain": "{}",
-    "strided": "strided({})",
+    "strided": "strided({}, *{})",
     "read-only": "read_only({})",
     "column-major": "np.asfortranarray({})",
 }
@@ -153,7 +155,7 @@ class Script:
         """Write an array as Python that gives it back bit by bit, in its form."""
         if given.form in ("strided", "read-only"):
             self._helpers[STRIDED if given.form == "strided" else READ_ONLY] = None
-        return FORMED[given.form].format(self._values(given.values))
+        return FORMED[given.form].format(self._values(given.values), given.strides)
 
     def _values(self, values: Array) -> str:
         dtype = dtype_name(values)

@@ -1,0 +1,202 @@
+"""Views into larger arrays: what is between rows, and in which order they lie, must not matter.
+
+Models hand over columns of a projection, heads that lie behind tokens, and gradients that a sum has
+expanded.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import numpy as np
+
+from posenc_conformance.checks.bench import Bench, is_right
+from posenc_conformance.checks.variations import has_result, small_and_large
+from posenc_conformance.judge.arrays import Array, around, fine
+from posenc_conformance.judge.asking import call_line
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import agrees
+from posenc_conformance.judge.misbehaviour import Refusal
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.verdict import NotClaimed, Wrong
+from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
+
+View = Callable[[Array], Array]
+"""Gives an array of the same values, in other memory."""
+
+
+def strided_inputs(bench: Bench, case: Case) -> None:
+    """Check that views into larger arrays, every second element along each axis, are read right.
+
+    No model hands over every second channel, so that an exception, which nobody overlooks, will do.
+    """
+    with suppress(Refusal):
+        _assert_read(bench, case, "with strided inputs", _every_second)
+
+
+def column_major_inputs(bench: Bench, case: Case) -> None:
+    """Check that matrices in column-major order, another order in memory, are read right."""
+    _assert_read(bench, case, "with inputs in column-major order", np.asfortranarray)
+
+
+def cut_inputs(bench: Bench, case: Case) -> None:
+    """Check that columns cut from a wider array are read right, as q, k and v of a projection.
+
+    The channels of a row follow each other then, and other numbers lie between rows.
+    """
+    for each in _small_and_large(bench.subject, case):
+        _assert_read(bench, each, "with columns cut from a wider array", _columns)
+
+
+def transposed_inputs(bench: Bench, case: Case) -> None:
+    """Check that rows may lie before heads in memory: [n, heads, d] seen as [heads, n, d]."""
+    for each in _small_and_large(bench.subject, case):
+        _assert_read(bench, each, "with rows before heads in memory", _rows_first)
+
+
+def expanded_inputs(bench: Bench, case: Case) -> None:
+    """Check that arrays that repeat along axes, by a stride of 0, are read right.
+
+    So do keys that heads share, and gradients of a sum.
+    """
+    names = _expandable(case)
+    for words, values in (("their first axis", _first_of), ("all axes", _one_of)):
+        given = {name: values(case.arguments[name]) for name in names}
+        other = case.with_arguments(**given)
+        if has_result(other):
+            inputs: ArgumentDict = dict(other.inputs)
+            inputs |= {name: _expanded(inputs[name], values is _one_of) for name in names}
+            with suppress(*([Refusal] if values is _one_of else [])):  # of channels as well
+                bench.assert_correct(other, f"with inputs expanded along {words}", inputs)
+
+
+def can_be_cut(case: Case) -> bool:
+    """Return whether an array of a case has rows between which something may lie."""
+    return any(array.ndim > 1 for array in _arrays(case.arguments).values())
+
+
+def can_be_transposed(case: Case) -> bool:
+    """Return whether an array of a case has an axis before its rows."""
+    return any(array.ndim > 2 for array in _arrays(case.arguments).values())
+
+
+def can_be_expanded(case: Case) -> bool:
+    """Return whether an array of a case may repeat along an axis."""
+    return bool(_expandable(case))
+
+
+def _expandable(case: Case) -> list[str]:
+    """Name the arrays of floats with several axes that the call does not write into."""
+    return [
+        name
+        for name, array in _arrays(case.arguments).items()
+        if array.dtype.kind == "f" and array.ndim > 1 and array.size
+        if name != case.changed_argument
+    ]
+
+
+def _small_and_large(subject: Subject, case: Case) -> list[Case]:
+    """Return a call, and a large one unless that is wrong in plain arrays: kernels go by size."""
+    some = small_and_large(subject, case)
+    return [each for each in some if each is case or is_right(subject, each)]
+
+
+def _assert_read(bench: Bench, case: Case, what: str, view: View) -> None:
+    """Check that a call reads views of its arrays as it reads the arrays."""
+    try:
+        bench.assert_correct(case, what, _seen(case, view))
+    except Wrong as wrong:
+        if name := _read_as_dense(bench, case, _seen(case, view)):
+            words = f"{name} is read as if nothing lay between its elements, in row-major order"
+            raise Wrong(f"{words}\n{wrong.text}", wrong.outcome, wrong.case) from None
+        raise
+
+
+def _seen(case: Case, view: View) -> ArgumentDict:
+    inputs: ArgumentDict = dict(case.inputs)
+    return inputs | {name: view(array) for name, array in _arrays(inputs).items()}
+
+
+def _read_as_dense(bench: Bench, case: Case, inputs: Arguments) -> str:
+    """Name an array whose memory, taken for a dense array, explains a result; empty if none does.
+
+    That a call reads beyond the memory of a view is not tried.
+    """
+    given = {
+        name: _dense(array).astype(case.arguments[name].dtype)
+        for name, array in _arrays(inputs).items()
+        if not array.flags.c_contiguous
+    }
+    with suppress(NotClaimed):
+        output = bench.invoke(case, inputs)
+        for name, array in given.items():
+            other = case.with_arguments(**{name: array})
+            if has_result(other) and other.shape == output.shape and agrees(other, output):
+                return name
+    return ""
+
+
+def _dense(array: Array) -> Array:
+    """Return what lies where a view begins, as many elements as it has, one after the other."""
+    strides = np.empty(array.shape, dtype=array.dtype).strides
+    return np.lib.stride_tricks.as_strided(array, array.shape, strides).copy()
+
+
+def _every_second(array: Array) -> Array:
+    wide = np.zeros([2 * n for n in array.shape], dtype=array.dtype)
+    view = wide[tuple(slice(None, None, 2) for _ in array.shape)]
+    view[...] = array
+    return view
+
+
+def _columns(array: Array) -> Array:
+    """Make the middle third of a wider array of a matrix; return a copy of another array."""
+    if array.ndim < 2:
+        return array.copy()
+    width = array.shape[-1]
+    wide = fine((*array.shape[:-1], 3 * width)).astype(array.dtype)
+    view = wide[..., width : 2 * width]
+    view[...] = array
+    return view
+
+
+def _rows_first(array: Array) -> Array:
+    """Put the last axis but one before the one before it, in memory alone."""
+    if array.ndim < 3:
+        return array.copy()
+    return np.ascontiguousarray(array.swapaxes(-2, -3)).swapaxes(-2, -3)
+
+
+def _first_of(array: Array) -> Array:
+    return np.broadcast_to(array[:1], array.shape)
+
+
+def _one_of(array: Array) -> Array:
+    return np.full_like(array, array.flat[0])
+
+
+def _expanded(array: Array, along_all: bool) -> Array:
+    """Return the same values with a stride of 0 along the first axis, or along all."""
+    strides = [0] * array.ndim if along_all else [0, *array.strides[1:]]
+    kept = array.reshape(-1)[:1].copy() if along_all else array[:1].copy()
+    return np.lib.stride_tricks.as_strided(kept, array.shape, strides)
+
+
+def neighbours_untouched(bench: Bench, case: Case) -> None:
+    """Check that what is changed in place may be a part of a larger tensor, such as some heads.
+
+    The rest of the tensor must stay as it was.
+    """
+    name = case.changed_argument
+    inputs = case.inputs
+    *leading, rows, dim = inputs[name].shape
+    wide = fine((*leading, rows + 2, 3 * dim)).astype(inputs[name].dtype)
+    view = wide[..., 1:-1, dim : 2 * dim]
+    view[...] = inputs[name]
+    before = around(view)
+    bench.assert_correct(case, "with x in the middle of a larger array", inputs | {name: view})
+    if around(view) != before:
+        raise Wrong(f"the call wrote outside of its input {name}\n{call_line(case)}")
+
+
+def _arrays(inputs: Arguments) -> dict[str, Array]:
+    return {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
