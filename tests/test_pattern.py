@@ -160,3 +160,16 @@ def test_large_values_tell_of_a_factor_and_all_of_a_difference(
     found = list(diagnosis._sameness(np.array(truth), np.array(error)))
     assert len(found) == bool(said)
     assert all(said in each for each in found)
+
+
+def test_leading_places_are_told_where_some_are_right() -> None:
+    scheme = next(each for each in schemes() if each.id == "rope")
+    call = scheme.calls["rope"]
+    given = {"x": 1 + np.zeros((3, 4, 8)), "positions": np.arange(4), "base": 10000.0}
+    case = Case(scheme, call, call.combinations["half"].conventions, given, "float64")
+    output = case.truth.copy()
+    output[1:] = 0
+    said = pattern(case, output, KINDS[case.call.kind].axes)
+    assert "leading index 1, 2 only" in said
+    assert said.endswith("got 0")
+    assert "leading" not in pattern(case, 0 * case.truth, KINDS[case.call.kind].axes)

@@ -47,7 +47,7 @@ def test_where_rows_stand_is_told(positions: Any, used: Any, words: str) -> None
     answer = turned(positions, used)
     rows = read_rows(*answer)
     assert rows is not None
-    assert rows.tolist() == used.tolist()
+    assert np.array_equal(rows, np.broadcast_to(used, rows.shape))
     assert words in describe_rows([answer])
 
 
@@ -93,3 +93,57 @@ def test_rows_of_a_table_stand_somewhere_too() -> None:
     case = Case(scheme, call, call.combinations["paper"].conventions, given, "float64")
     other = case.with_arguments(positions=np.arange(6))
     assert "by their numbers" in describe_rows([(case, np.asarray(other.truth))])
+
+
+def kernel(name: str, used: Any, **given: Any) -> Answer:
+    """A call of kernels, answered with rows at positions of one's own."""
+    scheme = next(each for each in schemes() if each.id == "rope-kernel")
+    call = scheme.calls[name]
+    conventions = next(iter(call.combinations.values())).conventions
+    case = Case(scheme, call, conventions, {**given, "base": 10000.0}, "float64")
+    x = given["x"]
+    places = np.broadcast_to(used, x.shape[:-1])
+    angles = places[..., None] * omega(x.shape[-1], 10000.0)
+    return case, np.asarray(halves(x, angles))
+
+
+HEADS = np.arange(3)[:, None]
+X = fine((2, 3, 5, 16)) + 1
+TWO = np.array([[16, 17, 18, 19, 20], [40, 41, 42, 43, 44]])
+PACKED = np.array([0, 1, 2, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "used", "words"),
+    [
+        ("rope_batched", {"positions": TWO}, TWO[0], "every sequence stands where the first one"),
+        ("rope_batched", {"positions": TWO}, np.arange(5), "by their numbers"),
+        ("rope_batched", {"positions": TWO}, HEADS, "at the number of its head"),
+        ("rope_batched", {"positions": TWO}, TWO[:, None] + HEADS, "one later than the one before"),
+        ("rope_batched", {"positions": TWO}, TWO[:, None] - 7, "stands 7 earlier than it should"),
+        ("rope_offsets", {"offsets": TWO[:, 0]}, np.arange(5), "by their numbers"),
+        ("rope_offsets", {"offsets": TWO[:, 0]}, TWO[0], "every sequence stands where the first"),
+        (
+            "rope_batched",
+            {"positions": TWO},
+            np.where(HEADS == 1, TWO[:, None] // 2, TWO[:, None]),
+            "at leading index (0, 1), rows stand at 8, 8, 9, 9, 10; asked for 16, 17, 18, 19, 20",
+        ),
+        (
+            "rope_batched",
+            {"positions": TWO},
+            np.where(np.arange(5) % 2, 0, TWO[:, None]),
+            "rows stand at 0, 0; asked for 17, 19",
+        ),
+    ],
+)
+def test_where_rows_of_kernels_stand_is_told(
+    name: str, given: dict[str, Any], used: Any, words: str
+) -> None:
+    assert words in describe_rows([kernel(name, used, x=X, **given)])
+
+
+def test_packed_rows_that_count_on_are_told() -> None:
+    given = {"x": X[0], "cu_seqlens": np.array([0, 3, 5]), "offsets": np.array([0, 0])}
+    assert describe_rows([kernel("rope_packed", PACKED, **given)]) == ""  # which is right
+    assert "by their numbers" in describe_rows([kernel("rope_packed", np.arange(5), **given)])

@@ -29,7 +29,8 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
     wrong = error_ratio(np.abs(error), case.bound) > 1
     if not wrong.any():
         return ""
-    parts = [
+    parts = [*_leading(wrong, judged, len(names))]
+    parts += [
         _places(
             _word(case, name), _labels(case, name, wrong.shape[axis]), *_along(axis, wrong, judged)
         )
@@ -43,6 +44,16 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
         positions = case.arguments.get("positions", np.arange(wrong.shape[-2]))
         parts += _growth(positions, np.abs(error), scale)
     return "; ".join(part for part in parts if part)
+
+
+def _leading(wrong: Flags, judged: Flags, named: int) -> Iterator[str]:
+    """Yield words for the axes before the named ones, such as heads, unless everything is wrong."""
+    count = wrong.ndim - named
+    for axis in range(count):
+        places = _along(axis - wrong.ndim, wrong, judged)
+        if not np.array_equal(*places):
+            name = "leading index" if count == 1 else f"index of leading axis {axis}"
+            yield _places(name, np.arange(wrong.shape[axis]), *places)
 
 
 def _along(axis: int, wrong: Flags, judged: Flags) -> tuple[Flags, Flags]:
@@ -88,6 +99,9 @@ def _sameness(truth: Floats, error: Floats) -> Iterator[str]:
     The factor is read from the values that are not small.
     """
     if len(error) < FEW or not np.isfinite(error).all():
+        return
+    if not (truth + error).any():
+        yield "got 0"
         return
     away = np.abs(truth) > np.abs(truth).max() / 8
     factors = 1 + error[away] / truth[away]

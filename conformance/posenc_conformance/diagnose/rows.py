@@ -1,7 +1,7 @@
 """At which position each row of a result stands, read from the result.
 
 The formula may be right and the positions wrong: a cache that is not counted, ids that are not
-read, a table that ends.
+read, a table that ends, a row that is turned as its head says.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,12 +12,14 @@ from posenc_conformance.judge.arrays import PRECISE, Flags, Floats, Ints
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
 
-BY_ROWS = ("encode", "rotary", "in-place", "gradient")
+BY_ROWS = ("encode", "rotary", "in-place", "gradient", "layer")
 """Kinds of calls in which each row stands at a position of its own."""
 FEWEST = 3
 """Fewest rows from which it is said where they stand."""
 MOST = 256
 """Most positions that are tried."""
+NEAR = 17
+"""Positions that are tried around the first and the last one are less than this away."""
 CHANNELS_OF_SHORT_DTYPES = 16
 """Fewest channels of a row by which positions are told apart in a short dtype, whose bounds are
 wide."""
@@ -27,22 +29,46 @@ SHOWN = 6
 
 def describe_rows(answers: Sequence[tuple[Case, Floats]]) -> str:
     """Say in words at which positions the rows of wrong results stand; empty if nobody can tell."""
-    found = [read_rows(case, output) for case, output in answers]
-    if not found or any(rows is None for rows in found):
-        return ""
-    both = [
-        (case.arguments["positions"], rows)
-        for (case, _), rows in zip(answers, found, strict=True)
-        if rows is not None
-    ]
-    if max(len(rows) for _, rows in both) < FEWEST:
-        return ""
-    if any(np.array_equal(asked, rows) for asked, rows in both):  # it is wrong in another way
+    both = []
+    for case, output in answers:
+        asked, rows = asked_rows(case), read_rows(case, output)
+        if asked is None or rows is None or np.array_equal(asked, rows):
+            return ""  # also where it is wrong in another way
+        both.append((asked, rows))
+    if max((rows.shape[-1] for _, rows in both), default=0) < FEWEST:
         return ""
     for words, rule in RULES.items():
         if all(np.array_equal(rule(asked), rows) for asked, rows in both):
             return words
-    return _each(*max(both, key=lambda pair: len(pair[1])))
+    if all(_is_multiple(asked, rows) for asked, rows in both):  # or frequencies are multiplied
+        return ""
+    return _each(*max(both, key=lambda pair: pair[1].size))
+
+
+def _is_multiple(asked: Ints, found: Ints) -> bool:
+    """Return whether all positions that were found are the same multiple of those asked for."""
+    asked, found = asked.reshape(-1), found.reshape(-1)
+    largest = int(np.abs(asked).argmax())
+    return bool((asked * found[largest] == found * asked[largest]).all())
+
+
+def asked_rows(case: Case) -> Ints | None:
+    """Return the position that was asked for each row: the shape of the result, without channels.
+
+    None if rows have no position of their own, or positions are no whole numbers.
+    """
+    known, given = case.knowledge.places, case.arguments.get("positions")
+    if case.call.kind not in BY_ROWS or len(case.shape) < 2:
+        return None
+    asked = given if known is None else known(case)
+    if asked is None or asked.dtype.kind != "i" or not asked.size:
+        return None
+    if known is None and asked.ndim != 1:  # with several axes
+        return None
+    try:
+        return np.broadcast_to(asked, case.shape[:-1])
+    except ValueError:
+        return None
 
 
 def read_rows(case: Case, output: Floats) -> Ints | None:
@@ -50,23 +76,29 @@ def read_rows(case: Case, output: Floats) -> Ints | None:
 
     A row that could stand at several stands at the one that was asked for, if that is among them.
     """
-    asked = case.arguments.get("positions")
-    if case.call.kind not in BY_ROWS or asked is None or asked.ndim != 1 or not len(asked):
-        return None
-    if asked.dtype.kind != "i":  # real positions, of which there are too many
+    asked = asked_rows(case)
+    if asked is None or output.shape != case.shape:
         return None
     if case.dtype not in PRECISE and output.shape[-1] < CHANNELS_OF_SHORT_DTYPES:
         return None
     found = asked.copy()
     left = ~_agrees(case, output, case)
-    for place in _tried(asked):
+    for place in _tried(case, asked):
         if not left.any():
             break
-        with_place = case.with_arguments(positions=np.full(len(asked), place))
-        fits = left & _agrees(case, output, with_place)
-        found[fits] = place
-        left &= ~fits
+        other = _moved(case, place)
+        stands = asked_rows(other)
+        if stands is not None:
+            fits = left & _agrees(case, output, other)
+            found[fits] = stands[fits]
+            left &= ~fits
     return None if left.any() else found
+
+
+def _moved(case: Case, place: int) -> Case:
+    """Return the call with every row at a position, or every sequence beginning there."""
+    name = "offsets" if "offsets" in case.arguments else "positions"
+    return case.with_arguments(**{name: np.full_like(case.arguments[name], place)})
 
 
 def _agrees(case: Case, output: Floats, other: Case) -> Flags:
@@ -74,45 +106,80 @@ def _agrees(case: Case, output: Floats, other: Case) -> Flags:
     try:
         return right_rows(output, other.truth, np.maximum(case.bound, other.bound))
     except ValueError:  # the other call has no result
-        return np.zeros(output.shape[-2], dtype=np.bool_)
+        return np.zeros(output.shape[:-1], dtype=np.bool_)
 
 
-def _tried(asked: Ints) -> Iterator[int]:
-    """Yield the positions at which a row might stand, the likeliest first, each once."""
-    more = [rule(asked) for rule in RULES.values()]
+def _tried(case: Case, asked: Ints) -> Iterator[int]:
+    """Yield the positions at which a row might stand, the likeliest first, each once.
+
+    Where a sequence begins is tried instead if that is what the call is told.
+    """
+    more = [rule(asked).reshape(-1) for rule in RULES.values()]
     ends = 2 ** np.arange(int(np.abs(asked).max()).bit_length())
-    others = np.concatenate([asked, *more, asked + 1, asked - 1, ends - 1])
+    flat = asked.reshape(-1)
+    near = np.concatenate([[step, -step] for step in range(1, NEAR)])
+    around = [end + near for end in (flat[0], flat[-1])]
+    others = np.concatenate([flat, *more, flat + 1, flat - 1, ends - 1, flat // 2, *around])
+    if "offsets" in case.arguments:
+        steps = np.arange(asked.shape[-1])
+        others = np.concatenate([(others[:MOST, None] - steps).reshape(-1), others])
+        others = others[others >= 0]
     yield from list(dict.fromkeys(others.tolist()))[:MOST]
 
 
 def _by_stretch(asked: Ints) -> Ints:
     """Count from 0 in each stretch of positions that follow each other."""
-    begins = np.concatenate([[True], np.diff(asked) != 1])
-    first = np.maximum.accumulate(np.where(begins, np.arange(len(asked)), 0))
-    return np.arange(len(asked)) - first
+    numbers = _numbers(asked)
+    begins = np.diff(asked, axis=-1, prepend=asked[..., :1] - 2) != 1
+    first = np.maximum.accumulate(np.where(begins, numbers, 0), axis=-1)
+    return np.asarray(numbers - first)
+
+
+def _numbers(asked: Ints) -> Ints:
+    """Return the number of each row among those behind each other."""
+    return np.broadcast_to(np.arange(asked.shape[-1]), asked.shape)
+
+
+def _heads(asked: Ints) -> Ints:
+    """Return the number of each row's head; 0 if there is one alone."""
+    if asked.ndim < 2:
+        return np.zeros_like(asked)
+    return np.broadcast_to(np.arange(asked.shape[-2])[:, None], asked.shape)
+
+
+def _all(asked: Ints, part: Ints) -> Ints:
+    return np.broadcast_to(part, asked.shape)
 
 
 RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "rows stand at 0, 1, 2, …, by their numbers: positions, or where a cache ends, are not read": (
-        lambda asked: np.arange(len(asked))
+        _numbers
     ),
     "every row stands at position 0": np.zeros_like,
     "positions begin at 0 again in each stretch: what a cache holds is not counted": _by_stretch,
-    "every row stands where the first one should": lambda asked: np.full(len(asked), asked[0]),
-    "every row stands where the last one should": lambda asked: np.full(len(asked), asked[-1]),
-    "positions are put in order, and rows are not": np.sort,
-    "positions are those of the rows in reverse": lambda asked: asked[::-1],
-    "rows stand where the one before should": lambda asked: np.roll(asked, 1),
-    "rows stand where the next one should": lambda asked: np.roll(asked, -1),
+    "every row stands where the first one should": lambda asked: _all(asked, asked[..., :1]),
+    "every row stands where the last one should": lambda asked: _all(asked, asked[..., -1:]),
+    "every sequence stands where the first one should": lambda asked: _all(asked, asked[:1]),
+    "every row stands at the number of its head": _heads,
+    "each head stands one later than the one before it": lambda asked: asked + _heads(asked),
+    "positions are put in order, and rows are not": lambda asked: np.sort(asked, axis=-1),
+    "positions are those of the rows in reverse": lambda asked: asked[..., ::-1],
+    "rows stand where the one before should": lambda asked: np.roll(asked, 1, axis=-1),
+    "rows stand where the next one should": lambda asked: np.roll(asked, -1, axis=-1),
 }
 """What may have become of positions, in words, and what that makes of those that were asked for."""
 
 
 def _each(asked: Ints, found: Ints) -> str:
     """Say where each of the first rows stands that stands elsewhere than it was asked to."""
-    last = found.max()
+    last, off = found.max(), found - asked
     if np.array_equal(found, np.minimum(asked, last)):
         return f"positions beyond {last} are taken for {last}"
-    some = np.flatnonzero(found != asked)[:SHOWN]
-    shown = (", ".join(map(str, rows[some])) for rows in (found, asked))
-    return "rows stand at {}; asked for {}".format(*shown)
+    if (off == off.flat[0]).all():
+        way = "later" if off.flat[0] > 0 else "earlier"
+        return f"every row stands {abs(int(off.flat[0]))} {way} than it should"
+    leading = tuple(int(each) for each in np.argwhere(off)[0][:-1])
+    where = f"at leading index {leading}, " if leading and (found != found[:1]).any() else ""
+    some = np.flatnonzero(off[leading])[:SHOWN]
+    shown = (", ".join(map(str, rows[leading][some])) for rows in (found, asked))
+    return where + "rows stand at {}; asked for {}".format(*shown)

@@ -36,10 +36,8 @@ def agrees(case: Case, output: Array) -> bool:
 
 
 def right_rows(output: Floats, truth: Floats, bound: Floats) -> Flags:
-    """Return which rows of a result are right, those of all leading places together: [n]."""
-    right = np.abs(output - truth) <= bound
-    others = tuple(axis for axis in range(right.ndim) if axis != right.ndim - 2)
-    return np.asarray(right.all(axis=others))
+    """Return which rows of a result are right in all of their channels: [..., n]."""
+    return np.asarray((np.abs(output - truth) <= bound).all(axis=-1))
 
 
 def compare(case: Case, output: Array) -> Comparison:

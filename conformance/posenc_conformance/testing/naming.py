@@ -62,7 +62,8 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
 
 def neighbours(case: Case, output: Floats, index: tuple[int, ...]) -> Answer:
     """Take rows that follow each other of one leading place: the first ones, if any is wrong."""
-    right = right_rows(output, case.truth, case.bound)
+    rows = right_rows(output, case.truth, case.bound).reshape(-1, output.shape[-2])
+    right = np.asarray(rows.all(axis=0))
     first = max(0, index[-2] - NEIGHBOURS // 2) if right[:NEIGHBOURS].all() else 0
     chosen = np.arange(first, min(first + NEIGHBOURS, len(right)))
     return taken(case, output, _heads(output.shape[:-2], index[:-2])[:1], chosen)
