@@ -11,10 +11,10 @@ import pytest
 
 from posenc_conformance import check, expected
 from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.diagnose.sample import sample
 from posenc_conformance.implementations.reference import reference_for
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Trial
-from posenc_conformance.testing.naming import sample
 from posenc_conformance.testing.question import Question
 from posenc_conformance.testing.signatures import Misuse, find_signature
 from posenc_lab.judging import schemes

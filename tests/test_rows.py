@@ -143,6 +143,13 @@ def test_where_rows_of_kernels_stand_is_told(
     assert words in describe_rows([kernel(name, used, x=X, **given)])
 
 
+def test_rows_of_many_sequences_are_read() -> None:
+    where = 100 * np.arange(1, 7)[:, None] + np.arange(5)
+    x = fine((6, 2, 5, 16)) + 1
+    answer = kernel("rope_batched", where[:, None] + 5, x=x, positions=where)
+    assert "5 later" in describe_rows([answer])
+
+
 def test_packed_rows_that_count_on_are_told() -> None:
     given = {"x": X[0], "cu_seqlens": np.array([0, 3, 5]), "offsets": np.array([0, 0])}
     assert describe_rows([kernel("rope_packed", PACKED, **given)]) == ""  # which is right

@@ -29,10 +29,12 @@ from posenc_conformance.diagnose.diagnosis import (
 )
 from posenc_conformance.diagnose.mistakes import apply_constant
 from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.rows import describe_rows
+from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.deviation import Constant
-from posenc_conformance.judge.error_model import agrees
+from posenc_conformance.judge.error_model import agrees, compare
 from posenc_conformance.judge.history import once_per_subject
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
@@ -204,9 +206,10 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     if estimated and (kept := _kept_first(subject, case.dtype)):
         return to_diagnosis([], state.describe_first(subject, case, output, kept) or NONE)
     if not seen.wrong:
-        return to_diagnosis(
-            fits_of_one(subject, case, output), _describe_kept(subject, case, output, NONE)
-        )
+        fits = fits_of_one(subject, case, output)
+        otherwise = NONE if fits else _describe_kept(subject, case, output, NONE)
+        said = "" if fits or otherwise != NONE else _describe_rows_of_one(case, output)
+        return to_diagnosis(fits, otherwise, said)
     if not names:
         if kept_here := state.describe_first_of_one(subject, case, output):
             return to_diagnosis([], kept_here)
@@ -235,6 +238,15 @@ def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
         and not _refuted(subject, case.dtype, (fit.deviation, fit.constants), fit.mistake)
         and not _elsewhere(subject, case.dtype, fit)
     ]
+
+
+def _describe_rows_of_one(case: Case, output: Floats) -> str:
+    """Say in words where rows of a result stand, of which a few that follow each other are read."""
+    whole = case.with_fields()
+    index = compare(whole, output).index
+    if can_be_taken_apart(whole):
+        return describe_rows([neighbours(whole, output, index)])
+    return describe_rows([(whole, output)]) if prod(whole.shape) <= LARGEST_PAIRED else ""
 
 
 def _describe_kept(subject: Subject, case: Case, output: Floats, otherwise: str) -> str:

@@ -18,7 +18,7 @@ FEWEST = 3
 """Fewest rows from which it is said where they stand."""
 MOST = 256
 """Most positions that are tried."""
-NEAR = 17
+NEAR = 9
 """Positions that are tried around the first and the last one are less than this away."""
 CHANNELS_OF_SHORT_DTYPES = 16
 """Fewest channels of a row by which positions are told apart in a short dtype, whose bounds are
@@ -83,22 +83,20 @@ def read_rows(case: Case, output: Floats) -> Ints | None:
         return None
     found = asked.copy()
     left = ~_agrees(case, output, case)
-    for place in _tried(case, asked):
+    for place in _tried(asked):
         if not left.any():
             break
-        other = _moved(case, place)
-        stands = asked_rows(other)
-        if stands is not None:
-            fits = left & _agrees(case, output, other)
-            found[fits] = stands[fits]
-            left &= ~fits
+        fits = left & _agrees(case, output, _moved(case, place))
+        found[fits] = place
+        left &= ~fits
     return None if left.any() else found
 
 
 def _moved(case: Case, place: int) -> Case:
-    """Return the call with every row at a position, or every sequence beginning there."""
-    name = "offsets" if "offsets" in case.arguments else "positions"
-    return case.with_arguments(**{name: np.full_like(case.arguments[name], place)})
+    """Return a call with every row at a position."""
+    if (at_one := case.knowledge.at_one) is not None:
+        return at_one(case, place)
+    return case.with_arguments(positions=np.full_like(case.arguments["positions"], place))
 
 
 def _agrees(case: Case, output: Floats, other: Case) -> Flags:
@@ -109,21 +107,15 @@ def _agrees(case: Case, output: Floats, other: Case) -> Flags:
         return np.zeros(output.shape[:-1], dtype=np.bool_)
 
 
-def _tried(case: Case, asked: Ints) -> Iterator[int]:
-    """Yield the positions at which a row might stand, the likeliest first, each once.
-
-    Where a sequence begins is tried instead if that is what the call is told.
-    """
+def _tried(asked: Ints) -> Iterator[int]:
+    """Yield the positions at which a row might stand, the likeliest first, each once."""
     more = [rule(asked).reshape(-1) for rule in RULES.values()]
     ends = 2 ** np.arange(int(np.abs(asked).max()).bit_length())
     flat = asked.reshape(-1)
     near = np.concatenate([[step, -step] for step in range(1, NEAR)])
-    around = [end + near for end in (flat[0], flat[-1])]
+    ends_of = np.unique(asked[..., [0, -1]])
+    around = [end + near for end in ends_of]
     others = np.concatenate([flat, *more, flat + 1, flat - 1, ends - 1, flat // 2, *around])
-    if "offsets" in case.arguments:
-        steps = np.arange(asked.shape[-1])
-        others = np.concatenate([(others[:MOST, None] - steps).reshape(-1), others])
-        others = others[others >= 0]
     yield from list(dict.fromkeys(others.tolist()))[:MOST]
 
 

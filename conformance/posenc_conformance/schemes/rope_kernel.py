@@ -84,6 +84,15 @@ def in_sequences(edges: Integers, offsets: Integers, lengths: Integers) -> Integ
     return np.asarray(np.arange(lengths.sum()) + np.repeat(offsets - edges[:-1], lengths))
 
 
+def at_one(case: Case, place: int) -> Case:
+    """Return the call of sequences with positions of their own whose rows are all at one place."""
+    name = "rope_batched" if case.call.name == "rope_offsets" else "rope_in_place"
+    call, x = case.scheme.calls[name], case.arguments["x"]
+    where = np.full((len(x), x.shape[2]) if x.ndim == 4 else x.shape[1], place)
+    given = {"x": x, "positions": where, "base": case.arguments["base"]}
+    return case.with_fields(call=call, arguments=given)
+
+
 def turning(case: Case) -> npt.NDArray[np.bool_]:
     """Return which rows are turned, as :func:`rows_of` has them; those of values are not."""
     rows = rows_of(case)
@@ -546,6 +555,7 @@ KNOWLEDGE = {
         sizes=sizes,
         shape=lambda case: case.arguments["x"].shape,
         places=positions,
+        at_one=at_one,
         frequencies=read_frequencies,
         batched=(),
         invariants={"offsets-alone": alone},
@@ -563,6 +573,7 @@ KNOWLEDGE = {
         sizes=sizes,
         shape=lambda case: case.arguments["x"].shape,
         places=positions,
+        at_one=at_one,
         frequencies=read_frequencies,
         batched=(),
         invariants={"packed-alone": unpacked},

@@ -10,8 +10,9 @@ import numpy as np
 from posenc_conformance.errors import describe_exception, printable
 from posenc_conformance.judge.arrays import DTYPES, Array, dtype_name, round_to, to_numpy
 from posenc_conformance.judge.case import Case
+from posenc_conformance.scheme_file.forms import ANY, Form
 from posenc_conformance.scheme_file.model import ArgumentDict, Arguments, Point, Value
-from posenc_conformance.testing.signatures import ANY, Form, Signature, find_signature
+from posenc_conformance.testing.signatures import Signature, find_signature
 
 COMBINATION = "combination"
 """The keyword that takes a combination of conventions by its name."""

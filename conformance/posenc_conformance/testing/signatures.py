@@ -1,6 +1,5 @@
 """How a call of the specification is written in a test, and what each argument may look like."""
 
-import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -8,41 +7,12 @@ from functools import cached_property, lru_cache
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
+from posenc_conformance.scheme_file.forms import Form, form_of, forms_of
 from posenc_conformance.scheme_file.model import Call, Parameter, Value
-
-IN_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-"""The axes of an array, as a scheme file writes them."""
-ANY = "..."
-"""Stands for any number of leading axes."""
-ROWS = ("n", "q_len", "k_len", "length", "total", "height * width")
-"""What scheme files call the axis of an array that has a row for each token."""
 
 
 class Misuse(UserError):
     """A call of ``check`` or ``expected`` that cannot be answered: what is missing, and how to."""
-
-
-@dataclass(frozen=True)
-class Form:
-    """What the axes of an array are called, and whether others may come before them."""
-
-    axes: tuple[str, ...]
-    """Without the leading axes, of which there may be any."""
-    leading: bool
-
-    @property
-    def has_rows(self) -> bool:
-        """Whether the array has a row of channels for each token."""
-        return len(self.axes) > 1 and self.axes[-2] in ROWS and self.axes[-1] not in ROWS
-
-
-def form_of(description: str) -> Form | None:
-    """Read the form of an array from its description; None if that has none in brackets."""
-    found = IN_BRACKETS.search(description)
-    if found is None:
-        return None
-    axes = tuple(part.strip() for part in found[1].split(","))
-    return Form(axes[1:], True) if axes[0] == ANY else Form(axes, False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +25,7 @@ class Signature:
     @cached_property
     def forms(self) -> dict[str, Form]:
         """The form of each argument that is an array of a known number of axes."""
-        found = {name: form_of(text) for name, text in self.call.arguments.items()}
-        return {name: form for name, form in found.items() if form is not None}
+        return forms_of(self.call)
 
     @property
     def has_rows(self) -> bool:

@@ -1,0 +1,88 @@
+"""Kernels that turn rightly, by a wrong position: most of their failures say which one it is."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from posenc_conformance import claims
+from posenc_conformance.judge.arrays import Array
+from posenc_lab.judging import failed, judge
+from tests.turning import halves, omega
+
+pytestmark = pytest.mark.remembered(shipped=True)
+
+Place = Callable[[Array], Array]
+"""What becomes of positions of shape [batch, heads, n]."""
+
+
+class Kernel:
+    """RoPE in the forms in which kernels are called, by what becomes of positions."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+    def turned(self, x: Array, positions: Array, base: float) -> Array:
+        where = self.place(np.broadcast_to(positions[:, None, :], x.shape[:-1]))
+        return halves(x, where[..., None] * omega(x.shape[-1], base))
+
+    @claims("batched-half", dtype="float32")
+    def rope_batched(self, x: Array, positions: Array, *, base: float) -> Array:
+        return self.turned(x, positions, base)
+
+    @claims("offsets-half", dtype="float32")
+    def rope_offsets(self, x: Array, offsets: Array, *, base: float) -> Array:
+        return self.turned(x, offsets[:, None] + np.arange(x.shape[2]), base)
+
+    @claims("half", dtype="float32")
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        together = x.reshape(1, -1, *x.shape[-2:])
+        return self.turned(together, positions[None], base).reshape(x.shape)
+
+    @claims("in-place-half", dtype="float32")
+    def rope_in_place(self, x: Array, positions: Array, *, base: float) -> None:
+        x[...] = self.rope(x, positions, base=base)
+
+
+def rows(positions: Array) -> Array:
+    return np.broadcast_to(np.arange(positions.shape[-1]), positions.shape)
+
+
+def heads(positions: Array) -> Array:
+    return np.broadcast_to(np.arange(positions.shape[1])[:, None], positions.shape)
+
+
+MISTAKES: dict[str, tuple[Place, tuple[str, ...]]] = {
+    "ids that are not read": (rows, ("by their numbers", "offsets-ignored")),
+    "rows by their heads": (heads, ("at the number of its head",)),
+    "heads one later each": (lambda p: p + heads(p), ("each head stands one later",)),
+    "the last for all": (lambda p: np.repeat(p[..., -1:], p.shape[-1], -1), ("the last one",)),
+    "each position twice": (lambda p: p // 2, ("rows stand at",)),
+    "one too early": (lambda p: p - 1, ("1 earlier", "positions-shifted")),
+    "five too late": (lambda p: p + 5, ("5 later", "positions-shifted")),
+    "every second not turned": (lambda p: np.where(rows(p) % 2, 0, p), ("rows stand at 0, 0",)),
+    "one head not turned": (lambda p: np.where(heads(p) == 1, 0, p), ("1), rows st", "(1,), rows")),
+    "no row turned": (np.zeros_like, ("position 0", "unrotated", "copy-changed")),
+}
+
+
+@pytest.mark.parametrize(("place", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_the_position_of_rows_is_told(place: Place, words: tuple[str, ...]) -> None:
+    said: dict[str, list[str]] = {}
+    for each in failed(judge(Kernel(place))):
+        said.setdefault(each.check.subject.name, []).append(each.text.splitlines()[0])
+    assert said.keys() == {"rope_batched", "rope_offsets", "rope", "rope_in_place"}
+    for lines in said.values():
+        told = [any(word in line for word in words) for line in lines]
+        assert 2 * sum(told) > len(told), lines
+
+
+def test_a_table_that_ends_is_told() -> None:
+    verdicts = failed(judge(Kernel(lambda p: np.minimum(p, 511)), ("behaviour",)))
+    assert {each.check.subject.name for each in verdicts} >= {"rope_batched", "rope"}
+    lines = [each.text.splitlines()[0] for each in verdicts]
+    assert any("positions beyond 511 are taken for 511" in line for line in lines)
+
+
+def test_a_right_kernel_passes() -> None:
+    assert not failed(judge(Kernel(lambda p: p)))
