@@ -256,3 +256,9 @@ def test_importing_it_imports_neither_pytest_nor_hypothesis() -> None:
     code = "import sys; from posenc_conformance import check; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"pytest", "hypothesis", "torch", "mpmath"} & set(done.stdout.split())
+
+
+def test_an_empty_list_has_no_dtype() -> None:
+    assert check([], "cached_position_ids", past_length=3, q_len=0).compared == 0
+    with pytest.raises(AssertionError, match="expected integers"):
+        check([3.0], "cached_position_ids", past_length=3, q_len=1)

@@ -71,6 +71,17 @@ CAUSES: dict[str, tuple[Callable[[everywhere.Given], everywhere.Given], str, str
         "clipped_bias resized_relative_table attention_weights nerf learned alibi_bias_vjp "
         "kerple_bias rope tupe_scores",
     ),
+    "flushed": (
+        everywhere.flushed,
+        "small-values",
+        "clipped_bias resized_relative_table attention_weights learned alibi_bias_vjp kerple_bias "
+        "rope tupe_scores llama3_vjp m_rope embedding_sum",
+    ),
+    "capped-base": (
+        everywhere.capped_base,
+        "after-others",
+        "rope yarn llama3_vjp dynamic_ntk m_rope_vjp sinusoidal xpos longrope_frequencies",
+    ),
     "doubled-and-halved": (
         everywhere.doubled_and_halved,
         "small-integers",
@@ -369,4 +380,9 @@ def test_no_truth_is_computed_for_a_number_that_no_claim_has(
     rope = next(each for each in schemes() if each.id == "rope")
     (subject,) = subjects(OfOneBase(), [replace(rope, find_reference=lambda *_: counted)])
     assert list(other_cases(subject, smallest_case(subject, "float32")))
-    assert set(bases) <= {10000.0, 500000.0, 97.3}  # the last two are what other bases are like
+    assert set(bases) <= {
+        10000.0,
+        500000.0,
+        97.3,
+        1e7,
+    }  # the last three are what other bases are like

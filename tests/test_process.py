@@ -20,8 +20,7 @@ from posenc_lab.miniatures.styles import Array
 pytestmark = pytest.mark.remembered(shipped=True)
 
 WRONG: dict[str, Callable[[], object]] = {
-    "NumPy's random state": lambda: np.random.rand(),  # noqa: NPY002
-    "random state": lambda: np.random.seed(0),  # noqa: NPY002
+    "NumPy's random state": lambda: np.random.seed(0),  # noqa: NPY002
     "Python's random state": lambda: random.seed(0),
     "floating-point errors": lambda: np.seterr(all="ignore"),
     "print options": lambda: np.set_printoptions(precision=3),
@@ -30,6 +29,8 @@ WRONG: dict[str, Callable[[], object]] = {
 }
 RIGHT: dict[str, Callable[[], object]] = {
     "nothing": lambda: None,
+    "drawn numbers": lambda: (np.random.rand(), random.random()),  # noqa: NPY002
+    "as many as there are seeds": lambda: random.seed(random.random()),
     "a generator of its own": lambda: np.random.default_rng(0).random(),
     "a warning caught": lambda: _quiet(),
     "errors silenced for a while": lambda: _silenced(),

@@ -180,15 +180,33 @@ def large_values(bench: Bench, case: Case) -> None:
     The numbers are 2^17 times as large, or less where the dtype or plain code would overflow.
     """
     limits = case.knowledge.largest_values
-    for name, array in _arrays(case.arguments).items():
-        if array.dtype.kind != "f" or not array.any():
-            continue
+    for name, array in _with_floats(case).items():
         many = LARGE.get(case.dtype, 2.0**17)
         if name in limits:
             many = min(many, limits[name] / np.abs(array).max())
-        other = case.with_arguments(**{name: many * array})
-        if has_result(other) and np.array_equal(np.isfinite(other.truth), np.isfinite(case.truth)):
-            bench.assert_correct(other, f"with {name} {many:.6g} times as large")
+        _assert_scaled(bench, case, name, many)
+
+
+def small_values(bench: Bench, case: Case) -> None:
+    """Check arrays of small numbers, one after the other: none may be taken for 0, or moved.
+
+    The numbers are 2^-17 times as large, or larger where the dtype would underflow.
+    """
+    for name in _with_floats(case):
+        _assert_scaled(bench, case, name, 1 / LARGE.get(case.dtype, 2.0**17))
+
+
+def _with_floats(case: Case) -> dict[str, Array]:
+    """Return the arrays of floats that are not all 0."""
+    arrays = _arrays(case.arguments)
+    return {name: each for name, each in arrays.items() if each.dtype.kind == "f" and each.any()}
+
+
+def _assert_scaled(bench: Bench, case: Case, name: str, many: float) -> None:
+    """Check a call with one array so many times as large, if it has as many finite results."""
+    other = case.with_arguments(**{name: many * case.arguments[name]})
+    if has_result(other) and np.array_equal(np.isfinite(other.truth), np.isfinite(case.truth)):
+        bench.assert_correct(other, f"with {name} {many:.6g} times as large")
 
 
 def second_call(bench: Bench, case: Case) -> None:
@@ -490,7 +508,7 @@ _INTEGERS: dict[str, Behaviour] = {
     "int32-inputs": int32_inputs,
     "small-integers": small_integers,
 }
-_FLOATS: dict[str, Behaviour] = {"large-values": large_values}
+_FLOATS: dict[str, Behaviour] = {"large-values": large_values, "small-values": small_values}
 _POSITIONS: dict[str, Behaviour] = {
     "unsorted-positions": unsorted_positions,
     "repeated-positions": repeated_positions,

@@ -49,7 +49,7 @@ def other_cases(subject: Subject, case: Case) -> Iterator[Case]:
     given = case.arguments
     changes: list[ArgumentDict] = []
     if "base" in given:
-        changes += [{"base": 500000.0}, {"base": 10000.0}, {"base": 97.3}]
+        changes += [{"base": 500000.0}, {"base": 10000.0}, {"base": 97.3}, {"base": 1e7}]
     if "factor" in given:
         changes.append({"factor": 1.0})
     if "positions" in given:

@@ -6,18 +6,14 @@ import random
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 STATE: Mapping[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
-    "NumPy's random state": (
-        lambda: np.random.get_state(legacy=False),  # noqa: NPY002  # what is not to be touched
-        np.random.set_state,
-    ),
-    "Python's random state": (random.getstate, random.setstate),
     "NumPy's handling of floating-point errors": (
         np.geterr,
         lambda found: np.seterr(**found),
@@ -75,7 +71,9 @@ def find_changes_by(action: Callable[[], object]) -> list[str]:
         action()
     with _watched() as changed:
         action()
-    return changed + _torch_changes(action)
+    generators = _generators()
+    with _putting_back(generators.values()):
+        return changed + _changes_of_default_dtype(action) + _seeded_by(action, generators)
 
 
 @contextmanager
@@ -95,31 +93,81 @@ def _watched() -> Iterator[list[str]]:
             put_back(present[name])
 
 
-def _torch_changes(action: Callable[[], object]) -> list[str]:
-    """Name what an action does to PyTorch for good, where that is imported; do it once or twice.
-
-    Drawing random numbers is in order: every module does so that is made. Seeding them is not.
-    """
+def _changes_of_default_dtype(action: Callable[[], object]) -> list[str]:
+    """Say that an action changes PyTorch's default dtype, where that is imported and it does."""
     torch = sys.modules.get("torch")
     if torch is None:
         return []
-    state, dtype = torch.random.get_rng_state(), torch.get_default_dtype()
-    ends = []
+    dtype = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)  # an earlier call may have changed it already
     try:
-        for seed in (1, 2):
-            torch.manual_seed(seed)
-            start = torch.random.get_rng_state()
-            action()
-            ends.append(torch.random.get_rng_state())
-            if torch.equal(start, ends[-1]):
-                break
-        changed = ["PyTorch's default dtype"] * (torch.get_default_dtype() != torch.float32)
-        seeded = len(ends) == 2 and torch.equal(*ends)
-        return changed + ["PyTorch's random state"] * seeded
+        action()
+        return ["PyTorch's default dtype"] * (torch.get_default_dtype() != torch.float32)
     finally:
-        torch.random.set_rng_state(state)
         torch.set_default_dtype(dtype)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A generator of random numbers that belongs to the whole process."""
+
+    read: Callable[[], Any]
+    put_back: Callable[[Any], object]
+    seed: Callable[[int], object]
+    are_equal: Callable[[Any, Any], bool]
+    """Whether two states are the same."""
+
+
+def _generators() -> dict[str, Generator]:
+    found = {
+        "NumPy's random state": Generator(
+            lambda: np.random.get_state(legacy=False),  # noqa: NPY002  # what must not be seeded
+            np.random.set_state,
+            np.random.seed,
+            _equal,
+        ),
+        "Python's random state": Generator(random.getstate, random.setstate, random.seed, _equal),
+    }
+    if (torch := sys.modules.get("torch")) is not None:
+        found["PyTorch's random state"] = Generator(
+            torch.random.get_rng_state, torch.random.set_rng_state, torch.manual_seed, torch.equal
+        )
+    return found
+
+
+def _seeded_by(action: Callable[[], object], generators: Mapping[str, Generator]) -> list[str]:
+    """Name the generators of random numbers that an action seeds; do it twice at most.
+
+    Drawing numbers is in order: modules do so that are made. Seeded is a generator that ends alike
+    from two beginnings.
+    """
+    ends = dict[str, list[Any]]()
+    for seed in (1, 2):
+        starts = dict[str, Any]()
+        for name, each in generators.items():
+            each.seed(seed)
+            starts[name] = each.read()
+        action()
+        for name, each in generators.items():
+            if not each.are_equal(end := each.read(), starts[name]):
+                ends.setdefault(name, []).append(end)
+        if not ends:
+            break
+    return [
+        name
+        for name, each in generators.items()
+        if len(found := ends.get(name, [])) == 2 and each.are_equal(*found)
+    ]
+
+
+@contextmanager
+def _putting_back(generators: Collection[Generator]) -> Iterator[None]:
+    before = [each.read() for each in generators]
+    try:
+        yield
+    finally:
+        for each, state in zip(generators, before, strict=True):
+            each.put_back(state)
 
 
 def _equal(one: Any, other: Any) -> bool:

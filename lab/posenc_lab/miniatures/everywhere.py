@@ -100,6 +100,19 @@ def clipped(given: Given) -> Given:
     return {name: np.clip(each, -448, 448) for name, each in arrays(given, "f").items()}
 
 
+def flushed(given: Given) -> Given:
+    """Inputs below a thousandth taken for 0."""
+    return {
+        name: np.where(np.abs(each) < 1e-3, np.zeros_like(each), each)
+        for name, each in arrays(given, "f").items()
+    }
+
+
+def capped_base(given: Given) -> Given:
+    """A base of at most a million; released models have ten."""
+    return {"base": min(given["base"], 1e6)}
+
+
 def doubled_and_halved(given: Given) -> Given:
     """Whole numbers doubled in their own type."""
     return {name: (each + each) // 2 for name, each in arrays(given, "iu").items()}
