@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ class Claim:
     when: Callable[..., Any] | None = None
     masked: bool = False
     broadcast: bool = False
+    switches: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
 
 _declared: dict[tuple[str, str], str] = {}
@@ -40,6 +41,7 @@ def claims(
     when: Callable[..., Any] | None = None,
     masked: bool = False,
     broadcast: bool = False,
+    switches: Mapping[str, int | Iterable[int]] | None = None,
     **restrictions: Any,
 ) -> Callable[[Method], Method]:
     """Declare what an adapter's method implements.
@@ -70,6 +72,11 @@ def claims(
     broadcast : bool
         For a bias: whether an axis along which it repeats may have length 1, or be left out at the
         front, as in BLOOM's ``[heads, 1, k_len]``. The bias is judged as what is added to logits.
+    switches : mapping
+        Sizes at which the implementation takes another way, such as another kernel or the next
+        chunk: ``{"rows": 2048, "token_heads": [1024, 10240]}``. ``rows`` are those of a sequence,
+        ``heads`` leading places, ``token_heads`` rows of all heads together. Calls just below, of
+        and just above each size are asked besides the usual ones.
     restrictions
         What else limits the claim, each with one value or a list. For an engine's ``rotary``,
         ``bias`` or ``encoding``, this is ``models``: ids of the models that it can be asked for,
@@ -81,13 +88,19 @@ def claims(
     Raises
     ------
     UserError
-        If ``@claims`` stands without parentheses, or above something that the kit cannot call.
+        If ``@claims`` stands without parentheses, or above something that the kit cannot call, or
+        if ``switches`` is no mapping.
     """
     if combinations and not isinstance(combinations[0], str):
         raise UserError(
             f"{location_of(combinations[0])}: @claims is used without parentheses, or is given "
             "something that is no name of a combination",
             'write @claims() for the default conventions, or @claims("half") for named ones',
+        )
+    if switches is not None and not isinstance(switches, Mapping):
+        raise UserError(
+            f"@claims(switches={switches!r}) does not say what is counted",
+            'write switches={"rows": 2048}, with rows, heads or token_heads',
         )
     claim = Claim(
         combinations,
@@ -97,6 +110,7 @@ def claims(
         when,
         masked,
         broadcast,
+        {name: several(value) for name, value in (switches or {}).items()},
     )
 
     def declare(method: Method) -> Method:

@@ -12,7 +12,7 @@ from posenc_conformance.errors import location_of as _where
 from posenc_conformance.judge.arrays import DTYPES
 from posenc_conformance.judge.kinds import ENGINE, KINDS
 from posenc_conformance.judge.knowledge import KnownScheme
-from posenc_conformance.judge.scope import Condition, Scope
+from posenc_conformance.judge.scope import SWITCHES, Condition, Scope
 from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.scheme_file.model import Call, Combination, Convention, Parameter, Value
 
@@ -120,6 +120,7 @@ def _meaning(
     condition = _condition(scheme, call, claim, where)
     _check_masked(claim, call, where)
     _check_broadcast(claim, call, where)
+    _check_switches(claim, call, where)
     return chosen, Scope(
         options,
         parameters,
@@ -128,6 +129,7 @@ def _meaning(
         condition,
         masked=claim.masked,
         broadcast=claim.broadcast,
+        switches=claim.switches,
     )
 
 
@@ -154,6 +156,22 @@ def _condition(scheme: KnownScheme, call: Call, claim: Claim, where: str) -> Con
                 f"it has {', '.join(known)}",
             )
     return Condition(claim.when, names)
+
+
+def _check_switches(claim: Claim, call: Call, where: str) -> None:
+    """Refuse sizes of what nobody counts, and those that are no whole numbers above 1."""
+    for name, sizes in claim.switches.items():
+        if name not in SWITCHES:
+            raise UserError(
+                f"{where}: {call.name}() claims switches of {name!r}, which is not counted",
+                f"give sizes of {', '.join(SWITCHES)}",
+            )
+        for size in sizes:
+            if not isinstance(size, int) or isinstance(size, bool) or size < 2:
+                raise UserError(
+                    f"{where}: {call.name}() claims a switch at {size!r} {name}",
+                    "give whole numbers above 1",
+                )
 
 
 def _check_masked(claim: Claim, call: Call, where: str) -> None:

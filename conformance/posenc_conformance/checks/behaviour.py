@@ -16,6 +16,7 @@ from posenc_conformance.checks.variations import (
     COUNTS,
     above_first,
     at,
+    at_switches,
     batched_arrays,
     has_result,
     large,
@@ -361,7 +362,9 @@ def _noting(problems: dict[str, Exception], *names: str) -> Iterator[None]:
 def sizes(bench: Bench, case: Case) -> None:
     """Check that results are right at sizes at which implementations branch."""
     # One at a time, while the truth by which a large one was chosen is still there.
-    for change in chain(sizes_of(case), many_and_equal(case), reshaped(bench.subject, case)):
+    subject = bench.subject
+    usual = chain(sizes_of(case), many_and_equal(case), reshaped(subject, case))
+    for change in chain(usual, at_switches(subject, case)):
         other = case.with_arguments(**change)
         if not has_result(other):  # as where more channels turn than there are
             continue

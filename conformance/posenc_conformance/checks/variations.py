@@ -15,7 +15,7 @@ import numpy as np
 from posenc_conformance.judge.arrays import DTYPES, Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
-from posenc_conformance.judge.scope import Scope
+from posenc_conformance.judge.scope import SWITCHES, Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Seeded, Trial
 from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
@@ -31,6 +31,10 @@ DRAWN = 24
 """Calls that are drawn to see what calls can be like."""
 COUNTS = frozenset({"offsets", "past_length", "positions"})
 """What tells a call where its rows stand."""
+TOKENS = (64, 16, 5, 3, 2, 1)
+"""Rows of a call with many rows in all heads together; the first that divides them is taken."""
+HEADS = 4
+"""Heads of a call with so many rows that an implementation switches."""
 STEPS = 9
 """One more than the steps, up and down from a given number, in which one is looked for whose
 fraction the result tells."""
@@ -292,6 +296,53 @@ def _many_and_equal(case: Case) -> Iterator[ArgumentDict]:
         yield {"positions": np.arange(given["dim"]) + 1}
     if "relative_position" in given:
         yield {"relative_position": np.resize(given["relative_position"], MANY + 1)}
+
+
+def at_switches(subject: Subject, case: Case) -> Iterator[ArgumentDict]:
+    """Yield arguments just below, at and just above the sizes at which an implementation switches.
+
+    Long rows come with many heads as well.
+    """
+    for name, sizes in _switches(subject, case.dtype):
+        for size in sizes:
+            for count in (size - 1, size, size + 1):
+                change = WITH[name](case, count)
+                if change and has_result(case.with_arguments(**change)):
+                    yield change
+
+
+def _switches(subject: Subject, dtype: str) -> list[tuple[str, tuple[int, ...]]]:
+    scopes = [each for each in subject.scopes if dtype in each.dtypes]
+    return list(dict.fromkeys(item for scope in scopes for item in scope.switches.items()))
+
+
+def _with_rows(case: Case, count: int) -> ArgumentDict:
+    """Return arguments with so many rows, and with some more heads where there may be."""
+    if not {"positions", "k_len", "relative_position"} & case.arguments.keys():
+        return {}
+    larger = _enlarged(case, count)
+    many = case.with_arguments(**larger)
+    return {**larger, **with_leading(many, (HEADS,))} if batched_arrays(many) else larger
+
+
+def _with_heads(case: Case, count: int) -> ArgumentDict:
+    """Return arguments with so many heads, or leading places."""
+    if "heads" in case.arguments:
+        return {"heads": count}
+    return with_leading(case, (count,)) if batched_arrays(case) else {}
+
+
+def _with_token_heads(case: Case, count: int) -> ArgumentDict:
+    """Return arguments with so many rows in all heads together: of many heads, a row or more."""
+    if "positions" not in case.arguments or not batched_arrays(case):
+        return {}
+    rows = next(each for each in TOKENS if count % each == 0)
+    few = at(case, np.arange(rows))
+    return {**few.arguments, **with_leading(few, (count // rows,))}
+
+
+WITH = dict(zip(SWITCHES, (_with_rows, _with_heads, _with_token_heads), strict=True))
+"""Arguments with so many of what is counted; empty where a call has none."""
 
 
 def batched_arrays(case: Case) -> tuple[str, ...]:

@@ -1,12 +1,16 @@
 """What is claimed: the cases that one claim covers, and how an engine is asked."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from posenc_conformance.errors import UserError, describe_exception, location_of
 from posenc_conformance.judge.case import Case
 from posenc_conformance.scheme_file.model import Value
+
+SWITCHES = ("rows", "heads", "token_heads")
+"""What an implementation may count to choose its way: rows of a sequence, leading places, and rows
+of all of these together."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Scope:
     """Whether the result has its mask in it."""
     broadcast: bool = False
     """Whether the result may leave out that it repeats along an axis."""
+    switches: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Sizes at which the implementation takes another way, by what is counted."""
 
     def covers(self, case: Case) -> bool:
         """Return whether the claim says that this case works."""

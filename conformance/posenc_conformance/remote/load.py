@@ -235,6 +235,7 @@ def _program_claim(said: ProgramClaim) -> Claim:
         {name: several(value) for name, value in said.get("restrictions", {}).items()},
         masked=said.get("masked", False),
         broadcast=said.get("broadcast", False),
+        switches={name: several(value) for name, value in said.get("switches", {}).items()},
     )
 
 
@@ -257,6 +258,7 @@ def _worker_claim(peer: Peer, call: str, number: int, said: WorkerClaim) -> Clai
         condition,
         _heard(said["masked"]),
         _heard(said["broadcast"]),
+        {name: tuple(map(_heard, values)) for name, values in said["switches"].items()},
     )
 
 

@@ -23,6 +23,7 @@ class ProgramClaim(TypedDict):
     restrictions: NotRequired[Restrictions]
     masked: NotRequired[bool]
     broadcast: NotRequired[bool]
+    switches: NotRequired[dict[str, int | list[int]]]
 
 
 class ProgramDescription(TypedDict):
@@ -51,6 +52,7 @@ class WorkerClaim(TypedDict):
     when: SaidCondition | dict[str, str] | None
     masked: object
     broadcast: object
+    switches: dict[str, list[object]]
 
 
 class WorkerCall(TypedDict):

@@ -1,0 +1,51 @@
+"""RoPE that takes another way from some size on, and is wrong there; some say at which size."""
+
+import numpy as np
+
+from posenc_conformance import claims
+from posenc_lab.miniatures.memory import Turning, TurningSome
+from posenc_lab.miniatures.styles import Array
+
+ROWS, TOKEN_HEADS = 6000, 20_000
+
+
+class Chunked:
+    """Rows in chunks, of which the second begins one row early."""
+
+    @claims("half")
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        late = np.arange(len(positions)) >= ROWS
+        return Turning().turned(x, positions - late, base)
+
+
+class SayingChunks(Chunked):
+    @claims("half", switches={"rows": ROWS})
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        return super().rope(x, positions, base=base)
+
+
+class Warps:
+    """From so many token-heads on, some channels of all heads but the first stay as they are."""
+
+    @claims("half", rotation="partial")
+    def rope(
+        self, x: Array, positions: Array, *, base: float, rotary_dim: int | None = None
+    ) -> Array:
+        found = TurningSome().rope(x, positions, base=base, rotary_dim=rotary_dim)
+        if rotary_dim is not None and np.prod(x.shape[:-1]) > TOKEN_HEADS:
+            found.reshape(-1, *x.shape[-2:])[1:] = x.reshape(-1, *x.shape[-2:])[1:]
+        return found
+
+
+class SayingWarps(Warps):
+    @claims("half", rotation="partial", switches={"token_heads": [64, TOKEN_HEADS]})
+    def rope(
+        self, x: Array, positions: Array, *, base: float, rotary_dim: int | None = None
+    ) -> Array:
+        return super().rope(x, positions, base=base, rotary_dim=rotary_dim)
+
+
+class Right:
+    @claims("half", switches={"rows": [64, 2048], "heads": 32, "token_heads": 10_240})
+    def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+        return Turning().turned(x, positions, base)
