@@ -26,6 +26,7 @@ import facts
 import figures
 import formulas
 import general_blocks
+import lessons
 import measured_blocks
 import model_blocks
 import model_data
@@ -55,6 +56,7 @@ PLAIN = (
     | symptom_blocks.BLOCKS
     | scoreboard_blocks.BLOCKS
     | notation.BLOCKS
+    | lessons.BLOCKS
 )
 OBJECTS_STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*_mkdocstrings\.css">')
 ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):(?=<code|<a|`)")
@@ -115,7 +117,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     name = page.file.src_uri
     if (scheme := _scheme_of(name)) is not None:
         markdown = sections.completed(markdown, scheme)
-    markdown = notation.checked(name, markdown)
+    markdown = notation.checked(name, lessons.checked(name, markdown))
     badges, appendix = claims.on_page(name, markdown)
     filled = COMMENT.sub(
         lambda match: indent(_block(name, match["name"], badges), match["indent"]), markdown
@@ -133,13 +135,20 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
         return facts.render_fact(block)
     if kind == "figure":
         return figures.mark(page, block)
+    if kind == "used":
+        return lessons.users(block)
     if kind == "spec" and block in scheme_blocks.BLOCKS:
         scheme = _scheme_of(page)
         if scheme is None:
             raise PluginError(f"{page}: <!-- {name} --> belongs on the page of a scheme")
         return sections.folded(block, scheme_blocks.BLOCKS[block](scheme))
     known = [*PLAIN, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
-    known += ["claim:‹name›", "figure:‹name›", *(f"fact:{name}" for name in facts.FACTS)]
+    known += [
+        "claim:‹name›",
+        "figure:‹name›",
+        "used:‹scheme›",
+        *(f"fact:{name}" for name in facts.FACTS),
+    ]
     raise PluginError(f"{page}: unknown placeholder <!-- {name} -->; known are {', '.join(known)}")
 
 
