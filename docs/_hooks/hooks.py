@@ -31,6 +31,7 @@ import measured_blocks
 import model_blocks
 import model_data
 import notation
+import notebooks
 import references
 import scheme_blocks
 import scoreboard_blocks
@@ -93,7 +94,7 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish the files of the spec and the explorer's data; a scheme without a page gets one."""
+    """Publish spec, data and notebooks; a scheme without a page gets one."""
     for path in (
         *read.spec_folder().iterdir(),
         Path(document.__file__).with_name("report.schema.json"),
@@ -105,6 +106,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     explored = explorer_data.content()
     files.append(File.generated(config, explorer_data.ADDRESS, content=explored))
     files.append(File.generated(config, model_data.ADDRESS, content=model_data.content()))
+    for lesson in lessons.lessons():
+        book = notebooks.content(lesson)
+        files.append(File.generated(config, notebooks.address(lesson), content=book))
     for scheme in scheme_blocks.schemes().values():
         page = f"schemes/{scheme.id}.md"
         if files.get_file_from_path(page) is None:
@@ -118,6 +122,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     if (scheme := _scheme_of(name)) is not None:
         markdown = sections.completed(markdown, scheme)
     markdown = notation.checked(name, lessons.checked(name, markdown))
+    markdown = notebooks.offered(name, markdown)
     badges, appendix = claims.on_page(name, markdown)
     filled = COMMENT.sub(
         lambda match: indent(_block(name, match["name"], badges), match["indent"]), markdown

@@ -18,7 +18,7 @@ def _words(plot: Axes, title: str) -> None:
 
 def paths() -> Picture:
     """How news travels from word to word in three kinds of network"""
-    figure, plots = grid(1, 3, 7.4, 2.3)
+    figure, plots = grid(1, 3, 7.4, 1.8)
     recurrent, convolution, transformer = plots[0]
     for plot, title in (
         (recurrent, "recurrent network"),
