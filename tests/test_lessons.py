@@ -43,10 +43,11 @@ def test_no_lesson_uses_a_term_before_it_is_explained() -> None:
         ([f"A {explains('token')}.", f"A {explains('token')}."], [("1.md", "Token")]),
         ([f"A {explains('token')}, a {explains('token')}."], [("0.md", "Token")]),
         (['??? question "Which score?"\n\n    Guess.'], [("0.md", "Score")]),
+        (["Some causal\nmask."], [("0.md", "Causal mask")]),
     ],
     ids=[
         *("never", "plural", "heading", "later-lesson", "too-late", "part-of-another", "twice"),
-        *("twice-on-a-page", "question"),
+        *("twice-on-a-page", "question", "over-two-lines"),
     ],
 )
 def test_a_term_too_early_is_found(texts: list[str], wanted: list[tuple[str, str]]) -> None:

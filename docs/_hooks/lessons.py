@@ -131,7 +131,8 @@ def _silence(found: re.Match[str]) -> str:
 
 def _forms(title: str) -> re.Pattern[str]:
     """Match a term and its plural, not as a part of a longer word or of a compound."""
-    return re.compile(rf"(?<![\w-]){re.escape(title)}(?:s|es)?(?![\w-])", re.I)
+    words = r"\s+".join(map(re.escape, title.split()))
+    return re.compile(rf"(?<![\w-]){words}(?:s|es)?(?![\w-])", re.I)
 
 
 def _around(text: str, place: int) -> str:

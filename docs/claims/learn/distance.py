@@ -1,3 +1,5 @@
+import numpy as np
+
 import posenc
 from posenc_conformance.models.file import load_all, model_named
 
@@ -14,6 +16,16 @@ def bert() -> None:
     """Rows and channels of BERT base, from its model file."""
     (group,) = model_named("bert-base").meaning.groups
     assert (group.parameters["rows"], group.parameters["dim"]) == (512, 768)
+
+
+def who_bites() -> None:
+    """With the learned numbers of the page, bites takes most from the word before it, both times."""
+    rows = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [2, 0, 0, 1]])
+    bias = np.array([[0.0, -2, 0], [2, 0, -2], [0, 2, 0]])
+    for order in ([0, 1, 2], [2, 1, 0]):
+        scores = rows[order][:, [1, 0, 2, 3]] @ rows[order].T / 2 + bias
+        weights = np.exp(scores[1]) / np.exp(scores[1]).sum()
+        assert weights[0] > 0.9
 
 
 def first_slope() -> None:
