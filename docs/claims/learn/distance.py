@@ -19,7 +19,7 @@ def bert() -> None:
 
 
 def who_bites() -> None:
-    """With the learned numbers of the page, bites takes most from the word before it, both times."""
+    """With the numbers of the page, bites takes most from the word before it, both times."""
     rows = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [2, 0, 0, 1]])
     bias = np.array([[0.0, -2, 0], [2, 0, -2], [0, 2, 0]])
     for order in ([0, 1, 2], [2, 1, 0]):
