@@ -73,7 +73,3 @@ def test_every_fact_is_used() -> None:
     used = {name for page in PAGES for name in FACT.findall(page.read_text(encoding="utf-8"))}
     unused = facts.FACTS.keys() - used
     assert all(name.startswith(("recall-", "back-")) for name in unused), unused
-
-
-def test_the_first_path_is_for_those_in_a_hurry() -> None:
-    assert 10 < facts.minutes_in_a_hurry() <= 20

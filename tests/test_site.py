@@ -300,16 +300,77 @@ def test_a_finding_needs_its_library_and_version(tmp_path: Path) -> None:
         findings.read_known(path)
 
 
+SYMPTOMS = symptom_blocks.symptoms()
+LINK = re.compile(r'href="\.\./schemes/([\w-]+)/#([\w-]+)"')
+
+
+def _sections_of(page: str) -> dict[str, str]:
+    """The HTML of each symptom on the page, by its id."""
+    parts = re.split(r'<h[23] id="([\w-]+)"', page)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.id)
-def test_every_known_mistake_is_in_the_index_of_symptoms(scheme: Scheme, site: Path) -> None:
-    index = page_at(site / "which-mistake" / "index.html")
-    ids = set(index.ids)
+def test_every_known_mistake_is_reached_from_each_of_its_symptoms(
+    scheme: Scheme, site: Path
+) -> None:
+    """By its own link, or among the mistakes of its scheme where it is a rare one."""
+    found = _sections_of(page_at(site / "which-mistake" / "index.html").source)
     for deviation in scheme.deviations:
-        places = symptom_blocks.addresses()[scheme.id, deviation.id]
-        assert places, deviation.id
-        assert set(places) <= ids, deviation.id
-        link = f'href="../schemes/{scheme.id}/#{deviation.id}"'
-        assert link in index.source, deviation.id
+        symptoms = [each for each in SYMPTOMS if each.fits(scheme, deviation)]
+        assert symptoms, deviation.id
+        for symptom in symptoms:
+            links = LINK.findall(found[symptom.id])
+            others = {name for name, id in links if id == deviation.id}
+            assert (scheme.id, "deviations") in links or others, (symptom.id, deviation.id)
+
+
+@pytest.mark.parametrize("symptom", SYMPTOMS, ids=lambda symptom: symptom.id)
+def test_a_symptom_shows_seven_candidates_of_a_group_and_the_commonest_first(
+    symptom: symptom_blocks.Symptom, site: Path
+) -> None:
+    found = _sections_of(page_at(site / "which-mistake" / "index.html").source)
+    lists = re.findall(r'<ol class="candidates">(.*?)</ol>', found[symptom.id], re.S)
+    groups = [symptom_blocks.candidates(symptom, each) for each in symptom_blocks.GROUPS.values()]
+    assert len(lists) == sum(map(bool, groups)) > 0
+    assert all(text.count("<li") <= 7 for text in lists)
+    for candidates in groups:
+        threads = [len(each.threads) for each in candidates]
+        assert threads == sorted(threads, reverse=True)
+
+
+def test_families_of_all_schemes_are_among_the_groups() -> None:
+    families = [family for some in symptom_blocks.GROUPS.values() for family in some]
+    assert len(families) == len(set(families))
+    assert {scheme.family for scheme in SCHEMES} <= set(families)
+
+
+@pytest.mark.parametrize(
+    ("symptom", "scheme", "mistake", "fits"),
+    [
+        ("trained-length", "yarn", "factor-ignored", True),
+        ("trained-length", "llama3", "scaling-missing", True),
+        ("trained-length", "rope", "layout-swapped", False),
+        ("edge", "sliding-window", "window-dropped", True),
+        ("edge", "integer", "positions-wrapped", True),
+        ("long-texts", "rope", "wrong-base", True),
+        ("long-texts", "random-walk", "degree-floored", False),
+        ("long-texts", "layout-2d", "sizes-without-sign", False),
+        ("scaling-worse", "dynamic-ntk", "always-full", True),
+        ("scaling-worse", "dynamic-ntk", "never-scaled", False),
+        ("exception", "sliding-window", "itself-hidden", True),
+        ("saved", "rope", "wrong-base", True),
+        ("saved", "sinusoidal", "wrong-base", False),
+        ("loss", "laplacian", "not-normalized", True),
+    ],
+)
+def test_where_a_long_text_breaks_tells_mistakes_apart(
+    symptom: str, scheme: str, mistake: str, fits: bool
+) -> None:
+    (asked,) = (each for each in SYMPTOMS if each.id == symptom)
+    (found,) = (each for each in SCHEMES if each.id == scheme)
+    (deviation,) = (each for each in found.deviations if each.id == mistake)
+    assert asked.fits(found, deviation) is fits
 
 
 @pytest.mark.parametrize(
@@ -318,15 +379,17 @@ def test_every_known_mistake_is_in_the_index_of_symptoms(scheme: Scheme, site: P
         (lambda raw: raw.pop("gradients"), "no symptom fits .*backward-is-forward"),
         (lambda raw: raw["cache"]["match"]["ids"].append("nothing"), "cache: nothing"),
         (lambda raw: raw["cache"].pop("cure"), "cache: .*cure"),
+        (lambda raw: raw["cache"].update(begins="late"), "cache.begins: 'late'"),
+        (lambda raw: raw["edge"]["match"].update(families=["bias"]), "edge: positions-wrapped"),
     ],
-    ids=["left-out", "idle", "incomplete"],
+    ids=["left-out", "idle", "incomplete", "nowhere", "of-another-family"],
 )
 def test_a_wrong_index_of_symptoms_is_refused(
     change: Callable[[Any], object], found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw = yaml.safe_load(symptom_blocks.FILE.read_text(encoding="utf-8"))
     for each in raw.values():
-        if found.startswith("no symptom"):
+        if found.startswith("no symptom") and isinstance(each["match"], dict):
             each["match"].pop("classes", None)
     change(raw)
     path = tmp_path / "symptoms.yaml"

@@ -8,7 +8,11 @@ SECTION = re.compile(
     r'(<nav class="md-nav"[^>]*) aria-labelledby="[^"]*"'
     r'([^>]*>\s*<label class="md-nav__title"[^>]*>\s*<span[^>]*></span>\s*)([^<]+?)(\s*</label>)'
 )
-"""A part of the navigation, with its title in it; what its aria-labelledby names may be empty."""
+"""A part of the navigation, with its title in it; what its aria-labelledby names may be empty.
+
+A heading of the page, and so a part of the table of contents, may have the same title.
+"""
+NAVIGATION = re.compile(r"<nav\b[^>]*>")
 EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
 
@@ -23,11 +27,12 @@ def label_navigation(page: str, output: str) -> str:
             f"{page}: the theme's search dialog is no longer {SEARCH}…: see whether it has a name "
             "of its own now, and change or remove docs/_hooks/accessible.py"
         )
-    named_sections, count = SECTION.subn(r'\1 aria-label="\3"\2\3\4', output)
-    if not count:
+    named_sections = SECTION.sub(r'\1 aria-label="Pages: \3"\2\3\4', output)
+    nameless = [each for each in NAVIGATION.findall(named_sections) if "aria-label=" not in each]
+    if nameless:
         raise PluginError(
-            f"{page}: the parts of the theme's navigation are no longer as they were: see whether "
-            "they have names, and change or remove that part of docs/_hooks/accessible.py"
+            f"{page}: {nameless[0]} is a part of the theme's navigation without a name: see how it "
+            "is made now, and name it in docs/_hooks/accessible.py"
         )
     return named_sections.replace(SEARCH, f'{SEARCH} aria-label="Search"')
 

@@ -4,7 +4,6 @@ A page never has such a number typed. It comes from spec, kit and records when t
 no sentence can go stale; ``typed`` finds those that somebody wrote all the same.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterator
 
@@ -20,9 +19,6 @@ from scheme_blocks import schemes
 Fact = Callable[[], int | str]
 
 ADDRESS = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
-WORDS_PER_MINUTE = 200
-PART = re.compile(r"^(#{2,3}) (.+)$", re.M)
-QUIET = re.compile(r"```.*?```|<!--.*?-->|\\\[.*?\\\]|^\?\?\?.*?(?=^\S)", re.S | re.M)
 
 
 def render_fact(name: str) -> str:
@@ -106,29 +102,6 @@ def positions_searched() -> int:
     return int(found) - 1
 
 
-def minutes_in_a_hurry() -> int:
-    """Minutes that the parts of the first path take, read at 200 words a minute."""
-    text = (DOCS / "paths.md").read_text(encoding="utf-8")
-    path = text.partition("## In a hurry")[2].partition("\n## ")[0]
-    links = re.findall(r"\]\(([\w/-]+\.md)(?:#([\w-]+))?\)", path)
-    return math.ceil(sum(len(_words(*link)) for link in links) / WORDS_PER_MINUTE)
-
-
-def _words(page: str, anchor: str) -> list[str]:
-    """Return the words of a page, or of one of its parts with what is below it."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    if anchor:
-        marks = list(PART.finditer(text))
-        first = next(n for n, mark in enumerate(marks) if _slug(mark[2]) == anchor)
-        end = next((m.start() for m in marks[first + 1 :] if len(m[1]) <= 2), len(text))
-        text = text[marks[first].start() : end]
-    return QUIET.sub("", text).split()
-
-
-def _slug(heading: str) -> str:
-    return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-")
-
-
 FACTS: dict[str, Fact] = {
     "wrong-miniatures": _of_matrix("wrong"),
     "wrong-miniatures-nameable": _of_matrix("nameable"),
@@ -154,7 +127,6 @@ FACTS: dict[str, Fact] = {
     "schemes-measured-with-this-code": measured_with_this_code,
     "positions-searched": positions_searched,
     "largest-position": lambda: DEFAULT_MAX_POSITION,
-    "minutes-in-a-hurry": minutes_in_a_hurry,
     **length_blocks.FACTS,
 }
 

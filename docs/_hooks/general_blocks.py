@@ -381,7 +381,7 @@ def picture() -> str:
         "<div><strong>Your code</strong>"
         "<code>rotate(x, positions, base)</code></div>\n"
         '<div class="arrow" aria-hidden="true"></div>\n'
-        f"<div><strong>posenc</strong>compares it with {_known_mistakes()} known mistakes</div>\n"
+        f"<div><strong>posenc</strong>compares it with {_known_mistakes()}</div>\n"
         '<div class="arrow" aria-hidden="true"></div>\n'
         f'<div class="outcome"><strong>The mistake, by name</strong><code>{name}</code>'
         f"{said[0].upper()}{said[1:]}. First seen at {where}.</div>\n"
@@ -392,8 +392,11 @@ def picture() -> str:
     )
 
 
-def _known_mistakes() -> int:
-    return sum(len(scheme.deviations) for scheme in schemes().values())
+def _known_mistakes() -> str:
+    """Count the mistakes of the scheme that the two runs judge, and of all."""
+    every = sum(len(scheme.deviations) for scheme in schemes().values())
+    of_rope = len(schemes()["rope"].deviations)
+    return f"{of_rope} known mistakes of RoPE ({every} in all schemes)"
 
 
 def properties(story: str) -> str:

@@ -26,10 +26,12 @@ import facts
 import figures
 import formulas
 import general_blocks
+import lessons
 import measured_blocks
 import model_blocks
 import model_data
 import notation
+import notebooks
 import references
 import scheme_blocks
 import scoreboard_blocks
@@ -55,6 +57,7 @@ PLAIN = (
     | symptom_blocks.BLOCKS
     | scoreboard_blocks.BLOCKS
     | notation.BLOCKS
+    | lessons.BLOCKS
 )
 OBJECTS_STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*_mkdocstrings\.css">')
 ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):(?=<code|<a|`)")
@@ -91,7 +94,7 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish the files of the spec and the explorer's data; a scheme without a page gets one."""
+    """Publish spec, data and notebooks; a scheme without a page gets one."""
     for path in (
         *read.spec_folder().iterdir(),
         Path(document.__file__).with_name("report.schema.json"),
@@ -103,6 +106,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     explored = explorer_data.content()
     files.append(File.generated(config, explorer_data.ADDRESS, content=explored))
     files.append(File.generated(config, model_data.ADDRESS, content=model_data.content()))
+    for lesson in lessons.lessons():
+        book = notebooks.content(lesson)
+        files.append(File.generated(config, notebooks.address(lesson), content=book))
     for scheme in scheme_blocks.schemes().values():
         page = f"schemes/{scheme.id}.md"
         if files.get_file_from_path(page) is None:
@@ -115,7 +121,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     name = page.file.src_uri
     if (scheme := _scheme_of(name)) is not None:
         markdown = sections.completed(markdown, scheme)
-    markdown = notation.checked(name, markdown)
+    markdown = notation.checked(name, lessons.checked(name, markdown))
+    markdown = notebooks.offered(name, markdown)
     badges, appendix = claims.on_page(name, markdown)
     filled = COMMENT.sub(
         lambda match: indent(_block(name, match["name"], badges), match["indent"]), markdown
@@ -133,13 +140,20 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
         return facts.render_fact(block)
     if kind == "figure":
         return figures.mark(page, block)
+    if kind == "used":
+        return lessons.users(block)
     if kind == "spec" and block in scheme_blocks.BLOCKS:
         scheme = _scheme_of(page)
         if scheme is None:
             raise PluginError(f"{page}: <!-- {name} --> belongs on the page of a scheme")
         return sections.folded(block, scheme_blocks.BLOCKS[block](scheme))
     known = [*PLAIN, *(f"spec:{block}" for block in scheme_blocks.BLOCKS)]
-    known += ["claim:‹name›", "figure:‹name›", *(f"fact:{name}" for name in facts.FACTS)]
+    known += [
+        "claim:‹name›",
+        "figure:‹name›",
+        "used:‹scheme›",
+        *(f"fact:{name}" for name in facts.FACTS),
+    ]
     raise PluginError(f"{page}: unknown placeholder <!-- {name} -->; known are {', '.join(known)}")
 
 

@@ -12,6 +12,7 @@ from pages import DOCS
 
 FILE = DOCS / "notation.yaml"
 PAGE = "notation.md"
+LESSONS = "learn/"
 FORMULA = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.S)
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
 GREEK = re.compile(
@@ -70,11 +71,11 @@ def checked(page: str, markdown: str) -> str:
     """Check that a page keeps to the table, and add a line that leads to it.
 
     Raises PluginError if the page does not keep to it. A page without formulas, one that names the
-    table's page, and that page itself get no line.
+    table's page, that page itself, and a lesson, which explains its letters, get no line.
     """
     for breach in breaches(page, markdown):
         raise PluginError(f"{page}: {breach}")
-    if not formulas(markdown) or PAGE in markdown or page == PAGE:
+    if not formulas(markdown) or PAGE in markdown or page == PAGE or page.startswith(LESSONS):
         return markdown
     up = "../" * page.count("/")
     return f"{markdown.rstrip()}\n\nWhat letters mean: [Notation]({up}{PAGE}).\n"

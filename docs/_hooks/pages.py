@@ -39,3 +39,14 @@ def pages_with(kind: str) -> list[str]:
             raise PluginError(f"docs/{kind}/{stem}.py belongs to no page: there is no {names[-1]}")
         found.append(page)
     return found
+
+
+def figures_of(page: str) -> ModuleType:
+    """Import the figures of a page, for another page that shows one of them too.
+
+    Raises PluginError if the page has none.
+    """
+    found = module_of("figures", page)
+    if found is None:
+        raise PluginError(f"{page} has no figures that another page could show")
+    return found

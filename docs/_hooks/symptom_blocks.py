@@ -1,7 +1,7 @@
 """From what one sees to the known mistakes that it may be: written from the spec."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -15,8 +15,31 @@ from posenc_conformance.scheme_file.model import Deviation, Scheme
 from scheme_blocks import schemes
 
 FILE = DOCS / "symptoms.yaml"
-SHOWN = 5
-"""Candidates of a symptom that are told in full; the others are folded."""
+SHOWN = 7
+"""Candidates that a group of schemes shows of a symptom; rarer ones are on the pages of schemes."""
+NAMED = 4
+"""Schemes that a candidate names, in which it can be made."""
+
+BEGINNINGS = {
+    "long": "In a long text",
+    "start": "From the first tokens on",
+    "use": "Only with a cache, in a batch, or in another program",
+    "training": "In training",
+    "input": "With some sizes or inputs",
+}
+"""Where a symptom begins to be seen: the first question of the page."""
+
+GROUPS = {
+    "RoPE and its scalings": ("rotary",),
+    "Sinusoids, tables and what is added": ("absolute", "combination", "convolutional"),
+    "Biases and relative scores": ("bias", "relative"),
+    "Masks, windows and position ids": ("sparse", "position-ids"),
+    "Attention itself": ("attention",),
+}
+"""Families of schemes among which a reader chooses: the second question."""
+
+
+Pattern = Mapping[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -25,18 +48,28 @@ class Symptom:
 
     id: str
     seen: str
+    begins: str
     why: str
     tell: str
     cure: str
-    match: Mapping[str, list[str]]
+    match: Pattern | list[Pattern]
+
+    @property
+    def patterns(self) -> list[Pattern]:
+        """All patterns, of which one must fit."""
+        return self.match if isinstance(self.match, list) else [self.match]
 
     def fits(self, scheme: Scheme, deviation: Deviation) -> bool:
         """Say whether a mistake may show itself by this symptom."""
-        return (
-            deviation.kind in self.match.get("classes", ())
-            or scheme.id in self.match.get("schemes", ())
-            or any(re.fullmatch(each, deviation.id) for each in self.match.get("ids", ()))
-        )
+        return any(_fits(each, scheme, deviation) for each in self.patterns)
+
+
+def _fits(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> bool:
+    return scheme.family in pattern.get("families", [scheme.family]) and (
+        deviation.kind in pattern.get("classes", ())
+        or scheme.id in pattern.get("schemes", ())
+        or any(re.fullmatch(each, deviation.id) for each in pattern.get("ids", ()))
+    )
 
 
 @dataclass(frozen=True)
@@ -66,14 +99,19 @@ def symptoms() -> tuple[Symptom, ...]:
             found.append(Symptom(id, **raw))
         except TypeError as error:
             raise PluginError(f"{FILE.name}: {id}: {error}") from error
+        if found[-1].begins not in BEGINNINGS:
+            raise PluginError(
+                f"{FILE.name}: {id}.begins: {found[-1].begins!r} is none of {', '.join(BEGINNINGS)}"
+            )
     left = [f"{s.id} {d.id}" for s, d in mistakes() if not any(x.fits(s, d) for x in found)]
     if left:
         raise PluginError(f"{FILE.name}: no symptom fits {', '.join(left)}")
     idle = [
         f"{each.id}: {pattern}"
         for each in found
-        for pattern in each.match.get("ids", ())
-        if not any(re.fullmatch(pattern, deviation.id) for _, deviation in mistakes())
+        for some in each.patterns
+        for pattern in some.get("ids", ())
+        if not any(_fits({**some, "classes": [], "ids": [pattern]}, *one) for one in mistakes())
     ]
     if idle:
         raise PluginError(f"{FILE.name}: no mistake fits {', '.join(idle)}")
@@ -87,40 +125,71 @@ def mistakes() -> Iterator[tuple[Scheme, Deviation]]:
             yield scheme, deviation
 
 
-def candidates(symptom: Symptom) -> list[Candidate]:
-    """Find what a symptom may be, the likeliest first."""
-    some = sorted((each for each in mistakes() if symptom.fits(*each)), key=lambda each: each[1].id)
-    grouped = groupby(some, key=lambda each: each[1].id)
+def candidates(symptom: Symptom, families: Sequence[str]) -> list[Candidate]:
+    """Find what a symptom may be in schemes of these families, the likeliest first."""
+    return _ranked(
+        each for each in mistakes() if each[0].family in families and symptom.fits(*each)
+    )
+
+
+def _ranked(some: Iterable[tuple[Scheme, Deviation]]) -> list[Candidate]:
+    """Put mistakes of one id together, those that most people had first."""
+    ordered = sorted(some, key=lambda each: each[1].id)
+    grouped = groupby(ordered, key=lambda each: each[1].id)
     return sorted((Candidate(id, tuple(where)) for id, where in grouped), key=lambda c: c.rank)
 
 
 def chooser() -> str:
-    """All symptoms as links."""
-    rows = [f"- [{each.seen}](#{each.id})" for each in symptoms()]
-    return "\n".join(["", *rows, "", ""])
-
-
-def index() -> str:
-    """Every symptom with its candidates."""
-    return "".join(map(_section, symptoms()))
-
-
-def _section(symptom: Symptom) -> str:
-    found = candidates(symptom)
-    text = heading(3, symptom.seen, symptom.id) + f"{symptom.why}\n\n"
-    text += f"**How to tell.** {symptom.tell}\n\n**Cure.** {symptom.cure}\n\n"
-    text += _listed(symptom, found[:SHOWN], _describe)
-    if found[SHOWN:]:
-        text += (
-            f'\n<details class="golden" markdown="0"><summary>{len(found) - SHOWN} more that it '
-            f"may be</summary>\n{_listed(symptom, found[SHOWN:], _brief)}</details>\n\n"
-        )
+    """All symptoms as links, by where they begin."""
+    text = "\n"
+    for beginning, words in BEGINNINGS.items():
+        some = [each for each in symptoms() if each.begins == beginning]
+        text += f"**{words}**\n\n"
+        text += "".join(f"- [{each.seen}](#{each.id})\n" for each in some) + "\n"
     return text
 
 
-def _listed(symptom: Symptom, some: list[Candidate], told: Callable[[Candidate], str]) -> str:
-    items = "".join(f'<li id="{symptom.id}-{each.id}">{told(each)}</li>\n' for each in some)
-    return f'\n<ol class="candidates">\n{items}</ol>\n\n'
+def index() -> str:
+    """Every symptom with its candidates, in the order of the chooser."""
+    return "".join(
+        heading(2, words, f"begins-{beginning}")
+        + "".join(_section(each) for each in symptoms() if each.begins == beginning)
+        for beginning, words in BEGINNINGS.items()
+    )
+
+
+def _section(symptom: Symptom) -> str:
+    text = heading(3, symptom.seen, symptom.id) + f"{symptom.why}\n\n"
+    text += f"**How to tell.** {symptom.tell}\n\n**Cure.** {symptom.cure}\n\n"
+    groups = {name: candidates(symptom, families) for name, families in GROUPS.items()}
+    for name, found in groups.items():
+        if found:
+            text += (
+                f'\n<details class="golden" markdown="0"><summary>{name}</summary>\n'
+                f"{_listed(symptom, found)}</details>\n\n"
+            )
+    return text
+
+
+def _listed(symptom: Symptom, found: list[Candidate]) -> str:
+    """List the likeliest candidates, and the schemes whose pages have the rarer ones."""
+    items = "".join(
+        f'<li id="{place(symptom, each)}">{_describe(each)}</li>\n' for each in found[:SHOWN]
+    )
+    text = f'<ol class="candidates">\n{items}</ol>\n'
+    rarer = {scheme.id: scheme for each in found[SHOWN:] for scheme, _ in each.where}
+    if rarer:
+        links = ", ".join(
+            f'<a href="../schemes/{scheme.id}/#deviations">{scheme.title}</a>'
+            for scheme in rarer.values()
+        )
+        text += f"<p>Rarer ones are among the known mistakes of {links}.</p>\n"
+    return text
+
+
+def place(symptom: Symptom, candidate: Candidate) -> str:
+    """Return the id of a candidate's entry under a symptom; one id may stand in several groups."""
+    return f"{symptom.id}-{candidate.where[0][0].id}-{candidate.id}"
 
 
 def _describe(candidate: Candidate) -> str:
@@ -134,17 +203,14 @@ def _describe(candidate: Candidate) -> str:
     )
 
 
-def _brief(candidate: Candidate) -> str:
-    _, first = candidate.where[0]
-    return f"{code(candidate.id)}: {prose(first.description)} In {_places(candidate)}."
-
-
 def _places(candidate: Candidate) -> str:
     """Links to the mistake on the pages of its schemes."""
-    return ", ".join(
+    links = ", ".join(
         f'<a href="../schemes/{scheme.id}/#{deviation.id}">{scheme.title}</a>'
-        for scheme, deviation in candidate.where
+        for scheme, deviation in candidate.where[:NAMED]
     )
+    more = len(candidate.where) - NAMED
+    return f"{links} and {more} more" if more > 0 else links
 
 
 def count_mistakes() -> str:
@@ -159,8 +225,7 @@ def count_mistakes() -> str:
 
 def common() -> str:
     """List the mistakes that people have reported, most often first, whatever the scheme."""
-    grouped = groupby(sorted(mistakes(), key=lambda each: each[1].id), key=lambda each: each[1].id)
-    found = sorted((Candidate(id, tuple(where)) for id, where in grouped), key=lambda c: c.rank)
+    found = _ranked(mistakes())
     items = "".join(
         f'<li id="{each.id}">{_describe(each)} Seen as: {_seen(each)}.</li>\n'
         for each in found
@@ -171,9 +236,7 @@ def common() -> str:
 
 def _seen(candidate: Candidate) -> str:
     found = [each for each in symptoms() if any(each.fits(*place) for place in candidate.where)]
-    return ", ".join(
-        f'<a href="../which-mistake/#{each.id}-{candidate.id}">{each.seen}</a>' for each in found
-    )
+    return ", ".join(f'<a href="../which-mistake/#{each.id}">{each.seen}</a>' for each in found)
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -182,13 +245,3 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "list:symptom-links": chooser,
     "list:symptoms": index,
 }
-
-
-def addresses() -> dict[tuple[str, str], list[str]]:
-    """Where the index has each mistake: ids of its entries, by scheme and mistake."""
-    return {
-        (scheme.id, deviation.id): [
-            f"{each.id}-{deviation.id}" for each in symptoms() if each.fits(scheme, deviation)
-        ]
-        for scheme, deviation in mistakes()
-    }

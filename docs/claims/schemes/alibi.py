@@ -8,6 +8,12 @@ import numpy as np
 import posenc
 
 
+def flattest_head() -> str:
+    """Weights of two equal keys, at distances 0 and 1,024, in the last of 8 heads."""
+    near, far = posenc.alibi_bias(8, 1, 1025)[-1, 0, [-1, 0]]
+    return f"{math.exp(far - near):.3f} of the weight"
+
+
 def windows() -> str:
     """Reciprocals of the slopes of 8 heads, exactly, and their even spacing."""
     lengths = [1 / Fraction(slope) for slope in posenc.alibi_slopes(8)]

@@ -14,6 +14,19 @@ def week() -> str:
     return f"= {frequency:.4f}"
 
 
+def same_at_examples() -> None:
+    """Two waves, a period more between examples: equal at every example, and not between."""
+    times = 0.25 * np.arange(12.0)[:, None]
+    one, other = [0.0, 1.3], [0.0, 1.3 + 2 * math.pi / 0.25]
+
+    def largest(moved: float) -> float:
+        waves = [posenc.time2vec(times + moved, [each], [0.0, 0.3]) for each in (one, other)]
+        return float(np.abs(waves[0] - waves[1])[:, 1].max())
+
+    assert largest(0.0) < 1e-9
+    assert largest(0.1) > 1
+
+
 def stamps() -> str:
     """The distance of neighbouring numbers of float32 at 1.8 billion."""
     return f"{np.spacing(np.float32(1.8e9)):.0f}"

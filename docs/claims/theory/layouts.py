@@ -26,6 +26,17 @@ def _rotated(rows: Array, heads: int, layout: str, rotary_dim: int | None = None
     return np.asarray(posenc.rope(x, [7], layout=layout, rotary_dim=rotary_dim))
 
 
+def other_scores() -> None:
+    """Scores of the same queries and keys under both layouts: equal on the diagonal alone."""
+    queries, keys = np.random.default_rng(1).standard_normal((2, 9, 16))
+    here, there = (
+        posenc.rope(queries, np.arange(9), layout=layout)
+        @ posenc.rope(keys, np.arange(9), layout=layout).T
+        for layout in ("interleaved", "half")
+    )
+    assert np.array_equal(np.abs(here - there) < 1e-12, np.eye(9, dtype=bool))
+
+
 def biases() -> None:
     """With a converted bias, rotated queries are the old ones permuted; without, they differ."""
     to_half = _converter()["to_half"]

@@ -38,6 +38,19 @@ def _llama3() -> Array:
     )
 
 
+def fastest_pair() -> None:
+    """The first frequency under every scaling: divided by s in interpolation, else as it was."""
+    scaled = {
+        "interpolation": posenc.position_interpolation_frequencies(DIM, factor=FACTOR),
+        "NTK-aware": posenc.ntk_aware_frequencies(DIM, factor=FACTOR),
+        "dynamic NTK": posenc.dynamic_ntk_frequencies(DIM, length=FACTOR * LENGTH, **SCALED),
+        "YaRN": posenc.yarn_frequencies(DIM, **SCALED),
+        "Llama 3": _llama3(),
+    }
+    found = {name: frequencies[0] / _theta()[0] for name, frequencies in scaled.items()}
+    assert found == {name: 1 / 16 if name == "interpolation" else 1 for name in scaled}
+
+
 def many_turns() -> tuple[str, ...]:
     """Turns of the first pair, the last pair with at least one, and those with less than two."""
     turns = _turns()

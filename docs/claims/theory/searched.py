@@ -38,7 +38,8 @@ def _best_falling() -> int:
 
 
 def longrope_space() -> str:
-    """The count of the paper, with two digits."""
+    """The count of the paper, with two digits; with both ends there are 401 factors."""
+    assert round((1.25 * 4 - 1) / 0.01) + 1 == 401
     count = 400**64 * 14
     return f"about {count / 10**167:.1f}·10¹⁶⁷"
 

@@ -1,0 +1,100 @@
+"""A notebook of each lesson, for those who want to change the numbers: made from the page.
+
+It needs no connection: pictures that move and links stay on the site, and all code is in it, with
+what it printed.
+"""
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from textwrap import dedent
+from typing import Any
+
+import lessons
+import references
+
+FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<kind>.*?)\n(?P<text>.*?)^(?P=indent)```$\n?", re.S | re.M
+)
+USED = re.compile(r"<!-- used:(?P<name>[\w-]+) -->")
+TYPES = "<!-- table:types -->"
+ADMONITION = re.compile(r'^ *\?\?\? \w+ "(?P<title>[^"]*)"$', re.M)
+LINK = re.compile(r"\[(?P<words>[^\]@]+)\]\((?!https?:)[^)]*\)")
+TAG = re.compile(r"</?[a-z][^>]*>")
+
+
+def address(lesson: lessons.Lesson) -> str:
+    """Return where the notebook of a lesson is found."""
+    return lesson.page.removesuffix(".md") + ".ipynb"
+
+
+def content(lesson: lessons.Lesson) -> str:
+    """Write the notebook of a lesson, in nbformat 4."""
+    cells = list(_cells(lesson))
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    book = {
+        "cells": cells,
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(book, ensure_ascii=False, indent=1) + "\n"
+
+
+def offered(page: str, markdown: str) -> str:
+    """Add a line to a lesson that leads to its notebook."""
+    if page not in lessons.pages():
+        return markdown
+    name = page.removeprefix(lessons.FOLDER).removesuffix(".md")
+    line = f"To change the numbers, take [this lesson as a notebook]({name}.ipynb){{ download }}."
+    return f"{markdown.rstrip()}\n\n{line}\n"
+
+
+def _cells(lesson: lessons.Lesson) -> Iterator[dict[str, Any]]:
+    """Cut a lesson into cells of words and of code, each code with its output."""
+    end, code = 0, None
+    for found in FENCE.finditer(lesson.text):
+        kind, text = found["kind"], dedent(found["text"]).rstrip("\n")
+        if kind not in ("python", "text"):
+            continue
+        words = lesson.text[end : found.start()]
+        end = found.end()
+        if kind == "text" and code is not None and not words.strip():
+            code["outputs"] = [{"name": "stdout", "output_type": "stream", "text": f"{text}\n"}]
+            continue
+        yield from _words(lesson, words)
+        code = _code(text)
+        yield code
+    yield from _words(lesson, lesson.text[end:])
+
+
+def _code(text: str) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": text,
+    }
+
+
+def _words(lesson: lessons.Lesson, markdown: str) -> Iterator[dict[str, Any]]:
+    text = _plain(lesson, markdown)
+    if text:
+        yield {"cell_type": "markdown", "metadata": {}, "source": text}
+
+
+def _plain(lesson: lessons.Lesson, markdown: str) -> str:
+    """Turn a part of a page into Markdown that every notebook shows."""
+    text = references.cited(lesson.page, markdown)
+    text = USED.sub(lambda found: TAG.sub("", lessons.users(found["name"])), text)
+    text = text.replace(TYPES, "The table of types is on the site.")
+    text = re.sub(r" ?<!--.*?-->", "", text, flags=re.S)
+    text = ADMONITION.sub(lambda found: f"**{found['title']}**", text)
+    text = re.sub(r"</?div[^>]*>", "", text)
+    text = LINK.sub(lambda found: found["words"], text)
+    text = re.sub(r"\\[()]", "$", re.sub(r"\\[\[\]]", "$$$$", text))
+    lines = [re.sub(r"^ {4,8}(?! )", "", line) for line in text.splitlines()]
+    return html.unescape(re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip())

@@ -1,0 +1,39 @@
+import re
+from pathlib import Path
+from typing import Any
+
+from posenc_conformance.models.file import load_all
+
+PAGE = Path(__file__).parents[2] / "learn" / "choosing.md"
+SCALED = {"position-interpolation", "ntk-aware", "dynamic-ntk", "yarn", "llama3", "longrope"}
+ROTARY = {"rope", "p-rope", "m-rope"}
+
+
+def learned_size() -> str:
+    """A row of 12 heads of 64 channels for each of 2,048 positions."""
+    return f"{2048 * 12 * 64:,}"
+
+
+def t5_size() -> str:
+    """A number for each of 32 buckets and 12 heads."""
+    return f"| {32 * 12} "
+
+
+def never_wrong() -> None:
+    """The function of the page, asked of the configuration of every model of the site."""
+    (first, *_) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+    namespace: dict[str, Any] = {}
+    exec(compile(first.partition("llama_3_1 = ")[0], str(PAGE), "exec"), namespace)
+    answers = set()
+    for model in load_all():
+        said = namespace["encoding_of"](model.config)
+        schemes = {group.scheme for group in model.meaning.groups}
+        fits = {
+            "ALiBi": schemes == {"alibi"},
+            "T5's bias": schemes == {"t5-bias"},
+            "RoPE": schemes <= ROTARY | {"nope"},
+            "look at model_type": True,
+        }
+        assert fits.get(said, said.startswith("RoPE, scaled") and bool(schemes & SCALED)), model.id
+        answers.add(said.partition(" (")[0])
+    assert answers == {"ALiBi", "T5's bias", "RoPE", "RoPE, scaled", "look at model_type"}

@@ -1,0 +1,35 @@
+import numpy as np
+
+import posenc
+from posenc_conformance.models.file import load_all, model_named
+
+
+def who_learns() -> None:
+    """Schemes of GPT-2 and BERT, and of the models of images that look up places."""
+    scheme = {model.id: {group.scheme for group in model.meaning.groups} for model in load_all()}
+    images = ("vit-base-patch16-224", "deit-base-distilled-patch16-224", "dinov2-base")
+    for each in ("gpt2", "bert-base", *images, "siglip-base-patch16-224"):
+        assert scheme[each] == {"learned"}, each
+
+
+def bert() -> None:
+    """Rows and channels of BERT base, from its model file."""
+    (group,) = model_named("bert-base").meaning.groups
+    assert (group.parameters["rows"], group.parameters["dim"]) == (512, 768)
+
+
+def who_bites() -> None:
+    """With the numbers of the page, bites takes most from the word before it, both times."""
+    rows = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [2, 0, 0, 1]])
+    bias = np.array([[0.0, -2, 0], [2, 0, -2], [0, 2, 0]])
+    for order in ([0, 1, 2], [2, 1, 0]):
+        scores = rows[order][:, [1, 0, 2, 3]] @ rows[order].T / 2 + bias
+        weights = np.exp(scores[1]) / np.exp(scores[1]).sum()
+        assert weights[0] > 0.9
+
+
+def first_slope() -> None:
+    """Slopes of 8 heads: one half, and each half of the one before."""
+    slopes = posenc.alibi_slopes(8)
+    assert slopes[0] == 0.5
+    assert (slopes[1:] == slopes[:-1] / 2).all()

@@ -1,0 +1,28 @@
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import posenc
+from posenc_conformance.models.file import load_all
+
+PAGE = Path(__file__).parents[2] / "learn" / "rotation.md"
+
+
+def most() -> None:
+    """Models of which some layers rotate, in pairs of any kind, and all models."""
+    models = load_all()
+    turning = [each for each in models if any(group.turns for group in each.meaning.groups)]
+    assert len(turning) > len(models) / 2
+
+
+def same_rotation() -> None:
+    """The function of the page beside posenc's, with neighbours as pairs."""
+    (first, *_) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+    namespace: dict[str, Any] = {}
+    exec(compile(first.partition("rows = ")[0], str(PAGE), "exec"), namespace)
+    x = np.random.default_rng(2).standard_normal((5, 64))
+    places = [0, 1, 7, 300, 9000]
+    wanted = posenc.rope(x, places, layout="interleaved")
+    assert np.abs(namespace["rotate"](x, places) - wanted).max() < 1e-11

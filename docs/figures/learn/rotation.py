@@ -1,0 +1,15 @@
+from moving import Moving
+from pages import figures_of
+from picture import Picture
+
+
+def arrows() -> Picture:
+    """One pair of a query and of a key, turned by their positions"""
+    found: Picture = figures_of("schemes/rope.md").arrows()
+    return found
+
+
+def turning() -> Moving:
+    """Four pairs of a query and a key, turned by their positions"""
+    found: Moving = figures_of("schemes/rope.md").turning()
+    return found

@@ -1,0 +1,67 @@
+"""Notebooks of the lessons: the page's code in its order, and nothing that only a site can show."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import lessons
+import notebooks
+import pytest
+
+LESSONS = lessons.lessons()
+LEFT = re.compile(r"<!--|\\[()\[\]]|\]\(|\[@|\?\?\?|</?div|^ {4,}\S|```(?:python|text)$", re.M)
+
+
+def cells(lesson: lessons.Lesson) -> list[dict[str, Any]]:
+    book = json.loads(notebooks.content(lesson))
+    assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
+    found: list[dict[str, Any]] = book["cells"]
+    assert len({cell["id"] for cell in found}) == len(found)
+    return found
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
+def test_a_notebook_prints_what_it_says(
+    lesson: lessons.Lesson,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a folder of its own, cell by cell."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    ran = [cell for cell in cells(lesson) if cell["cell_type"] == "code"]
+    assert len(ran) == lesson.text.count("```python\n")
+    for cell in ran:
+        exec(compile(cell["source"], notebooks.address(lesson), "exec"), namespace)
+        said = "".join(each["text"] for each in cell["outputs"])
+        assert capsys.readouterr().out.strip() == said.strip()
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.page)
+def test_words_of_a_notebook_need_no_site(lesson: lessons.Lesson) -> None:
+    words = [cell["source"] for cell in cells(lesson) if cell["cell_type"] == "markdown"]
+    assert [LEFT.findall(text) for text in words if LEFT.search(text)] == []
+    assert "## Question" in "\n".join(words)
+
+
+def test_what_only_a_site_can_show_is_found() -> None:
+    for text in ("a <!-- claim:b -->", r"\(x\)", "[a](b.md)", "[@c]", '??? question "Why?"'):
+        assert LEFT.search(text), text
+
+
+def test_a_page_becomes_cells() -> None:
+    text = (
+        "# A\n\nSay \\(x\\). <!-- claim:b -->\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n"
+        '??? question "Why?"\n\n    ??? success "Answer"\n\n'
+        "        ```python\n        2\n        ```\n"
+    )
+    lesson = lessons.Lesson("learn/a.md", "A", "B.", text)
+    first, second, third, fourth = cells(lesson)
+    assert first["source"] == "# A\n\nSay $x$."
+    assert second["source"] == "print(1)"
+    assert second["outputs"] == [{"name": "stdout", "output_type": "stream", "text": "1\n"}]
+    assert third["source"] == "**Why?**\n\n**Answer**"
+    assert fourth["source"] == "2"
+    assert fourth["outputs"] == []
