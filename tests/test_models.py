@@ -392,12 +392,17 @@ def test_configurations_as_they_are_released_are_read(
         ({"model_type": "lama"}, "model_type", "similar ones are llama"),
         ({**LLAMA, "rope_teta": 1}, "rope_teta", "is not known here"),
         ({**LLAMA, "dual_chunk_attention_config": {}}, "dual_chunk_attention", "is not known"),
-        ({**LLAMA, "use_mrope": True}, "use_mrope", "llama has no sections"),
+        ({**LLAMA, "use_mrope": True}, "use_mrope", "what it means in llama"),
+        (
+            {**LLAMA, "model_type": "qwen2", "use_mrope": True},
+            "use_mrope",
+            "qwen2 has no sections",
+        ),
         (
             {"model_type": "mpt", "d_model": 64, "n_heads": 8, "n_layers": 1}
             | {"attn_config": {"alibi": True, "rope": True}},
             "attn_config.rope",
-            "not known",
+            "known here",
         ),
         ({**LLAMA, "n_embd": 2048}, "n_embd", "hidden_size is 4096"),
         ({**LLAMA, "hidden_size": 4097}, "hidden_size", "not divisible"),

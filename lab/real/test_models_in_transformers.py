@@ -12,10 +12,11 @@ import torch
 from transformers import CONFIG_MAPPING
 
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, lattice
-from posenc_conformance.models.configuration import LAYER_KINDS, configuration
+from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import Model, load_all
 from posenc_conformance.models.frequencies import channels, frequencies, rotated
+from posenc_conformance.models.layers import LAYER_KINDS
 from posenc_conformance.models.meaning import Group, case_of
 from posenc_conformance.models.mistakes import longer
 

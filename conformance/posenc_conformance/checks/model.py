@@ -23,7 +23,7 @@ from posenc_conformance.judge.scope import Engine, Scope
 from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.file import Model, model_named
-from posenc_conformance.models.meaning import Context, Group, case_of, rows_of
+from posenc_conformance.models.meaning import LENGTH, Context, Group, case_of, length_of, rows_of
 from posenc_conformance.models.mistakes import (
     MISREAD,
     MISTAKES,
@@ -193,7 +193,10 @@ def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
     size = int(group.parameters["head_dim"])
     end = context.original or context.extended or USUAL_LENGTH
     places = {"within": [0, 1, *(each for each in BETWEEN if each < end - 1), end - 1]}
-    if context.extended is not None and context.extended > end:
+    if group.grows:  # neither length is factor times the original one, which some take for all
+        places["beyond"] = [1, end, end + end // 2 - 1]
+        places["longer"] = [1, end, max(4 * end, context.extended or 0) - 1]
+    elif context.extended is not None and context.extended > end:
         places["beyond"] = [*dict.fromkeys((end, context.extended - 1))]
     found = {}
     for id, rows in places.items():
@@ -310,6 +313,8 @@ def _within_claim(subject: Subject, case: Case) -> tuple[Case, str]:
         changed = {name: case.arguments[name][..., kept] for name in ("positions",)}
         if "x" in case.arguments:
             changed["x"] = case.arguments["x"][..., kept, :]
+        if LENGTH in case.arguments:
+            changed[LENGTH] = length_of(changed["positions"])
         case = case.with_fields(arguments={**case.arguments, **changed})
     subject.require_claimed(case)
     return case, left_out

@@ -4,17 +4,15 @@ import math
 from collections.abc import Sequence
 
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
+from posenc_conformance.models.block import block
 from posenc_conformance.models.configuration import (
     Configuration,
     FieldDict,
     Fields,
-    block,
-    head_dim,
-    kinds,
     normalise_numbers,
-    rotated,
-    window,
 )
+from posenc_conformance.models.fields import ABOUT_POSITIONS, IGNORED
+from posenc_conformance.models.layers import head_dim, is_two_sided, kinds, of_kind, rotated, window
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number, Temperature
 from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
 
@@ -78,7 +76,8 @@ def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
     return [name != "linear" for name in names]
 
 
-def _group(config: Configuration, kind: str, turns: bool, layers: tuple[int, ...]) -> Group:
+def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]) -> Group:
+    config = of_kind(whole, kind, layers)
     reach = window(config, kind)
     if not turns:
         return Group(
@@ -90,12 +89,12 @@ def _group(config: Configuration, kind: str, turns: bool, layers: tuple[int, ...
             temperature=_temperature(config, turns, {}),
         )
     settings = block(config, kind)
-    scheme, call, combination, options, parameters = _rotation(config, kind, settings)
+    scheme, call, combination, options, parameters = _rotation(config, settings)
     return Group(
         id=kind,
         layers=layers,
         scheme=scheme,
-        attention="two-sided" if kind == "sliding" and config.type == "modernbert" else kind,
+        attention="two-sided" if kind == "sliding" and is_two_sided(config) else kind,
         window=reach,
         call=call,
         combination=combination,
@@ -106,19 +105,13 @@ def _group(config: Configuration, kind: str, turns: bool, layers: tuple[int, ...
     )
 
 
-def _size(config: Configuration, kind: str) -> int:
-    if kind == "full" and config.get("global_head_dim") is not None:
-        return config.whole("global_head_dim")
-    return head_dim(config)
-
-
-def rotary_dim(config: Configuration, kind: str, settings: Fields) -> int:
+def rotary_dim(config: Configuration, settings: Fields) -> int:
     """Return how many channels of a head are rotated.
 
     Raises UserError for fields that contradict each other, and for a number that is odd, 0 or
     larger than a head.
     """
-    style, size = ROTARY[config.type], _size(config, kind)
+    style, size = ROTARY[config.type], head_dim(config)
     share = settings.get("partial_rotary_factor")
     given = config.get("rotary_dim")
     if given is not None:
@@ -140,14 +133,14 @@ def rotary_dim(config: Configuration, kind: str, settings: Fields) -> int:
 Rotation = tuple[str, str, str, dict[str, str | int], FieldDict]
 
 
-def _rotation(config: Configuration, kind: str, settings: Fields) -> Rotation:
+def _rotation(config: Configuration, settings: Fields) -> Rotation:
     """Return scheme, call, combination, options and parameters of a kind of layers."""
     type, style = settings["rope_type"], ROTARY[config.type]
-    size, base = _size(config, kind), settings["rope_theta"]
+    size, base = head_dim(config), settings["rope_theta"]
     parameters: ArgumentDict = {"head_dim": size, "base": base}
     if type == "proportional":
         return _proportional(config, settings, parameters)
-    width = rotary_dim(config, kind, settings)
+    width = rotary_dim(config, settings)
     partial: dict[str, str | int] = {"rotation": "partial"} if width < size else {}
     if partial:
         parameters["rotary_dim"] = width
@@ -397,14 +390,27 @@ def _bloom(config: Configuration) -> Meaning:
     return _alibi(config, "first-key", heads, layers)
 
 
+MPT = {"alibi": True, "rope": False, "alibi_bias_max": 8, "sliding_window_size": -1}
+"""The fields of MPT's attn_config that decide, with the value that is known here and meant if there
+is none."""
+OF_ROPE = ("rope_dail_config", "rope_hf_config", "rope_impl", "rope_theta")
+"""Those that nobody reads if queries and keys are not rotated."""
+
+
 def _mpt(config: Configuration) -> Meaning:
     attention = config.get("attn_config", {})
-    if not attention.get("alibi", True):
-        raise config.wrong("attn_config.alibi", "it is false; MPT without ALiBi is not known here")
-    if attention.get("rope"):
-        raise config.wrong("attn_config.rope", "it is true; MPT with rotation is not known here")
-    if attention.get("alibi_bias_max", 8) != 8:
-        raise config.wrong("attn_config.alibi_bias_max", "only 8 is known here")
+    for name, value in attention.items():
+        wanted = MPT.get(name)
+        if wanted is not None and value != wanted:
+            raise config.wrong(
+                f"attn_config.{name}", f"it is {value}; {wanted} alone is known here"
+            )
+        if name in MPT or name in OF_ROPE or name in IGNORED:
+            continue
+        if ABOUT_POSITIONS.search(name):
+            raise config.wrong(
+                f"attn_config.{name}", "it seems to be about positions, but is not known here"
+            )
     heads, layers = config.whole("num_attention_heads"), config.whole("num_hidden_layers")
     return _alibi(config, "last-key", heads, layers)
 

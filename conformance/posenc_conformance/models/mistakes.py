@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.judge.arrays import Ints
-from posenc_conformance.models.configuration import Configuration, FieldDict, Fields, divided
+from posenc_conformance.models.configuration import Configuration, FieldDict, Fields
+from posenc_conformance.models.layers import divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 Made = Callable[[Group, Meaning, Configuration], Group | None]
