@@ -524,3 +524,51 @@ def test_a_claim_that_ends_early_is_asked_of_shorter_texts(tmp_path: Path) -> No
     found = judged_on({**LLAMA, **DYNAMIC["type"]}, Short(), tmp_path)
     assert {each.verdict for each in found.values()} == {"passed"}
     assert any("5,000" in each.outcome.left_out for each in found.values())
+
+
+# Where fields stand.
+
+MOVED: dict[str, dict[str, Any]] = {
+    "default": {"rope_type": "default"},
+    "linear": {"rope_type": "linear", "factor": 4.0},
+    "llama3": {
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 1024,
+    },
+    "yarn": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024},
+}
+"""Blocks that stand in rope_parameters, as transformers writes them since version 5."""
+
+
+@pytest.mark.parametrize("kind", MOVED)
+def test_who_reads_the_old_place_is_told_so(kind: str, tmp_path: Path) -> None:
+    block = {**MOVED[kind], "rope_theta": 500000.0}
+    config = {**LLAMA, "rope_parameters": block}
+    assert {each.verdict for each in judged_on(config, Engine(), tmp_path).values()} == {"passed"}
+    found = judged_on(config, WRONG["old-place-read"](), tmp_path)
+    failed = [each for each in found.values() if each.verdict != "passed"]
+    assert failed
+    assert {each.outcome.explanations[0][0] for each in failed} == {"old-place-read"}
+    assert all("rope_parameters" in each.text.splitlines()[0] for each in failed)
+
+
+@pytest.mark.parametrize("kind", MOVED)
+def test_who_reads_the_new_place_is_told_so(kind: str, tmp_path: Path) -> None:
+    config = {**LLAMA, "rope_scaling": MOVED[kind], "rope_theta": 500000.0}
+    assert {each.verdict for each in judged_on(config, Engine(), tmp_path).values()} == {"passed"}
+    found = judged_on(config, WRONG["new-place-read"](), tmp_path)
+    failed = [each for each in found.values() if each.verdict != "passed"]
+    assert failed
+    assert {each.outcome.explanations[0][0] for each in failed} == {"new-place-read"}
+
+
+def test_who_reads_the_right_place_wrongly_is_not_told_of_a_place(tmp_path: Path) -> None:
+    config = {**LLAMA, "rope_parameters": {**MOVED["llama3"], "rope_theta": 500000.0}}
+    found = judged_on(config, WRONG["factor-of-another-model"](), tmp_path)
+    assert {each.verdict for each in found.values()} == {"passed"}  # its factor is 8 as well
+    found = judged_on(config, WRONG["base-ignored"](), tmp_path)
+    named = {each.outcome.explanations[0][0] for each in found.values() if each.text}
+    assert named == {"base-ignored"}

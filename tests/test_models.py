@@ -689,6 +689,48 @@ def test_the_base_that_alpha_makes_is_shown(
     assert "1.15478e-07" in shown
 
 
+def shown_of(config: Mapping[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    path = folder / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    assert main(["model", str(path)]) == 0
+    return capsys.readouterr().out
+
+
+def test_what_multiplies_by_nothing_is_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    yarn = {"type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8192}
+    given = {**LLAMA, "model_type": "ministral3"}
+    warm = shown_of(
+        {**given, "rope_scaling": {**yarn, "llama_4_scaling_beta": 0.1}}, tmp_path, capsys
+    )
+    cold = shown_of(
+        {**given, "rope_scaling": {**yarn, "llama_4_scaling_beta": 0}}, tmp_path, capsys
+    )
+    assert "queries × 1 + 0.1 ln" in warm
+    assert "temperature-missing" in warm
+    assert "queries ×" not in cold
+    assert "temperature-missing" not in cold
+    still = shown_of({**LLAMA4, "attn_scale": 0}, tmp_path, capsys)
+    assert "queries ×" not in still
+
+
+def test_a_mistake_that_costs_nothing_is_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    far = {"rope_type": "longrope", "short_factor": [1.0] * 64, "long_factor": [4.0] * 64}
+    config = {
+        **LLAMA,
+        "model_type": "phi3",
+        "max_position_embeddings": 1 << 20,
+        "original_max_position_embeddings": 1 << 19,
+        "rope_scaling": far,
+    }
+    shown = shown_of(config, tmp_path, capsys)
+    assert "long-list-always" in shown
+    assert "short-list-always" not in shown  # no text that is looked at is that long
+
+
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["model"]) == 0
     shown = capsys.readouterr().out

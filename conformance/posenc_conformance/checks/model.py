@@ -29,7 +29,6 @@ from posenc_conformance.models.mistakes import (
     MISTAKES,
     SHORT_TABLES,
     changed_numbers,
-    respelled,
     short_tables,
 )
 from posenc_conformance.scheme_file.model import Arguments, Call, Parameter
@@ -382,26 +381,22 @@ def _of_group(case: Case, group: Group) -> Case:
 
 
 def _by_spelling(subject: Subject, case: Case, wrong: Wrong) -> Wrong:
-    """Return the same failure; if scaling is ignored, under the name of the key that is read.
+    """Return the same failure; under the name of the place that is read, if that explains it.
 
-    That is tried with configurations in which the key is spelt as the engine may read it.
+    That is tried with configurations in which everything stands where the engine may look for it.
     """
     explanations = wrong.outcome.explanations
-    if not explanations or explanations[0][0] != "scaling-ignored":
-        return wrong
+    first = explanations[0][0] if explanations else None
     assert subject.engine is not None
     config = subject.engine.keywords["config"]
     for misread in MISREAD:
-        other = respelled(config, misread)
-        if other == config:
+        other = misread.respelled(config)
+        if other == config or misread.mistake not in (None, first):
             continue
         keywords = {**subject.engine.keywords, "config": other}
         twin = replace(subject, engine=replace(subject.engine, keywords=keywords))
         if _agrees(twin, case):
-            words = (
-                f"reads the key {misread.read} where this configuration has {misread.given}, "
-                "and so ignores the scaling"
-            )
+            words = misread.words
             _, *lines = wrong.text.splitlines()
             outcome = replace(wrong.outcome, explanations=((misread.id, words), *explanations))
             return Wrong("\n".join([f"{words} [{misread.id}]", *lines]), outcome, wrong.case)

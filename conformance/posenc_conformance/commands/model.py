@@ -151,6 +151,7 @@ def _costs(found: Meaning, config: Configuration) -> Iterator[str]:
         for mistake, concerned in applicable(found, config)
         for group, pair in concerned.items()
     ]
+    rows = [row for row in rows if any(each.error or each.loss for each in row[2])]
     if not rows:
         return
     several = len(found.groups) > 1

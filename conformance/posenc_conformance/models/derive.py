@@ -302,8 +302,8 @@ def _longrope(
 def _temperature(config: Configuration, turns: bool, settings: Fields) -> Temperature | None:
     if config.type == "llama4_text" and not turns and config.get("attn_temperature_tuning", True):
         scale, interval = config.get("attn_scale", 0.1), config.get("floor_scale", 8192)
-        return Temperature(scale, interval, 1)
-    if settings.get("llama_4_scaling_beta") is not None:
+        return Temperature(scale, interval, 1) if scale else None
+    if settings.get("llama_4_scaling_beta"):
         return Temperature(settings["llama_4_scaling_beta"], _original(config, settings), 0)
     return None
 
@@ -312,7 +312,8 @@ def _score_factor(config: Configuration, settings: Fields) -> float | None:
     weight = settings.get("mscale_all_dim")
     if config.type not in MLA or settings["rope_type"] != "yarn" or not weight:
         return None
-    return float((0.1 * weight * math.log(settings["factor"]) + 1.0) ** 2)
+    found = float((0.1 * weight * math.log(settings["factor"]) + 1.0) ** 2)
+    return None if found == 1 else found
 
 
 def _context(config: Configuration, groups: Sequence[Group]) -> Context:
