@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from posenc_conformance.errors import UserError
+from posenc_conformance.models.architectures import NOT_SPECIFIED
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.fields import ABOUT_POSITIONS, IGNORED, SWITCHES, read_by
 from posenc_conformance.models.meaning import Meaning, written
-from tests.configurations import TYPES, small
+from posenc_lab.configurations import TYPES, small
 
 STRANGE = (
     "attention_stretch",
@@ -226,8 +227,9 @@ def test_two_sizes_for_full_layers_are_refused() -> None:
 
 
 def test_queries_of_an_embedding_model_see_both_sides() -> None:
-    causal = derived(small("gemma3_text"))
-    both = derived({**small("gemma3_text"), "use_bidirectional_attention": True})
+    gemma = {**small("gemma3_text"), "sliding_window": 512}
+    causal = derived(gemma)
+    both = derived({**gemma, "use_bidirectional_attention": True})
     assert [(group.attention, group.window) for group in causal.groups] == [
         ("sliding", 512),
         ("full", None),
@@ -239,3 +241,114 @@ def test_queries_of_an_embedding_model_see_both_sides() -> None:
     assert written(both.groups[0].layers) == "0-4, 6-7"
     assert derived(gemma4(use_bidirectional_attention="vision")) == derived(gemma4())
     assert "'all'" in refused(gemma4(use_bidirectional_attention="all"))
+
+
+# What follows from the type.
+
+
+def test_layers_without_attention_and_attention_without_positions() -> None:
+    found = {group.id: written(group.layers) for group in derived(small("nemotron_h")).groups}
+    assert found == {"linear": "0-2, 4-5, 7", "without-positions": "3, 6"}
+    listed = {**small("nemotron_h"), "hybrid_override_pattern": None}
+    names = {"M": "mamba", "E": "moe", "*": "attention", "-": "mlp"}
+    listed["layers_block_type"] = [names[letter] for letter in "MEM*-M*E"]
+    assert derived(listed) == derived(small("nemotron_h"))
+    assert "'X' is not known" in refused({**listed, "hybrid_override_pattern": "MEM*-M*X"})
+    assert "names 7 layers" in refused({**listed, "hybrid_override_pattern": "MEM*-M*"})
+    assert "hybrid_override_pattern" in refused({**listed, "layers_block_type": None})
+    full = {group.id: written(group.layers) for group in derived(small("jamba")).groups}
+    assert full == {"linear": "0-3, 5-7", "without-positions": "4"}
+
+
+def test_kimi_counts_layers_from_one() -> None:
+    kimi = small("kimi_linear")
+    found = {group.id: written(group.layers) for group in derived(kimi).groups}
+    assert found == {"linear": "0-2, 4-6", "without-positions": "3, 7"}
+    assert "mla_use_nope" in refused({**kimi, "mla_use_nope": False})
+    lists = {"full_attn_layers": [3, 7], "kda_layers": [0, 1, 2, 4, 5, 6]}
+    assert "from 1 to 8" in refused({**kimi, "linear_attn_config": lists})
+
+
+def test_granite_4_turns_nothing_unless_it_says_so() -> None:
+    still = derived({**small("granitemoehybrid"), "position_embedding_type": "nope"})
+    assert {group.scheme for group in still.groups} == {"nope"}
+    old = {**small("granitemoehybrid"), "layer_types": ["mamba", "attention"] * 4}
+    assert written(derived(old).groups[1].layers) == "1, 3, 5, 7"
+    missing = small("granitemoehybrid")
+    del missing["layer_types"]
+    assert "layer_types: it is missing" in refused(missing)
+
+
+def test_layers_that_look_at_an_image_have_no_positions() -> None:
+    found = derived({**small("mllama_text_model"), "cross_attention_layers": [3, 5]})
+    assert {group.id: written(group.layers) for group in found.groups} == {
+        "full": "0-2, 4, 6-7",
+        "cross": "3, 5",
+    }
+
+
+@pytest.mark.parametrize(
+    ("type", "missing"),
+    [("gpt_oss", "rope_scaling"), ("apertus", "rope_scaling"), ("laguna", "layer_types")],
+)
+def test_what_a_type_has_no_default_for_must_be_said(type: str, missing: str) -> None:
+    fields = small(type)
+    del fields[missing]
+    assert "it is missing" in refused(fields)
+
+
+@pytest.mark.parametrize(
+    ("type", "window"), [("mistral", 4096), ("gpt_oss", 128), ("afmoe", 1024), ("mixtral", None)]
+)
+def test_a_window_that_is_not_said_is_that_of_the_type(type: str, window: int | None) -> None:
+    assert derived(small(type)).groups[0].window == window
+    assert derived({**small(type), "sliding_window": None}).groups[0].window is None
+
+
+def test_sections_that_are_not_said_are_those_of_the_type() -> None:
+    (group,) = derived({**small("qwen3_vl_text"), "rope_scaling": None}).groups
+    assert (group.combination, group.parameters["sections"]) == ("qwen3-vl", [24, 20, 20])
+    chunked = {"rope_type": "default", "mrope_interleaved": False}
+    assert "mrope_interleaved" in refused({**small("qwen3_vl_text"), "rope_scaling": chunked})
+    most = {"rope_type": "default", "mrope_section": [8, 28, 28]}
+    assert "every third pair" in refused({**small("qwen3_vl_text"), "rope_scaling": most})
+    small_head = {**small("qwen2_vl"), "rope_scaling": None}
+    assert "64 pairs, but 32 are rotated" in refused(small_head)
+
+
+def test_the_factor_of_phi_moe_is_read_if_it_is_one() -> None:
+    block = {
+        "type": "longrope",
+        "short_factor": [1.0] * 32,
+        "long_factor": [2.0] * 32,
+        "short_mscale": 1.25,
+        "long_mscale": 1.25,
+        "original_max_position_embeddings": 1024,
+    }
+    (group,) = derived({**small("phimoe"), "rope_scaling": block}).groups
+    assert group.parameters["attention_factor"] == 1.25
+    assert "long_mscale" in refused(
+        {**small("phimoe"), "rope_scaling": {**block, "long_mscale": 1.5}}
+    )
+
+
+@pytest.mark.parametrize("type", [*NOT_SPECIFIED])
+def test_types_that_are_not_specified_are_refused_with_what_is_missing(type: str) -> None:
+    assert type not in TYPES
+    said = refused({**small("llama"), "model_type": type})
+    assert NOT_SPECIFIED[type] in said
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("lama", "similar ones are llama"),
+        ("qwen_3", "similar ones are qwen3"),
+        ("minimax_m4", None),
+        ("lfm9", None),
+        ("exaone5", None),
+    ],
+)
+def test_another_version_is_no_slip(given: str, hint: str | None) -> None:
+    said = refused({**small("llama"), "model_type": given})
+    assert hint in said if hint else "similar" not in said

@@ -526,7 +526,6 @@ def test_configurations_as_they_are_released_are_read(
             "mrope_section",
             "24 pairs, but 64 are rotated",
         ),
-        ({**QWEN_VL, "rope_scaling": None}, "mrope_section", "missing"),
         (
             {"model_type": "bert", "position_embedding_type": "relative_key"},
             "position_embedding_type",

@@ -17,7 +17,7 @@ IN_A_BLOCK: Mapping[str, frozenset[str]] = {
         "mscale mscale_all_dim truncate llama_4_scaling_beta max_position_embeddings finetuned",
         "llama3": "factor original_max_position_embeddings low_freq_factor high_freq_factor",
         "longrope": "factor original_max_position_embeddings attention_factor short_factor "
-        "long_factor",
+        "long_factor short_mscale long_mscale",
         "proportional": "factor",
     }.items()
 }

@@ -8,10 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from posenc_conformance.errors import UserError
-from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
+from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY
 from posenc_conformance.models.fields import ABOUT_POSITIONS, IGNORED, SWITCHES, unknown_fields
 
-OTHERS = ("bloom", "deberta", "deberta-v2", "mpt", "t5", "whisper")
+OTHERS = (
+    "bloom",
+    "deberta",
+    "deberta-v2",
+    "jamba",
+    "kimi_linear",
+    "mpt",
+    "nemotron_h",
+    "t5",
+    "whisper",
+)
 """Types of models whose positions are derived by code of their own."""
 
 TEXT = ("text_config", "thinker_config", "llm_config")
@@ -120,20 +130,41 @@ def configuration(raw: Fields, where: str) -> Configuration:
     type = raw.get("model_type")
     if type is None:
         raise UserError(f"{where}: model_type: it is missing", "it must name the kind of model")
-    known = (*ROTARY, *LEARNED, *GRIDS, *OTHERS)
-    if type not in known:
-        near = get_close_matches(str(type), known, 3)
-        raise UserError(
-            f"{where}: model_type: {type!r} is not known here",
-            f"similar ones are {', '.join(near)}"
-            if near
-            else f"known types are {', '.join(sorted(known))}",
-        )
-    found = Configuration(str(type), _name_fields(raw, where), where)
+    _demand_known(str(type), where)
+    defaults = ROTARY[type].defaults if type in ROTARY else {}
+    found = Configuration(str(type), {**defaults, **_name_fields(raw, where)}, where)
     for name, what, hint in unknown_fields(found.type, found.fields):
         raise found.wrong(name, what, hint)
     _demand_layout(found)
     return found
+
+
+def _demand_known(type: str, where: str) -> None:
+    """Raise UserError for a type of model that is not known, or not specified yet."""
+    known = (*ROTARY, *LEARNED, *GRIDS, *OTHERS)
+    if type in known:
+        return
+    if type in NOT_SPECIFIED:
+        raise UserError(
+            f"{where}: model_type: {type!r} is not specified yet: {NOT_SPECIFIED[type]}",
+            "nothing of it is guessed; its other parts can be judged by the schemes themselves",
+        )
+    near = [each for each in get_close_matches(type, known, 3, 0.8) if _may_be_meant(each, type)]
+    raise UserError(
+        f"{where}: model_type: {type!r} is not known here",
+        f"similar ones are {', '.join(near)}"
+        if near
+        else f"nothing is guessed of it; {len(known)} other types are read",
+    )
+
+
+def _may_be_meant(known: str, given: str) -> bool:
+    """Return whether a name may be a slip for another one.
+
+    Another version, or a longer name, is another model.
+    """
+    digits = [[each for each in name if each.isdigit()] for name in (known, given)]
+    return abs(len(known) - len(given)) < 2 and digits[0] == digits[1]
 
 
 def _demand_nothing_beside(raw: Fields, text: str, where: str) -> None:
@@ -164,6 +195,12 @@ def _demand_layout(config: Configuration) -> None:
     style = config.get("position_embedding_type", "rope_gptj")
     if config.type == "cohere2" and style != "rope_gptj":
         raise config.wrong("position_embedding_type", "only 'rope_gptj' is known here")
+    if ROTARY[config.type].scaled_by_default and not {"rope_scaling", "rope_parameters"} & set(
+        config.fields
+    ):
+        raise config.wrong("rope_parameters", "it is missing, and models of this type scale")
+    if any(each != 1 for each in config.get("attn_type_list", [])):
+        raise config.wrong("attn_type_list", "it is not 1 everywhere; only that is known here")
     if config.get("use_mrope") and not ROTARY[config.type].sections:
         raise config.wrong("use_mrope", f"it is true, but {config.type} has no sections")
 

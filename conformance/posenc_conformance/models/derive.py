@@ -11,13 +11,10 @@ from posenc_conformance.models.configuration import (
     Fields,
     normalise_numbers,
 )
-from posenc_conformance.models.fields import ABOUT_POSITIONS, IGNORED
 from posenc_conformance.models.layers import head_dim, is_two_sided, kinds, of_kind, rotated, window
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number, Temperature
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
-
-MLA = ("deepseek_v2", "deepseek_v3", "kimi_k2")
-"""Types whose logits are multiplied by what YaRN makes of mscale_all_dim."""
+from posenc_conformance.models.without_turning import OWN, grid, table
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 
 def meaning(config: Configuration) -> Meaning:
@@ -28,9 +25,9 @@ def meaning(config: Configuration) -> Meaning:
     if config.type in ROTARY and not _biased(config):
         return _rotary(config)
     if config.type in LEARNED:
-        return _table(config)
+        return table(config)
     if config.type in GRIDS:
-        return _grid(config)
+        return grid(config)
     return OWN[config.type](config)
 
 
@@ -69,11 +66,13 @@ def _alike(keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], tuple[int
 def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
     """Say of each layer whether its queries and keys are rotated."""
     unrotated = ROTARY[config.type].unrotated
-    if config.type in ("llama4_text", "smollm3"):
+    if ROTARY[config.type].layers in ("chunked", "unturned"):
         return rotated(config, len(names))
+    if config.type == "granitemoehybrid" and config.get("position_embedding_type") != "rope":
+        return [False for _ in names]
     if unrotated is not None and len(set(names)) > 1:
         return [name != unrotated for name in names]
-    return [name != "linear" for name in names]
+    return [name not in ("linear", "cross") for name in names]
 
 
 def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]) -> Group:
@@ -81,7 +80,7 @@ def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]
     reach = window(config, kind)
     if not turns:
         return Group(
-            id=kind if kind == "linear" else "without-positions",
+            id=kind if kind in ("linear", "cross") else "without-positions",
             layers=layers,
             scheme="nope",
             attention=kind,
@@ -144,10 +143,10 @@ def _rotation(config: Configuration, settings: Fields) -> Rotation:
     partial: dict[str, str | int] = {"rotation": "partial"} if width < size else {}
     if partial:
         parameters["rotary_dim"] = width
-    if settings.get("mrope_section"):
+    if style.sections is not None:
         return _sections(config, settings, width, partial, parameters)
-    if style.sections:
-        raise config.wrong("rope_scaling.mrope_section", "it is missing")
+    if settings.get("mrope_section"):
+        raise config.wrong("mrope_section", f"{config.type} has no sections")
     if type == "default":
         return "rope", "rope", config.layout, partial, parameters
     if type == "yarn":
@@ -222,16 +221,28 @@ def _sections(
     partial: dict[str, str | int],
     parameters: ArgumentDict,
 ) -> Rotation:
-    sections = list(settings["mrope_section"])
+    known = ROTARY[config.type].sections
+    assert known is not None
+    sections = list(settings.get("mrope_section") or known.pairs)
     if settings["rope_type"] != "default":
         raise config.wrong("mrope_section", f"it excludes rope_type {settings['rope_type']!r}")
+    most = [(width // 2 - start + 2) // 3 for start in (1, 2)]
+    if known.interleaved and any(
+        given > limit for given, limit in zip(sections[1:], most, strict=False)
+    ):
+        raise config.wrong(
+            "mrope_section", f"of {sections} height and width cannot have every third pair"
+        )
     if len(sections) != 3 or sum(sections) != width // 2:
         raise config.wrong(
             "mrope_section", f"{sections} are {sum(sections)} pairs, but {width // 2} are rotated"
         )
-    interleaved = settings.get("mrope_interleaved")
+    if settings.get("mrope_interleaved", known.interleaved) is not known.interleaved:
+        raise config.wrong(
+            "mrope_interleaved", f"it is not {known.interleaved}, as in all known {config.type}"
+        )
     given = {name: value for name, value in parameters.items() if name != "rotary_dim"}
-    combination = "qwen3-vl" if interleaved else "qwen2-vl"
+    combination = "qwen3-vl" if known.interleaved else "qwen2-vl"
     return "m-rope", "m_rope", combination, partial, {**given, "sections": sections}
 
 
@@ -269,6 +280,10 @@ def _yarn(
     return "yarn", "yarn", combination, options, parameters
 
 
+SPANS = ("short", "long")
+"""The lengths of texts for which LongRoPE has numbers of its own."""
+
+
 def _longrope(
     config: Configuration,
     settings: Fields,
@@ -293,9 +308,14 @@ def _longrope(
             )
         parameters[name] = [float(value) for value in values]
     options = dict(partial)
-    if settings.get("attention_factor") is not None:
+    factors = {settings.get(f"{name}_mscale", settings.get("attention_factor")) for name in SPANS}
+    if len(factors) > 1:
+        raise config.wrong(
+            "rope_scaling.long_mscale", "it is another number than short_mscale: no scheme has both"
+        )
+    if factors != {None}:
         options["attention"] = "explicit"
-        parameters["attention_factor"] = settings["attention_factor"]
+        parameters["attention_factor"] = factors.pop()
     return "longrope", "longrope", "phi-3", options, parameters
 
 
@@ -310,7 +330,7 @@ def _temperature(config: Configuration, turns: bool, settings: Fields) -> Temper
 
 def _score_factor(config: Configuration, settings: Fields) -> float | None:
     weight = settings.get("mscale_all_dim")
-    if config.type not in MLA or settings["rope_type"] != "yarn" or not weight:
+    if not ROTARY[config.type].latent or settings["rope_type"] != "yarn" or not weight:
         return None
     found = float((0.1 * weight * math.log(settings["factor"]) + 1.0) ** 2)
     return None if found == 1 else found
@@ -324,147 +344,3 @@ def _context(config: Configuration, groups: Sequence[Group]) -> Context:
     if given:
         return Context(max(given), extended)
     return Context(None if stretched else extended, extended)
-
-
-# Tables.
-
-
-def _table(config: Configuration) -> Meaning:
-    style = config.get("position_embedding_type", "absolute")
-    if style != "absolute":
-        raise config.wrong("position_embedding_type", f"{style!r} is not known here")
-    combination, rows = LEARNED[config.type], config.whole("max_position_embeddings")
-    parameters: ArgumentDict = {"rows": rows, "dim": config.whole("hidden_size")}
-    length = rows
-    if combination == "after-padding":
-        parameters["padding_idx"] = config.need("pad_token_id")
-        length = rows - parameters["padding_idx"] - 1
-    elif combination == "two":
-        parameters["rows"] = rows + 2
-    group = Group("input", (), "learned", call="learned", combination=combination)
-    return Meaning((_with(group, parameters),), Context(length, length), None)
-
-
-def _with(group: Group, parameters: Arguments) -> Group:
-    return Group(**{**vars(group), "parameters": dict(parameters)})
-
-
-def _grid(config: Configuration) -> Meaning:
-    combination, class_tokens = GRIDS[config.type]
-    image, patch = config.whole("image_size"), config.whole("patch_size")
-    side = image // patch
-    if config.type == "vit" and image % patch:
-        raise config.wrong("image_size", f"{image} is not divisible by patch_size {patch}")
-    parameters = {
-        "rows": side * side + class_tokens,
-        "dim": config.whole("hidden_size"),
-        "height": side,
-        "width": side,
-    }
-    group = Group("input", (), "learned", call="learned_grid", combination=combination)
-    return Meaning((_with(group, parameters),), Context(side * side, side * side), None)
-
-
-def _whisper(config: Configuration) -> Meaning:
-    dim = config.whole("hidden_size")
-    sources, targets = config.whole("max_source_positions"), config.whole("max_target_positions")
-    encoder = Group("encoder-input", (), "sinusoidal", call="sinusoidal", combination="whisper")
-    decoder = Group("decoder-input", (), "learned", call="learned", combination="plain")
-    groups = (
-        _with(encoder, {"dim": dim, "rows": sources}),
-        _with(decoder, {"rows": targets, "dim": dim}),
-    )
-    return Meaning(groups, Context(targets, targets), None)
-
-
-# Biases.
-
-
-def _alibi(config: Configuration, form: str, heads: int, layers: int) -> Meaning:
-    group = Group("layers", tuple(range(layers)), "alibi", call="alibi_bias", combination=form)
-    extended = config.get("max_position_embeddings")
-    return Meaning((_with(group, {"heads": heads}),), Context(extended, extended), None)
-
-
-def _bloom(config: Configuration) -> Meaning:
-    heads, layers = config.whole("num_attention_heads"), config.whole("num_hidden_layers")
-    return _alibi(config, "first-key", heads, layers)
-
-
-MPT = {"alibi": True, "rope": False, "alibi_bias_max": 8, "sliding_window_size": -1}
-"""The fields of MPT's attn_config that decide, with the value that is known here and meant if there
-is none."""
-OF_ROPE = ("rope_dail_config", "rope_hf_config", "rope_impl", "rope_theta")
-"""Those that nobody reads if queries and keys are not rotated."""
-
-
-def _mpt(config: Configuration) -> Meaning:
-    attention = config.get("attn_config", {})
-    for name, value in attention.items():
-        wanted = MPT.get(name)
-        if wanted is not None and value != wanted:
-            raise config.wrong(
-                f"attn_config.{name}", f"it is {value}; {wanted} alone is known here"
-            )
-        if name in MPT or name in OF_ROPE or name in IGNORED:
-            continue
-        if ABOUT_POSITIONS.search(name):
-            raise config.wrong(
-                f"attn_config.{name}", "it seems to be about positions, but is not known here"
-            )
-    heads, layers = config.whole("num_attention_heads"), config.whole("num_hidden_layers")
-    return _alibi(config, "last-key", heads, layers)
-
-
-def _t5(config: Configuration) -> Meaning:
-    parameters = {
-        "num_buckets": config.get("relative_attention_num_buckets", 32),
-        "max_distance": config.get("relative_attention_max_distance", 128),
-    }
-    heads = config.whole("num_attention_heads")
-    decoder = config.get("num_decoder_layers", config.whole("num_hidden_layers"))
-    groups = tuple(
-        _with(
-            Group(id, tuple(range(count)), "t5-bias", call="t5_bucket", combination=combination),
-            {**parameters, "heads": heads},
-        )
-        for id, combination, count in (
-            ("encoder", "bidirectional", config.whole("num_hidden_layers")),
-            ("decoder", "causal", decoder),
-        )
-    )
-    return Meaning(groups, Context(None, None), None)
-
-
-def _deberta(config: Configuration) -> Meaning:
-    if not config.get("relative_attention"):
-        raise config.wrong("relative_attention", "it is not true, so nothing here is relative")
-    length = config.whole("max_position_embeddings")
-    reach = config.get("max_relative_positions", -1)
-    reach = length if reach < 1 else reach
-    layers = tuple(range(config.whole("num_hidden_layers")))
-    if config.type == "deberta":
-        group = Group("layers", layers, "deberta", call="deberta_scores", combination="v1")
-        found = _with(group, {"max_relative_positions": reach})
-    else:
-        buckets = config.whole("position_buckets")
-        group = Group("layers", layers, "deberta", call="deberta_bucket", combination="clamped")
-        found = _with(group, {"num_buckets": buckets, "max_relative_positions": reach})
-    return Meaning((found,), Context(length, length), None)
-
-
-OWN = {
-    "bloom": _bloom,
-    "deberta": _deberta,
-    "deberta-v2": _deberta,
-    "falcon": lambda config: _alibi(
-        config,
-        "first-key",
-        config.whole("num_attention_heads"),
-        config.whole("num_hidden_layers"),
-    ),
-    "mpt": _mpt,
-    "t5": _t5,
-    "whisper": _whisper,
-}
-"""Types whose positions are derived by code of their own."""

@@ -12,16 +12,17 @@ ABOUT_POSITIONS = re.compile(
     r"(^|_)pos_|_pos$|partial_|scaling|attn_scale|floor_scale|temperature|logn|"
     r"context|seq_len|sequence_len|max_seq|layer_types|layers_block|block_types|attn_type|"
     r"attention_type|attn_layer|attention_layer|attn_config|full_attn|full_attention|"
-    r"pattern|interval|hybrid|per_layer_|nope|bidirection|causal|cross_attention|"
+    r"pattern|interval|hybrid|per_layer_|linear_attn|block_configs|nope|bidirection|causal|cross_attention|"
     r"mrope|section|bucket|stretch|extrapolat|wavelength|interleave|per_second"
 )
 """Names of fields that seem to bear on positions: on what turns, by how much, or who sees whom."""
 
 _IGNORED: Mapping[str, str] = {
     "experts and gates, which know no positions": "interleave_moe_layer_step mlp_layer_types "
-    "moe_layer_interval moe_router_scaling_factor num_local_experts routed_scaling_factor",
+    "activation_sparsity_pattern moe_layer_interval moe_routed_scaling_factor "
+    "moe_router_scaling_factor num_local_experts routed_scaling_factor router_scaling_factor",
     "what logits or hidden states are multiplied by at every position alike": "logits_scaling "
-    "logit_scaling residual_scaling",
+    "full_attn_alpha_factor full_attn_beta_factor logit_scaling residual_scaling",
     "channels of other parts of a head, or of layers without positions": "qk_nope_head_dim "
     "hidden_size_per_layer_input vocab_size_per_layer_input chunk_size mamba_chunk_size "
     "num_global_key_value_heads",
@@ -79,13 +80,19 @@ OF_OTHERS: Mapping[str, frozenset[str]] = {
         "position_biased_input relative_attention",
         "deberta-v2": "max_position_embeddings max_relative_positions norm_rel_ebd pos_att_type "
         "position_biased_input position_buckets relative_attention share_att_key",
+        "jamba": "attn_layer_offset attn_layer_period max_position_embeddings",
+        "kimi_linear": "linear_attn_config max_position_embeddings mla_use_nope qk_rope_head_dim "
+        "rope_scaling rope_theta",
+        "nemotron_h": "hybrid_override_pattern layer_types layers_block_type "
+        "max_position_embeddings partial_rotary_factor rope_theta",
         "mpt": "attn_config learned_pos_emb max_position_embeddings",
         "t5": "max_position_embeddings relative_attention_max_distance "
         "relative_attention_num_buckets",
         "whisper": "max_position_embeddings max_source_positions max_target_positions",
     }.items()
 }
-"""Fields that are read of models of other types."""
+"""Fields that are understood in models of other types. Of models that turn nothing some are
+released with a base that nobody reads."""
 OF_TABLES = frozenset(["max_position_embeddings", "position_embedding_type"])
 """Fields that are read of every model with a table of positions."""
 

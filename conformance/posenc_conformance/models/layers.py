@@ -1,17 +1,23 @@
 """Layers as a configuration describes them: their kinds, what they see, and how large heads are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import Configuration, Fields
 
-LAYER_KINDS = {
+LAYER_KINDS: Mapping[str, str] = {
     "full_attention": "full",
     "sliding_attention": "sliding",
     "chunked_attention": "chunked",
+    "linear_attention": "linear",
+    "attention": "full",
+    "conv": "linear",
+    "hybrid": "full",
+    "mamba": "linear",
 }
-LAYER_KINDS["linear_attention"] = "linear"
+"""Kinds of layers by the names that configurations have for them, today's before earlier ones.
+Linear ones are all that have no attention between positions."""
 
 
 def kinds(config: Configuration) -> list[str]:
@@ -21,7 +27,7 @@ def kinds(config: Configuration) -> list[str]:
     """
     count = config.whole("num_hidden_layers")
     implied = _implied(config, count)
-    given = config.get("layer_types")
+    given = config.get("layer_types", config.get("layers_block_type"))
     if given is None:
         return implied or ["full"] * count
     for name in given:
@@ -34,7 +40,8 @@ def kinds(config: Configuration) -> list[str]:
         raise config.wrong(
             "layer_types", f"it names {len(stated)} layers, but num_hidden_layers is {count}"
         )
-    says = [name for name in ("sliding_window_pattern",) if config.get(name) is not None]
+    names = ("sliding_window_pattern", "full_attn_idxs", "global_attn_every_n_layers")
+    says = [name for name in names if config.get(name) is not None]
     if says and implied and implied != stated:
         raise config.wrong(
             says[0], f"it is {config.get(says[0])!r}, but layer_types says something else"
@@ -49,14 +56,11 @@ def _implied(config: Configuration, count: int) -> list[str] | None:
 
     Returns None if they say nothing.
     """
-    if config.type == "llama4_text":
-        chunked = config.get("attention_chunk_size") is not None
-        return ["chunked" if turned and chunked else "full" for turned in rotated(config, count)]
-    if config.type == "qwen2" or config.type.startswith(("qwen2_", "qwen3")):
-        return _of_qwen(config, count)
-    if config.type == "smollm3":
-        sliding = config.get("use_sliding_window") and _window(config) is not None
-        return ["full" if turned or not sliding else "sliding" for turned in rotated(config, count)]
+    return RULES[ROTARY[config.type].layers](config, count)
+
+
+def _by_pattern(config: Configuration, count: int) -> list[str] | None:
+    """Let one layer in so many be full, if there is a window."""
     style = ROTARY[config.type]
     every = config.get("sliding_window_pattern") or config.get("global_attn_every_n_layers")
     every = every or style.pattern
@@ -70,14 +74,66 @@ def _implied(config: Configuration, count: int) -> list[str] | None:
     return ["sliding" if (number + style.offset) % every else "full" for number in range(count)]
 
 
-def _of_qwen(config: Configuration, count: int) -> list[str] | None:
+def _by_switch(config: Configuration, count: int) -> list[str] | None:
+    """Let later layers slide if a switch is on; or few be full, and the others linear."""
     every = config.get("full_attention_interval", ROTARY[config.type].pattern)
     if every is not None:
         return ["linear" if (number + 1) % every else "full" for number in range(count)]
-    if not config.get("use_sliding_window"):
+    return _late(config, count) if config.get("use_sliding_window") else None
+
+
+def _late(config: Configuration, count: int) -> list[str] | None:
+    """Let later layers slide, if there is a window."""
+    if _window(config) is None:
         return None
     first = config.get("max_window_layers", 28)
     return ["sliding" if number >= first else "full" for number in range(count)]
+
+
+def _chunked(config: Configuration, count: int) -> list[str]:
+    """Let layers that are rotated see their chunk alone."""
+    chunked = config.get("attention_chunk_size") is not None
+    return ["chunked" if turned and chunked else "full" for turned in rotated(config, count)]
+
+
+def _unturned(config: Configuration, count: int) -> list[str]:
+    """Let layers that are not rotated slide, if a switch is on."""
+    sliding = config.get("use_sliding_window") and _window(config) is not None
+    return ["full" if turned or not sliding else "sliding" for turned in rotated(config, count)]
+
+
+def _alternating(config: Configuration, count: int) -> list[str]:
+    """Let every other layer be linear."""
+    return ["linear" if number % 2 else "full" for number in range(count)]
+
+
+def _crossed(config: Configuration, count: int) -> list[str]:
+    """Let some layers look at an image instead of at the text."""
+    crossed = config.get("cross_attention_layers")
+    return ["cross" if number in crossed else "full" for number in range(count)]
+
+
+def _listed(config: Configuration, count: int) -> list[str] | None:
+    """Demand a list of the layers that have attention."""
+    given = config.get("full_attn_idxs")
+    if given is None:
+        if config.get("layer_types") is None:
+            raise config.wrong("layer_types", "it is missing", "this type of model has no default")
+        return None
+    return ["full" if number in given else "linear" for number in range(count)]
+
+
+RULES: Mapping[str, Callable[[Configuration, int], list[str] | None]] = {
+    "alternating": _alternating,
+    "chunked": _chunked,
+    "crossed": _crossed,
+    "late": _late,
+    "listed": _listed,
+    "pattern": _by_pattern,
+    "switched": _by_switch,
+    "unturned": _unturned,
+}
+"""How the kinds of layers follow from what a configuration says, by the name of the rule."""
 
 
 def window(config: Configuration, kind: str) -> int | None:
@@ -104,7 +160,7 @@ def is_two_sided(config: Configuration) -> bool:
 def _window(config: Configuration) -> int | None:
     if config.type == "modernbert":
         found = config.get("local_attention", 128) // 2
-    elif config.type.startswith("qwen") and not config.get("use_sliding_window"):
+    elif ROTARY[config.type].layers == "switched" and not config.get("use_sliding_window"):
         return None
     else:
         found = config.get("sliding_window")
