@@ -1,16 +1,23 @@
 """Configurations: what is not understood is refused, and no saved form changes what is meant."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.architectures import NOT_SPECIFIED
-from posenc_conformance.models.configuration import configuration
+from posenc_conformance.models.configuration import configuration, read_configuration
 from posenc_conformance.models.derive import meaning
-from posenc_conformance.models.fields import ABOUT_POSITIONS, IGNORED, SWITCHES, read_by
+from posenc_conformance.models.file import model_file, model_named
+from posenc_conformance.models.frequencies import frequencies
 from posenc_conformance.models.meaning import Meaning, written
+from posenc_conformance.models.mistakes import longer
+from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED, SWITCHES, read_by
 from posenc_lab.configurations import TYPES, small
 
 STRANGE = (
@@ -352,3 +359,91 @@ def test_types_that_are_not_specified_are_refused_with_what_is_missing(type: str
 def test_another_version_is_no_slip(given: str, hint: str | None) -> None:
     said = refused({**small("llama"), "model_type": given})
     assert hint in said if hint else "similar" not in said
+
+
+# Mistral's own form, and folders.
+
+PARAMS: dict[str, Any] = {
+    "dim": 3072,
+    "n_layers": 26,
+    "head_dim": 128,
+    "hidden_dim": 9216,
+    "n_heads": 32,
+    "n_kv_heads": 8,
+    "norm_eps": 1e-5,
+    "vocab_size": 131072,
+    "rope_theta": 1000000.0,
+    "max_position_embeddings": 262144,
+    "yarn": {
+        "original_max_position_embeddings": 16384,
+        "factor": 16,
+        "apply_scale": False,
+        "beta": 32,
+        "alpha": 1,
+    },
+    "llama_4_scaling": {"original_max_position_embeddings": 16384, "beta": 0.1},
+    "vision_encoder": {"rope_theta": 10000.0},
+}
+"""Of the size of Ministral 3 3B."""
+
+
+def of_file(path: Path, fields: Mapping[str, Any]) -> Meaning:
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    return meaning(read_configuration(path))
+
+
+def test_params_mean_what_the_configuration_does(tmp_path: Path) -> None:
+    found = of_file(tmp_path / "params.json", PARAMS)
+    released = model_named("ministral-3-3b").meaning
+    assert found.layout == "interleaved"
+    assert found.context == released.context
+    (ours,), (theirs,) = found.groups, released.groups
+    assert frequencies(ours) == pytest.approx(frequencies(theirs), rel=1e-12)
+    assert longer(ours) == longer(theirs) == 1
+    assert ours.temperature == theirs.temperature
+    grown = {**PARAMS, "yarn": {**PARAMS["yarn"], "apply_scale": True}}
+    (group,) = of_file(tmp_path / "params.json", grown).groups
+    assert longer(group) == pytest.approx(1 + np.log(16) / 10)
+    plain = {name: PARAMS[name] for name in ("dim", "n_layers", "n_heads", "head_dim")}
+    (group,) = of_file(tmp_path / "params.json", plain).groups
+    assert (group.scheme, group.window) == ("rope", None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"rope_phase": 1}, "rope_phase"),
+        ({"qk_rope_head_dim": 64}, "qk_rope_head_dim"),
+        ({"sliding_window": [4096, None]}, "sliding_window"),
+        ({"yarn": {"factor": 16}}, "yarn"),
+        ({"yarn": {**PARAMS["yarn"], "apply_scale": None}}, "yarn.apply_scale"),
+        ({"yarn": None}, "llama_4_scaling"),
+        ({"llama_4_scaling": {"beta": 0.1}}, "llama_4_scaling"),
+        (
+            {"llama_4_scaling": {"original_max_position_embeddings": 8192, "beta": 0.1}},
+            "llama_4_scaling.original_max_position_embeddings",
+        ),
+    ],
+)
+def test_params_that_are_not_understood_are_refused(
+    changed: Mapping[str, Any], field: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError) as caught:
+        of_file(tmp_path / "params.json", {**PARAMS, **changed})
+    assert f"params.json: {field}: " in caught.value.cause
+
+
+def test_a_folder_is_read_by_the_file_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["model", str(tmp_path)]) == 2
+    assert "no config.json" in capsys.readouterr().err
+    (tmp_path / "params.json").write_text(json.dumps(PARAMS), encoding="utf-8")
+    assert main(["model", str(tmp_path)]) == 0
+    assert "ministral3" in capsys.readouterr().out
+    with pytest.raises(UserError, match=r"engine is given a config\.json"):
+        model_file(str(tmp_path))
+    (tmp_path / "config.json").write_text(json.dumps(small("llama")), encoding="utf-8")
+    assert main(["model", str(tmp_path)]) == 0
+    assert "type llama" in capsys.readouterr().out
+    assert model_file(str(tmp_path)) == tmp_path / "config.json"

@@ -37,7 +37,7 @@ def describe_model(name: str) -> Iterator[str]:
     Raises UserError if there is none, or its configuration contradicts itself.
     """
     path = Path(name)
-    if path.is_file():
+    if path.exists():
         config = read_configuration(path)
         found, known = meaning(config), None
         yield f"{name}: a model of the type {config.type}"

@@ -9,7 +9,8 @@ from typing import Any
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY
-from posenc_conformance.models.fields import ABOUT_POSITIONS, IGNORED, SWITCHES, unknown_fields
+from posenc_conformance.models.params import from_params, is_params
+from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED, SWITCHES, unknown_fields
 
 OTHERS = (
     "bloom",
@@ -93,13 +94,41 @@ class Configuration:
 
 
 def read_configuration(path: Path) -> Configuration:
-    """Read the configuration in a file, config.json or GGUF."""
+    """Read the configuration in a file, or in a folder that has one.
+
+    That is a config.json, Mistral's params.json or the metadata of a GGUF file.
+    """
+    if path.is_dir():
+        path = found_in(path)
     if path.suffix == ".gguf":
         from posenc_conformance.models.gguf import fields_of
 
         fields, layout = fields_of(path)
         return replace(configuration(fields, str(path)), stored=layout)
-    return configuration(as_released(path), str(path))
+    raw = as_released(path)
+    if is_params(raw):
+        fields, layout = from_params(raw, str(path))
+        return replace(configuration(fields, str(path)), stored=layout)
+    return configuration(raw, str(path))
+
+
+FILES = ("config.json", "params.json")
+"""Files that hold a model's configuration, the first before the second."""
+
+
+def found_in(folder: Path) -> Path:
+    """Find the file in a folder that holds its model's configuration.
+
+    Raises UserError if there is none, or no more than several GGUF files.
+    """
+    for name in FILES:
+        if (folder / name).is_file():
+            return folder / name
+    several = sorted(folder.glob("*.gguf"))
+    if len(several) == 1:
+        return several[0]
+    what = f"{len(several)} GGUF files" if several else f"no {' and no '.join(FILES)}"
+    raise UserError(f"{folder} has {what}", "give the file itself, or a folder with a config.json")
 
 
 def as_released(path: Path) -> FieldDict:

@@ -6,14 +6,19 @@ Keys are those of the package ``gguf`` and of what llama.cpp's converter writes 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from posenc_conformance.errors import UserError
+from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import FieldDict, Fields
 
 HALF, INTERLEAVED = "half", "interleaved"
 REPAIR = "give the config.json of the model that the file was made from"
+
+
+NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
+"""Whether layers of an architecture slide: never, some if there is a window, or some always."""
 
 
 @dataclass(frozen=True)
@@ -24,27 +29,77 @@ class Architecture:
     """The type of model."""
     layout: str = HALF
     """How the file stores queries and keys: for some the converter moves channels."""
+    window: str = NONE
     sliding: str | None = None
-    """The type of model if there is a sliding window; None if no such model is known."""
+    """The type of model if there is a sliding window, if that is another one."""
+    scaling: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the block of scaling that the converter leaves out, as in all released models."""
+    latent: bool = False
+    """Whether the rotated channels are a part of their own, of a head that is compressed."""
+    magnitude: float | None = None
+    """What ``mscale_all_dim`` is multiplied by in the file; None if the file has nothing of it."""
+    warms: bool = False
+    """Whether the file says by what queries grow with the position."""
+    sections: bool = False
+    """Whether the file says how pairs are shared out among time, height and width."""
+    interval: bool = False
+    """Whether the file may say that one layer in so many has attention."""
+    listed: bool = False
+    """Whether layers without keys have no attention."""
 
 
 ARCHITECTURES: Mapping[str, Architecture] = {
+    "afmoe": Architecture("afmoe", window=NEEDED),
+    "arcee": Architecture("arcee", INTERLEAVED),
+    "bitnet": Architecture("bitnet"),
+    "cohere2": Architecture("cohere2", INTERLEAVED, NEEDED),
     "command-r": Architecture("cohere", INTERLEAVED),
+    "deepseek2": Architecture("deepseek_v3", INTERLEAVED, latent=True, magnitude=0.1),
+    "dots1": Architecture("dots1"),
+    "ernie4_5": Architecture("ernie4_5", INTERLEAVED),
+    "ernie4_5-moe": Architecture("ernie4_5_moe", INTERLEAVED),
+    "exaone4": Architecture("exaone4", window=OPTIONAL),
     "falcon": Architecture("falcon"),
+    "falcon-h1": Architecture("falcon_h1"),
     "gemma": Architecture("gemma"),
-    "gemma2": Architecture("gemma2", sliding="gemma2"),
+    "gemma2": Architecture("gemma2", window=NEEDED),
+    "gemma3": Architecture("gemma3_text", window=OPTIONAL),
+    "glm4": Architecture("glm4", INTERLEAVED),
+    "glm4moe": Architecture("glm4_moe"),
+    "gpt-oss": Architecture("gpt_oss", window=NEEDED, scaling={"truncate": False}),
     "gptj": Architecture("gptj", INTERLEAVED),
     "gptneox": Architecture("gpt_neox"),
+    "granite": Architecture("granite", INTERLEAVED),
+    "granitemoe": Architecture("granitemoe", INTERLEAVED),
+    "hunyuan-dense": Architecture("hunyuan_v1_dense"),
+    "hunyuan-moe": Architecture("hunyuan_v1_moe"),
+    "lfm2": Architecture("lfm2", listed=True),
+    "lfm2moe": Architecture("lfm2_moe", listed=True),
     "llama": Architecture("llama", INTERLEAVED),
-    "olmo2": Architecture("olmo2", sliding="olmo3"),
+    "minimax-m2": Architecture("minimax_m2"),
+    "mistral3": Architecture("ministral3", INTERLEAVED, magnitude=1.0, warms=True),
+    "nemotron": Architecture("nemotron"),
+    "olmo": Architecture("olmo", INTERLEAVED),
+    "olmo2": Architecture("olmo2", window=OPTIONAL, sliding="olmo3"),
+    "olmoe": Architecture("olmoe"),
     "phi2": Architecture("phi"),
+    "phi3": Architecture("phi3", window=OPTIONAL),
     "qwen2": Architecture("qwen2"),
     "qwen2moe": Architecture("qwen2_moe"),
+    "qwen2vl": Architecture("qwen2_vl_text", sections=True),
     "qwen3": Architecture("qwen3"),
+    "qwen35": Architecture("qwen3_5_text", sections=True, interval=True),
+    "qwen35moe": Architecture("qwen3_5_moe_text", sections=True, interval=True),
     "qwen3moe": Architecture("qwen3_moe"),
+    "qwen3next": Architecture("qwen3_next", interval=True),
+    "qwen3vl": Architecture("qwen3_vl_text", sections=True),
+    "qwen3vlmoe": Architecture("qwen3_vl_moe_text", sections=True),
+    "seed_oss": Architecture("seed_oss"),
+    "smollm3": Architecture("smollm3", INTERLEAVED),
     "stablelm": Architecture("stablelm"),
     "starcoder2": Architecture("starcoder2"),
 }
+"""What is known of architectures. Others are refused."""
 
 NAMES: Mapping[str, str] = {
     "attention.head_count": "num_attention_heads",
@@ -70,8 +125,14 @@ TOLD_APART = (
     "rope.scaling.attn_factor",
     "rope.scaling.yarn_attn_factor",
     "rope.scaling.yarn_ext_factor",
+    "rope.freq_base_swa",
 )
 """Keys that are read together with others."""
+
+LOGARITHM = "rope.scaling.yarn_log_multiplier"
+"""The key of what mscale and mscale_all_dim are, which are the same in all released models."""
+WARMTH = "attention.temperature_scale"
+"""The key of what queries grow by with the position."""
 
 _IGNORED: Mapping[str, str] = {
     "how many keys and values there are, and how long values are": "attention.head_count_kv "
@@ -135,39 +196,113 @@ class _Reader:
 
     def fields(self) -> tuple[FieldDict, str]:
         """Return the fields of config.json, and how queries and keys are stored."""
+        wanted = {*NAMES, *SCALING, *TOLD_APART, *IGNORED, *self._own_keys()}
         for key in self.own:
-            known = key in NAMES or key in SCALING or key in TOLD_APART or key in IGNORED
-            if not known and ABOUT_POSITIONS.search(key):
+            if key not in wanted and ABOUT_POSITIONS.search(key):
                 raise self.wrong(key, "this key is not known here")
         found: FieldDict = {"model_type": self.architecture.type}
         found |= {field: self.own[key] for key, field in NAMES.items() if key in self.own}
-        found |= self._windows()
+        if "block_count" in self.own:
+            found["num_hidden_layers"] = self._count()
+        found |= self._windows() | self._layers()
+        if self.architecture.latent:
+            found["qk_rope_head_dim"] = found.pop("rotary_dim", None)
+            found.pop("head_dim", None)
         scaling = self._scaling()
+        original = "rope.scaling.original_context_length"
+        if not scaling and original in self.own:
+            found["original_max_position_embeddings"] = self.own[original]
+        scaling |= self._sections()
         return found | ({"rope_scaling": scaling} if scaling else {}), self.architecture.layout
+
+    def _count(self) -> int:
+        """Count the layers of the model proper: those that predict further tokens stand behind."""
+        whole, further = self.own.get("block_count", 0), self.own.get("nextn_predict_layers", 0)
+        if not isinstance(whole, int) or not isinstance(further, int) or not 0 <= further < whole:
+            raise self.wrong(
+                "block_count", f"it is {whole!r}, and nextn_predict_layers {further!r}"
+            )
+        return whole - further
+
+    def _listed(self, key: str, given: Any) -> list[Any] | None:
+        """Return what a list says of each layer of the model proper; None if it is no such list."""
+        if not isinstance(given, list) or len(given) not in (
+            self._count(),
+            self.own["block_count"],
+        ):
+            return None
+        return given[: self._count()]
+
+    def _own_keys(self) -> Sequence[str]:
+        """List the keys that files of this architecture may have beside those of all."""
+        here = self.architecture
+        keys = {
+            LOGARITHM: here.magnitude is not None,
+            WARMTH: here.warms,
+            "rope.dimension_sections": here.sections,
+            "full_attention_interval": here.interval,
+            "attention.key_length_mla": here.latent,
+            "attention.kv_lora_rank": here.latent,
+            "attention.q_lora_rank": here.latent,
+            "attention.value_length_mla": here.latent,
+        }
+        return [key for key, known in keys.items() if known]
 
     def _windows(self) -> FieldDict:
         """Return the window, which layers have it, and the type of model that has such layers.
 
-        Raises UserError if no model of this architecture is known to have one.
+        Raises UserError if no model of this architecture is known to have one, or to have none.
         """
-        key = "attention.sliding_window"
+        key, here = "attention.sliding_window", self.architecture
         size, pattern = self.own.get(key), self.own.get(f"{key}_pattern")
+        local = self.own.get("rope.freq_base_swa", self.own.get("rope.freq_base"))
         if not size:
-            if pattern is not None:
-                raise self.wrong(f"{key}_pattern", f"there is no {key} beside it")
-            return {}
-        if self.architecture.sliding is None:
-            raise self.wrong(key, f"no {self.architecture.type} with a sliding window is known")
-        found: FieldDict = {"model_type": self.architecture.sliding, "sliding_window": size}
+            for other in (f"{key}_pattern", "rope.freq_base_swa"):
+                if other in self.own:
+                    raise self.wrong(other, f"there is no {key} beside it")
+            if here.window == NEEDED:
+                raise self.wrong(key, f"it is missing, but layers of {here.type} slide")
+            return {"sliding_window": None}
+        if here.window == NONE:
+            raise self.wrong(key, f"no {here.type} with a sliding window is known")
+        type = here.sliding or here.type
+        found: FieldDict = {"model_type": type, "sliding_window": size}
+        if ROTARY[type].local_base is not None and "rope.freq_base_swa" in self.own:
+            found["rope_local_base_freq"] = local
+        elif local != self.own.get("rope.freq_base"):
+            raise self.wrong("rope.freq_base_swa", f"no {type} with two bases is known")
         if pattern is not None:
             found["layer_types"] = self._kinds(f"{key}_pattern", pattern)
         return found
 
+    def _layers(self) -> FieldDict:
+        """Return what says which layers have attention."""
+        found: FieldDict = {}
+        if "full_attention_interval" in self.own:
+            found["full_attention_interval"] = self.own["full_attention_interval"]
+        if self.architecture.listed:
+            key = "attention.head_count_kv"
+            counts = self._listed(key, self.own.get(key))
+            if counts is None:
+                raise self.wrong(key, "it does not list how many keys each layer has")
+            found["full_attn_idxs"] = [number for number, count in enumerate(counts) if count]
+        return found
+
+    def _sections(self) -> FieldDict:
+        """Return the pairs of time, height and width; a fourth number is 0."""
+        key = "rope.dimension_sections"
+        given = self.own.get(key)
+        if not self.architecture.sections:
+            return {}
+        if not isinstance(given, list) or len(given) != 4 or given[3]:
+            raise self.wrong(key, f"it is {given!r}, not three numbers and 0")
+        return {"mrope_section": given[:3]}
+
     def _kinds(self, key: str, pattern: Any) -> list[str]:
         """Return the kinds of layers that a list says, or that one layer in so many is full."""
-        count = self.own.get("block_count", 0)
-        if isinstance(pattern, list) and len(pattern) == count:
-            sliding = [bool(each) for each in pattern]
+        count, listed = self._count(), self._listed(key, pattern)
+        if listed is not None:
+            sliding = [bool(each) for each in listed]
         elif isinstance(pattern, int) and not isinstance(pattern, bool) and pattern > 0:
             sliding = [(number + 1) % pattern != 0 for number in range(count)]
         else:
@@ -178,19 +313,28 @@ class _Reader:
         """Return the block of scaling; empty if there is none."""
         found = {field: self.own[key] for key, field in SCALING.items() if key in self.own}
         if found.get("rope_type") in ("none", None):
+            for key in (LOGARITHM, WARMTH):
+                if self.own.get(key):
+                    raise self.wrong(key, "nothing is scaled beside it")
             return {}
-        self._demand_magnitude(found)
+        found |= self.architecture.scaling
+        usual = 1.0
+        if LOGARITHM in self.own and found["rope_type"] == "yarn":
+            weight = self.own[LOGARITHM] / (self.architecture.magnitude or 1.0)
+            found |= dict.fromkeys(("mscale", "mscale_all_dim"), round(weight, 6))
+        elif found["rope_type"] == "yarn":
+            usual += math.log(float(found.get("factor", 1))) / 10
+        if WARMTH in self.own:
+            found["llama_4_scaling_beta"] = round(self.own[WARMTH], 6)
+        self._demand_magnitude(usual)
         return found
 
-    def _demand_magnitude(self, scaling: Fields) -> None:
+    def _demand_magnitude(self, usual: float) -> None:
         """Raise UserError unless all readers of the file make pairs longer by the same factor.
 
-        llama.cpp makes them longer by 0.1 ln(factor) + 1 and then by attn_factor, and does not look
-        at yarn_attn_factor, which its converter writes; others take either for the whole.
+        llama.cpp makes them longer by what YaRN usually does and then by attn_factor, and does not
+        look at yarn_attn_factor, which its converter writes; others take either for the whole.
         """
-        usual = 1.0
-        if scaling["rope_type"] == "yarn":
-            usual += math.log(float(scaling.get("factor", 1))) / 10
         meant = {"attn_factor": 1.0, "yarn_attn_factor": usual, "yarn_ext_factor": 1.0}
         for name, value in meant.items():
             key = f"rope.scaling.{name}"
