@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from posenc_conformance.errors import UserError
@@ -40,19 +41,24 @@ YARN: dict[str, Any] = {
 }
 WINDOW: dict[str, Any] = {"attention.sliding_window": 4096}
 EVERY_FOURTH = [bool((number + 1) % 4) for number in range(32)]
+NO_TABLES: dict[str, list[float]] = {}
 MAGNITUDE = 1 + math.log(8) / 10
 
 
-def read(architecture: str, keys: Mapping[str, Any], tensors: tuple[str, ...] = ()) -> Meaning:
+def read(
+    architecture: str, keys: Mapping[str, Any], tables: Mapping[str, list[float]] = NO_TABLES
+) -> Meaning:
     metadata = {f"{architecture}.{key}": value for key, value in keys.items()}
     metadata["general.architecture"] = architecture
-    fields, layout = to_config(metadata, tensors, "model.gguf")
+    fields, layout = to_config(metadata, tables, "model.gguf")
     return meaning(replace(configuration(fields, "model.gguf"), stored=layout))
 
 
-def refused(architecture: str, keys: Mapping[str, Any], tensors: tuple[str, ...] = ()) -> str:
+def refused(
+    architecture: str, keys: Mapping[str, Any], tables: Mapping[str, list[float]] = NO_TABLES
+) -> str:
     with pytest.raises(UserError) as caught:
-        read(architecture, keys, tensors)
+        read(architecture, keys, tables)
     assert caught.value.cause.startswith("model.gguf: ")
     return f"{caught.value}"
 
@@ -363,6 +369,58 @@ def test_what_is_ignored_would_be_refused_otherwise() -> None:
     assert read("qwen2", {**PLAIN, "expert_count": 4}) == read("qwen2", PLAIN)
 
 
-@pytest.mark.parametrize("tensor", ["rope_freqs.weight", "rope_factors_long.weight"])
-def test_tensors_that_divide_frequencies_are_refused(tensor: str) -> None:
-    assert tensor in refused("qwen2", PLAIN, ("output.weight", tensor))
+# Tensors that divide frequencies.
+
+
+def divisors_of(model: str) -> list[float]:
+    """What the converter writes beside the base for a model scaled as Llama 3.1 is, in float32."""
+    (group,) = model_named(model).meaning.groups
+    base, size = group.parameters["base"], group.parameters["head_dim"]
+    plain = base ** (-np.arange(0, size, 2) / size)
+    return [float(each) for each in (plain / frequencies(group)).astype(np.float32)]
+
+
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "llama-3.2-1b"])
+def test_divisors_of_llama_3_are_read(model: str) -> None:
+    released = model_named(model).meaning
+    keys = {**keys_of(model), "rope.freq_base": 500000.0, "rope.dimension_count": 128}
+    keys["rope.dimension_count"] = released.groups[0].parameters["head_dim"]
+    found = read("llama", keys, {"rope_freqs.weight": divisors_of(model)})
+    assert found.context == released.context
+    assert found.groups[0].parameters == released.groups[0].parameters
+    assert (found.groups[0].scheme, found.layout) == ("llama3", "interleaved")
+
+
+def test_other_divisors_are_refused() -> None:
+    keys = {**keys_of("llama-3.1-8b"), "rope.freq_base": 500000.0}
+    given = divisors_of("llama-3.1-8b")
+    for wrong in ([*given[:-1], 7.0], [8.0] * 64, [1.0] * 63 + [8.0]):
+        assert "rope_freqs.weight" in refused("llama", keys, {"rope_freqs.weight": wrong})
+    linear = {**keys, "rope.scaling.type": "linear", "rope.scaling.factor": 2.0}
+    assert "rope_freqs.weight" in refused("llama", linear, {"rope_freqs.weight": given})
+
+
+def test_divisors_for_long_and_short_texts_are_read() -> None:
+    released = model_named("phi-3.5-mini").meaning
+    (group,) = released.groups
+    tables = {
+        "rope_factors_long.weight": group.parameters["long_factors"],
+        "rope_factors_short.weight": group.parameters["short_factors"],
+    }
+    keys = {
+        **keys_of("phi-3.5-mini"),
+        "rope.dimension_count": 96,
+        "rope.freq_base": 10000.0,
+        "rope.scaling.original_context_length": 4096,
+        "rope.scaling.attn_factor": longer(group),
+        "attention.sliding_window": 262144,
+    }
+    (found,) = read("phi3", keys, tables).groups
+    assert found.window == group.window
+    assert longer(found) == longer(group)
+    for name in ("long_factors", "short_factors", "factor", "original_max_position_embeddings"):
+        assert found.parameters[name] == group.parameters[name]
+    (bare,) = read("phi3", {**keys, "rope.scaling.attn_factor": 1.0}, tables).groups
+    assert longer(bare) == 1
+    del tables["rope_factors_short.weight"]
+    assert "rope_factors_long.weight" in refused("phi3", keys, tables)

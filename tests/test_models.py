@@ -818,6 +818,32 @@ def test_gguf_metadata_mean_what_the_configuration_does(tmp_path: Path) -> None:
     assert (group.scheme, group.parameters["factor"]) == ("yarn", 4)
 
 
+def test_tensors_that_divide_frequencies_are_read_where_they_stand(tmp_path: Path) -> None:
+    (group,) = next(model for model in MODELS if model.id == "llama-3.1-8b").meaning.groups
+    plain = 500000.0 ** (-np.arange(64) / 64)
+    divisors = (plain / frequencies(group)).astype("<f4").tobytes()
+    llama = {
+        "general.architecture": "llama",
+        "general.alignment": 64,
+        "llama.block_count": 32,
+        "llama.context_length": 131072,
+        "llama.embedding_length": 4096,
+        "llama.attention.head_count": 32,
+        "llama.rope.freq_base": 500000.0,
+    }
+    path = gguf(tmp_path / "model.gguf", llama, ("rope_freqs.weight", "output.weight"))
+    head = path.read_bytes()
+    path.write_bytes(head + b"\0" * (-len(head) % 64) + divisors)
+    (found,) = meaning(read_configuration(path)).groups
+    assert frequencies(found) == pytest.approx(frequencies(group), rel=1e-12)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(UserError, match="breaks off"):
+        read_configuration(path)
+    gguf(path, {**llama, "general.alignment": 0}, ("rope_freqs.weight",))
+    with pytest.raises(UserError, match=r"general\.alignment is 0"):
+        read_configuration(path)
+
+
 def test_gguf_stores_queries_and_keys_of_llama_otherwise(tmp_path: Path) -> None:
     llama = {key.replace("qwen2", "llama"): given for key, given in QWEN.items()}
     llama["general.architecture"] = "llama"

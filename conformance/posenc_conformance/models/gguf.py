@@ -1,7 +1,8 @@
 """Metadata of GGUF files, as the configuration that they were made from.
 
 The format is that of llama.cpp, described in docs/gguf.md of ggml-org/ggml: a header, pairs of key
-and value, then what tensors there are. Weights are not read.
+and value, then what tensors there are, and the tensors. Of these none is read but the few that
+divide frequencies.
 """
 
 import struct
@@ -10,7 +11,7 @@ from typing import Any, BinaryIO
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import FieldDict
-from posenc_conformance.models.metadata import to_config
+from posenc_conformance.models.metadata import TABLES, to_config
 
 NUMBERS = {
     0: "<B",
@@ -43,7 +44,15 @@ def fields_of(path: Path) -> tuple[FieldDict, str]:
     return to_config(metadata, tensors, str(path))
 
 
-def _read_metadata(stream: BinaryIO) -> tuple[FieldDict, list[str]]:
+ALIGNMENT = "general.alignment"
+FLOAT32 = 0
+FARTHEST = 1 << 48
+"""A byte beyond this is in no file."""
+MOST_PAIRS = 1 << 12
+"""Numbers of the longest table of divisors that is read."""
+
+
+def _read_metadata(stream: BinaryIO) -> tuple[FieldDict, dict[str, list[float]]]:
     if stream.read(4) != b"GGUF":
         raise ValueError("it does not begin with GGUF")
     version = _number(stream, "<I")
@@ -54,11 +63,33 @@ def _read_metadata(stream: BinaryIO) -> tuple[FieldDict, list[str]]:
     for _ in range(pairs):
         key = _string(stream)
         metadata[key] = _value(stream, _number(stream, "<I"))
-    tensors = []
+    places = {}
     for _ in range(count):
-        tensors.append(_string(stream))
-        stream.seek(8 * _number(stream, "<I") + 4 + 8, 1)
-    return metadata, tensors
+        name = _string(stream)
+        sizes = [_number(stream, "<Q") for _ in range(_number(stream, "<I"))]
+        type, offset = _number(stream, "<I"), _number(stream, "<Q")
+        if name in TABLES:
+            places[name] = sizes, type, offset
+    step = metadata.get(ALIGNMENT, 32)
+    if not isinstance(step, int) or not 0 < step <= FARTHEST:
+        raise ValueError(f"{ALIGNMENT} is {step!r}, no number of bytes")
+    start = -(-stream.tell() // step) * step
+    return metadata, {name: _table(stream, start, name, *place) for name, place in places.items()}
+
+
+def _table(
+    stream: BinaryIO, start: int, name: str, sizes: list[int], type: int, offset: int
+) -> list[float]:
+    """Read a tensor of divisors."""
+    if offset > FARTHEST:
+        raise ValueError(f"{name} stands beyond the end of the file")
+    if type != FLOAT32 or len(sizes) != 1 or not 0 < sizes[0] <= MOST_PAIRS:
+        raise ValueError(f"{name} is no list of up to {MOST_PAIRS:,} numbers in float32")
+    stream.seek(start + offset)
+    content = stream.read(4 * sizes[0])
+    if len(content) < 4 * sizes[0]:
+        raise ValueError(f"{name}: the file breaks off within it")
+    return list(struct.unpack(f"<{sizes[0]}f", content))
 
 
 def _number(stream: BinaryIO, form: str) -> Any:

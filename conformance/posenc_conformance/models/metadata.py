@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import FieldDict, Fields
@@ -129,6 +131,8 @@ TOLD_APART = (
 )
 """Keys that are read together with others."""
 
+ORIGINAL = "rope.scaling.original_context_length"
+"""The key of the original context."""
 LOGARITHM = "rope.scaling.yarn_log_multiplier"
 """The key of what mscale and mscale_all_dim are, which are the same in all released models."""
 WARMTH = "attention.temperature_scale"
@@ -154,14 +158,29 @@ ABOUT_POSITIONS = re.compile(
 )
 """Keys that seem to bear on positions."""
 
-TABLES = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
-"""Tensors that divide frequencies: the metadata alone would mislead."""
+FREQUENCIES = "rope_freqs.weight"
+LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"
+TABLES = (FREQUENCIES, LONG, SHORT)
+"""Tensors that divide frequencies: for all texts, or for long and for short ones."""
+LLAMA_3 = {
+    "rope_type": "llama3",
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
+"""How all released models are scaled whose divisors are those of Llama 3.1 but for the factor."""
+NEAR = 1e-5
+"""How far divisors may be off, as a part of each: they were computed in float32."""
 CLOSE = 1e-6
 """How far numbers in float32 may be apart that mean the same."""
 
 
-def to_config(metadata: Fields, tensors: Sequence[str], where: str) -> tuple[FieldDict, str]:
+def to_config(
+    metadata: Fields, tables: Mapping[str, Sequence[float]], where: str
+) -> tuple[FieldDict, str]:
     """Return metadata under the names of config.json, and how queries and keys are stored.
+
+    ``tables`` are the tensors that divide frequencies, if there are any.
 
     Raises UserError for an architecture, or a key about positions, that is not known.
     """
@@ -171,19 +190,13 @@ def to_config(metadata: Fields, tensors: Sequence[str], where: str) -> tuple[Fie
             f"{where}: general.architecture: {architecture!r} is not known here",
             f"known are {', '.join(ARCHITECTURES)}",
         )
-    for name in TABLES:
-        if name in tensors:
-            raise UserError(
-                f"{where}: {name}: this tensor divides the frequencies, and weights are not read",
-                REPAIR,
-            )
     prefix = f"{architecture}."
     own = {
         key.removeprefix(prefix): value
         for key, value in metadata.items()
         if key.startswith(prefix) and value is not None
     }
-    return _Reader(ARCHITECTURES[architecture], own, f"{where}: {prefix}").fields()
+    return _Reader(ARCHITECTURES[architecture], own, tables, where, prefix).fields()
 
 
 @dataclass(frozen=True)
@@ -192,7 +205,9 @@ class _Reader:
 
     architecture: Architecture
     own: Fields
+    tables: Mapping[str, Sequence[float]]
     where: str
+    prefix: str
 
     def fields(self) -> tuple[FieldDict, str]:
         """Return the fields of config.json, and how queries and keys are stored."""
@@ -209,9 +224,8 @@ class _Reader:
             found["qk_rope_head_dim"] = found.pop("rotary_dim", None)
             found.pop("head_dim", None)
         scaling = self._scaling()
-        original = "rope.scaling.original_context_length"
-        if not scaling and original in self.own:
-            found["original_max_position_embeddings"] = self.own[original]
+        if not scaling and ORIGINAL in self.own:
+            found["original_max_position_embeddings"] = self.own[ORIGINAL]
         scaling |= self._sections()
         return found | ({"rope_scaling": scaling} if scaling else {}), self.architecture.layout
 
@@ -309,8 +323,48 @@ class _Reader:
             raise self.wrong(key, f"it is neither a number above 0 nor a list of {count} layers")
         return ["sliding_attention" if each else "full_attention" for each in sliding]
 
+    def _divided(self) -> FieldDict:
+        """Return the block of scaling that tensors of divisors stand for.
+
+        Raises UserError for divisors that no released model is known to have.
+        """
+        given = self.own.get("rope.scaling.type", "none")
+        names = [name for name in TABLES if name in self.tables]
+        if names == [FREQUENCIES] and given == "none":
+            return self._as_llama_3(self.tables[FREQUENCIES])
+        if names == [LONG, SHORT] and given in ("none", "longrope"):
+            return {
+                "rope_type": "longrope",
+                "long_factor": [*self.tables[LONG]],
+                "short_factor": [*self.tables[SHORT]],
+                "original_max_position_embeddings": self.own.get(ORIGINAL),
+                "attention_factor": self.own.get("rope.scaling.attn_factor", 1.0),
+            }
+        raise UserError(
+            f"{self.where}: {names[0]}: it divides frequencies beside {names[1:] or given!r}, "
+            "and no such model is known",
+            REPAIR,
+        )
+
+    def _as_llama_3(self, divisors: Sequence[float]) -> FieldDict:
+        found: FieldDict = {**LLAMA_3, "factor": round(max(divisors), 4)}
+        pairs = len(divisors)
+        omega = float(self.own.get("rope.freq_base", 10000)) ** (-np.arange(pairs) / pairs)
+        turns = found["original_max_position_embeddings"] * omega / (2 * np.pi)
+        low, high = found["low_freq_factor"], found["high_freq_factor"]
+        share = np.clip((turns - low) / (high - low), 0, 1)
+        wanted = 1 / ((1 - share) / found["factor"] + share)
+        if not np.allclose(divisors, wanted, rtol=NEAR, atol=0):
+            raise UserError(
+                f"{self.where}: {FREQUENCIES}: it does not divide frequencies as Llama 3.1 does",
+                REPAIR,
+            )
+        return found
+
     def _scaling(self) -> FieldDict:
         """Return the block of scaling; empty if there is none."""
+        if self.tables:
+            return self._divided()
         found = {field: self.own[key] for key, field in SCALING.items() if key in self.own}
         if found.get("rope_type") in ("none", None):
             for key in (LOGARITHM, WARMTH):
@@ -346,4 +400,4 @@ class _Reader:
 
     def wrong(self, key: str, what: str) -> UserError:
         """Make the error for a key."""
-        return UserError(f"{self.where}{key}: {what}", REPAIR)
+        return UserError(f"{self.where}: {self.prefix}{key}: {what}", REPAIR)
