@@ -21,7 +21,7 @@ from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.frequencies import channels, rotated
-from posenc_conformance.models.layers import LAYER_KINDS
+from posenc_conformance.models.layers import KINDS_BY_NAME
 from posenc_conformance.models.meaning import Group, Meaning, case_of, rows_of
 from posenc_lab.configurations import small
 
@@ -201,7 +201,7 @@ def test_kinds_of_layers_and_windows(type: str) -> None:
     for group in found.groups if kinds else ():
         for number in group.layers:
             same = "sliding" if group.attention == "two-sided" else group.attention
-            assert LAYER_KINDS[kinds[number]] == same
+            assert KINDS_BY_NAME[kinds[number]] == same
         if group.attention == "sliding":
             assert group.window == config.sliding_window
 

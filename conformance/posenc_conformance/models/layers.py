@@ -11,13 +11,17 @@ LAYER_KINDS: Mapping[str, str] = {
     "sliding_attention": "sliding",
     "chunked_attention": "chunked",
     "linear_attention": "linear",
+}
+"""Kinds of layers by the names that configurations have for them. Linear ones are all that have no
+attention between positions."""
+KINDS_BY_NAME: Mapping[str, str] = {
+    **LAYER_KINDS,
     "attention": "full",
     "conv": "linear",
     "hybrid": "full",
     "mamba": "linear",
 }
-"""Kinds of layers by the names that configurations have for them, today's before earlier ones.
-Linear ones are all that have no attention between positions."""
+"""The same, with names that some types alone have, or had once."""
 
 
 def kinds(config: Configuration) -> list[str]:
@@ -31,11 +35,11 @@ def kinds(config: Configuration) -> list[str]:
     if given is None:
         return implied or ["full"] * count
     for name in given:
-        if name not in LAYER_KINDS:
+        if name not in KINDS_BY_NAME:
             raise config.wrong(
-                "layer_types", f"{name!r} is not known", f"known are {[*LAYER_KINDS]}"
+                "layer_types", f"{name!r} is not known", f"known are {[*KINDS_BY_NAME]}"
             )
-    stated = [LAYER_KINDS[name] for name in given]
+    stated = [KINDS_BY_NAME[name] for name in given]
     if len(stated) != count:
         raise config.wrong(
             "layer_types", f"it names {len(stated)} layers, but num_hidden_layers is {count}"

@@ -233,7 +233,8 @@ def _computed_head(group: Group, meaning: Meaning, config: Configuration) -> Gro
     size, true = divided(config), group.parameters["head_dim"]
     if size >= true or size % 2 or group.scheme not in ("rope", "llama3", "yarn"):
         return None
-    return with_plain_rope(group, rotary_dim=size) if group.scheme == "rope" else None
+    made = with_plain_rope(group, rotary_dim=size) if group.scheme == "rope" else group
+    return None if made == group else made
 
 
 def _as(*kinds: str) -> Made:

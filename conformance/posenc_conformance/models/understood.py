@@ -22,7 +22,8 @@ _IGNORED: Mapping[str, str] = {
     "activation_sparsity_pattern moe_layer_interval moe_routed_scaling_factor "
     "moe_router_scaling_factor num_local_experts routed_scaling_factor router_scaling_factor",
     "what logits or hidden states are multiplied by at every position alike": "logits_scaling "
-    "full_attn_alpha_factor full_attn_beta_factor logit_scaling residual_scaling",
+    "full_attn_alpha_factor full_attn_beta_factor linear_attn_alpha_factor "
+    "linear_attn_beta_factor logit_scaling residual_scaling",
     "channels of other parts of a head, or of layers without positions": "qk_nope_head_dim "
     "hidden_size_per_layer_input vocab_size_per_layer_input chunk_size mamba_chunk_size "
     "num_global_key_value_heads",
