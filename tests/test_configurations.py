@@ -354,6 +354,7 @@ def test_types_that_are_not_specified_are_refused_with_what_is_missing(type: str
         ("minimax_m4", None),
         ("lfm9", None),
         ("exaone5", None),
+        ("bamba", None),
     ],
 )
 def test_another_version_is_no_slip(given: str, hint: str | None) -> None:

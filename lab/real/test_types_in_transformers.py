@@ -62,6 +62,7 @@ ELSEWHERE = {
     "gptj": "it turns with sines of its own",
     "codegen": "it turns with sines of its own",
     "exaone4_5_text": "transformers reads it as exaone4",
+    "internlm2": "transformers does not have it; read in the code that it is released with",
     "mimo": "transformers does not have it; it is Qwen2 by another name",
     "phi4_multimodal": "it is not made without what reads its images",
     "qwen2_5_vl": "its text has a type of its own",

@@ -2,7 +2,8 @@
 
 Read in the configuration and modelling code of transformers 5.24.0, where the layout is that of
 ``apply_rotary_pos_emb`` or ``rotate_half``, and the defaults are those of the configuration class.
-A small model of each type is run, and listened to, in ``lab/real/test_types_in_transformers.py``.
+A small model of each type is run, and listened to, in ``lab/real/test_types_in_transformers.py``,
+which says which types are read elsewhere.
 """
 
 from collections.abc import Mapping
@@ -189,6 +190,7 @@ ROTARY: Mapping[str, Rotary] = {
     "hunyuan_v1_dense": Rotary(alpha=True),
     "hunyuan_v1_moe": Rotary(alpha=True),
     "hy_v3": Rotary(base=11158840, head_dim=128),
+    "internlm2": Rotary(),
     "jais2": Rotary(),
     "jina_embeddings_v3": Rotary(base=20000, reads="position_embedding_type"),
     "kimi_k2": LATENT,

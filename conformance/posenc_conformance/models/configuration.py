@@ -178,7 +178,7 @@ def _demand_known(type: str, where: str) -> None:
             f"{where}: model_type: {type!r} is not specified yet: {NOT_SPECIFIED[type]}",
             "nothing of it is guessed; its other parts can be judged by the schemes themselves",
         )
-    near = [each for each in get_close_matches(type, known, 3, 0.8) if _may_be_meant(each, type)]
+    near = [each for each in get_close_matches(type, known, 3, 0.85) if _may_be_meant(each, type)]
     raise UserError(
         f"{where}: model_type: {type!r} is not known here",
         f"similar ones are {', '.join(near)}"

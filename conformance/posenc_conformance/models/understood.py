@@ -32,6 +32,8 @@ _IGNORED: Mapping[str, str] = {
     "how texts are generated or prepared": "temperature chunk_size_feed_forward "
     "cross_attention_hidden_size bos_token_position",
     "how a model is trained on several machines": "context_parallel_size local_rank",
+    "at which moment images and sound stand": "position_id_per_seconds seconds_per_chunk "
+    "tokens_per_second",
     "images and sound, whose parts have configurations of their own": "image_seq_length "
     "img_token_compression_config use_unified_vision_chunk",
     "how weights are stored, and how attention is computed": "compression_config attn_type",
