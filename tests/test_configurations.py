@@ -281,6 +281,8 @@ def test_granite_4_turns_nothing_unless_it_says_so() -> None:
     assert {group.scheme for group in still.groups} == {"nope"}
     old = {**small("granitemoehybrid"), "layer_types": ["mamba", "attention"] * 4}
     assert written(derived(old).groups[1].layers) == "1, 3, 5, 7"
+    named = {**old, "layer_types": None, "layers_block_type": old["layer_types"]}
+    assert derived(named) == derived(old)
     missing = small("granitemoehybrid")
     del missing["layer_types"]
     assert "layer_types: it is missing" in refused(missing)
@@ -448,3 +450,25 @@ def test_a_folder_is_read_by_the_file_in_it(
     assert main(["model", str(tmp_path)]) == 0
     assert "type llama" in capsys.readouterr().out
     assert model_file(str(tmp_path)) == tmp_path / "config.json"
+
+
+@pytest.mark.parametrize(
+    ("type", "field"),
+    [
+        ("minimax_m2", "attn_type_list"),
+        ("mllama_text_model", "cross_attention_layers"),
+        ("lfm2", "full_attn_idxs"),
+        ("llama", "layer_types"),
+        ("granitemoehybrid", "layers_block_type"),
+        ("nemotron_h", "hybrid_override_pattern"),
+        ("jamba", "attn_layer_period"),
+        ("kimi_linear", "linear_attn_config"),
+    ],
+)
+@pytest.mark.parametrize("value", [5, {"a": 1}, True])
+def test_lists_that_are_none_are_refused(type: str, field: str, value: Any) -> None:
+    if (type, value) != ("jamba", 5):
+        fields = {**small(type), field: value}
+        if field == "layers_block_type":
+            del fields["layer_types"]
+        assert f"config.json: {field}: " in refused(fields)

@@ -88,6 +88,16 @@ class Configuration:
             raise self.wrong(name, f"it is {value!r}", "it must be an integer above 0")
         return value
 
+    def listed(self, name: str) -> list[Any]:
+        """Return a field that must be a list; an empty one if it is missing or null.
+
+        Raises UserError if it is something else.
+        """
+        value = self.get(name, [])
+        if not isinstance(value, list):
+            raise self.wrong(name, f"it is {value!r}", "it must be a list")
+        return value
+
     def wrong(self, name: str, what: str, hint: str = HINT) -> UserError:
         """Make the error for a field."""
         return UserError(f"{self.where}: {name}: {what}", hint)
@@ -228,7 +238,7 @@ def _demand_layout(config: Configuration) -> None:
         config.fields
     ):
         raise config.wrong("rope_parameters", "it is missing, and models of this type scale")
-    if any(each != 1 for each in config.get("attn_type_list", [])):
+    if any(each != 1 for each in config.listed("attn_type_list")):
         raise config.wrong("attn_type_list", "it is not 1 everywhere; only that is known here")
     if config.get("use_mrope") and not ROTARY[config.type].sections:
         raise config.wrong("use_mrope", f"it is true, but {config.type} has no sections")

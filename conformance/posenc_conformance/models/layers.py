@@ -31,8 +31,9 @@ def kinds(config: Configuration) -> list[str]:
     """
     count = config.whole("num_hidden_layers")
     implied = _implied(config, count)
-    given = config.get("layer_types", config.get("layers_block_type"))
-    if given is None:
+    field = "layer_types" if config.get("layer_types") is not None else "layers_block_type"
+    given = config.listed(field)
+    if config.get(field) is None:
         return implied or ["full"] * count
     for name in given:
         if name not in KINDS_BY_NAME:
@@ -113,15 +114,15 @@ def _alternating(config: Configuration, count: int) -> list[str]:
 
 def _crossed(config: Configuration, count: int) -> list[str]:
     """Let some layers look at an image instead of at the text."""
-    crossed = config.get("cross_attention_layers")
+    crossed = config.listed("cross_attention_layers")
     return ["cross" if number in crossed else "full" for number in range(count)]
 
 
 def _listed(config: Configuration, count: int) -> list[str] | None:
     """Demand a list of the layers that have attention."""
-    given = config.get("full_attn_idxs")
-    if given is None:
-        if config.get("layer_types") is None:
+    given = config.listed("full_attn_idxs")
+    if not given:
+        if config.get("layer_types", config.get("layers_block_type")) is None:
             raise config.wrong("layer_types", "it is missing", "this type of model has no default")
         return None
     return ["full" if number in given else "linear" for number in range(count)]

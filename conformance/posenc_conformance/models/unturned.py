@@ -4,7 +4,7 @@ Read in transformers 5.24.0 (nemotron_h, jamba), and in the configuration and mo
 Kimi Linear is released with (kimi_linear), which counts layers from 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from posenc_conformance.models.configuration import Configuration
 from posenc_conformance.models.meaning import Context, Group, Meaning
@@ -29,9 +29,13 @@ def nemotron_h(config: Configuration) -> Meaning:
         ("layers_block_type", NAMES),
         ("layer_types", NAMES),
     ):
-        given = config.get(field)
-        if given is None:
+        if config.get(field) is None:
             continue
+        given = config.get(field)
+        if known is NAMES:
+            given = config.listed(field)
+        elif not isinstance(given, str):
+            raise config.wrong(field, f"it is {given!r}", "it must be a text")
         strange = [each for each in given if each not in known]
         if strange:
             raise config.wrong(field, f"{strange[0]!r} is not known", f"known are {[*known]}")
@@ -41,7 +45,8 @@ def nemotron_h(config: Configuration) -> Meaning:
 
 def jamba(config: Configuration) -> Meaning:
     """Derive the layers of Jamba: one in so many has attention."""
-    period, offset = config.get("attn_layer_period", 8), config.get("attn_layer_offset", 4)
+    period = 8 if config.get("attn_layer_period") is None else config.whole("attn_layer_period")
+    offset = config.get("attn_layer_offset", 4)
     count = config.whole("num_hidden_layers")
     return _of_layers(
         config, "num_hidden_layers", [number % period == offset for number in range(count)]
@@ -56,7 +61,14 @@ def kimi_linear(config: Configuration) -> Meaning:
         )
     count = config.whole("num_hidden_layers")
     lists = config.get("linear_attn_config", {})
-    full, linear = (set(lists.get(name, ())) for name in ("full_attn_layers", "kda_layers"))
+    parts = [
+        lists.get(name) if isinstance(lists, Mapping) else None
+        for name in ("full_attn_layers", "kda_layers")
+    ]
+    full, linear = (
+        {each for each in part if isinstance(each, int)} if isinstance(part, list) else set[int]()
+        for part in parts
+    )
     if full | linear != set(range(1, count + 1)) or full & linear:
         raise config.wrong(
             "linear_attn_config", f"its lists do not name each layer from 1 to {count} once"
