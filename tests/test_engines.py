@@ -25,6 +25,7 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.models.file import Model, load_all, with_configuration
 from posenc_conformance.models.mistakes import MISREAD, MISTAKES, SHORT_TABLES
+from posenc_lab.miniatures.engines import MODELS as CLAIMED
 from posenc_lab.miniatures.engines import (
     RIGHT,
     WRONG,
@@ -63,7 +64,7 @@ def failures(adapter: object, *names: str) -> list[tuple[str, Execution]]:
 @pytest.mark.parametrize("made", RIGHT, ids=lambda made: made.__name__)
 def test_right_engines_pass(made: type[Engine]) -> None:
     found = judged(made())
-    assert len(found) > len(models())
+    assert len(found) > len(CLAIMED)
     assert not [(id, each.text) for id, each in found if each.verdict != "passed"]
 
 
@@ -409,3 +410,166 @@ def test_a_bias_of_more_keys_than_are_claimed_is_not_asked() -> None:
     found = {check.split()[1]: each for check, each in judged(Short(), "bloom")}
     verdicts = {name.partition("[")[0]: str(each.verdict) for name, each in found.items()}
     assert verdicts == {"prefill": "passed", "decode": "not_claimed"}
+
+
+# A base that grows with the length of the text.
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 256,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 4096,
+}
+DYNAMIC: dict[str, dict[str, Any]] = {
+    "type": {"rope_scaling": {"type": "dynamic", "factor": 2.0}},
+    "rope_type": {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}},
+    "rope_parameters": {
+        "rope_parameters": {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}
+    },
+    "original inside": {
+        "max_position_embeddings": 8192,
+        "rope_scaling": {
+            "type": "dynamic",
+            "factor": 2.0,
+            "original_max_position_embeddings": 4096,
+        },
+    },
+    "original outside": {
+        "max_position_embeddings": 8192,
+        "original_max_position_embeddings": 4096,
+        "rope_scaling": {"type": "dynamic", "factor": 2.0},
+    },
+}
+"""One meaning, spelt in five ways."""
+
+
+class Growing(Engine):
+    """An engine that makes the base anew for every text."""
+
+    def original(self, config: Mapping[str, Any], block: Mapping[str, Any]) -> int:
+        name = "original_max_position_embeddings"
+        return int(block.get(name) or config.get(name) or config["max_position_embeddings"])
+
+    def frequencies(self, config: Any, block: Any, layer: int, width: int, length: int) -> Array:
+        omega = super().frequencies(config, block, layer, width, length)
+        by = self.stretch(float(block["factor"]), length / self.original(config, block))
+        return omega * by ** (-np.arange(0, width, 2) / (width - 2))
+
+    def stretch(self, factor: float, share: float) -> float:
+        return max(factor * share - (factor - 1), 1)
+
+
+class NeverGrown(Growing):
+    def stretch(self, factor: float, share: float) -> float:
+        return 1
+
+
+class GrownForGood(Growing):
+    def stretch(self, factor: float, share: float) -> float:
+        return super().stretch(factor, factor)
+
+
+class GrownByLengthAlone(Growing):
+    def stretch(self, factor: float, share: float) -> float:
+        return max(share, 1)
+
+
+class FromTheWholeContext(Growing):
+    def original(self, config: Mapping[str, Any], block: Mapping[str, Any]) -> int:
+        return int(config["max_position_embeddings"])
+
+
+def judged_on(config: Mapping[str, Any], adapter: object, folder: Path) -> dict[str, Execution]:
+    """What comes of every check of somebody's own configuration, by its id."""
+    path = folder / "config.json"
+    path.write_text(json.dumps(config))
+    model = with_configuration(path)
+    (subjects,) = subjects_of(adapter, [], own=[model]).values()
+    return {check.id: execute(check, Options(1)) for check in checks(model, subjects)}
+
+
+@pytest.mark.parametrize("form", DYNAMIC)
+def test_a_base_that_grows_is_read_in_every_spelling(form: str, tmp_path: Path) -> None:
+    found = judged_on({**LLAMA, **DYNAMIC[form]}, Growing(), tmp_path)
+    assert {id.split("[")[0] for id in found} == {"within", "beyond", "longer"}
+    assert not [each.text for each in found.values() if each.verdict != "passed"]
+
+
+@pytest.mark.parametrize(
+    ("made", "failing", "name"),
+    [
+        (NeverGrown, {"beyond", "longer"}, "scaling-ignored"),
+        (GrownForGood, {"within", "beyond", "longer"}, "always-full"),
+        (GrownByLengthAlone, {"beyond", "longer"}, "factor-of-another-model"),
+        (FromTheWholeContext, {"beyond", "longer"}, "wrong-context-length"),
+    ],
+)
+def test_a_base_that_grows_wrongly_is_named(
+    made: type[Engine], failing: set[str], name: str, tmp_path: Path
+) -> None:
+    config = {**LLAMA, **DYNAMIC["original inside"], "max_position_embeddings": 5120}
+    found = judged_on(config, made(), tmp_path)
+    failed = {id.split("[")[0]: each for id, each in found.items() if each.verdict == "failed"}
+    assert failed.keys() == failing
+    named = Counter(each.outcome.explanations[0][0] for each in failed.values())
+    assert named.most_common(1)[0][0] == name, [each.text for each in failed.values()]
+
+
+def test_a_claim_that_ends_early_is_asked_of_shorter_texts(tmp_path: Path) -> None:
+    class Short(Growing):
+        @claims(max_position=5000)
+        def rotary(self, *given: Any, **named: Any) -> Any:
+            return super().rotary(*given, **named)
+
+    found = judged_on({**LLAMA, **DYNAMIC["type"]}, Short(), tmp_path)
+    assert {each.verdict for each in found.values()} == {"passed"}
+    assert any("5,000" in each.outcome.left_out for each in found.values())
+
+
+# Where fields stand.
+
+MOVED: dict[str, dict[str, Any]] = {
+    "default": {"rope_type": "default"},
+    "linear": {"rope_type": "linear", "factor": 4.0},
+    "llama3": {
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 1024,
+    },
+    "yarn": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024},
+}
+"""Blocks that stand in rope_parameters, as transformers writes them since version 5."""
+
+
+@pytest.mark.parametrize("kind", MOVED)
+def test_who_reads_the_old_place_is_told_so(kind: str, tmp_path: Path) -> None:
+    block = {**MOVED[kind], "rope_theta": 500000.0}
+    config = {**LLAMA, "rope_parameters": block}
+    assert {each.verdict for each in judged_on(config, Engine(), tmp_path).values()} == {"passed"}
+    found = judged_on(config, WRONG["old-place-read"](), tmp_path)
+    failed = [each for each in found.values() if each.verdict != "passed"]
+    assert failed
+    assert {each.outcome.explanations[0][0] for each in failed} == {"old-place-read"}
+    assert all("rope_parameters" in each.text.splitlines()[0] for each in failed)
+
+
+@pytest.mark.parametrize("kind", MOVED)
+def test_who_reads_the_new_place_is_told_so(kind: str, tmp_path: Path) -> None:
+    config = {**LLAMA, "rope_scaling": MOVED[kind], "rope_theta": 500000.0}
+    assert {each.verdict for each in judged_on(config, Engine(), tmp_path).values()} == {"passed"}
+    found = judged_on(config, WRONG["new-place-read"](), tmp_path)
+    failed = [each for each in found.values() if each.verdict != "passed"]
+    assert failed
+    assert {each.outcome.explanations[0][0] for each in failed} == {"new-place-read"}
+
+
+def test_who_reads_the_right_place_wrongly_is_not_told_of_a_place(tmp_path: Path) -> None:
+    config = {**LLAMA, "rope_parameters": {**MOVED["llama3"], "rope_theta": 500000.0}}
+    found = judged_on(config, WRONG["factor-of-another-model"](), tmp_path)
+    assert {each.verdict for each in found.values()} == {"passed"}  # its factor is 8 as well
+    found = judged_on(config, WRONG["base-ignored"](), tmp_path)
+    named = {each.outcome.explanations[0][0] for each in found.values() if each.text}
+    assert named == {"base-ignored"}

@@ -392,12 +392,17 @@ def test_configurations_as_they_are_released_are_read(
         ({"model_type": "lama"}, "model_type", "similar ones are llama"),
         ({**LLAMA, "rope_teta": 1}, "rope_teta", "is not known here"),
         ({**LLAMA, "dual_chunk_attention_config": {}}, "dual_chunk_attention", "is not known"),
-        ({**LLAMA, "use_mrope": True}, "use_mrope", "llama has no sections"),
+        ({**LLAMA, "use_mrope": True}, "use_mrope", "what it means in llama"),
+        (
+            {**LLAMA, "model_type": "qwen2", "use_mrope": True},
+            "use_mrope",
+            "qwen2 has no sections",
+        ),
         (
             {"model_type": "mpt", "d_model": 64, "n_heads": 8, "n_layers": 1}
             | {"attn_config": {"alibi": True, "rope": True}},
             "attn_config.rope",
-            "not known",
+            "known here",
         ),
         ({**LLAMA, "n_embd": 2048}, "n_embd", "hidden_size is 4096"),
         ({**LLAMA, "hidden_size": 4097}, "hidden_size", "not divisible"),
@@ -521,7 +526,6 @@ def test_configurations_as_they_are_released_are_read(
             "mrope_section",
             "24 pairs, but 64 are rotated",
         ),
-        ({**QWEN_VL, "rope_scaling": None}, "mrope_section", "missing"),
         (
             {"model_type": "bert", "position_embedding_type": "relative_key"},
             "position_embedding_type",
@@ -684,6 +688,48 @@ def test_the_base_that_alpha_makes_is_shown(
     assert "1.15478e-07" in shown
 
 
+def shown_of(config: Mapping[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    path = folder / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    assert main(["model", str(path)]) == 0
+    return capsys.readouterr().out
+
+
+def test_what_multiplies_by_nothing_is_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    yarn = {"type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8192}
+    given = {**LLAMA, "model_type": "ministral3"}
+    warm = shown_of(
+        {**given, "rope_scaling": {**yarn, "llama_4_scaling_beta": 0.1}}, tmp_path, capsys
+    )
+    cold = shown_of(
+        {**given, "rope_scaling": {**yarn, "llama_4_scaling_beta": 0}}, tmp_path, capsys
+    )
+    assert "queries × 1 + 0.1 ln" in warm
+    assert "temperature-missing" in warm
+    assert "queries ×" not in cold
+    assert "temperature-missing" not in cold
+    still = shown_of({**LLAMA4, "attn_scale": 0}, tmp_path, capsys)
+    assert "queries ×" not in still
+
+
+def test_a_mistake_that_costs_nothing_is_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    far = {"rope_type": "longrope", "short_factor": [1.0] * 64, "long_factor": [4.0] * 64}
+    config = {
+        **LLAMA,
+        "model_type": "phi3",
+        "max_position_embeddings": 1 << 20,
+        "original_max_position_embeddings": 1 << 19,
+        "rope_scaling": far,
+    }
+    shown = shown_of(config, tmp_path, capsys)
+    assert "long-list-always" in shown
+    assert "short-list-always" not in shown  # no text that is looked at is that long
+
+
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["model"]) == 0
     shown = capsys.readouterr().out
@@ -770,6 +816,32 @@ def test_gguf_metadata_mean_what_the_configuration_does(tmp_path: Path) -> None:
     }
     (group,) = meaning(read_configuration(gguf(tmp_path / "yarn.gguf", scaled))).groups
     assert (group.scheme, group.parameters["factor"]) == ("yarn", 4)
+
+
+def test_tensors_that_divide_frequencies_are_read_where_they_stand(tmp_path: Path) -> None:
+    (group,) = next(model for model in MODELS if model.id == "llama-3.1-8b").meaning.groups
+    plain = 500000.0 ** (-np.arange(64) / 64)
+    divisors = (plain / frequencies(group)).astype("<f4").tobytes()
+    llama = {
+        "general.architecture": "llama",
+        "general.alignment": 64,
+        "llama.block_count": 32,
+        "llama.context_length": 131072,
+        "llama.embedding_length": 4096,
+        "llama.attention.head_count": 32,
+        "llama.rope.freq_base": 500000.0,
+    }
+    path = gguf(tmp_path / "model.gguf", llama, ("rope_freqs.weight", "output.weight"))
+    head = path.read_bytes()
+    path.write_bytes(head + b"\0" * (-len(head) % 64) + divisors)
+    (found,) = meaning(read_configuration(path)).groups
+    assert frequencies(found) == pytest.approx(frequencies(group), rel=1e-12)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(UserError, match="breaks off"):
+        read_configuration(path)
+    gguf(path, {**llama, "general.alignment": 0}, ("rope_freqs.weight",))
+    with pytest.raises(UserError, match=r"general\.alignment is 0"):
+        read_configuration(path)
 
 
 def test_gguf_stores_queries_and_keys_of_llama_otherwise(tmp_path: Path) -> None:

@@ -12,18 +12,23 @@ import torch
 from transformers import CONFIG_MAPPING
 
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, lattice
-from posenc_conformance.models.configuration import LAYER_KINDS, configuration
+from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import Model, load_all
 from posenc_conformance.models.frequencies import channels, frequencies, rotated
+from posenc_conformance.models.layers import LAYER_KINDS
 from posenc_conformance.models.meaning import Group, case_of
 from posenc_conformance.models.mistakes import longer
 
 POSITIONS = [0, 1, 77]
 NAMES = {kind: name for name, kind in LAYER_KINDS.items()} | {"two-sided": "sliding_attention"}
-FOLDERS = {"qwen2_5_vl_text": "qwen2_5_vl", "qwen3_5_moe_text": "qwen3_5_moe"}
-TYPES = {"qwen2_5_vl": "qwen2_5_vl_text"}
-"""Types of models whose text has one of its own now."""
+FOLDERS = {
+    "kimi_k2": "deepseek_v3",
+    "qwen2_5_vl_text": "qwen2_5_vl",
+    "qwen3_5_moe_text": "qwen3_5_moe",
+}
+TYPES = {"kimi_k2": "deepseek_v3", "qwen2_5_vl": "qwen2_5_vl_text"}
+"""Types of models that transformers has under another name."""
 OTHERWISE = ("gptj",)
 """Types that compute their sines where they use them, without a module that could be asked."""
 

@@ -23,13 +23,12 @@ from posenc_conformance.judge.scope import Engine, Scope
 from posenc_conformance.judge.subject import MEMORY_OF_A_CALL, Subject
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 from posenc_conformance.models.file import Model, model_named
-from posenc_conformance.models.meaning import Context, Group, case_of, rows_of
+from posenc_conformance.models.meaning import LENGTH, Context, Group, case_of, length_of, rows_of
 from posenc_conformance.models.mistakes import (
     MISREAD,
     MISTAKES,
     SHORT_TABLES,
     changed_numbers,
-    respelled,
     short_tables,
 )
 from posenc_conformance.scheme_file.model import Arguments, Call, Parameter
@@ -193,7 +192,10 @@ def _of_rotary(context: Context, group: Group) -> dict[str, dict[str, Any]]:
     size = int(group.parameters["head_dim"])
     end = context.original or context.extended or USUAL_LENGTH
     places = {"within": [0, 1, *(each for each in BETWEEN if each < end - 1), end - 1]}
-    if context.extended is not None and context.extended > end:
+    if group.grows:  # neither length is factor times the original one, which some take for all
+        places["beyond"] = [1, end, end + end // 2 - 1]
+        places["longer"] = [1, end, max(4 * end, context.extended or 0) - 1]
+    elif context.extended is not None and context.extended > end:
         places["beyond"] = [*dict.fromkeys((end, context.extended - 1))]
     found = {}
     for id, rows in places.items():
@@ -310,6 +312,8 @@ def _within_claim(subject: Subject, case: Case) -> tuple[Case, str]:
         changed = {name: case.arguments[name][..., kept] for name in ("positions",)}
         if "x" in case.arguments:
             changed["x"] = case.arguments["x"][..., kept, :]
+        if LENGTH in case.arguments:
+            changed[LENGTH] = length_of(changed["positions"])
         case = case.with_fields(arguments={**case.arguments, **changed})
     subject.require_claimed(case)
     return case, left_out
@@ -377,26 +381,22 @@ def _of_group(case: Case, group: Group) -> Case:
 
 
 def _by_spelling(subject: Subject, case: Case, wrong: Wrong) -> Wrong:
-    """Return the same failure; if scaling is ignored, under the name of the key that is read.
+    """Return the same failure; under the name of the place that is read, if that explains it.
 
-    That is tried with configurations in which the key is spelt as the engine may read it.
+    That is tried with configurations in which everything stands where the engine may look for it.
     """
     explanations = wrong.outcome.explanations
-    if not explanations or explanations[0][0] != "scaling-ignored":
-        return wrong
+    first = explanations[0][0] if explanations else None
     assert subject.engine is not None
     config = subject.engine.keywords["config"]
     for misread in MISREAD:
-        other = respelled(config, misread)
-        if other == config:
+        other = misread.respelled(config)
+        if other == config or misread.mistake not in (None, first):
             continue
         keywords = {**subject.engine.keywords, "config": other}
         twin = replace(subject, engine=replace(subject.engine, keywords=keywords))
         if _agrees(twin, case):
-            words = (
-                f"reads the key {misread.read} where this configuration has {misread.given}, "
-                "and so ignores the scaling"
-            )
+            words = misread.words
             _, *lines = wrong.text.splitlines()
             outcome = replace(wrong.outcome, explanations=((misread.id, words), *explanations))
             return Wrong("\n".join([f"{words} [{misread.id}]", *lines]), outcome, wrong.case)

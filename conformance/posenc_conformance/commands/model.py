@@ -7,13 +7,14 @@ from textwrap import wrap
 import numpy as np
 
 from posenc_conformance.errors import UserError
+from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.configuration import Configuration, read_configuration
 from posenc_conformance.models.cost import POSITIONS, Cost, cost, multiplier
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import Model, load_all, model_named
-from posenc_conformance.models.frequencies import frequencies, rotated
+from posenc_conformance.models.frequencies import rotated, turning
 from posenc_conformance.models.meaning import Group, Meaning, scheme_of, written
-from posenc_conformance.models.mistakes import applicable, longer
+from posenc_conformance.models.mistakes import applicable
 
 WIDTH = 98
 PAIRS = {"half": "channels t and t + r/2", "interleaved": "channels 2t and 2t + 1"}
@@ -36,7 +37,7 @@ def describe_model(name: str) -> Iterator[str]:
     Raises UserError if there is none, or its configuration contradicts itself.
     """
     path = Path(name)
-    if path.is_file():
+    if path.exists():
         config = read_configuration(path)
         found, known = meaning(config), None
         yield f"{name}: a model of the type {config.type}"
@@ -124,7 +125,11 @@ def _larger_base(group: Group) -> str:
 
 
 def _turning(group: Group) -> Iterator[str]:
-    omega = frequencies(group)
+    for words, omega, longer in turning(group):
+        yield from _pairs(group, words, omega, longer)
+
+
+def _pairs(group: Group, words: str, omega: Floats, longer: float) -> Iterator[str]:
     count = int(np.count_nonzero(omega))
     size = int(group.parameters["head_dim"])
     rest = f"; {size - rotated(group)} channels are not rotated" if rotated(group) < size else ""
@@ -132,10 +137,11 @@ def _turning(group: Group) -> Iterator[str]:
     some = [*omega[: LISTED // 2], *omega[:count][-LISTED // 2 :]]
     listed = [f"{each:.6g}" for each in some]
     listed.insert(LISTED // 2, "…")
+    if words:
+        yield f"  {words}:"
     yield f"  {count}{still} pairs turn by {', '.join(listed)} radians per position{rest}"
     turns = 2 * np.pi / omega[count - 1]
-    factor = longer(group)
-    made = f"; pairs are made longer by {factor:.6g}" if factor != 1 else ""
+    made = f"; pairs are made longer by {longer:.6g}" if longer != 1 else ""
     yield f"  the slowest needs {turns:,.0f} positions for a whole turn{made}"
 
 
@@ -145,6 +151,7 @@ def _costs(found: Meaning, config: Configuration) -> Iterator[str]:
         for mistake, concerned in applicable(found, config)
         for group, pair in concerned.items()
     ]
+    rows = [row for row in rows if any(each.error or each.loss for each in row[2])]
     if not rows:
         return
     several = len(found.groups) > 1

@@ -28,9 +28,9 @@ from posenc_conformance.models.configuration import (
     Configuration,
     FieldDict,
     Fields,
-    divided,
 )
 from posenc_conformance.models.frequencies import channels, rotated
+from posenc_conformance.models.layers import divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 WANTED_SCORE = 4.0

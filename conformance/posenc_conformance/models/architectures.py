@@ -1,16 +1,29 @@
 """What every model of a type has in common and its configuration does not say.
 
-Read in the configuration and modelling code of transformers 5.23.0, where the layout is that of
+Read in the configuration and modelling code of transformers 5.24.0, where the layout is that of
 ``apply_rotary_pos_emb`` or ``rotate_half``, and the defaults are those of the configuration class.
+A small model of each type is run, and listened to, in ``lab/real/test_types_in_transformers.py``,
+which says which types are read elsewhere.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from posenc_conformance.models.meaning import Number
 
 HALF = "half"
 INTERLEAVED = "interleaved"
+
+
+@dataclass(frozen=True)
+class Sections:
+    """How pairs are shared out among time, height and width."""
+
+    pairs: tuple[int, int, int]
+    """How many look at each, if the configuration does not say."""
+    interleaved: bool = False
+    """Whether they take turns; else those of time come first, then those of height."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +40,10 @@ class Rotary:
     head_dim: int | None = None
     """Channels of a head, if the configuration does not say and it is not
     ``hidden_size / num_attention_heads``."""
+    global_dim: int | None = None
+    """Channels of a head of full layers, if the configuration says nothing of single layers."""
+    layers: str = "pattern"
+    """The rule in :mod:`layers` that says of what kind layers are if nothing else does."""
     pattern: int | None = None
     """One layer in this many is not sliding; None if all layers are alike."""
     offset: int = 1
@@ -35,68 +52,286 @@ class Rotary:
     """Kind of layers without positions."""
     scaled: tuple[str, ...] = ("full", "sliding", "chunked")
     """Kinds of layers that rope_scaling is for."""
-    sections: bool = False
-    """Whether pairs look at time, height and width."""
+    sections: Sections | None = None
+    """How pairs are shared out among three axes, if they are."""
+    latent: bool = False
+    """Whether a part of each head is rotated whose size is ``qk_rope_head_dim``, and logits are
+    multiplied by what YaRN makes of ``mscale_all_dim``."""
     alpha: bool = False
     """Whether ``alpha`` in a block of the type ``dynamic`` makes the base larger for good."""
+    scaled_by_default: bool = False
+    """Whether positions are scaled if the configuration has no block that says how."""
+    reads: str = ""
+    """Fields about positions that are read beside those that are read of every rotated model."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that have a value if the configuration does not name them."""
 
+
+QWEN = "sliding_window use_sliding_window max_window_layers use_mrope"
+"""Fields that all models of Qwen have."""
+WINDOW = "sliding_window"
+OF_GEMMA_3 = (
+    "sliding_window sliding_window_pattern rope_local_base_freq use_bidirectional_attention"
+)
+OF_QWEN_2_VL = Rotary(base=1000000, sections=Sections((16, 24, 24)), layers="switched", reads=QWEN)
+OF_QWEN_3_5 = Rotary(
+    partial=0.25,
+    head_dim=256,
+    sections=Sections((11, 11, 10), interleaved=True),
+    layers="switched",
+    pattern=4,
+    reads=f"{QWEN} full_attention_interval",
+)
+LATENT = Rotary(INTERLEAVED, latent=True, reads="qk_rope_head_dim")
+EXAONE_4 = Rotary(
+    pattern=4,
+    unrotated="full",
+    reads="sliding_window sliding_window_pattern",
+    defaults={"sliding_window": 4096},
+)
+GRANITE = Rotary()
 
 ROTARY: Mapping[str, Rotary] = {
-    "codegen": Rotary(INTERLEAVED),
-    "cohere": Rotary(INTERLEAVED, base=500000),
-    "cohere2": Rotary(INTERLEAVED, base=10000, pattern=4, unrotated="full"),
-    "deepseek_v2": Rotary(INTERLEAVED),
-    "deepseek_v3": Rotary(INTERLEAVED),
-    "exaone4": Rotary(pattern=4, unrotated="full"),
-    "falcon": Rotary(),
-    "gemma": Rotary(head_dim=256),
-    "gemma2": Rotary(head_dim=256, pattern=2),
-    "gemma3_text": Rotary(
-        base=1000000, local_base=10000, head_dim=256, pattern=6, scaled=("full",)
+    "afmoe": Rotary(
+        pattern=4,
+        unrotated="full",
+        head_dim=128,
+        reads="sliding_window global_attn_every_n_layers",
+        defaults={"sliding_window": 1024},
     ),
-    "gemma4_text": Rotary(base=None, head_dim=256),
-    "glm": Rotary(INTERLEAVED, partial=0.5),
-    "glm4": Rotary(INTERLEAVED, partial=0.5),
+    "apertus": Rotary(base=12000000, scaled_by_default=True),
+    "arcee": Rotary(),
+    "aria_text": Rotary(),
+    "bitnet": Rotary(base=500000),
+    "chameleon": Rotary(),
+    "codegen": Rotary(INTERLEAVED, defaults={"rotary_dim": 64}),
+    "cohere": Rotary(INTERLEAVED, base=500000),
+    "cohere2": Rotary(
+        INTERLEAVED,
+        pattern=4,
+        unrotated="full",
+        reads="sliding_window sliding_window_pattern position_embedding_type",
+        defaults={"sliding_window": 4096},
+    ),
+    "cwm": Rotary(
+        base=1000000,
+        head_dim=128,
+        pattern=4,
+        offset=0,
+        scaled_by_default=True,
+        reads=WINDOW,
+        defaults={"sliding_window": 8192},
+    ),
+    "deepseek_v2": LATENT,
+    "deepseek_v3": LATENT,
+    "diffllama": Rotary(),
+    "dots1": Rotary(
+        layers="late", reads="sliding_window max_window_layers", defaults={"max_window_layers": 62}
+    ),
+    "emu3_text_model": Rotary(base=1000000),
+    "ernie4_5": Rotary(INTERLEAVED, base=500000, head_dim=128),
+    "ernie4_5_moe": Rotary(INTERLEAVED, base=500000),
+    "eurobert": Rotary(),
+    "exaone4": EXAONE_4,
+    "exaone4_5_text": EXAONE_4,
+    "exaone_moe": EXAONE_4,
+    "falcon": Rotary(reads="alibi"),
+    "falcon_h1": Rotary(),
+    "flex_olmo": Rotary(base=500000),
+    "gemma": Rotary(head_dim=256),
+    "gemma2": Rotary(head_dim=256, pattern=2, reads=WINDOW, defaults={"sliding_window": 4096}),
+    "gemma3_text": Rotary(
+        base=1000000,
+        local_base=10000,
+        head_dim=256,
+        pattern=6,
+        scaled=("full",),
+        reads=OF_GEMMA_3,
+        defaults={"sliding_window": 4096},
+    ),
+    "gemma3n_text": Rotary(
+        base=1000000,
+        local_base=10000,
+        head_dim=256,
+        pattern=5,
+        scaled=("full",),
+        reads="sliding_window rope_local_base_freq",
+        defaults={"sliding_window": 512},
+    ),
+    "gemma4_text": Rotary(
+        base=None,
+        head_dim=256,
+        global_dim=512,
+        pattern=6,
+        reads="sliding_window global_head_dim use_bidirectional_attention",
+        defaults={"sliding_window": 512},
+    ),
+    "glm": Rotary(INTERLEAVED, partial=0.5, head_dim=128),
+    "glm4": Rotary(INTERLEAVED, partial=0.5, head_dim=128),
     "glm4_moe": Rotary(partial=0.5),
+    "glm4_moe_lite": LATENT,
+    "glm4v_moe_text": Rotary(partial=0.5, sections=Sections((8, 12, 12))),
     "gpt_neox": Rotary(partial=0.25),
-    "gpt_oss": Rotary(base=150000, pattern=2),
-    "gptj": Rotary(INTERLEAVED),
-    "granite": Rotary(),
-    "helium": Rotary(INTERLEAVED, base=100000),
+    "gpt_oss": Rotary(
+        base=150000,
+        head_dim=64,
+        pattern=2,
+        scaled_by_default=True,
+        reads=WINDOW,
+        defaults={"sliding_window": 128},
+    ),
+    "gptj": Rotary(INTERLEAVED, defaults={"rotary_dim": 64}),
+    "granite": GRANITE,
+    "granitemoe": GRANITE,
+    "granitemoehybrid": Rotary(layers="listed", reads="position_embedding_type layers_block_type"),
+    "granitemoeshared": GRANITE,
+    "gte": Rotary(base=160000, reads="position_embedding_type"),
+    "helium": Rotary(INTERLEAVED, base=100000, head_dim=128),
     "hunyuan_v1_dense": Rotary(alpha=True),
     "hunyuan_v1_moe": Rotary(alpha=True),
-    "kimi_k2": Rotary(INTERLEAVED),
+    "hy_v3": Rotary(base=11158840, head_dim=128),
+    "internlm2": Rotary(),
+    "jais2": Rotary(),
+    "jina_embeddings_v3": Rotary(base=20000, reads="position_embedding_type"),
+    "kimi_k2": LATENT,
+    "laguna": Rotary(base=None, head_dim=128, layers="listed", reads=WINDOW),
+    "lfm2": Rotary(base=1000000, layers="listed", reads="full_attn_idxs"),
+    "lfm2_moe": Rotary(base=1000000, layers="listed", reads="full_attn_idxs"),
     "llama": Rotary(),
-    "llama4_text": Rotary(INTERLEAVED, base=500000, unrotated="full"),
-    "ministral": Rotary(),
-    "ministral3": Rotary(head_dim=128),
-    "mistral": Rotary(),
-    "mixtral": Rotary(base=1000000),
-    "modernbert": Rotary(base=160000, local_base=10000, pattern=3, offset=0),
+    "llama4_text": Rotary(
+        INTERLEAVED,
+        base=500000,
+        head_dim=128,
+        layers="chunked",
+        unrotated="full",
+        reads="attention_chunk_size attn_scale attn_temperature_tuning floor_scale "
+        "no_rope_layer_interval no_rope_layers",
+        defaults={"attention_chunk_size": 8192},
+    ),
+    "mellum": Rotary(base=None, head_dim=128, layers="listed", reads=WINDOW),
+    "mimo": Rotary(layers="switched", reads=QWEN),
+    "minicpm3": Rotary(latent=True, reads="qk_rope_head_dim"),
+    "minimax": Rotary(base=1000000, layers="alternating"),
+    "minimax_m2": Rotary(base=5000000, head_dim=128, reads="attn_type_list"),
+    "ministral": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
+    "ministral3": Rotary(head_dim=128, scaled_by_default=True, reads=WINDOW),
+    "mistral": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
+    "mixtral": Rotary(base=1000000, reads=WINDOW),
+    "mllama_text_model": Rotary(
+        base=500000,
+        layers="crossed",
+        reads="cross_attention_layers",
+        defaults={"cross_attention_layers": [3, 8, 13, 18, 23, 28, 33, 38]},
+    ),
+    "modernbert": Rotary(
+        base=160000,
+        local_base=10000,
+        pattern=3,
+        offset=0,
+        reads="global_attn_every_n_layers global_rope_theta local_attention local_rope_theta "
+        "position_embedding_type",
+    ),
+    "nemotron": Rotary(partial=0.5),
+    "nomic_bert": Rotary(base=1000),
     "olmo": Rotary(),
     "olmo2": Rotary(),
-    "olmo3": Rotary(base=500000, pattern=4, scaled=("full",)),
+    "olmo3": Rotary(
+        base=500000,
+        pattern=4,
+        scaled=("full",),
+        reads=WINDOW,
+        defaults={"sliding_window": 4096},
+    ),
+    "olmoe": Rotary(),
+    "persimmon": Rotary(partial=0.5),
     "phi": Rotary(partial=0.5),
-    "phi3": Rotary(),
-    "qwen2": Rotary(),
-    "qwen2_5_vl": Rotary(base=1000000, sections=True),
-    "qwen2_5_vl_text": Rotary(base=1000000, sections=True),
-    "qwen2_moe": Rotary(),
-    "qwen2_vl": Rotary(base=1000000, sections=True),
-    "qwen2_vl_text": Rotary(base=1000000, sections=True),
-    "qwen3": Rotary(head_dim=128),
-    "qwen3_5_moe_text": Rotary(partial=0.25, head_dim=256, sections=True, pattern=4),
-    "qwen3_5_text": Rotary(partial=0.25, head_dim=256, sections=True, pattern=4),
-    "qwen3_moe": Rotary(),
-    "qwen3_next": Rotary(partial=0.25, head_dim=256, pattern=4),
-    "qwen3_vl_moe_text": Rotary(base=500000, sections=True, head_dim=None),
-    "qwen3_vl_text": Rotary(base=500000, sections=True, head_dim=128),
+    "phi3": Rotary(reads=WINDOW),
+    "phi4_multimodal": Rotary(reads=WINDOW),
+    "phimoe": Rotary(base=1000000, reads=WINDOW),
+    "qwen2": Rotary(layers="switched", reads=QWEN),
+    "qwen2_5_omni_text": OF_QWEN_2_VL,
+    "qwen2_5_vl": OF_QWEN_2_VL,
+    "qwen2_5_vl_text": OF_QWEN_2_VL,
+    "qwen2_moe": Rotary(layers="switched", reads=QWEN),
+    "qwen2_vl": OF_QWEN_2_VL,
+    "qwen2_vl_text": OF_QWEN_2_VL,
+    "qwen3": Rotary(head_dim=128, layers="switched", reads=QWEN),
+    "qwen3_5_moe_text": OF_QWEN_3_5,
+    "qwen3_5_text": OF_QWEN_3_5,
+    "qwen3_moe": Rotary(layers="switched", reads=QWEN),
+    "qwen3_next": Rotary(
+        partial=0.25,
+        head_dim=256,
+        layers="switched",
+        pattern=4,
+        reads=f"{QWEN} full_attention_interval",
+    ),
+    "qwen3_omni_moe_text": Rotary(
+        base=1000000,
+        sections=Sections((24, 20, 20), interleaved=True),
+        layers="switched",
+        reads=QWEN,
+    ),
+    "qwen3_vl_moe_text": Rotary(
+        base=500000,
+        sections=Sections((24, 20, 20), interleaved=True),
+        layers="switched",
+        reads=QWEN,
+    ),
+    "qwen3_vl_text": Rotary(
+        base=500000,
+        head_dim=128,
+        sections=Sections((24, 20, 20), interleaved=True),
+        layers="switched",
+        reads=QWEN,
+    ),
     "seed_oss": Rotary(head_dim=128),
-    "smollm3": Rotary(base=2000000),
+    "smollm3": Rotary(
+        base=2000000,
+        layers="unturned",
+        unrotated="full",
+        reads="no_rope_layer_interval no_rope_layers sliding_window use_sliding_window "
+        "max_window_layers",
+    ),
+    "solar_open": Rotary(base=1000000, head_dim=128),
     "stablelm": Rotary(partial=0.25),
-    "starcoder2": Rotary(),
+    "starcoder2": Rotary(reads=WINDOW),
+    "vaultgemma": Rotary(head_dim=256, pattern=2, reads=WINDOW, defaults={"sliding_window": 4096}),
+    "youtu": LATENT,
 }
 """Types of models whose queries and keys are rotated, by ``model_type``."""
+
+_INDEXED = "its indexer turns queries and keys a second time, which no scheme here does yet"
+_THREE_AXES = "it shares pairs out among three axes in a way that no scheme here does yet"
+_COMPRESSED = (
+    "it turns the last channels of a head, and keys that stand for several positions, which no "
+    "scheme here does yet"
+)
+_BY_INDEX = "it chooses keys by an index that is turned as well, which no scheme here does yet"
+_HEADS = "heads of its sliding layers differ in number from those of its full ones"
+
+NOT_SPECIFIED: Mapping[str, str] = {
+    "axk2": _INDEXED,
+    "deepseek_ref": _COMPRESSED,
+    "deepseek_v32": _INDEXED,
+    "deepseek_v4": _COMPRESSED,
+    "ernie4_5_vl_moe_text": _THREE_AXES,
+    "glm4v_text": _THREE_AXES,
+    "glm_moe_dsa": _INDEXED,
+    "glm_ocr_text": _THREE_AXES,
+    "hunyuan_vl_text": "it shares pairs out among four axes, which no scheme here does yet",
+    "longcat_flash": "each of its layers attends twice",
+    "mimo_v2_flash": "its window is counted in two ways, with the query and without",
+    "minimax_m3": _BY_INDEX,
+    "minimax_m3_vl": _BY_INDEX,
+    "minimax_m3_vl_text": _BY_INDEX,
+    "mistral4": "the share of a head that is turned is said in two ways",
+    "nemotron-nas": "each of its layers may have an attention of its own, or none",
+    "step3p5": _HEADS,
+    "step3p7": _HEADS,
+}
+"""Types that are known, but whose positions no scheme here describes yet, each with what is
+missing."""
 
 LEARNED: Mapping[str, str] = {
     "bert": "plain",

@@ -1,14 +1,14 @@
 """What a mistake costs: how wrong queries and keys become, and what is lost of their scores."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.models.meaning import Group, case_of, rows_of
+from posenc_conformance.models.meaning import LENGTH, Group, case_of, rows_of
 
 POSITIONS = (128, 4096, 32768, 131072)
 """Positions at which costs are shown."""
@@ -33,12 +33,20 @@ def cost(group: Group, mistaken: Group, position: int) -> Cost:
         return Cost(float(np.abs(difference).max()), None)
     turning = [each for each in (group, mistaken) if each.turns]
     size = int(turning[0].parameters["head_dim"]) if turning else 1
+    group, mistaken = (_in_a_text_up_to(position, each) for each in (group, mistaken))
     right, wrong = _map(group, position, size), _map(mistaken, position, size)
     seen = _scores(group, position, size)
     got = _scores(mistaken, position, size)
     changed = multiplier(mistaken, position) * float(np.sum(got * seen))
     score = multiplier(group, position) * float(np.sum(seen * seen))
     return Cost(float(np.abs(wrong - right).max()), 1 - changed / score)
+
+
+def _in_a_text_up_to(position: int, group: Group) -> Group:
+    """Return the group as it turns in a text that ends with a position."""
+    if not group.grows:
+        return group
+    return replace(group, parameters={**group.parameters, LENGTH: position + 1})
 
 
 def _scores(group: Group, position: int, size: int) -> Floats:

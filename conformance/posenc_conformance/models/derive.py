@@ -4,22 +4,17 @@ import math
 from collections.abc import Sequence
 
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
+from posenc_conformance.models.block import block
 from posenc_conformance.models.configuration import (
     Configuration,
     FieldDict,
     Fields,
-    block,
-    head_dim,
-    kinds,
     normalise_numbers,
-    rotated,
-    window,
 )
+from posenc_conformance.models.layers import head_dim, is_two_sided, kinds, of_kind, rotated, window
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number, Temperature
-from posenc_conformance.scheme_file.model import ArgumentDict, Arguments
-
-MLA = ("deepseek_v2", "deepseek_v3", "kimi_k2")
-"""Types whose logits are multiplied by what YaRN makes of mscale_all_dim."""
+from posenc_conformance.models.without_turning import OWN, grid, table
+from posenc_conformance.scheme_file.model import ArgumentDict
 
 
 def meaning(config: Configuration) -> Meaning:
@@ -30,9 +25,9 @@ def meaning(config: Configuration) -> Meaning:
     if config.type in ROTARY and not _biased(config):
         return _rotary(config)
     if config.type in LEARNED:
-        return _table(config)
+        return table(config)
     if config.type in GRIDS:
-        return _grid(config)
+        return grid(config)
     return OWN[config.type](config)
 
 
@@ -71,18 +66,21 @@ def _alike(keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], tuple[int
 def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
     """Say of each layer whether its queries and keys are rotated."""
     unrotated = ROTARY[config.type].unrotated
-    if config.type in ("llama4_text", "smollm3"):
+    if ROTARY[config.type].layers in ("chunked", "unturned"):
         return rotated(config, len(names))
+    if config.type == "granitemoehybrid" and config.get("position_embedding_type") != "rope":
+        return [False for _ in names]
     if unrotated is not None and len(set(names)) > 1:
         return [name != unrotated for name in names]
-    return [name != "linear" for name in names]
+    return [name not in ("linear", "cross") for name in names]
 
 
-def _group(config: Configuration, kind: str, turns: bool, layers: tuple[int, ...]) -> Group:
+def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]) -> Group:
+    config = of_kind(whole, kind, layers)
     reach = window(config, kind)
     if not turns:
         return Group(
-            id=kind if kind == "linear" else "without-positions",
+            id=kind if kind in ("linear", "cross") else "without-positions",
             layers=layers,
             scheme="nope",
             attention=kind,
@@ -90,12 +88,12 @@ def _group(config: Configuration, kind: str, turns: bool, layers: tuple[int, ...
             temperature=_temperature(config, turns, {}),
         )
     settings = block(config, kind)
-    scheme, call, combination, options, parameters = _rotation(config, kind, settings)
+    scheme, call, combination, options, parameters = _rotation(config, settings)
     return Group(
         id=kind,
         layers=layers,
         scheme=scheme,
-        attention="two-sided" if kind == "sliding" and config.type == "modernbert" else kind,
+        attention="two-sided" if kind == "sliding" and is_two_sided(config) else kind,
         window=reach,
         call=call,
         combination=combination,
@@ -106,19 +104,13 @@ def _group(config: Configuration, kind: str, turns: bool, layers: tuple[int, ...
     )
 
 
-def _size(config: Configuration, kind: str) -> int:
-    if kind == "full" and config.get("global_head_dim") is not None:
-        return config.whole("global_head_dim")
-    return head_dim(config)
-
-
-def rotary_dim(config: Configuration, kind: str, settings: Fields) -> int:
+def rotary_dim(config: Configuration, settings: Fields) -> int:
     """Return how many channels of a head are rotated.
 
     Raises UserError for fields that contradict each other, and for a number that is odd, 0 or
     larger than a head.
     """
-    style, size = ROTARY[config.type], _size(config, kind)
+    style, size = ROTARY[config.type], head_dim(config)
     share = settings.get("partial_rotary_factor")
     given = config.get("rotary_dim")
     if given is not None:
@@ -140,21 +132,21 @@ def rotary_dim(config: Configuration, kind: str, settings: Fields) -> int:
 Rotation = tuple[str, str, str, dict[str, str | int], FieldDict]
 
 
-def _rotation(config: Configuration, kind: str, settings: Fields) -> Rotation:
+def _rotation(config: Configuration, settings: Fields) -> Rotation:
     """Return scheme, call, combination, options and parameters of a kind of layers."""
     type, style = settings["rope_type"], ROTARY[config.type]
-    size, base = _size(config, kind), settings["rope_theta"]
+    size, base = head_dim(config), settings["rope_theta"]
     parameters: ArgumentDict = {"head_dim": size, "base": base}
     if type == "proportional":
         return _proportional(config, settings, parameters)
-    width = rotary_dim(config, kind, settings)
+    width = rotary_dim(config, settings)
     partial: dict[str, str | int] = {"rotation": "partial"} if width < size else {}
     if partial:
         parameters["rotary_dim"] = width
-    if settings.get("mrope_section"):
+    if style.sections is not None:
         return _sections(config, settings, width, partial, parameters)
-    if style.sections:
-        raise config.wrong("rope_scaling.mrope_section", "it is missing")
+    if settings.get("mrope_section"):
+        raise config.wrong("mrope_section", f"{config.type} has no sections")
     if type == "default":
         return "rope", "rope", config.layout, partial, parameters
     if type == "yarn":
@@ -229,16 +221,28 @@ def _sections(
     partial: dict[str, str | int],
     parameters: ArgumentDict,
 ) -> Rotation:
-    sections = list(settings["mrope_section"])
+    known = ROTARY[config.type].sections
+    assert known is not None
+    sections = list(settings.get("mrope_section") or known.pairs)
     if settings["rope_type"] != "default":
         raise config.wrong("mrope_section", f"it excludes rope_type {settings['rope_type']!r}")
+    most = [(width // 2 - start + 2) // 3 for start in (1, 2)]
+    if known.interleaved and any(
+        given > limit for given, limit in zip(sections[1:], most, strict=False)
+    ):
+        raise config.wrong(
+            "mrope_section", f"of {sections} height and width cannot have every third pair"
+        )
     if len(sections) != 3 or sum(sections) != width // 2:
         raise config.wrong(
             "mrope_section", f"{sections} are {sum(sections)} pairs, but {width // 2} are rotated"
         )
-    interleaved = settings.get("mrope_interleaved")
+    if settings.get("mrope_interleaved", known.interleaved) is not known.interleaved:
+        raise config.wrong(
+            "mrope_interleaved", f"it is not {known.interleaved}, as in all known {config.type}"
+        )
     given = {name: value for name, value in parameters.items() if name != "rotary_dim"}
-    combination = "qwen3-vl" if interleaved else "qwen2-vl"
+    combination = "qwen3-vl" if known.interleaved else "qwen2-vl"
     return "m-rope", "m_rope", combination, partial, {**given, "sections": sections}
 
 
@@ -276,6 +280,10 @@ def _yarn(
     return "yarn", "yarn", combination, options, parameters
 
 
+SPANS = ("short", "long")
+"""The lengths of texts for which LongRoPE has numbers of its own."""
+
+
 def _longrope(
     config: Configuration,
     settings: Fields,
@@ -300,26 +308,32 @@ def _longrope(
             )
         parameters[name] = [float(value) for value in values]
     options = dict(partial)
-    if settings.get("attention_factor") is not None:
+    factors = {settings.get(f"{name}_mscale", settings.get("attention_factor")) for name in SPANS}
+    if len(factors) > 1:
+        raise config.wrong(
+            "rope_scaling.long_mscale", "it is another number than short_mscale: no scheme has both"
+        )
+    if factors != {None}:
         options["attention"] = "explicit"
-        parameters["attention_factor"] = settings["attention_factor"]
+        parameters["attention_factor"] = factors.pop()
     return "longrope", "longrope", "phi-3", options, parameters
 
 
 def _temperature(config: Configuration, turns: bool, settings: Fields) -> Temperature | None:
     if config.type == "llama4_text" and not turns and config.get("attn_temperature_tuning", True):
         scale, interval = config.get("attn_scale", 0.1), config.get("floor_scale", 8192)
-        return Temperature(scale, interval, 1)
-    if settings.get("llama_4_scaling_beta") is not None:
+        return Temperature(scale, interval, 1) if scale else None
+    if settings.get("llama_4_scaling_beta"):
         return Temperature(settings["llama_4_scaling_beta"], _original(config, settings), 0)
     return None
 
 
 def _score_factor(config: Configuration, settings: Fields) -> float | None:
     weight = settings.get("mscale_all_dim")
-    if config.type not in MLA or settings["rope_type"] != "yarn" or not weight:
+    if not ROTARY[config.type].latent or settings["rope_type"] != "yarn" or not weight:
         return None
-    return float((0.1 * weight * math.log(settings["factor"]) + 1.0) ** 2)
+    found = float((0.1 * weight * math.log(settings["factor"]) + 1.0) ** 2)
+    return None if found == 1 else found
 
 
 def _context(config: Configuration, groups: Sequence[Group]) -> Context:
@@ -330,134 +344,3 @@ def _context(config: Configuration, groups: Sequence[Group]) -> Context:
     if given:
         return Context(max(given), extended)
     return Context(None if stretched else extended, extended)
-
-
-# Tables.
-
-
-def _table(config: Configuration) -> Meaning:
-    style = config.get("position_embedding_type", "absolute")
-    if style != "absolute":
-        raise config.wrong("position_embedding_type", f"{style!r} is not known here")
-    combination, rows = LEARNED[config.type], config.whole("max_position_embeddings")
-    parameters: ArgumentDict = {"rows": rows, "dim": config.whole("hidden_size")}
-    length = rows
-    if combination == "after-padding":
-        parameters["padding_idx"] = config.need("pad_token_id")
-        length = rows - parameters["padding_idx"] - 1
-    elif combination == "two":
-        parameters["rows"] = rows + 2
-    group = Group("input", (), "learned", call="learned", combination=combination)
-    return Meaning((_with(group, parameters),), Context(length, length), None)
-
-
-def _with(group: Group, parameters: Arguments) -> Group:
-    return Group(**{**vars(group), "parameters": dict(parameters)})
-
-
-def _grid(config: Configuration) -> Meaning:
-    combination, class_tokens = GRIDS[config.type]
-    image, patch = config.whole("image_size"), config.whole("patch_size")
-    side = image // patch
-    if config.type == "vit" and image % patch:
-        raise config.wrong("image_size", f"{image} is not divisible by patch_size {patch}")
-    parameters = {
-        "rows": side * side + class_tokens,
-        "dim": config.whole("hidden_size"),
-        "height": side,
-        "width": side,
-    }
-    group = Group("input", (), "learned", call="learned_grid", combination=combination)
-    return Meaning((_with(group, parameters),), Context(side * side, side * side), None)
-
-
-def _whisper(config: Configuration) -> Meaning:
-    dim = config.whole("hidden_size")
-    sources, targets = config.whole("max_source_positions"), config.whole("max_target_positions")
-    encoder = Group("encoder-input", (), "sinusoidal", call="sinusoidal", combination="whisper")
-    decoder = Group("decoder-input", (), "learned", call="learned", combination="plain")
-    groups = (
-        _with(encoder, {"dim": dim, "rows": sources}),
-        _with(decoder, {"rows": targets, "dim": dim}),
-    )
-    return Meaning(groups, Context(targets, targets), None)
-
-
-# Biases.
-
-
-def _alibi(config: Configuration, form: str, heads: int, layers: int) -> Meaning:
-    group = Group("layers", tuple(range(layers)), "alibi", call="alibi_bias", combination=form)
-    extended = config.get("max_position_embeddings")
-    return Meaning((_with(group, {"heads": heads}),), Context(extended, extended), None)
-
-
-def _bloom(config: Configuration) -> Meaning:
-    heads, layers = config.whole("num_attention_heads"), config.whole("num_hidden_layers")
-    return _alibi(config, "first-key", heads, layers)
-
-
-def _mpt(config: Configuration) -> Meaning:
-    attention = config.get("attn_config", {})
-    if not attention.get("alibi", True):
-        raise config.wrong("attn_config.alibi", "it is false; MPT without ALiBi is not known here")
-    if attention.get("rope"):
-        raise config.wrong("attn_config.rope", "it is true; MPT with rotation is not known here")
-    if attention.get("alibi_bias_max", 8) != 8:
-        raise config.wrong("attn_config.alibi_bias_max", "only 8 is known here")
-    heads, layers = config.whole("num_attention_heads"), config.whole("num_hidden_layers")
-    return _alibi(config, "last-key", heads, layers)
-
-
-def _t5(config: Configuration) -> Meaning:
-    parameters = {
-        "num_buckets": config.get("relative_attention_num_buckets", 32),
-        "max_distance": config.get("relative_attention_max_distance", 128),
-    }
-    heads = config.whole("num_attention_heads")
-    decoder = config.get("num_decoder_layers", config.whole("num_hidden_layers"))
-    groups = tuple(
-        _with(
-            Group(id, tuple(range(count)), "t5-bias", call="t5_bucket", combination=combination),
-            {**parameters, "heads": heads},
-        )
-        for id, combination, count in (
-            ("encoder", "bidirectional", config.whole("num_hidden_layers")),
-            ("decoder", "causal", decoder),
-        )
-    )
-    return Meaning(groups, Context(None, None), None)
-
-
-def _deberta(config: Configuration) -> Meaning:
-    if not config.get("relative_attention"):
-        raise config.wrong("relative_attention", "it is not true, so nothing here is relative")
-    length = config.whole("max_position_embeddings")
-    reach = config.get("max_relative_positions", -1)
-    reach = length if reach < 1 else reach
-    layers = tuple(range(config.whole("num_hidden_layers")))
-    if config.type == "deberta":
-        group = Group("layers", layers, "deberta", call="deberta_scores", combination="v1")
-        found = _with(group, {"max_relative_positions": reach})
-    else:
-        buckets = config.whole("position_buckets")
-        group = Group("layers", layers, "deberta", call="deberta_bucket", combination="clamped")
-        found = _with(group, {"num_buckets": buckets, "max_relative_positions": reach})
-    return Meaning((found,), Context(length, length), None)
-
-
-OWN = {
-    "bloom": _bloom,
-    "deberta": _deberta,
-    "deberta-v2": _deberta,
-    "falcon": lambda config: _alibi(
-        config,
-        "first-key",
-        config.whole("num_attention_heads"),
-        config.whole("num_hidden_layers"),
-    ),
-    "mpt": _mpt,
-    "t5": _t5,
-    "whisper": _whisper,
-}
-"""Types whose positions are derived by code of their own."""

@@ -14,6 +14,7 @@ from posenc_conformance.models.configuration import (
     Fields,
     as_released,
     configuration,
+    found_in,
     normalise_numbers,
 )
 from posenc_conformance.models.derive import meaning
@@ -121,6 +122,13 @@ def model_file(name: str) -> Path:
     Raises UserError if there is none.
     """
     path = Path(name)
+    if path.is_dir():
+        path = found_in(path)
+    if path.name == "params.json":
+        raise UserError(
+            f"--posenc-model={name}: an engine is given a config.json",
+            "give the config.json of the model; posenc model reads params.json too",
+        )
     if path.suffix == ".json":
         return path.resolve()
     if path.suffix == ".gguf":

@@ -6,43 +6,54 @@ import numpy as np
 
 import posenc
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.models.meaning import Group, case_of, rows_of
+from posenc_conformance.models.meaning import LENGTH, Group, case_of, rows_of
 
 
 def frequencies(group: Group) -> Floats:
     """Compute the radians per position of each rotated pair, read off the rotation at position 1.
 
-    For a group with two lists of factors, these are the ones for short texts.
+    For a group whose frequencies depend on the length of the text, these are the ones for short
+    texts.
     """
-    turned, (first, second) = _at(group, 1)
-    return np.asarray(np.arctan2(turned[second], turned[first]), dtype=np.float64)
+    return _read(group)[0]
 
 
 def turning(group: Group) -> Iterator[tuple[str, Floats, float]]:
     """Yield frequencies, and by what pairs grow longer, with words for where they hold.
 
-    That is once, or once for short texts and once for long ones.
+    That is once, or once for short texts and once or twice for long ones.
     """
-    turned, (first, second) = _at(group, 1)
-    longer = float(np.hypot(turned[first[0]], turned[second[0]]))
-    found = np.asarray(np.arctan2(turned[second], turned[first]), dtype=np.float64)
-    if group.scheme != "longrope":
+    found, longer = _read(group)
+    if group.scheme == "longrope":
+        yield "in short texts", found, longer
+        divisors, base = group.parameters["long_factors"], group.parameters["base"]
+        slow = posenc.longrope_frequencies(divisors, base=base)
+        yield "in long texts", np.asarray(slow, dtype=np.float64), longer
+    elif group.grows:
+        trained = group.parameters["original_max_position_embeddings"]
+        yield f"in texts of up to {trained:,} positions", found, longer
+        for length in (2 * trained, 4 * trained):
+            yield f"in a text of {length:,} positions", *_read(group, length)
+    else:
         yield "", found, longer
-        return
-    yield "in short texts", found, longer
-    divisors, base = group.parameters["long_factors"], group.parameters["base"]
-    slow = posenc.longrope_frequencies(divisors, base=base)
-    yield "in long texts", np.asarray(slow, dtype=np.float64), longer
 
 
-def _at(group: Group, position: int) -> tuple[Floats, tuple[list[int], list[int]]]:
+def _read(group: Group, length: int = 2) -> tuple[Floats, float]:
+    """Read frequencies, and by what pairs grow longer, in a text of some length."""
+    turned, (first, second) = _at(group, 1, length)
+    longer = float(np.hypot(turned[first[0]], turned[second[0]]))
+    return np.asarray(np.arctan2(turned[second], turned[first]), dtype=np.float64), longer
+
+
+def _at(group: Group, position: int, length: int) -> tuple[Floats, tuple[list[int], list[int]]]:
     """Turn a head whose pairs are all (1, 0) to a position; return it and where its pairs are."""
     size, width = int(group.parameters["head_dim"]), rotated(group)
     first, second = channels(group, width)
     x = np.zeros((1, size))
     x[0, first] = 1.0
     where = rows_of(group, np.array([position]))
-    return case_of(group, {"x": x, "positions": where}).truth[0], (first, second)
+    text = {LENGTH: length} if group.grows else {}
+    return case_of(group, {"x": x, "positions": where, **text}).truth[0], (first, second)
 
 
 def rotated(group: Group) -> int:

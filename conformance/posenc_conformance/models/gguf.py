@@ -1,16 +1,17 @@
 """Metadata of GGUF files, as the configuration that they were made from.
 
 The format is that of llama.cpp, described in docs/gguf.md of ggml-org/ggml: a header, pairs of key
-and value, then what tensors there are. Weights are not read.
+and value, then what tensors there are, and the tensors. Of these none is read but the few that
+divide frequencies.
 """
 
 import struct
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from posenc_conformance.errors import UserError
-from posenc_conformance.models.configuration import FieldDict, Fields
+from posenc_conformance.models.configuration import FieldDict
+from posenc_conformance.models.metadata import TABLES, to_config
 
 NUMBERS = {
     0: "<B",
@@ -29,49 +30,6 @@ NUMBERS = {
 STRING, ARRAY = 8, 9
 LONGEST = 1 << 27
 
-TYPES: Mapping[str, tuple[str, str]] = {
-    "command-r": ("cohere", "interleaved"),
-    "falcon": ("falcon", "half"),
-    "gemma": ("gemma", "half"),
-    "gemma2": ("gemma2", "half"),
-    "gptj": ("gptj", "interleaved"),
-    "gptneox": ("gpt_neox", "half"),
-    "llama": ("llama", "interleaved"),
-    "olmo2": ("olmo2", "half"),
-    "phi2": ("phi", "half"),
-    "qwen2": ("qwen2", "half"),
-    "qwen2moe": ("qwen2_moe", "half"),
-    "qwen3": ("qwen3", "half"),
-    "qwen3moe": ("qwen3_moe", "half"),
-    "stablelm": ("stablelm", "half"),
-    "starcoder2": ("starcoder2", "half"),
-}
-"""Of each architecture: the type of model, and how a GGUF file stores queries and keys."""
-
-NAMES: Mapping[str, str] = {
-    "attention.head_count": "num_attention_heads",
-    "attention.key_length": "head_dim",
-    "attention.sliding_window": "sliding_window",
-    "block_count": "num_hidden_layers",
-    "context_length": "max_position_embeddings",
-    "embedding_length": "hidden_size",
-    "rope.dimension_count": "rotary_dim",
-    "rope.freq_base": "rope_theta",
-}
-SCALING: Mapping[str, str] = {
-    "rope.scaling.type": "rope_type",
-    "rope.scaling.factor": "factor",
-    "rope.scaling.original_context_length": "original_max_position_embeddings",
-    "rope.scaling.attn_factor": "attention_factor",
-    "rope.scaling.yarn_beta_fast": "beta_fast",
-    "rope.scaling.yarn_beta_slow": "beta_slow",
-}
-IGNORED = ("attention.head_count_kv", "attention.value_length", "rope.scaling.finetuned")
-"""Keys that are about positions by name only, or about what is not looked at here."""
-
-TABLES = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
-"""Tensors that divide frequencies: the metadata alone would mislead."""
-
 
 def fields_of(path: Path) -> tuple[FieldDict, str]:
     """Read the fields of config.json that a GGUF file's metadata hold, and its layout.
@@ -83,48 +41,18 @@ def fields_of(path: Path) -> tuple[FieldDict, str]:
             metadata, tensors = _read_metadata(stream)
     except (OSError, ValueError, struct.error, MemoryError) as error:
         raise UserError(f"{path} cannot be read as GGUF: {error}", "give a GGUF file") from None
-    found = [name for name in TABLES if name in tensors]
-    if found:
-        raise UserError(
-            f"{path}: {found[0]}: this tensor divides the frequencies, and weights are not read",
-            "give the config.json of the model that the file was made from",
-        )
-    return to_config(metadata, str(path))
+    return to_config(metadata, tensors, str(path))
 
 
-def to_config(metadata: Fields, where: str) -> tuple[FieldDict, str]:
-    """Return metadata under the names of config.json, and the layout.
-
-    Raises UserError for an architecture, or a key about rotation, that is not known.
-    """
-    architecture = str(metadata.get("general.architecture"))
-    if architecture not in TYPES:
-        raise UserError(
-            f"{where}: general.architecture: {architecture!r} is not known here",
-            f"known are {', '.join(TYPES)}",
-        )
-    type, layout = TYPES[architecture]
-    fields: FieldDict = {"model_type": type}
-    scaling: FieldDict = {}
-    for key, value in metadata.items():
-        own, _, name = key.partition(".")
-        if own != architecture:
-            continue
-        if name in SCALING:
-            scaling[SCALING[name]] = value
-        elif name in NAMES:
-            fields[NAMES[name]] = value
-        elif name.startswith("rope.") and name not in IGNORED:
-            raise UserError(
-                f"{where}: {key}: this key is not known here",
-                "give the config.json of the model that the file was made from",
-            )
-    if scaling.get("rope_type") in ("none", None):
-        scaling = {}
-    return fields | ({"rope_scaling": scaling} if scaling else {}), layout
+ALIGNMENT = "general.alignment"
+FLOAT32 = 0
+FARTHEST = 1 << 48
+"""A byte beyond this is in no file."""
+MOST_PAIRS = 1 << 12
+"""Numbers of the longest table of divisors that is read."""
 
 
-def _read_metadata(stream: BinaryIO) -> tuple[FieldDict, list[str]]:
+def _read_metadata(stream: BinaryIO) -> tuple[FieldDict, dict[str, list[float]]]:
     if stream.read(4) != b"GGUF":
         raise ValueError("it does not begin with GGUF")
     version = _number(stream, "<I")
@@ -135,11 +63,33 @@ def _read_metadata(stream: BinaryIO) -> tuple[FieldDict, list[str]]:
     for _ in range(pairs):
         key = _string(stream)
         metadata[key] = _value(stream, _number(stream, "<I"))
-    tensors = []
+    places = {}
     for _ in range(count):
-        tensors.append(_string(stream))
-        stream.seek(8 * _number(stream, "<I") + 4 + 8, 1)
-    return metadata, tensors
+        name = _string(stream)
+        sizes = [_number(stream, "<Q") for _ in range(_number(stream, "<I"))]
+        type, offset = _number(stream, "<I"), _number(stream, "<Q")
+        if name in TABLES:
+            places[name] = sizes, type, offset
+    step = metadata.get(ALIGNMENT, 32)
+    if not isinstance(step, int) or not 0 < step <= FARTHEST:
+        raise ValueError(f"{ALIGNMENT} is {step!r}, no number of bytes")
+    start = -(-stream.tell() // step) * step
+    return metadata, {name: _table(stream, start, name, *place) for name, place in places.items()}
+
+
+def _table(
+    stream: BinaryIO, start: int, name: str, sizes: list[int], type: int, offset: int
+) -> list[float]:
+    """Read a tensor of divisors."""
+    if offset > FARTHEST:
+        raise ValueError(f"{name} stands beyond the end of the file")
+    if type != FLOAT32 or len(sizes) != 1 or not 0 < sizes[0] <= MOST_PAIRS:
+        raise ValueError(f"{name} is no list of up to {MOST_PAIRS:,} numbers in float32")
+    stream.seek(start + offset)
+    content = stream.read(4 * sizes[0])
+    if len(content) < 4 * sizes[0]:
+        raise ValueError(f"{name}: the file breaks off within it")
+    return list(struct.unpack(f"<{sizes[0]}f", content))
 
 
 def _number(stream: BinaryIO, form: str) -> Any:

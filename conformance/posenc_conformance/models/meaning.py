@@ -15,6 +15,9 @@ from posenc_conformance.scheme_file.read import spec_folder
 
 Number = int | float
 
+LENGTH = "length"
+"""The argument of schemes whose frequencies depend on the length of the text."""
+
 
 @dataclass(frozen=True)
 class Temperature:
@@ -51,6 +54,11 @@ class Group:
     def turns(self) -> bool:
         """Whether queries and keys are rotated."""
         return self.call is not None and "head_dim" in self.parameters
+
+    @property
+    def grows(self) -> bool:
+        """Whether the frequencies depend on the length of the text, of which nothing is said."""
+        return self.scheme == "dynamic-ntk" and LENGTH not in self.parameters
 
     @property
     def reach(self) -> int | None:
@@ -98,11 +106,19 @@ def combination_of(group: Group) -> Combination:
 def case_of(group: Group, arguments: Arguments) -> Case:
     """Make a case of a group's call with some inputs, in float64.
 
-    Its ``truth`` is what the model computes.
+    Its ``truth`` is what the model computes. Where that depends on the length of the text and none
+    is given, the text ends with the last of the positions.
     """
     call = call_of(group)
     given = materialise({**passed(group), **arguments})
+    if LENGTH in call.parameters and LENGTH not in given:
+        given[LENGTH] = length_of(given["positions"])
     return Case(scheme_of(group), call, group.conventions, given, dtype="float64")
+
+
+def length_of(positions: Ints) -> int:
+    """Return the length of a text that ends with the last of these positions."""
+    return int(np.max(positions)) + 1
 
 
 def rows_of(group: Group, positions: Ints) -> Ints:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.judge.arrays import Ints
-from posenc_conformance.models.configuration import Configuration, FieldDict, Fields, divided
+from posenc_conformance.models.configuration import Configuration, FieldDict, Fields
+from posenc_conformance.models.layers import divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 Made = Callable[[Group, Meaning, Configuration], Group | None]
@@ -232,7 +233,8 @@ def _computed_head(group: Group, meaning: Meaning, config: Configuration) -> Gro
     size, true = divided(config), group.parameters["head_dim"]
     if size >= true or size % 2 or group.scheme not in ("rope", "llama3", "yarn"):
         return None
-    return with_plain_rope(group, rotary_dim=size) if group.scheme == "rope" else None
+    made = with_plain_rope(group, rotary_dim=size) if group.scheme == "rope" else group
+    return None if made == group else made
 
 
 def _as(*kinds: str) -> Made:
@@ -367,26 +369,81 @@ def short_tables(end: int) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
 
 @dataclass(frozen=True)
 class Misread:
-    """A key of the block of scaling that is read in place of the one that says its type."""
+    """A place in a configuration where an engine looks for what stands elsewhere."""
 
     id: str
-    given: str
-    read: str
+    words: str
+    respelled: Callable[[Fields], FieldDict]
+    """Returns the configuration so that whoever misreads it reads it right."""
+    mistake: str | None = None
+    """What it computes, if that is a mistake of its own name."""
+
+
+def _renamed(given: str, read: str) -> Misread:
+    """Make the misreading of one key of the block of scaling, which says its type."""
+
+    def respelled(config: Fields) -> FieldDict:
+        changed = {
+            name: respelled(value) if isinstance(value, Mapping) else value
+            for name, value in config.items()
+        }
+        if given in changed and read not in changed:
+            changed[read] = changed.pop(given)
+        return changed
+
+    words = f"reads the key {read} where this configuration has {given}"
+    id = f"{read.replace('_', '-')}-read"
+    return Misread(id, f"{words}, and so ignores the scaling", respelled, "scaling-ignored")
+
+
+OUTER = ("rope_theta", "partial_rotary_factor")
+"""What stood beside rope_scaling, and stands within rope_parameters now."""
+
+
+def _in_the_old_place(config: Fields) -> FieldDict:
+    """Return the configuration with rope_scaling, rope_theta and the like for rope_parameters."""
+    given = config.get("rope_parameters")
+    if not isinstance(given, Mapping):
+        return dict(config)
+    rest = {name: value for name, value in config.items() if name != "rope_parameters"}
+    block = given.get("full_attention", given)
+    local = given.get("sliding_attention")
+    if isinstance(local, Mapping) and "rope_theta" in local:
+        rest["rope_local_base_freq"] = local["rope_theta"]
+    if isinstance(block, Mapping):
+        rest |= {name: block[name] for name in OUTER if name in block}
+        rest["rope_scaling"] = {name: block[name] for name in block if name not in OUTER}
+    return rest
+
+
+def _in_the_new_place(config: Fields) -> FieldDict:
+    """Return the configuration with rope_parameters for rope_scaling, rope_theta and the like."""
+    if config.get("rope_parameters") is not None:
+        return dict(config)
+    moved = ("rope_scaling", "rope_local_base_freq", *OUTER)
+    rest = {name: value for name, value in config.items() if name not in moved}
+    block = {"rope_type": "default", **(config.get("rope_scaling") or {})}
+    block |= {name: config[name] for name in OUTER if config.get(name) is not None}
+    local = config.get("rope_local_base_freq")
+    if local is None:
+        return {**rest, "rope_parameters": block}
+    sliding = {"rope_type": "default", "rope_theta": local}
+    blocks = {"full_attention": block, "sliding_attention": sliding}
+    return {**rest, "rope_parameters": blocks}
 
 
 MISREAD = (
-    Misread("type-read", given="rope_type", read="type"),
-    Misread("rope-type-read", given="type", read="rope_type"),
+    _renamed("rope_type", "type"),
+    _renamed("type", "rope_type"),
+    Misread(
+        "old-place-read",
+        "reads rope_theta and rope_scaling, where this configuration has rope_parameters",
+        _in_the_old_place,
+    ),
+    Misread(
+        "new-place-read",
+        "reads rope_parameters, where this configuration has rope_theta and rope_scaling",
+        _in_the_new_place,
+    ),
 )
-"""They compute what ``scaling-ignored`` does; only other questions tell them apart."""
-
-
-def respelled(config: Fields, misread: Misread) -> FieldDict:
-    """Return the configuration with its key renamed, so that whoever misreads it reads it right."""
-    changed = {
-        name: respelled(value, misread) if isinstance(value, Mapping) else value
-        for name, value in config.items()
-    }
-    if misread.given in changed and misread.read not in changed:
-        changed[misread.read] = changed.pop(misread.given)
-    return changed
+"""What they compute is also what other mistakes do; only another question tells them apart."""

@@ -266,6 +266,33 @@ class ReadsRopeType(Engine):
         return {**found, "kind": found.get("rope_type", "default")}
 
 
+class ReadsTheOldPlace(Engine):
+    """Of the block it sees no more than what stood beside rope_theta once."""
+
+    def block(self, config: Config, layer: int) -> dict[str, Any]:
+        found = dict(config.get("rope_scaling") or {})
+        if config["model_type"].startswith("gemma") and self.sliding(config, layer):
+            found = {}
+        found = {name: value for name, value in found.items() if name != "rope_theta"}
+        if "partial_rotary_factor" in config:
+            found["partial_rotary_factor"] = config["partial_rotary_factor"]
+        kind = found.get("rope_type") or found.get("type") or "default"
+        return {**found, "kind": "longrope" if kind == "su" else kind}
+
+
+class ReadsTheNewPlace(Engine):
+    """It knows rope_parameters alone."""
+
+    def block(self, config: Config, layer: int) -> dict[str, Any]:
+        return super().block({**config, "rope_scaling": None}, layer)
+
+    def base(self, config: Config, layer: int) -> float:
+        inner = self.block(config, layer).get("rope_theta")
+        if inner is None and "rope_theta" not in config:
+            return super().base(config, layer)
+        return float(inner or 10000)
+
+
 class FactorEight(Engine):
     def factor(self, config: Config, block: Config) -> float:
         return 8.0
@@ -399,6 +426,8 @@ WRONG: Mapping[str, type[Engine]] = {
     "scaling-ignored": ScalingIgnored,
     "type-read": ReadsType,
     "rope-type-read": ReadsRopeType,
+    "old-place-read": ReadsTheOldPlace,
+    "new-place-read": ReadsTheNewPlace,
     "factor-of-another-model": FactorEight,
     "wrong-context-length": ExtendedContext,
     "original-context": OriginalContext,

@@ -13,9 +13,6 @@ from posenc_conformance.implementations.transformers.base import Transformers
 if TYPE_CHECKING:
     from torch import Tensor
 
-FOLDERS = {"qwen2_5_vl_text": "qwen2_5_vl", "qwen3_5_moe_text": "qwen3_5_moe"}
-TYPES = {"qwen2_5_vl": "qwen2_5_vl_text"}
-"""Types of models whose text has one of its own now."""
 Config = Mapping[str, Any]
 Module = Any
 """A module of transformers, or one of PyTorch: their types are not there without them."""
@@ -77,20 +74,19 @@ class TransformersModelsAdapter(Transformers):
 
         Raises NotImplementedError for a type of model that transformers does not have.
         """
-        given = str(config["model_type"])
-        type = TYPES.get(given, given)
+        type = str(config["model_type"])
         known = self.transformers.CONFIG_MAPPING
         if type not in known:
             raise NotImplementedError(f"transformers has no model of the type {type}")
         fields = {name: value for name, value in config.items() if name != "model_type"}
-        made = known[type](**fields)
-        code = self.code[FOLDERS.get(type, type.removesuffix("_text"))]
+        made = known[type](**fields).get_text_config()
+        code = self.code[made.__class__.__module__.split(".")[-2]]
         modules = [
             each
             for name, each in vars(code).items()
             if name.endswith("RotaryEmbedding") and "Vision" not in name and "Audio" not in name
         ]
-        still = self._unrotated(code, made) if type == "llama4_text" else []
+        still = self._unrotated(code, made) if made.model_type == "llama4_text" else []
         return made, code, modules[0](made) if modules else None, still
 
     def _unrotated(self, code: Module, made: Module) -> list[int]:

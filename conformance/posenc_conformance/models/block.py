@@ -1,0 +1,188 @@
+"""The block of a configuration that says how queries and keys are rotated."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.configuration import Configuration, FieldDict, Fields
+from posenc_conformance.models.layers import LAYER_KINDS
+
+IN_A_BLOCK: Mapping[str, frozenset[str]] = {
+    name: frozenset(fields.split())
+    for name, fields in {
+        "default": "mrope_section mrope_interleaved",
+        "linear": "factor mrope_section mrope_interleaved",
+        "dynamic": "factor original_max_position_embeddings",
+        "yarn": "factor original_max_position_embeddings attention_factor beta_fast beta_slow "
+        "mscale mscale_all_dim truncate llama_4_scaling_beta max_position_embeddings finetuned",
+        "llama3": "factor original_max_position_embeddings low_freq_factor high_freq_factor",
+        "longrope": "factor original_max_position_embeddings attention_factor short_factor "
+        "long_factor short_mscale long_mscale",
+        "proportional": "factor",
+    }.items()
+}
+"""Fields of rope_scaling and rope_parameters, by what their type is called now."""
+
+BESIDE_ALPHA = frozenset(["alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"])
+"""Fields of HunYuan's block, of which ``alpha`` alone decides: the rest is left over from YaRN."""
+
+EVERYWHERE = frozenset(("type", "rope_type", "rope_theta", "partial_rotary_factor"))
+
+NOW = {"su": "longrope", "mrope": "default"}
+"""What types are called now, by their older names."""
+
+
+def block(config: Configuration, kind: str) -> FieldDict:
+    """Return what holds of the rotation of one kind of layers: type, base, share and the rest.
+
+    ``rope_theta`` and ``rope_type`` are always there; other fields are as given.
+    """
+    style = ROTARY[config.type]
+    new, old = config.get("rope_parameters"), config.get("rope_scaling")
+    if new is not None and old is not None and new != old:
+        raise config.wrong(
+            "rope_scaling", "rope_parameters is given too, and says something else", "keep one"
+        )
+    per_kind = isinstance(new, Mapping) and any(name in LAYER_KINDS for name in new)
+    if per_kind:
+        found, field = _of_kind(config, kind, new)
+    elif new is not None:
+        found, field = dict(new), "rope_parameters"
+    else:
+        found, field = dict(old or {}) if kind in style.scaled else {}, "rope_scaling"
+    found = _with_outer(config, kind, found, field)
+    found["rope_type"] = _type(config, found, field)
+    _add_original(config, found, field)
+    _demand_defined(config, found, field)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _of_kind(config: Configuration, kind: str, given: Fields) -> tuple[FieldDict, str]:
+    """Return the block for a kind of layers, and where it stands.
+
+    Raises UserError if there is none, or if something else stands beside the blocks.
+    """
+    strange = [name for name in given if name not in LAYER_KINDS]
+    if strange:
+        raise config.wrong(
+            f"rope_parameters.{strange[0]}",
+            "it stands beside blocks for kinds of layers, and is none",
+            f"known kinds are {', '.join(LAYER_KINDS)}",
+        )
+    name = next(name for name, each in LAYER_KINDS.items() if each == kind)
+    if not isinstance(given.get(name), Mapping):
+        raise config.wrong("rope_parameters", f"it has nothing for {name}, the type of some layers")
+    return dict(given[name]), f"rope_parameters.{name}"
+
+
+def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) -> FieldDict:
+    """Add base and share to a block if they stand outside of it.
+
+    Raises UserError if the two contradict each other.
+    """
+    style = ROTARY[config.type]
+    local = kind == "sliding" and style.local_base is not None
+    names = {
+        "rope_theta": _base_name(config, local),
+        "partial_rotary_factor": "partial_rotary_factor",
+    }
+    for inner, outer in names.items():
+        _add_outer(config, found, field, inner, outer)
+    if found.get("rope_theta") is None:
+        found["rope_theta"] = style.local_base if local else style.base
+    if found["rope_theta"] is None:
+        raise config.wrong("rope_theta", "it is missing", "this type of model has no default")
+    return found
+
+
+def _add_outer(config: Configuration, found: FieldDict, field: str, inner: str, outer: str) -> None:
+    given = config.get(outer)
+    if given is None:
+        return
+    if found.get(inner, given) != given:
+        raise config.wrong(
+            outer, f"it is {given!r}, but {field}.{inner} is {found[inner]!r}", "keep one"
+        )
+    found[inner] = given
+
+
+def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
+    """Add the original context to a block if it stands outside of it.
+
+    Raises UserError if it is shorter than the context and nothing stretches positions.
+    """
+    name = "original_max_position_embeddings"
+    if name in IN_A_BLOCK[found["rope_type"]] and found.get("alpha") is None:
+        _add_outer(config, found, field, name, name)
+        return
+    given, whole = config.get(name), config.get("max_position_embeddings")
+    if given not in (None, whole):
+        raise config.wrong(
+            name,
+            f"it is {given!r} and max_position_embeddings {whole!r}, "
+            f"but rope_type {found['rope_type']!r} has no use for it",
+        )
+
+
+def _base_name(config: Configuration, local: bool) -> str:
+    if config.type == "modernbert":
+        return "local_rope_theta" if local else "global_rope_theta"
+    return "rope_local_base_freq" if local else "rope_theta"
+
+
+def _type(config: Configuration, found: FieldDict, field: str) -> str:
+    old, new = (_now(found.pop(name, None)) for name in ("type", "rope_type"))
+    if old is not None and new is not None and old != new:
+        raise config.wrong(field, f"type is {old!r} and rope_type is {new!r}", "keep one")
+    scaled = set(found) - EVERYWHERE - {"mrope_section", "mrope_interleaved"}
+    if old is None and new is None and scaled:
+        raise config.wrong(
+            f"{field}.rope_type", f"it is missing, although there is {', '.join(sorted(scaled))}"
+        )
+    type = str(new or old or "default")
+    if type not in IN_A_BLOCK:
+        raise config.wrong(
+            f"{field}.rope_type", f"{type!r} is not known", f"known are {', '.join(IN_A_BLOCK)}"
+        )
+    return type
+
+
+def _now(type: Any) -> Any:
+    """Return a type under the name that it has now."""
+    return NOW.get(type, type) if isinstance(type, str) else type
+
+
+def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
+    type = found["rope_type"]
+    allowed = IN_A_BLOCK[type]
+    if found.get("alpha") is not None:
+        _demand_alpha(config, found, field)
+        allowed = BESIDE_ALPHA
+    for name, value in found.items():
+        if name in EVERYWHERE or name in allowed or value is None:
+            continue
+        elsewhere = [each for each, names in IN_A_BLOCK.items() if name in names]
+        if elsewhere:
+            what = f"rope_type {type!r} does not use it; these do: {', '.join(elsewhere)}"
+        else:
+            what = "nobody has defined it"
+        raise config.wrong(f"{field}.{name}", what)
+    base = found["rope_theta"]
+    if isinstance(base, bool) or not isinstance(base, int | float) or not base > 1:
+        raise config.wrong(f"{field}.rope_theta", f"it is {base!r}", "it must be above 1")
+
+
+def _demand_alpha(config: Configuration, found: Fields, field: str) -> None:
+    """Raise UserError unless alpha stands where its meaning is known."""
+    where = f"{field}.alpha"
+    if not ROTARY[config.type].alpha:
+        raise config.wrong(where, f"it is known for HunYuan only, not for {config.type}")
+    if found["rope_type"] != "dynamic":
+        raise config.wrong(where, f"it belongs to rope_type 'dynamic', not {found['rope_type']!r}")
+    alpha = found["alpha"]
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not alpha >= 1:
+        raise config.wrong(where, f"it is {alpha!r}", "it must be a number from 1 on")
+    if found.get("factor") not in (None, 1):
+        raise config.wrong(
+            f"{field}.factor", f"it is {found['factor']!r}, but alpha decides, which is {alpha!r}"
+        )

@@ -1,0 +1,283 @@
+"""Layers as a configuration describes them: their kinds, what they see, and how large heads are."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.configuration import Configuration, Fields
+
+LAYER_KINDS: Mapping[str, str] = {
+    "full_attention": "full",
+    "sliding_attention": "sliding",
+    "chunked_attention": "chunked",
+    "linear_attention": "linear",
+}
+"""Kinds of layers by the names that configurations have for them. Linear ones are all that have no
+attention between positions."""
+KINDS_BY_NAME: Mapping[str, str] = {
+    **LAYER_KINDS,
+    "attention": "full",
+    "conv": "linear",
+    "hybrid": "full",
+    "mamba": "linear",
+}
+"""The same, with names that some types alone have, or had once."""
+
+
+def kinds(config: Configuration) -> list[str]:
+    """Return the kind of each layer: full, sliding, chunked or linear.
+
+    Raises UserError for kinds that are unknown, or that other fields contradict.
+    """
+    count = config.whole("num_hidden_layers")
+    implied = _implied(config, count)
+    field = "layer_types" if config.get("layer_types") is not None else "layers_block_type"
+    given = config.listed(field)
+    if config.get(field) is None:
+        return implied or ["full"] * count
+    for name in given:
+        if name not in KINDS_BY_NAME:
+            raise config.wrong(
+                "layer_types", f"{name!r} is not known", f"known are {[*KINDS_BY_NAME]}"
+            )
+    stated = [KINDS_BY_NAME[name] for name in given]
+    if len(stated) != count:
+        raise config.wrong(
+            "layer_types", f"it names {len(stated)} layers, but num_hidden_layers is {count}"
+        )
+    names = ("sliding_window_pattern", "full_attn_idxs", "global_attn_every_n_layers")
+    says = [name for name in names if config.get(name) is not None]
+    if says and implied and implied != stated:
+        raise config.wrong(
+            says[0], f"it is {config.get(says[0])!r}, but layer_types says something else"
+        )
+    if "sliding" in stated and _window(config) is None:
+        raise config.wrong("layer_types", "it names sliding layers, but sliding_window is null")
+    return stated
+
+
+def _implied(config: Configuration, count: int) -> list[str] | None:
+    """Derive the kinds of layers from what else the configuration and its type say.
+
+    Returns None if they say nothing.
+    """
+    return RULES[ROTARY[config.type].layers](config, count)
+
+
+def _by_pattern(config: Configuration, count: int) -> list[str] | None:
+    """Let one layer in so many be full, if there is a window."""
+    style = ROTARY[config.type]
+    every = config.get("sliding_window_pattern") or config.get("global_attn_every_n_layers")
+    every = every or style.pattern
+    if _window(config) is None:
+        return None
+    if every is None:
+        return ["sliding"] * count
+    if isinstance(every, str):  # L for local, G for global; the last layer is global
+        letters = [every[number % len(every)] for number in range(count - 1)] + ["G"]
+        return ["full" if letter == "G" else "sliding" for letter in letters]
+    return ["sliding" if (number + style.offset) % every else "full" for number in range(count)]
+
+
+def _by_switch(config: Configuration, count: int) -> list[str] | None:
+    """Let later layers slide if a switch is on; or few be full, and the others linear."""
+    every = config.get("full_attention_interval", ROTARY[config.type].pattern)
+    if every is not None:
+        return ["linear" if (number + 1) % every else "full" for number in range(count)]
+    return _late(config, count) if config.get("use_sliding_window") else None
+
+
+def _late(config: Configuration, count: int) -> list[str] | None:
+    """Let later layers slide, if there is a window."""
+    if _window(config) is None:
+        return None
+    first = config.get("max_window_layers", 28)
+    return ["sliding" if number >= first else "full" for number in range(count)]
+
+
+def _chunked(config: Configuration, count: int) -> list[str]:
+    """Let layers that are rotated see their chunk alone."""
+    chunked = config.get("attention_chunk_size") is not None
+    return ["chunked" if turned and chunked else "full" for turned in rotated(config, count)]
+
+
+def _unturned(config: Configuration, count: int) -> list[str]:
+    """Let layers that are not rotated slide, if a switch is on."""
+    sliding = config.get("use_sliding_window") and _window(config) is not None
+    return ["full" if turned or not sliding else "sliding" for turned in rotated(config, count)]
+
+
+def _alternating(config: Configuration, count: int) -> list[str]:
+    """Let every other layer be linear."""
+    return ["linear" if number % 2 else "full" for number in range(count)]
+
+
+def _crossed(config: Configuration, count: int) -> list[str]:
+    """Let some layers look at an image instead of at the text."""
+    crossed = config.listed("cross_attention_layers")
+    return ["cross" if number in crossed else "full" for number in range(count)]
+
+
+def _listed(config: Configuration, count: int) -> list[str] | None:
+    """Demand a list of the layers that have attention."""
+    given = config.listed("full_attn_idxs")
+    if not given:
+        if config.get("layer_types", config.get("layers_block_type")) is None:
+            raise config.wrong("layer_types", "it is missing", "this type of model has no default")
+        return None
+    return ["full" if number in given else "linear" for number in range(count)]
+
+
+RULES: Mapping[str, Callable[[Configuration, int], list[str] | None]] = {
+    "alternating": _alternating,
+    "chunked": _chunked,
+    "crossed": _crossed,
+    "late": _late,
+    "listed": _listed,
+    "pattern": _by_pattern,
+    "switched": _by_switch,
+    "unturned": _unturned,
+}
+"""How the kinds of layers follow from what a configuration says, by the name of the rule."""
+
+
+def window(config: Configuration, kind: str) -> int | None:
+    """Return how many positions a query sees in a layer of this kind; None for all."""
+    return {
+        "sliding": _window(config),
+        "chunked": config.get("attention_chunk_size"),
+    }.get(kind)
+
+
+def is_two_sided(config: Configuration) -> bool:
+    """Return whether a query of a sliding layer sees keys behind it and before it.
+
+    Raises UserError if that is asked for in a way that is not known.
+    """
+    asked = config.get("use_bidirectional_attention")
+    if asked not in (None, False, True, "vision"):
+        raise config.wrong(
+            "use_bidirectional_attention", f"{asked!r} is not known here", "known is 'vision'"
+        )
+    return config.type == "modernbert" or asked is True
+
+
+def _window(config: Configuration) -> int | None:
+    if config.type == "modernbert":
+        found = config.get("local_attention", 128) // 2
+    elif ROTARY[config.type].layers == "switched" and not config.get("use_sliding_window"):
+        return None
+    else:
+        found = config.get("sliding_window")
+        if found is not None and is_two_sided(config):
+            found //= 2
+    return None if found is None else int(found)
+
+
+def rotated(config: Configuration, count: int) -> list[bool]:
+    """Return whether each layer is rotated, for a model that leaves some layers unrotated.
+
+    Raises UserError for fields that contradict each other or the number of layers.
+    """
+    every = config.get("no_rope_layer_interval", 4)
+    implied = [bool((number + 1) % every) for number in range(count)]
+    given = config.get("no_rope_layers") or None
+    if given is None:
+        return implied
+    if len(given) != count or set(given) - {0, 1}:
+        raise config.wrong(
+            "no_rope_layers",
+            f"it has {len(given)} entries of {sorted(set(given))} for {count} layers",
+            "write 1 for each layer that is rotated, and 0 for each that is not",
+        )
+    stated = [bool(each) for each in given]
+    if config.get("no_rope_layer_interval") and stated != implied:
+        raise config.wrong(
+            "no_rope_layer_interval", f"it is {every}, but no_rope_layers says something else"
+        )
+    return stated
+
+
+OF_A_LAYER = ("head_dim", "sliding_window")
+"""Fields about positions that one layer may have otherwise than the others."""
+UNRELATED = ("intermediate_size", "num_key_value_heads", "num_local_experts", "num_experts")
+"""Fields that layers may have otherwise, and that do not bear on positions."""
+
+
+def of_kind(config: Configuration, kind: str, layers: Sequence[int]) -> Configuration:
+    """Return the configuration that layers of one kind have.
+
+    Raises UserError if they differ, or have something of their own that is not understood.
+    """
+    own = _of_layers(config)
+    parts = {number: own.get(number, {}) for number in layers}
+    first = parts[layers[0]]
+    for number, part in parts.items():
+        if part != first:
+            raise config.wrong(
+                "per_layer_config",
+                f"layers {layers[0]} and {number} are both {kind}, but differ",
+                "nothing is known of a model whose layers of one kind differ",
+            )
+    named = config.get("global_head_dim") is not None
+    known = None if "per_layer_config" in config.fields else ROTARY[config.type].global_dim
+    if kind == "full" and (named or known is not None):
+        given = config.whole("global_head_dim") if named else known
+        if first.get("head_dim", given) != given:
+            raise config.wrong(
+                "per_layer_config",
+                f"head_dim is {first['head_dim']} in layer {layers[0]}, "
+                f"but global_head_dim is {given}",
+            )
+        first = {**first, "head_dim": given}
+    return replace(config, fields={**config.fields, **first}) if first else config
+
+
+def _of_layers(config: Configuration) -> dict[int, Fields]:
+    """Return what single layers have otherwise, of what bears on positions.
+
+    Raises UserError for a layer that there is not, and for a field that is not understood.
+    """
+    given = config.get("per_layer_config", {})
+    if not isinstance(given, Mapping):
+        raise config.wrong("per_layer_config", "it is no object with an entry for each layer")
+    count = config.whole("num_hidden_layers")
+    found: dict[int, Fields] = {}
+    for name, part in given.items():
+        field = f"per_layer_config.{name}"
+        if not str(name).isdecimal() or int(name) >= count or not isinstance(part, Mapping):
+            raise config.wrong(field, f"it is no layer of {count} with fields of its own")
+        for inner in part:
+            if inner not in (*OF_A_LAYER, *UNRELATED):
+                raise config.wrong(
+                    f"{field}.{inner}",
+                    "it is not known what it means for one layer alone",
+                    f"known are {', '.join((*OF_A_LAYER, *UNRELATED))}",
+                )
+        found[int(name)] = {inner: part[inner] for inner in OF_A_LAYER if inner in part}
+    return found
+
+
+def head_dim(config: Configuration) -> int:
+    """Return the number of channels of a head that rotation looks at, rotated or not."""
+    if config.get("qk_rope_head_dim") is not None:
+        return config.whole("qk_rope_head_dim")
+    if config.get("head_dim") is not None:
+        return config.whole("head_dim")
+    known = ROTARY[config.type].head_dim
+    if known is not None:
+        return known
+    return divided(config)
+
+
+def divided(config: Configuration) -> int:
+    """Compute the channels of a head from those of all heads.
+
+    Raises UserError if they cannot be divided evenly.
+    """
+    hidden, heads = config.whole("hidden_size"), config.whole("num_attention_heads")
+    if hidden % heads:
+        raise config.wrong(
+            "hidden_size", f"{hidden} is not divisible by {heads} heads, and head_dim is missing"
+        )
+    return hidden // heads

@@ -1,0 +1,403 @@
+"""What the metadata of a GGUF file mean, as the configuration that the file was made from.
+
+Keys are those of the package ``gguf`` and of what llama.cpp's converter writes and its models read.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.configuration import FieldDict, Fields
+
+HALF, INTERLEAVED = "half", "interleaved"
+REPAIR = "give the config.json of the model that the file was made from"
+
+
+NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
+"""Whether layers of an architecture slide: never, some if there is a window, or some always."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What a GGUF file's architecture says of positions."""
+
+    type: str
+    """The type of model."""
+    layout: str = HALF
+    """How the file stores queries and keys: for some the converter moves channels."""
+    window: str = NONE
+    sliding: str | None = None
+    """The type of model if there is a sliding window, if that is another one."""
+    scaling: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the block of scaling that the converter leaves out, as in all released models."""
+    latent: bool = False
+    """Whether the rotated channels are a part of their own, of a head that is compressed."""
+    magnitude: float | None = None
+    """What ``mscale_all_dim`` is multiplied by in the file; None if the file has nothing of it."""
+    warms: bool = False
+    """Whether the file says by what queries grow with the position."""
+    sections: bool = False
+    """Whether the file says how pairs are shared out among time, height and width."""
+    interval: bool = False
+    """Whether the file may say that one layer in so many has attention."""
+    listed: bool = False
+    """Whether layers without keys have no attention."""
+
+
+ARCHITECTURES: Mapping[str, Architecture] = {
+    "afmoe": Architecture("afmoe", window=NEEDED),
+    "arcee": Architecture("arcee", INTERLEAVED),
+    "bitnet": Architecture("bitnet"),
+    "cohere2": Architecture("cohere2", INTERLEAVED, NEEDED),
+    "command-r": Architecture("cohere", INTERLEAVED),
+    "deepseek2": Architecture("deepseek_v3", INTERLEAVED, latent=True, magnitude=0.1),
+    "dots1": Architecture("dots1"),
+    "ernie4_5": Architecture("ernie4_5", INTERLEAVED),
+    "ernie4_5-moe": Architecture("ernie4_5_moe", INTERLEAVED),
+    "exaone4": Architecture("exaone4", window=OPTIONAL),
+    "falcon": Architecture("falcon"),
+    "falcon-h1": Architecture("falcon_h1"),
+    "gemma": Architecture("gemma"),
+    "gemma2": Architecture("gemma2", window=NEEDED),
+    "gemma3": Architecture("gemma3_text", window=OPTIONAL),
+    "glm4": Architecture("glm4", INTERLEAVED),
+    "glm4moe": Architecture("glm4_moe"),
+    "gpt-oss": Architecture("gpt_oss", window=NEEDED, scaling={"truncate": False}),
+    "gptj": Architecture("gptj", INTERLEAVED),
+    "gptneox": Architecture("gpt_neox"),
+    "granite": Architecture("granite", INTERLEAVED),
+    "granitemoe": Architecture("granitemoe", INTERLEAVED),
+    "hunyuan-dense": Architecture("hunyuan_v1_dense"),
+    "hunyuan-moe": Architecture("hunyuan_v1_moe"),
+    "lfm2": Architecture("lfm2", listed=True),
+    "lfm2moe": Architecture("lfm2_moe", listed=True),
+    "llama": Architecture("llama", INTERLEAVED),
+    "minimax-m2": Architecture("minimax_m2"),
+    "mistral3": Architecture("ministral3", INTERLEAVED, magnitude=1.0, warms=True),
+    "nemotron": Architecture("nemotron"),
+    "olmo": Architecture("olmo", INTERLEAVED),
+    "olmo2": Architecture("olmo2", window=OPTIONAL, sliding="olmo3"),
+    "olmoe": Architecture("olmoe"),
+    "phi2": Architecture("phi"),
+    "phi3": Architecture("phi3", window=OPTIONAL),
+    "qwen2": Architecture("qwen2"),
+    "qwen2moe": Architecture("qwen2_moe"),
+    "qwen2vl": Architecture("qwen2_vl_text", sections=True),
+    "qwen3": Architecture("qwen3"),
+    "qwen35": Architecture("qwen3_5_text", sections=True, interval=True),
+    "qwen35moe": Architecture("qwen3_5_moe_text", sections=True, interval=True),
+    "qwen3moe": Architecture("qwen3_moe"),
+    "qwen3next": Architecture("qwen3_next", interval=True),
+    "qwen3vl": Architecture("qwen3_vl_text", sections=True),
+    "qwen3vlmoe": Architecture("qwen3_vl_moe_text", sections=True),
+    "seed_oss": Architecture("seed_oss"),
+    "smollm3": Architecture("smollm3", INTERLEAVED),
+    "stablelm": Architecture("stablelm"),
+    "starcoder2": Architecture("starcoder2"),
+}
+"""What is known of architectures. Others are refused."""
+
+NAMES: Mapping[str, str] = {
+    "attention.head_count": "num_attention_heads",
+    "attention.key_length": "head_dim",
+    "block_count": "num_hidden_layers",
+    "context_length": "max_position_embeddings",
+    "embedding_length": "hidden_size",
+    "rope.dimension_count": "rotary_dim",
+    "rope.freq_base": "rope_theta",
+}
+"""Fields of config.json by the keys that hold them."""
+SCALING: Mapping[str, str] = {
+    "rope.scaling.type": "rope_type",
+    "rope.scaling.factor": "factor",
+    "rope.scaling.original_context_length": "original_max_position_embeddings",
+    "rope.scaling.yarn_beta_fast": "beta_fast",
+    "rope.scaling.yarn_beta_slow": "beta_slow",
+}
+"""Fields of the block of scaling by the keys that hold them."""
+TOLD_APART = (
+    "attention.sliding_window",
+    "attention.sliding_window_pattern",
+    "rope.scaling.attn_factor",
+    "rope.scaling.yarn_attn_factor",
+    "rope.scaling.yarn_ext_factor",
+    "rope.freq_base_swa",
+)
+"""Keys that are read together with others."""
+
+ORIGINAL = "rope.scaling.original_context_length"
+"""The key of the original context."""
+LOGARITHM = "rope.scaling.yarn_log_multiplier"
+"""The key of what mscale and mscale_all_dim are, which are the same in all released models."""
+WARMTH = "attention.temperature_scale"
+"""The key of what queries grow by with the position."""
+
+_IGNORED: Mapping[str, str] = {
+    "how many keys and values there are, and how long values are": "attention.head_count_kv "
+    "attention.value_length attention.shared_kv_layers",
+    "norms, clamps and scales, which are the same at every position": "attention.clamp_kqv "
+    "attention.group_norm_epsilon attention.group_norm_groups attention.layer_norm_epsilon "
+    "attention.layer_norm_rms_epsilon attention.output_scale attention.scale",
+    "whether weights were trained further after scaling": "rope.scaling.finetuned",
+    "experts": "interleave_moe_layer_step",
+}
+IGNORED: Mapping[str, str] = {
+    name: reason for reason, names in _IGNORED.items() for name in names.split()
+}
+"""Keys that may be ignored although they are among those about attention, each with the reason."""
+
+ABOUT_POSITIONS = re.compile(
+    r"^rope\.|^attention\.|position|sliding|window|swa|pattern|interval|temperature|chunk|alibi|"
+    r"context|compress|indexer|relative|nope|interleave"
+)
+"""Keys that seem to bear on positions."""
+
+FREQUENCIES = "rope_freqs.weight"
+LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"
+TABLES = (FREQUENCIES, LONG, SHORT)
+"""Tensors that divide frequencies: for all texts, or for long and for short ones."""
+LLAMA_3 = {
+    "rope_type": "llama3",
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
+"""How all released models are scaled whose divisors are those of Llama 3.1 but for the factor."""
+NEAR = 1e-5
+"""How far divisors may be off, as a part of each: they were computed in float32."""
+CLOSE = 1e-6
+"""How far numbers in float32 may be apart that mean the same."""
+
+
+def to_config(
+    metadata: Fields, tables: Mapping[str, Sequence[float]], where: str
+) -> tuple[FieldDict, str]:
+    """Return metadata under the names of config.json, and how queries and keys are stored.
+
+    ``tables`` are the tensors that divide frequencies, if there are any.
+
+    Raises UserError for an architecture, or a key about positions, that is not known.
+    """
+    architecture = str(metadata.get("general.architecture"))
+    if architecture not in ARCHITECTURES:
+        raise UserError(
+            f"{where}: general.architecture: {architecture!r} is not known here",
+            f"known are {', '.join(ARCHITECTURES)}",
+        )
+    prefix = f"{architecture}."
+    own = {
+        key.removeprefix(prefix): value
+        for key, value in metadata.items()
+        if key.startswith(prefix) and value is not None
+    }
+    return _Reader(ARCHITECTURES[architecture], own, tables, where, prefix).fields()
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Keys of one file, without the name of the architecture."""
+
+    architecture: Architecture
+    own: Fields
+    tables: Mapping[str, Sequence[float]]
+    where: str
+    prefix: str
+
+    def fields(self) -> tuple[FieldDict, str]:
+        """Return the fields of config.json, and how queries and keys are stored."""
+        wanted = {*NAMES, *SCALING, *TOLD_APART, *IGNORED, *self._own_keys()}
+        for key in self.own:
+            if key not in wanted and ABOUT_POSITIONS.search(key):
+                raise self.wrong(key, "this key is not known here")
+        found: FieldDict = {"model_type": self.architecture.type}
+        found |= {field: self.own[key] for key, field in NAMES.items() if key in self.own}
+        if "block_count" in self.own:
+            found["num_hidden_layers"] = self._count()
+        found |= self._windows() | self._layers()
+        if self.architecture.latent:
+            found["qk_rope_head_dim"] = found.pop("rotary_dim", None)
+            found.pop("head_dim", None)
+        scaling = self._scaling()
+        if not scaling and ORIGINAL in self.own:
+            found["original_max_position_embeddings"] = self.own[ORIGINAL]
+        scaling |= self._sections()
+        return found | ({"rope_scaling": scaling} if scaling else {}), self.architecture.layout
+
+    def _count(self) -> int:
+        """Count the layers of the model proper: those that predict further tokens stand behind."""
+        whole, further = self.own.get("block_count", 0), self.own.get("nextn_predict_layers", 0)
+        if not isinstance(whole, int) or not isinstance(further, int) or not 0 <= further < whole:
+            raise self.wrong(
+                "block_count", f"it is {whole!r}, and nextn_predict_layers {further!r}"
+            )
+        return whole - further
+
+    def _listed(self, key: str, given: Any) -> list[Any] | None:
+        """Return what a list says of each layer of the model proper; None if it is no such list."""
+        if not isinstance(given, list) or len(given) not in (
+            self._count(),
+            self.own["block_count"],
+        ):
+            return None
+        return given[: self._count()]
+
+    def _own_keys(self) -> Sequence[str]:
+        """List the keys that files of this architecture may have beside those of all."""
+        here = self.architecture
+        keys = {
+            LOGARITHM: here.magnitude is not None,
+            WARMTH: here.warms,
+            "rope.dimension_sections": here.sections,
+            "full_attention_interval": here.interval,
+            "attention.key_length_mla": here.latent,
+            "attention.kv_lora_rank": here.latent,
+            "attention.q_lora_rank": here.latent,
+            "attention.value_length_mla": here.latent,
+        }
+        return [key for key, known in keys.items() if known]
+
+    def _windows(self) -> FieldDict:
+        """Return the window, which layers have it, and the type of model that has such layers.
+
+        Raises UserError if no model of this architecture is known to have one, or to have none.
+        """
+        key, here = "attention.sliding_window", self.architecture
+        size, pattern = self.own.get(key), self.own.get(f"{key}_pattern")
+        local = self.own.get("rope.freq_base_swa", self.own.get("rope.freq_base"))
+        if not size:
+            for other in (f"{key}_pattern", "rope.freq_base_swa"):
+                if other in self.own:
+                    raise self.wrong(other, f"there is no {key} beside it")
+            if here.window == NEEDED:
+                raise self.wrong(key, f"it is missing, but layers of {here.type} slide")
+            return {"sliding_window": None}
+        if here.window == NONE:
+            raise self.wrong(key, f"no {here.type} with a sliding window is known")
+        type = here.sliding or here.type
+        found: FieldDict = {"model_type": type, "sliding_window": size}
+        if ROTARY[type].local_base is not None and "rope.freq_base_swa" in self.own:
+            found["rope_local_base_freq"] = local
+        elif local != self.own.get("rope.freq_base"):
+            raise self.wrong("rope.freq_base_swa", f"no {type} with two bases is known")
+        if pattern is not None:
+            found["layer_types"] = self._kinds(f"{key}_pattern", pattern)
+        return found
+
+    def _layers(self) -> FieldDict:
+        """Return what says which layers have attention."""
+        found: FieldDict = {}
+        if "full_attention_interval" in self.own:
+            found["full_attention_interval"] = self.own["full_attention_interval"]
+        if self.architecture.listed:
+            key = "attention.head_count_kv"
+            counts = self._listed(key, self.own.get(key))
+            if counts is None:
+                raise self.wrong(key, "it does not list how many keys each layer has")
+            found["full_attn_idxs"] = [number for number, count in enumerate(counts) if count]
+        return found
+
+    def _sections(self) -> FieldDict:
+        """Return the pairs of time, height and width; a fourth number is 0."""
+        key = "rope.dimension_sections"
+        given = self.own.get(key)
+        if not self.architecture.sections:
+            return {}
+        if not isinstance(given, list) or len(given) != 4 or given[3]:
+            raise self.wrong(key, f"it is {given!r}, not three numbers and 0")
+        return {"mrope_section": given[:3]}
+
+    def _kinds(self, key: str, pattern: Any) -> list[str]:
+        """Return the kinds of layers that a list says, or that one layer in so many is full."""
+        count, listed = self._count(), self._listed(key, pattern)
+        if listed is not None:
+            sliding = [bool(each) for each in listed]
+        elif isinstance(pattern, int) and not isinstance(pattern, bool) and pattern > 0:
+            sliding = [(number + 1) % pattern != 0 for number in range(count)]
+        else:
+            raise self.wrong(key, f"it is neither a number above 0 nor a list of {count} layers")
+        return ["sliding_attention" if each else "full_attention" for each in sliding]
+
+    def _divided(self) -> FieldDict:
+        """Return the block of scaling that tensors of divisors stand for.
+
+        Raises UserError for divisors that no released model is known to have.
+        """
+        given = self.own.get("rope.scaling.type", "none")
+        names = [name for name in TABLES if name in self.tables]
+        if names == [FREQUENCIES] and given == "none":
+            return self._as_llama_3(self.tables[FREQUENCIES])
+        if names == [LONG, SHORT] and given in ("none", "longrope"):
+            return {
+                "rope_type": "longrope",
+                "long_factor": [*self.tables[LONG]],
+                "short_factor": [*self.tables[SHORT]],
+                "original_max_position_embeddings": self.own.get(ORIGINAL),
+                "attention_factor": self.own.get("rope.scaling.attn_factor", 1.0),
+            }
+        raise UserError(
+            f"{self.where}: {names[0]}: it divides frequencies beside {names[1:] or given!r}, "
+            "and no such model is known",
+            REPAIR,
+        )
+
+    def _as_llama_3(self, divisors: Sequence[float]) -> FieldDict:
+        found: FieldDict = {**LLAMA_3, "factor": round(max(divisors), 4)}
+        pairs = len(divisors)
+        omega = float(self.own.get("rope.freq_base", 10000)) ** (-np.arange(pairs) / pairs)
+        turns = found["original_max_position_embeddings"] * omega / (2 * np.pi)
+        low, high = found["low_freq_factor"], found["high_freq_factor"]
+        share = np.clip((turns - low) / (high - low), 0, 1)
+        wanted = 1 / ((1 - share) / found["factor"] + share)
+        if not np.allclose(divisors, wanted, rtol=NEAR, atol=0):
+            raise UserError(
+                f"{self.where}: {FREQUENCIES}: it does not divide frequencies as Llama 3.1 does",
+                REPAIR,
+            )
+        return found
+
+    def _scaling(self) -> FieldDict:
+        """Return the block of scaling; empty if there is none."""
+        if self.tables:
+            return self._divided()
+        found = {field: self.own[key] for key, field in SCALING.items() if key in self.own}
+        if found.get("rope_type") in ("none", None):
+            for key in (LOGARITHM, WARMTH):
+                if self.own.get(key):
+                    raise self.wrong(key, "nothing is scaled beside it")
+            return {}
+        found |= self.architecture.scaling
+        usual = 1.0
+        if LOGARITHM in self.own and found["rope_type"] == "yarn":
+            weight = self.own[LOGARITHM] / (self.architecture.magnitude or 1.0)
+            found |= dict.fromkeys(("mscale", "mscale_all_dim"), round(weight, 6))
+        elif found["rope_type"] == "yarn":
+            usual += math.log(float(found.get("factor", 1))) / 10
+        if WARMTH in self.own:
+            found["llama_4_scaling_beta"] = round(self.own[WARMTH], 6)
+        self._demand_magnitude(usual)
+        return found
+
+    def _demand_magnitude(self, usual: float) -> None:
+        """Raise UserError unless all readers of the file make pairs longer by the same factor.
+
+        llama.cpp makes them longer by what YaRN usually does and then by attn_factor, and does not
+        look at yarn_attn_factor, which its converter writes; others take either for the whole.
+        """
+        meant = {"attn_factor": 1.0, "yarn_attn_factor": usual, "yarn_ext_factor": 1.0}
+        for name, value in meant.items():
+            key = f"rope.scaling.{name}"
+            given = self.own.get(key, value)
+            if not isinstance(given, int | float) or abs(given - value) > CLOSE:
+                raise self.wrong(
+                    key, f"it is {given}; only of {value:.6g} it is known what is made of it"
+                )
+
+    def wrong(self, key: str, what: str) -> UserError:
+        """Make the error for a key."""
+        return UserError(f"{self.where}: {self.prefix}{key}: {what}", REPAIR)

@@ -1,0 +1,121 @@
+"""A small configuration of every type of model that is known."""
+
+from typing import Any
+
+from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
+from posenc_conformance.models.configuration import OTHERS
+
+Fields = dict[str, Any]
+
+COMMON: Fields = {
+    "hidden_size": 256,
+    "num_hidden_layers": 8,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 4096,
+}
+SECTIONS: Fields = {"rope_scaling": {"type": "mrope", "mrope_section": [8, 12, 12]}}
+IN_TURN: Fields = {"rope_scaling": {"rope_type": "default", "mrope_section": [12, 10, 10]}}
+OF_QWEN_3_5: Fields = {
+    "rope_parameters": {
+        "rope_theta": 10000000,
+        "mrope_section": [11, 11, 10],
+        "mrope_interleaved": True,
+        "partial_rotary_factor": 0.25,
+    }
+}
+
+LISTED: Fields = {"layer_types": (["linear_attention"] * 3 + ["full_attention"]) * 2}
+YARN: Fields = {
+    "rope_scaling": {
+        "rope_type": "yarn",
+        "factor": 4.0,
+        "original_max_position_embeddings": 1024,
+    }
+}
+LLAMA_3: Fields = {
+    "rope_scaling": {
+        "rope_type": "llama3",
+        "factor": 4.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 1024,
+    }
+}
+BY_KIND: Fields = {
+    "sliding_window": 512,
+    "layer_types": (["sliding_attention"] * 3 + ["full_attention"]) * 2,
+    "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": {"rope_type": "default", "rope_theta": 500000.0},
+    },
+}
+
+OWN: dict[str, Fields] = {
+    "apertus": LLAMA_3,
+    "cwm": LLAMA_3,
+    "helium": {"head_dim": 64},
+    "hunyuan_v1_dense": {"head_dim": 64},
+    "hunyuan_v1_moe": {"head_dim": 64},
+    "ministral": {"head_dim": 64},
+    "deberta": {"relative_attention": True},
+    "deberta-v2": {"relative_attention": True, "position_buckets": 256},
+    "deit": {"image_size": 224, "patch_size": 16},
+    "dinov2": {"image_size": 224, "patch_size": 14},
+    "gemma4_text": {
+        "sliding_window": 512,
+        "layer_types": (["sliding_attention"] * 3 + ["full_attention"]) * 2,
+        "rope_parameters": {
+            "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+            "full_attention": {
+                "rope_type": "proportional",
+                "partial_rotary_factor": 0.25,
+                "rope_theta": 1000000.0,
+            },
+        },
+    },
+    "glm4v_moe_text": {"rope_scaling": {"rope_type": "default", "mrope_section": [4, 6, 6]}},
+    "gpt_oss": YARN,
+    "granitemoehybrid": {**LISTED, "position_embedding_type": "rope"},
+    "jamba": {},
+    "kimi_linear": {
+        "mla_use_nope": True,
+        "linear_attn_config": {
+            "full_attn_layers": [4, 8],
+            "kda_layers": [1, 2, 3, 5, 6, 7],
+        },
+    },
+    "laguna": BY_KIND,
+    "lfm2": {"layer_types": ["conv", "full_attention"] * 4},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 4},
+    "mellum": BY_KIND,
+    "ministral3": {"rope_scaling": {**YARN["rope_scaling"], "llama_4_scaling_beta": 0.1}},
+    "nemotron_h": {"hybrid_override_pattern": "MEM*-M*E"},
+    "qwen2_5_omni_text": {"rope_scaling": {**SECTIONS["rope_scaling"], "type": "default"}},
+    "qwen2_5_vl": SECTIONS,
+    "qwen2_5_vl_text": SECTIONS,
+    "qwen2_vl": SECTIONS,
+    "qwen2_vl_text": SECTIONS,
+    "qwen3_5_moe_text": OF_QWEN_3_5,
+    "qwen3_5_text": OF_QWEN_3_5,
+    "qwen3_omni_moe_text": IN_TURN,
+    "qwen3_vl_moe_text": IN_TURN,
+    "qwen3_vl_text": {"rope_scaling": {"rope_type": "default", "mrope_section": [24, 20, 20]}},
+    "roberta": {"pad_token_id": 1},
+    "siglip_vision_model": {"image_size": 224, "patch_size": 16},
+    "vit": {"image_size": 224, "patch_size": 16},
+    "whisper": {"max_source_positions": 1500, "max_target_positions": 448},
+    "xlm-roberta": {"pad_token_id": 1},
+}
+"""What a type needs beside what most have."""
+
+TYPES = (*ROTARY, *LEARNED, *GRIDS, *OTHERS)
+
+
+def small(type: str) -> Fields:
+    """The least that is read of a model of a type."""
+    found = {"model_type": type, **COMMON, **OWN.get(type, {})}
+    if type in ROTARY and ROTARY[type].latent:
+        found["qk_rope_head_dim"] = 32
+    if type in GRIDS:
+        del found["max_position_embeddings"]
+    return found

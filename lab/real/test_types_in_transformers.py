@@ -1,0 +1,213 @@
+"""What transformers' models do with queries, layer by layer, beside what is read of their type.
+
+A small model of every type is run on a short text. Whatever turns queries is listened to: what it
+is given and what it returns, in which layer.
+"""
+
+import importlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import CONFIG_MAPPING, AutoModel
+
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.configuration import configuration
+from posenc_conformance.models.derive import meaning
+from posenc_conformance.models.frequencies import channels, rotated
+from posenc_conformance.models.layers import KINDS_BY_NAME
+from posenc_conformance.models.meaning import Group, Meaning, case_of, rows_of
+from posenc_lab.configurations import small
+
+LENGTH = 6
+SMALL: dict[str, Any] = {
+    "bos_token_id": 1,
+    "decoder_sparse_step": 1,
+    "eos_token_id": 2,
+    "first_k_dense_replace": 1,
+    "intermediate_size": 32,
+    "kv_lora_rank": 16,
+    "moe_intermediate_size": 16,
+    "n_group": 1,
+    "n_routed_experts": 4,
+    "n_shared_experts": 1,
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+    "num_key_value_heads": 2,
+    "num_kv_shared_layers": 0,
+    "num_local_experts": 4,
+    "pad_token_id": 0,
+    "q_lora_rank": 16,
+    "topk_group": 1,
+    "v_head_dim": 16,
+    "vocab_size": 64,
+}
+"""Fields that make a model small, and have nothing to do with positions."""
+TURNING = (
+    "apply_rotary_pos_emb",
+    "apply_rotary_pos_emb_interleave",
+    "apply_rotary_emb",
+    "apply_rotary_pos_emb_flashatt",
+    "apply_multimodal_rotary_pos_emb",
+)
+ELSEWHERE = {
+    "chameleon": "it is not made without what reads its images",
+    "falcon": "its heads stand where others have the batch",
+    "gptj": "it turns with sines of its own",
+    "codegen": "it turns with sines of its own",
+    "exaone4_5_text": "transformers reads it as exaone4",
+    "internlm2": "transformers does not have it; read in the code that it is released with",
+    "mimo": "transformers does not have it; it is Qwen2 by another name",
+    "phi4_multimodal": "it is not made without what reads its images",
+    "qwen2_5_vl": "its text has a type of its own",
+    "qwen2_vl": "its text has a type of its own",
+    "kimi_k2": "transformers does not have it; it is DeepSeek-V3 by another name",
+}
+"""Types that are not listened to here, with the reason."""
+TYPES = [type for type in ROTARY if type not in ELSEWHERE]
+
+MADE_BY = {
+    "emu3_text_model": "Emu3TextModel",
+    "mllama_text_model": "MllamaTextModel",
+    "qwen2_5_omni_text": "Qwen2_5OmniThinkerTextModel",
+    "qwen3_omni_moe_text": "Qwen3OmniMoeThinkerTextModel",
+}
+"""Classes of models that transformers does not find by their type."""
+
+Heard = dict[int, tuple[Floats, Floats]]
+"""Of each layer that turns: queries as they were, and as they came back."""
+
+
+def made(type: str) -> Any:
+    """A small configuration of a type, as transformers reads it."""
+    given = small(type)
+    del given["model_type"]
+    own = CONFIG_MAPPING[type]().to_dict()
+    extra = {name: value for name, value in SMALL.items() if name in own}
+    if ROTARY[type].latent:
+        extra["num_key_value_heads"] = given["num_attention_heads"]
+    return CONFIG_MAPPING[type](**{**extra, **given})
+
+
+def code(config: Any) -> ModuleType:
+    folder = config.__class__.__module__.split(".")[-2]
+    return importlib.import_module(f"transformers.models.{folder}.modeling_{folder}")
+
+
+def layers_of(model: Any, count: int) -> Any:
+    """The list of the layers of a model."""
+    lists = [each for each in model.modules() if isinstance(each, torch.nn.ModuleList)]
+    return next(each for each in lists if len(each) == count)
+
+
+@contextmanager
+def listening(config: Any, model: Any) -> Iterator[Heard]:
+    """Note what every layer turns, under its number."""
+    heard: Heard = {}
+    present: list[int] = []
+    module = code(config)
+
+    def hear(function: Callable[..., Any]) -> Callable[..., Any]:
+        def turned(q: Any, *rest: Any, **named: Any) -> Any:
+            out = function(q, *rest, **named)
+            first = out[0] if isinstance(out, tuple) else out
+            if present and q.shape == first.shape:
+                heard.setdefault(present[-1], (whole(q), whole(first)))
+            return out
+
+        return turned
+
+    kept = {name: getattr(module, name) for name in TURNING if hasattr(module, name)}
+    hooks = []
+    for number, layer in enumerate(layers_of(model, config.num_hidden_layers)):
+        hooks.append(layer.register_forward_pre_hook(lambda *_, n=number: present.append(n)))
+    try:
+        for name, function in kept.items():
+            setattr(module, name, hear(function))
+        yield heard
+    finally:
+        for name, function in kept.items():
+            setattr(module, name, function)
+        for hook in hooks:
+            hook.remove()
+
+
+def whole(q: Any) -> Floats:
+    """Queries as [heads, positions, channels], whichever of the two comes first."""
+    found: Floats = np.asarray(q.detach().double().numpy())[0]
+    heads_first = found.shape[-2] == LENGTH
+    return found if heads_first else np.moveaxis(found, 0, 1)
+
+
+def heard_in(config: Any) -> Heard:
+    torch.manual_seed(0)
+    config._attn_implementation = "eager"
+    named = MADE_BY.get(config.model_type)
+    made_by = vars(code(config))[named] if named else AutoModel.from_config
+    model = made_by(config).float().eval()
+    tokens = torch.arange(3, 3 + LENGTH)[None]
+    with listening(config, model) as heard, torch.no_grad():
+        model(input_ids=tokens)
+    return heard
+
+
+def derived(fields: dict[str, Any]) -> Meaning:
+    return meaning(configuration(fields, "config.json"))
+
+
+def expected(group: Group, q: Floats) -> Floats:
+    positions = rows_of(group, np.arange(LENGTH))
+    found: Floats = case_of(group, {"x": q, "positions": positions}).truth
+    return found
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_what_layers_do_with_queries(type: str) -> None:
+    config = made(type)
+    heard = heard_in(config)
+    found = derived(small(type))
+    turning = {n: group for group in found.groups if group.turns for n in group.layers}
+    assert heard.keys() == turning.keys()
+    for number, (q, out) in heard.items():
+        group = turning[number]
+        width = q.shape[-1]
+        if width < group.parameters["head_dim"]:  # the channels that turn are passed alone
+            assert width == rotated(group)
+            q = np.pad(q, [(0, 0), (0, 0), (0, group.parameters["head_dim"] - width)])
+        right = expected(group, q)[..., :width]
+        if config.to_dict().get("rope_interleave") or "interleave" in moved_by(config):
+            first, second = channels(group, width)
+            right = right[..., [*first, *second]]
+        assert np.abs(out - right).max() <= 1e-5 * max(1.0, np.abs(q).max()), number
+
+
+def moved_by(config: Any) -> str:
+    """The name of a function that moves channels apart while it turns them, if there is one."""
+    return next(
+        (name for name in TURNING if "interleave" in name and hasattr(code(config), name)), ""
+    )
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_kinds_of_layers_and_windows(type: str) -> None:
+    config = made(type)
+    kinds = config.to_dict().get("layer_types") or []
+    found = derived(small(type))
+    for group in found.groups if kinds else ():
+        for number in group.layers:
+            same = "sliding" if group.attention == "two-sided" else group.attention
+            assert KINDS_BY_NAME[kinds[number]] == same
+        if group.attention == "sliding":
+            assert group.window == config.sliding_window
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_configuration_that_was_saved_again_means_the_same(type: str) -> None:
+    saved = json.loads(made(type).to_json_string(use_diff=False))
+    assert derived(saved) == derived(small(type))

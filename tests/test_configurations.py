@@ -1,0 +1,474 @@
+"""Configurations: what is not understood is refused, and no saved form changes what is meant."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance.commands.main import main
+from posenc_conformance.errors import UserError
+from posenc_conformance.models.architectures import NOT_SPECIFIED
+from posenc_conformance.models.configuration import configuration, read_configuration
+from posenc_conformance.models.derive import meaning
+from posenc_conformance.models.file import model_file, model_named
+from posenc_conformance.models.frequencies import frequencies
+from posenc_conformance.models.meaning import Meaning, written
+from posenc_conformance.models.mistakes import longer
+from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED, SWITCHES, read_by
+from posenc_lab.configurations import TYPES, small
+
+STRANGE = (
+    "attention_stretch",
+    "context_multiplier",
+    "global_layers_base",
+    "layer_windows",
+    "max_seq_scale",
+    "nope_layers",
+    "per_layer_rotation",
+    "position_scheme",
+    "relative_span",
+    "rope_phase",
+    "rotary_offset",
+    "swa_theta",
+)
+"""Fields that nobody has defined, each of which could change what a position means."""
+
+
+def derived(fields: Mapping[str, Any]) -> Meaning:
+    return meaning(configuration(fields, "config.json"))
+
+
+def refused(fields: Mapping[str, Any]) -> str:
+    with pytest.raises(UserError) as caught:
+        derived(fields)
+    return f"{caught.value}"
+
+
+every_type = pytest.mark.parametrize("type", TYPES)
+
+
+# Fields that nobody has defined.
+
+
+@every_type
+def test_every_type_is_read(type: str) -> None:
+    assert derived(small(type)).groups
+
+
+@every_type
+def test_an_unknown_field_about_positions_is_refused(type: str) -> None:
+    for name in STRANGE:
+        assert f"config.json: {name}: " in refused({**small(type), name: 1})
+
+
+@every_type
+def test_an_unknown_field_beside_that_of_the_text_is_refused(type: str) -> None:
+    whole = {"model_type": "several", "text_config": small(type)}
+    assert derived(whole) == derived(small(type))
+    assert "config.json: rope_phase: " in refused({**whole, "rope_phase": 1})
+
+
+@every_type
+def test_fields_that_ask_for_nothing_do_no_harm(type: str) -> None:
+    nothing = dict.fromkeys(STRANGE) | dict.fromkeys(SWITCHES - {"alibi"}, False)
+    ignored = dict.fromkeys(IGNORED, 1)
+    assert derived({**small(type), **nothing, **ignored}) == derived(small(type))
+
+
+def test_what_is_ignored_would_be_refused_otherwise_and_is_read_by_nobody() -> None:
+    for name, reason in IGNORED.items():
+        assert ABOUT_POSITIONS.search(name), name
+        assert not [type for type in TYPES if name in read_by(type)], name
+        assert len(reason.split()) > 2
+
+
+@pytest.mark.parametrize(
+    ("type", "name", "value"),
+    [
+        ("llama", "sliding_window", 4096),
+        ("llama", "use_sliding_window", True),
+        ("llama", "global_head_dim", 512),
+        ("qwen3", "attention_chunk_size", 8192),
+        ("deepseek_v3", "llama_4_scaling", {"beta": 0.1}),
+        ("mistral", "alibi", True),
+        ("gemma2", "use_bidirectional_attention", True),
+        ("bert", "rope_theta", 10000),
+        ("vit", "max_position_embeddings", 10),
+    ],
+)
+def test_a_field_that_means_something_in_other_types_alone_is_refused(
+    type: str, name: str, value: object
+) -> None:
+    assert f": {name}: " in refused({**small(type), name: value})
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"alibi": True, "sliding_window_size": 512}, "attn_config.sliding_window_size"),
+        ({"alibi": True, "rope_phase": 1}, "attn_config.rope_phase"),
+        ({"alibi": False}, "attn_config.alibi"),
+        ({"alibi_bias_max": 16}, "attn_config.alibi_bias_max"),
+    ],
+)
+def test_fields_of_mpt_are_looked_at_where_they_stand(
+    changed: Mapping[str, Any], field: str
+) -> None:
+    assert field in refused({**small("mpt"), "attn_config": changed})
+
+
+def test_mpt_as_it_was_released_is_read() -> None:
+    attention = {
+        "alibi": True,
+        "alibi_bias_max": 8,
+        "attn_impl": "torch",
+        "attn_pdrop": 0,
+        "attn_type": "multihead_attention",
+        "attn_uses_sequence_id": False,
+        "clip_qkv": None,
+        "prefix_lm": False,
+        "rope": False,
+        "rope_theta": 10000,
+        "sliding_window_size": -1,
+        "softmax_scale": None,
+    }
+    assert derived({**small("mpt"), "attn_config": attention}) == derived(small("mpt"))
+
+
+# Blocks, and what stands outside of them.
+
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+}
+
+
+def test_an_original_context_outside_of_the_block_is_read() -> None:
+    inside = {"rope_scaling": {**LLAMA3, "original_max_position_embeddings": 1024}}
+    outside = {"rope_scaling": LLAMA3, "original_max_position_embeddings": 1024}
+    assert derived({**small("llama"), **inside}) == derived({**small("llama"), **outside})
+    said = refused({**small("llama"), **inside, "original_max_position_embeddings": 2048})
+    assert "original_max_position_embeddings: it is 2048" in said
+
+
+def test_an_original_context_that_nothing_stretches_is_refused() -> None:
+    whole = {**small("llama"), "original_max_position_embeddings": 4096}
+    assert derived(whole) == derived(small("llama"))
+    assert "has no use for it" in refused({**whole, "original_max_position_embeddings": 1024})
+
+
+def test_the_original_context_of_gpt_oss_has_two_names() -> None:
+    yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}
+    given = {**small("gpt_oss"), "sliding_window": 128, "rope_scaling": yarn}
+    assert derived({**given, "initial_context_length": 1024}) == derived(given)
+    assert "it is 512" in refused({**given, "initial_context_length": 512})
+
+
+def test_blocks_for_kinds_of_layers_hold_nothing_else() -> None:
+    given = small("gemma4_text")
+    blocks = given["rope_parameters"]
+    assert "rope_parameters.rope_theta" in refused(
+        {**given, "rope_parameters": {**blocks, "rope_theta": 1e6}}
+    )
+    assert "rope_parameters.odd_attention" in refused(
+        {**given, "rope_parameters": {**blocks, "odd_attention": {}}}
+    )
+    bare = {**blocks, "full_attention": {"rope_type": "default"}}
+    assert "rope_theta: it is missing" in refused({**given, "rope_parameters": bare})
+
+
+# Single layers.
+
+
+def gemma4(**changes: Any) -> dict[str, Any]:
+    return {**small("gemma4_text"), **changes}
+
+
+FULL = {"3": {"head_dim": 512}, "7": {"head_dim": 512, "num_key_value_heads": 2}}
+
+
+def test_gemma_4_means_the_same_as_released_and_as_saved_again() -> None:
+    released = derived(gemma4(global_head_dim=512))
+    assert [group.parameters["head_dim"] for group in released.groups] == [256, 512]
+    assert derived(gemma4(per_layer_config=FULL)) == released
+    assert derived(gemma4(per_layer_config={f"{int(n):02}": each for n, each in FULL.items()})) == (
+        released
+    )
+    assert derived(gemma4()) == released
+    narrow = derived(gemma4(per_layer_config={}))
+    assert [group.parameters["head_dim"] for group in narrow.groups] == [256, 256]
+
+
+def test_a_layer_may_have_a_window_of_its_own() -> None:
+    windows = {str(n): {"sliding_window": 64} for n in (0, 1, 2, 4, 5, 6)}
+    found = derived(gemma4(global_head_dim=512, per_layer_config=windows))
+    assert [group.window for group in found.groups] == [64, None]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"3": {"head_dim": 512}, "7": {"head_dim": 256}}, "layers 3 and 7 are both full"),
+        ({"3": {"head_dim": 512}}, "layers 3 and 7 are both full"),
+        ({"8": {"head_dim": 512}}, "per_layer_config.8"),
+        ({"full": {"head_dim": 512}}, "per_layer_config.full"),
+        ({"3": {"rope_theta": 1e4}}, "per_layer_config.3.rope_theta"),
+        ({"3": {"skip": ["self_attn"]}}, "per_layer_config.3.skip"),
+        ([{"head_dim": 512}], "per_layer_config"),
+    ],
+)
+def test_layers_that_are_not_understood_are_refused(given: Any, said: str) -> None:
+    assert said in refused(gemma4(per_layer_config=given))
+
+
+def test_two_sizes_for_full_layers_are_refused() -> None:
+    assert "global_head_dim is 256" in refused(gemma4(global_head_dim=256, per_layer_config=FULL))
+
+
+# Who sees whom.
+
+
+def test_queries_of_an_embedding_model_see_both_sides() -> None:
+    gemma = {**small("gemma3_text"), "sliding_window": 512}
+    causal = derived(gemma)
+    both = derived({**gemma, "use_bidirectional_attention": True})
+    assert [(group.attention, group.window) for group in causal.groups] == [
+        ("sliding", 512),
+        ("full", None),
+    ]
+    assert [(group.attention, group.window) for group in both.groups] == [
+        ("two-sided", 256),
+        ("full", None),
+    ]
+    assert written(both.groups[0].layers) == "0-4, 6-7"
+    assert derived(gemma4(use_bidirectional_attention="vision")) == derived(gemma4())
+    assert "'all'" in refused(gemma4(use_bidirectional_attention="all"))
+
+
+# What follows from the type.
+
+
+def test_layers_without_attention_and_attention_without_positions() -> None:
+    found = {group.id: written(group.layers) for group in derived(small("nemotron_h")).groups}
+    assert found == {"linear": "0-2, 4-5, 7", "without-positions": "3, 6"}
+    listed = {**small("nemotron_h"), "hybrid_override_pattern": None}
+    names = {"M": "mamba", "E": "moe", "*": "attention", "-": "mlp"}
+    listed["layers_block_type"] = [names[letter] for letter in "MEM*-M*E"]
+    assert derived(listed) == derived(small("nemotron_h"))
+    assert "'X' is not known" in refused({**listed, "hybrid_override_pattern": "MEM*-M*X"})
+    assert "names 7 layers" in refused({**listed, "hybrid_override_pattern": "MEM*-M*"})
+    assert "hybrid_override_pattern" in refused({**listed, "layers_block_type": None})
+    full = {group.id: written(group.layers) for group in derived(small("jamba")).groups}
+    assert full == {"linear": "0-3, 5-7", "without-positions": "4"}
+
+
+def test_kimi_counts_layers_from_one() -> None:
+    kimi = small("kimi_linear")
+    found = {group.id: written(group.layers) for group in derived(kimi).groups}
+    assert found == {"linear": "0-2, 4-6", "without-positions": "3, 7"}
+    assert "mla_use_nope" in refused({**kimi, "mla_use_nope": False})
+    lists = {"full_attn_layers": [3, 7], "kda_layers": [0, 1, 2, 4, 5, 6]}
+    assert "from 1 to 8" in refused({**kimi, "linear_attn_config": lists})
+
+
+def test_granite_4_turns_nothing_unless_it_says_so() -> None:
+    still = derived({**small("granitemoehybrid"), "position_embedding_type": "nope"})
+    assert {group.scheme for group in still.groups} == {"nope"}
+    old = {**small("granitemoehybrid"), "layer_types": ["mamba", "attention"] * 4}
+    assert written(derived(old).groups[1].layers) == "1, 3, 5, 7"
+    named = {**old, "layer_types": None, "layers_block_type": old["layer_types"]}
+    assert derived(named) == derived(old)
+    missing = small("granitemoehybrid")
+    del missing["layer_types"]
+    assert "layer_types: it is missing" in refused(missing)
+
+
+def test_layers_that_look_at_an_image_have_no_positions() -> None:
+    found = derived({**small("mllama_text_model"), "cross_attention_layers": [3, 5]})
+    assert {group.id: written(group.layers) for group in found.groups} == {
+        "full": "0-2, 4, 6-7",
+        "cross": "3, 5",
+    }
+
+
+@pytest.mark.parametrize(
+    ("type", "missing"),
+    [("gpt_oss", "rope_scaling"), ("apertus", "rope_scaling"), ("laguna", "layer_types")],
+)
+def test_what_a_type_has_no_default_for_must_be_said(type: str, missing: str) -> None:
+    fields = small(type)
+    del fields[missing]
+    assert "it is missing" in refused(fields)
+
+
+@pytest.mark.parametrize(
+    ("type", "window"), [("mistral", 4096), ("gpt_oss", 128), ("afmoe", 1024), ("mixtral", None)]
+)
+def test_a_window_that_is_not_said_is_that_of_the_type(type: str, window: int | None) -> None:
+    assert derived(small(type)).groups[0].window == window
+    assert derived({**small(type), "sliding_window": None}).groups[0].window is None
+
+
+def test_sections_that_are_not_said_are_those_of_the_type() -> None:
+    (group,) = derived({**small("qwen3_vl_text"), "rope_scaling": None}).groups
+    assert (group.combination, group.parameters["sections"]) == ("qwen3-vl", [24, 20, 20])
+    chunked = {"rope_type": "default", "mrope_interleaved": False}
+    assert "mrope_interleaved" in refused({**small("qwen3_vl_text"), "rope_scaling": chunked})
+    most = {"rope_type": "default", "mrope_section": [8, 28, 28]}
+    assert "every third pair" in refused({**small("qwen3_vl_text"), "rope_scaling": most})
+    small_head = {**small("qwen2_vl"), "rope_scaling": None}
+    assert "64 pairs, but 32 are rotated" in refused(small_head)
+
+
+def test_the_factor_of_phi_moe_is_read_if_it_is_one() -> None:
+    block = {
+        "type": "longrope",
+        "short_factor": [1.0] * 32,
+        "long_factor": [2.0] * 32,
+        "short_mscale": 1.25,
+        "long_mscale": 1.25,
+        "original_max_position_embeddings": 1024,
+    }
+    (group,) = derived({**small("phimoe"), "rope_scaling": block}).groups
+    assert group.parameters["attention_factor"] == 1.25
+    assert "long_mscale" in refused(
+        {**small("phimoe"), "rope_scaling": {**block, "long_mscale": 1.5}}
+    )
+
+
+@pytest.mark.parametrize("type", [*NOT_SPECIFIED])
+def test_types_that_are_not_specified_are_refused_with_what_is_missing(type: str) -> None:
+    assert type not in TYPES
+    said = refused({**small("llama"), "model_type": type})
+    assert NOT_SPECIFIED[type] in said
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("lama", "similar ones are llama"),
+        ("qwen_3", "similar ones are qwen3"),
+        ("minimax_m4", None),
+        ("lfm9", None),
+        ("exaone5", None),
+        ("bamba", None),
+    ],
+)
+def test_another_version_is_no_slip(given: str, hint: str | None) -> None:
+    said = refused({**small("llama"), "model_type": given})
+    assert hint in said if hint else "similar" not in said
+
+
+# Mistral's own form, and folders.
+
+PARAMS: dict[str, Any] = {
+    "dim": 3072,
+    "n_layers": 26,
+    "head_dim": 128,
+    "hidden_dim": 9216,
+    "n_heads": 32,
+    "n_kv_heads": 8,
+    "norm_eps": 1e-5,
+    "vocab_size": 131072,
+    "rope_theta": 1000000.0,
+    "max_position_embeddings": 262144,
+    "yarn": {
+        "original_max_position_embeddings": 16384,
+        "factor": 16,
+        "apply_scale": False,
+        "beta": 32,
+        "alpha": 1,
+    },
+    "llama_4_scaling": {"original_max_position_embeddings": 16384, "beta": 0.1},
+    "vision_encoder": {"rope_theta": 10000.0},
+}
+"""Of the size of Ministral 3 3B."""
+
+
+def of_file(path: Path, fields: Mapping[str, Any]) -> Meaning:
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    return meaning(read_configuration(path))
+
+
+def test_params_mean_what_the_configuration_does(tmp_path: Path) -> None:
+    found = of_file(tmp_path / "params.json", PARAMS)
+    released = model_named("ministral-3-3b").meaning
+    assert found.layout == "interleaved"
+    assert found.context == released.context
+    (ours,), (theirs,) = found.groups, released.groups
+    assert frequencies(ours) == pytest.approx(frequencies(theirs), rel=1e-12)
+    assert longer(ours) == longer(theirs) == 1
+    assert ours.temperature == theirs.temperature
+    grown = {**PARAMS, "yarn": {**PARAMS["yarn"], "apply_scale": True}}
+    (group,) = of_file(tmp_path / "params.json", grown).groups
+    assert longer(group) == pytest.approx(1 + np.log(16) / 10)
+    plain = {name: PARAMS[name] for name in ("dim", "n_layers", "n_heads", "head_dim")}
+    (group,) = of_file(tmp_path / "params.json", plain).groups
+    assert (group.scheme, group.window) == ("rope", None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"rope_phase": 1}, "rope_phase"),
+        ({"qk_rope_head_dim": 64}, "qk_rope_head_dim"),
+        ({"sliding_window": [4096, None]}, "sliding_window"),
+        ({"yarn": {"factor": 16}}, "yarn"),
+        ({"yarn": {**PARAMS["yarn"], "apply_scale": None}}, "yarn.apply_scale"),
+        ({"yarn": None}, "llama_4_scaling"),
+        ({"llama_4_scaling": {"beta": 0.1}}, "llama_4_scaling"),
+        (
+            {"llama_4_scaling": {"original_max_position_embeddings": 8192, "beta": 0.1}},
+            "llama_4_scaling.original_max_position_embeddings",
+        ),
+    ],
+)
+def test_params_that_are_not_understood_are_refused(
+    changed: Mapping[str, Any], field: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError) as caught:
+        of_file(tmp_path / "params.json", {**PARAMS, **changed})
+    assert f"params.json: {field}: " in caught.value.cause
+
+
+def test_a_folder_is_read_by_the_file_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["model", str(tmp_path)]) == 2
+    assert "no config.json" in capsys.readouterr().err
+    (tmp_path / "params.json").write_text(json.dumps(PARAMS), encoding="utf-8")
+    assert main(["model", str(tmp_path)]) == 0
+    assert "ministral3" in capsys.readouterr().out
+    with pytest.raises(UserError, match=r"engine is given a config\.json"):
+        model_file(str(tmp_path))
+    (tmp_path / "config.json").write_text(json.dumps(small("llama")), encoding="utf-8")
+    assert main(["model", str(tmp_path)]) == 0
+    assert "type llama" in capsys.readouterr().out
+    assert model_file(str(tmp_path)) == tmp_path / "config.json"
+
+
+@pytest.mark.parametrize(
+    ("type", "field"),
+    [
+        ("minimax_m2", "attn_type_list"),
+        ("mllama_text_model", "cross_attention_layers"),
+        ("lfm2", "full_attn_idxs"),
+        ("llama", "layer_types"),
+        ("granitemoehybrid", "layers_block_type"),
+        ("nemotron_h", "hybrid_override_pattern"),
+        ("jamba", "attn_layer_period"),
+        ("kimi_linear", "linear_attn_config"),
+    ],
+)
+@pytest.mark.parametrize("value", [5, {"a": 1}, True])
+def test_lists_that_are_none_are_refused(type: str, field: str, value: Any) -> None:
+    if (type, value) != ("jamba", 5):
+        fields = {**small(type), field: value}
+        if field == "layers_block_type":
+            del fields["layer_types"]
+        assert f"config.json: {field}: " in refused(fields)

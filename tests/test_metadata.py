@@ -1,0 +1,426 @@
+"""Metadata of GGUF files: what they mean, and what is refused because readers would differ."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posenc_conformance.errors import UserError
+from posenc_conformance.models.configuration import configuration
+from posenc_conformance.models.derive import meaning
+from posenc_conformance.models.file import model_named
+from posenc_conformance.models.frequencies import frequencies
+from posenc_conformance.models.meaning import Group, Meaning
+from posenc_conformance.models.metadata import (
+    ABOUT_POSITIONS,
+    ARCHITECTURES,
+    IGNORED,
+    NEEDED,
+    to_config,
+)
+from posenc_conformance.models.mistakes import longer
+
+PLAIN: dict[str, Any] = {
+    "block_count": 32,
+    "context_length": 65536,
+    "embedding_length": 4096,
+    "attention.head_count": 32,
+    "attention.head_count_kv": 32,
+    "attention.layer_norm_rms_epsilon": 1e-6,
+    "rope.freq_base": 500000.0,
+}
+YARN: dict[str, Any] = {
+    "rope.scaling.type": "yarn",
+    "rope.scaling.factor": 8.0,
+    "rope.scaling.original_context_length": 8192,
+    "rope.scaling.yarn_beta_fast": 32.0,
+    "rope.scaling.yarn_beta_slow": 1.0,
+}
+WINDOW: dict[str, Any] = {"attention.sliding_window": 4096}
+EVERY_FOURTH = [bool((number + 1) % 4) for number in range(32)]
+NO_TABLES: dict[str, list[float]] = {}
+MAGNITUDE = 1 + math.log(8) / 10
+
+
+def read(
+    architecture: str, keys: Mapping[str, Any], tables: Mapping[str, list[float]] = NO_TABLES
+) -> Meaning:
+    metadata = {f"{architecture}.{key}": value for key, value in keys.items()}
+    metadata["general.architecture"] = architecture
+    fields, layout = to_config(metadata, tables, "model.gguf")
+    return meaning(replace(configuration(fields, "model.gguf"), stored=layout))
+
+
+def refused(
+    architecture: str, keys: Mapping[str, Any], tables: Mapping[str, list[float]] = NO_TABLES
+) -> str:
+    with pytest.raises(UserError) as caught:
+        read(architecture, keys, tables)
+    assert caught.value.cause.startswith("model.gguf: ")
+    return f"{caught.value}"
+
+
+LEAST: dict[str, dict[str, Any]] = {
+    "deepseek2": {"rope.dimension_count": 64},
+    "gpt-oss": YARN,
+    "lfm2": {"attention.head_count_kv": [0, 8] * 16},
+    "lfm2moe": {"attention.head_count_kv": [0, 8] * 16},
+    "mistral3": YARN,
+    "qwen2vl": {"rope.dimension_sections": [16, 24, 24, 0]},
+    "qwen35": {"rope.dimension_sections": [11, 11, 10, 0], "rope.dimension_count": 64},
+    "qwen35moe": {"rope.dimension_sections": [11, 11, 10, 0], "rope.dimension_count": 64},
+    "qwen3vl": {"rope.dimension_sections": [24, 20, 20, 0]},
+    "qwen3vlmoe": {"rope.dimension_sections": [24, 20, 20, 0]},
+}
+"""What some architectures need beside what most have."""
+
+
+def least(architecture: str) -> dict[str, Any]:
+    """The keys without which nothing is read."""
+    window = WINDOW if ARCHITECTURES[architecture].window == NEEDED else {}
+    return {**PLAIN, **window, **LEAST.get(architecture, {})}
+
+
+# Olmo 3, whose files say that they are Olmo 2.
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"attention.sliding_window_pattern": EVERY_FOURTH},
+        {"attention.sliding_window_pattern": 4},
+        {},
+        {"rope.scaling.yarn_attn_factor": MAGNITUDE},
+        {"rope.scaling.attn_factor": 1.0},
+    ],
+)
+def test_olmo_3_is_read_from_the_window(more: Mapping[str, Any]) -> None:
+    assert read("olmo2", {**PLAIN, **YARN, **WINDOW, **more}) == model_named("olmo-3-7b").meaning
+
+
+def test_olmo_3_before_it_was_stretched() -> None:
+    sliding, full = read("olmo2", {**PLAIN, **WINDOW}).groups
+    assert (sliding.scheme, sliding.window, len(sliding.layers)) == ("rope", 4096, 24)
+    assert (full.scheme, full.window, len(full.layers)) == ("rope", None, 8)
+
+
+def test_olmo_2_has_no_window() -> None:
+    (group,) = read("olmo2", {**PLAIN, "attention.sliding_window": 0}).groups
+    assert group.window is None
+
+
+def test_layers_that_are_listed_otherwise_are_believed() -> None:
+    other = [*EVERY_FOURTH[1:], True]
+    found = read("olmo2", {**PLAIN, **WINDOW, "attention.sliding_window_pattern": other})
+    assert found.groups[1].layers == tuple(n for n, slides in enumerate(other) if not slides)
+
+
+@pytest.mark.parametrize("pattern", [EVERY_FOURTH[:-1], 0, -1, True, "LLLG", 1.5])
+def test_a_pattern_that_cannot_be_is_refused(pattern: Any) -> None:
+    given = {**PLAIN, **WINDOW, "attention.sliding_window_pattern": pattern}
+    assert "olmo2.attention.sliding_window_pattern" in refused("olmo2", given)
+
+
+def test_a_pattern_without_a_window_is_refused() -> None:
+    assert "sliding_window_pattern" in refused(
+        "olmo2", {**PLAIN, "attention.sliding_window_pattern": 4}
+    )
+
+
+# Factors that readers take for different things.
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("attn_factor", MAGNITUDE),
+        ("attn_factor", 0.8),
+        ("yarn_attn_factor", 1.0),
+        ("yarn_ext_factor", 0.5),
+    ],
+)
+def test_a_factor_that_readers_take_for_different_things_is_refused(
+    name: str, value: float
+) -> None:
+    keys = {**PLAIN, **YARN, f"rope.scaling.{name}": value}
+    assert f"qwen2.rope.scaling.{name}: it is {value}" in refused("qwen2", keys)
+
+
+# Keys that nobody has defined.
+
+STRANGE = (
+    "attention.key_length_swa",
+    "attention.stretch",
+    "attention.indexer.top_k",
+    "context_shift",
+    "rope.dimension_count_swa",
+    "rope.scale_linear",
+    "rope.scaling.alpha",
+    "sliding.size",
+)
+OF_SOME = (
+    "attention.sliding_window",
+    "attention.temperature_scale",
+    "full_attention_interval",
+    "rope.dimension_sections",
+    "rope.freq_base_swa",
+    "rope.scaling.yarn_log_multiplier",
+)
+"""Keys that mean something in files of some architectures alone."""
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_keys_about_positions_that_are_not_known_are_refused(architecture: str) -> None:
+    assert read(architecture, least(architecture)).groups
+    for key in STRANGE:
+        assert f"{architecture}.{key}: " in refused(architecture, {**least(architecture), key: 1})
+
+
+@pytest.mark.parametrize("key", OF_SOME)
+def test_keys_of_other_architectures_are_refused(key: str) -> None:
+    assert f"qwen2.{key}: " in refused("qwen2", {**PLAIN, key: 4})
+
+
+@pytest.mark.parametrize("architecture", ["gemma2", "gpt-oss", "cohere2", "afmoe"])
+def test_a_window_that_all_models_have_must_be_there(architecture: str) -> None:
+    given = {**least(architecture), "attention.sliding_window": 0}
+    assert "attention.sliding_window" in refused(architecture, given)
+
+
+def keys_of(model: str) -> dict[str, Any]:
+    """What the converter writes of every model, from what a model file says."""
+    config = model_named(model).configuration
+    head_dim = config.get("head_dim")
+    found: dict[str, Any] = {
+        "block_count": config.get("num_hidden_layers"),
+        "context_length": config.get("max_position_embeddings"),
+        "embedding_length": config.get("hidden_size"),
+        "attention.head_count": config.get("num_attention_heads"),
+        "attention.head_count_kv": config.get("num_key_value_heads"),
+    }
+    if head_dim is not None:
+        found |= {"attention.key_length": head_dim, "attention.value_length": head_dim}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+GEMMA_3 = {
+    "rope.freq_base": 1000000.0,
+    "rope.scaling.type": "linear",
+    "rope.scaling.factor": 8.0,
+    "attention.sliding_window": 1024,
+}
+GPT_OSS = {
+    "rope.freq_base": 150000.0,
+    "rope.scaling.type": "yarn",
+    "rope.scaling.factor": 32.0,
+    "rope.scaling.original_context_length": 4096,
+    "rope.scaling.yarn_beta_fast": 32.0,
+    "rope.scaling.yarn_beta_slow": 1.0,
+    "attention.sliding_window": 128,
+}
+DEEPSEEK_3 = {
+    "attention.head_count_kv": 1,
+    "attention.kv_lora_rank": 512,
+    "attention.q_lora_rank": 1536,
+    "attention.key_length": 576,
+    "attention.value_length": 512,
+    "attention.key_length_mla": 192,
+    "attention.value_length_mla": 128,
+    "rope.dimension_count": 64,
+    "rope.freq_base": 10000.0,
+    "rope.scaling.type": "yarn",
+    "rope.scaling.factor": 40.0,
+    "rope.scaling.original_context_length": 4096,
+    "rope.scaling.yarn_log_multiplier": 0.1,
+    "rope.scaling.yarn_beta_fast": 32.0,
+    "rope.scaling.yarn_beta_slow": 1.0,
+}
+MINISTRAL_3 = {
+    "rope.freq_base": 1000000.0,
+    "rope.scaling.type": "yarn",
+    "rope.scaling.factor": 16.0,
+    "rope.scaling.original_context_length": 16384,
+    "rope.scaling.yarn_beta_fast": 32.0,
+    "rope.scaling.yarn_beta_slow": 1.0,
+    "rope.scaling.yarn_log_multiplier": 1.0,
+    "attention.temperature_scale": 0.1,
+}
+
+
+@pytest.mark.parametrize(
+    ("architecture", "model", "keys"),
+    [
+        ("gemma3", "gemma-3-4b", GEMMA_3),
+        ("gemma3", "gemma-3-4b", {**GEMMA_3, "rope.freq_base_swa": 10000.0}),
+        ("gemma3", "gemma-3-4b", {**GEMMA_3, "attention.sliding_window_pattern": 6}),
+        ("gpt-oss", "gpt-oss-20b", GPT_OSS),
+        ("deepseek2", "deepseek-v3", DEEPSEEK_3),
+        ("mistral3", "ministral-3-3b", MINISTRAL_3),
+        (
+            "qwen2vl",
+            "qwen2.5-vl-7b",
+            {"rope.freq_base": 1000000.0, "rope.dimension_sections": [16, 24, 24, 0]},
+        ),
+        (
+            "qwen3vl",
+            "qwen3-vl-4b",
+            {"rope.freq_base": 5000000.0, "rope.dimension_sections": [24, 20, 20, 0]},
+        ),
+        (
+            "qwen35moe",
+            "qwen3.5-35b-a3b",
+            {
+                "rope.freq_base": 10000000.0,
+                "rope.dimension_count": 64,
+                "rope.dimension_sections": [11, 11, 10, 0],
+                "full_attention_interval": 4,
+            },
+        ),
+        (
+            "qwen3next",
+            "qwen3-next-80b-a3b",
+            {"rope.freq_base": 10000000.0, "rope.dimension_count": 64},
+        ),
+        (
+            "phi3",
+            "phi-3-mini-4k",
+            {
+                "rope.freq_base": 10000.0,
+                "rope.dimension_count": 96,
+                "rope.scaling.original_context_length": 4096,
+                "attention.sliding_window": 2047,
+            },
+        ),
+        (
+            "phi3",
+            "phi-4",
+            {
+                "rope.freq_base": 250000.0,
+                "rope.dimension_count": 128,
+                "rope.scaling.original_context_length": 16384,
+                "attention.sliding_window": 0,
+            },
+        ),
+    ],
+)
+def test_files_of_released_models_mean_what_these_do(
+    architecture: str, model: str, keys: Mapping[str, Any]
+) -> None:
+    found, released = read(architecture, {**keys_of(model), **keys}), model_named(model).meaning
+    ours, theirs = (
+        {group.layers: (omega(group), group.attention, group.window) for group in each.groups}
+        for each in (found, released)
+    )
+    assert ours.keys() == theirs.keys()
+    for layers, (turned, *rest) in ours.items():
+        wanted, *others = theirs[layers]
+        assert rest == others
+        assert turned == pytest.approx(wanted, rel=1e-6)
+    beside = [(group.score_factor, group.temperature) for group in found.groups]
+    assert beside == [(group.score_factor, group.temperature) for group in released.groups]
+    assert found.context == released.context
+
+
+def omega(group: Group) -> list[float]:
+    """Frequencies, and by what pairs grow longer; nothing for layers that turn nothing."""
+    return [*frequencies(group), longer(group)] if group.turns else []
+
+
+def test_layers_that_predict_further_tokens_are_none_of_the_model() -> None:
+    (group,) = read("glm4moe", {**PLAIN, "block_count": 47, "nextn_predict_layers": 1}).groups
+    assert group.layers == tuple(range(46))
+    assert "block_count" in refused("glm4moe", {**PLAIN, "nextn_predict_layers": 32})
+    listed = {**PLAIN, **WINDOW, "block_count": 33, "nextn_predict_layers": 1}
+    for pattern in (EVERY_FOURTH, [*EVERY_FOURTH, False]):
+        found = read("exaone4", {**listed, "attention.sliding_window_pattern": pattern})
+        assert [len(each.layers) for each in found.groups] == [24, 8]
+
+
+def test_gemma_3_without_a_window_turns_all_layers_alike() -> None:
+    (group,) = read("gemma3", {**PLAIN, "rope.freq_base": 1000000.0}).groups
+    assert (group.attention, group.parameters["base"]) == ("full", 1000000)
+
+
+def test_layers_without_keys_have_no_attention() -> None:
+    linear, full = read("lfm2", least("lfm2")).groups
+    assert (linear.attention, full.attention) == ("linear", "full")
+    assert full.layers == tuple(range(1, 32, 2))
+    assert "head_count_kv" in refused("lfm2", {**least("lfm2"), "attention.head_count_kv": 8})
+
+
+def test_a_model_that_was_stretched_without_a_word_is_refused() -> None:
+    given = {**PLAIN, "rope.scaling.original_context_length": 4096, "context_length": 131072}
+    assert "original_max_position_embeddings" in refused("phi3", given)
+
+
+@pytest.mark.parametrize("sections", [[16, 24, 24], [16, 24, 24, 8], 64])
+def test_sections_that_are_not_three_are_refused(sections: Any) -> None:
+    assert "rope.dimension_sections" in refused(
+        "qwen2vl", {**PLAIN, "rope.dimension_sections": sections}
+    )
+
+
+def test_what_is_ignored_would_be_refused_otherwise() -> None:
+    assert all(ABOUT_POSITIONS.search(key) for key in IGNORED)
+    assert read("qwen2", {**PLAIN, **dict.fromkeys(IGNORED, 1)}) == read("qwen2", PLAIN)
+    assert read("qwen2", {**PLAIN, "expert_count": 4}) == read("qwen2", PLAIN)
+
+
+# Tensors that divide frequencies.
+
+
+def divisors_of(model: str) -> list[float]:
+    """What the converter writes beside the base for a model scaled as Llama 3.1 is, in float32."""
+    (group,) = model_named(model).meaning.groups
+    base, size = group.parameters["base"], group.parameters["head_dim"]
+    plain = base ** (-np.arange(0, size, 2) / size)
+    return [float(each) for each in (plain / frequencies(group)).astype(np.float32)]
+
+
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "llama-3.2-1b"])
+def test_divisors_of_llama_3_are_read(model: str) -> None:
+    released = model_named(model).meaning
+    keys = {**keys_of(model), "rope.freq_base": 500000.0, "rope.dimension_count": 128}
+    keys["rope.dimension_count"] = released.groups[0].parameters["head_dim"]
+    found = read("llama", keys, {"rope_freqs.weight": divisors_of(model)})
+    assert found.context == released.context
+    assert found.groups[0].parameters == released.groups[0].parameters
+    assert (found.groups[0].scheme, found.layout) == ("llama3", "interleaved")
+
+
+def test_other_divisors_are_refused() -> None:
+    keys = {**keys_of("llama-3.1-8b"), "rope.freq_base": 500000.0}
+    given = divisors_of("llama-3.1-8b")
+    for wrong in ([*given[:-1], 7.0], [8.0] * 64, [1.0] * 63 + [8.0]):
+        assert "rope_freqs.weight" in refused("llama", keys, {"rope_freqs.weight": wrong})
+    linear = {**keys, "rope.scaling.type": "linear", "rope.scaling.factor": 2.0}
+    assert "rope_freqs.weight" in refused("llama", linear, {"rope_freqs.weight": given})
+
+
+def test_divisors_for_long_and_short_texts_are_read() -> None:
+    released = model_named("phi-3.5-mini").meaning
+    (group,) = released.groups
+    tables = {
+        "rope_factors_long.weight": group.parameters["long_factors"],
+        "rope_factors_short.weight": group.parameters["short_factors"],
+    }
+    keys = {
+        **keys_of("phi-3.5-mini"),
+        "rope.dimension_count": 96,
+        "rope.freq_base": 10000.0,
+        "rope.scaling.original_context_length": 4096,
+        "rope.scaling.attn_factor": longer(group),
+        "attention.sliding_window": 262144,
+    }
+    (found,) = read("phi3", keys, tables).groups
+    assert found.window == group.window
+    assert longer(found) == longer(group)
+    for name in ("long_factors", "short_factors", "factor", "original_max_position_embeddings"):
+        assert found.parameters[name] == group.parameters[name]
+    (bare,) = read("phi3", {**keys, "rope.scaling.attn_factor": 1.0}, tables).groups
+    assert longer(bare) == 1
+    del tables["rope_factors_short.weight"]
+    assert "rope_factors_long.weight" in refused("phi3", keys, tables)
