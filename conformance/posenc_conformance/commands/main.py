@@ -173,9 +173,11 @@ def _repro(options: argparse.Namespace) -> int:
 def _identify(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.identify.answers import told_of_file
 
-    lines, known = told_of_file(Path(options.file), options.arrays, options.posenc_schemes)
-    print("\n".join(lines))
-    return 0 if known else 1
+    any_known = False
+    for lines, known in told_of_file(Path(options.file), options.arrays, options.posenc_schemes):
+        print(lines, flush=True)
+        any_known = any_known or known
+    return 0 if any_known else 1
 
 
 def _model(options: argparse.Namespace) -> int:

@@ -1,6 +1,5 @@
 """Reading a configuration: one form, whatever names it uses, and nothing that is not understood."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from posenc_conformance.door import LARGEST_CONFIGURATION, read_json
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
 
@@ -183,12 +183,8 @@ def as_released(path: Path) -> FieldDict:
 
     Raises UserError if it cannot be read.
     """
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{path} cannot be read: {error}", "give a config.json, as models are released with"
-        ) from None
+    hint = "give a config.json, as models are released with"
+    raw = read_json(path, LARGEST_CONFIGURATION, hint)
     if not isinstance(raw, dict):
         raise UserError(f"{path}: it is not a JSON object", "give a config.json")
     return raw

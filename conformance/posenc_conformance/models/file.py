@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from posenc_conformance.door import read_text
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import (
     Configuration,
@@ -152,10 +153,7 @@ def load_model(path: Path) -> Model:
 
     Raises UserError naming file, line and field if it is not what the schema asks for.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}", "give a model file") from None
+    text = read_text(path, "give a model file")
     raw = validate(path, text, SCHEMA)
     model = _model(path, raw)
     for place, problem in _inconsistencies(model, raw):

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.door import opened
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.configuration import FieldDict, Fields
 
 NUMBERS = {
@@ -27,7 +28,12 @@ NUMBERS = {
 }
 """Types of values that are numbers, in the order of the format."""
 STRING, ARRAY = 8, 9
-LONGEST = 1 << 27
+LARGEST_METADATA = 2**26
+"""Bytes before the tensors; most of them are the words of the vocabulary."""
+MOST_VALUES = 2**22
+LONGEST_KEY = 2**16
+"""Bytes of the longest key, which the format says."""
+GENERAL = "general.architecture"
 
 TYPES: Mapping[str, tuple[str, str]] = {
     "command-r": ("cohere", "interleaved"),
@@ -78,11 +84,8 @@ def fields_of(path: Path) -> tuple[FieldDict, str]:
 
     Raises UserError if the file cannot be read or its metadata do not decide.
     """
-    try:
-        with path.open("rb") as stream:
-            metadata, tensors = _read_metadata(stream)
-    except (OSError, ValueError, struct.error, MemoryError) as error:
-        raise UserError(f"{path} cannot be read as GGUF: {error}", "give a GGUF file") from None
+    with opened(path, "give a GGUF file", "cannot be read as GGUF") as stream:
+        metadata, tensors = _Reader(stream).metadata()
     found = [name for name in TABLES if name in tensors]
     if found:
         raise UserError(
@@ -97,10 +100,10 @@ def to_config(metadata: Fields, where: str) -> tuple[FieldDict, str]:
 
     Raises UserError for an architecture, or a key about rotation, that is not known.
     """
-    architecture = str(metadata.get("general.architecture"))
-    if architecture not in TYPES:
+    architecture = metadata.get(GENERAL)
+    if not isinstance(architecture, str) or architecture not in TYPES:
         raise UserError(
-            f"{where}: general.architecture: {architecture!r} is not known here",
+            f"{where}: {GENERAL}: {in_line(repr(architecture))} is not known here",
             f"known are {', '.join(TYPES)}",
         )
     type, layout = TYPES[architecture]
@@ -116,7 +119,7 @@ def to_config(metadata: Fields, where: str) -> tuple[FieldDict, str]:
             fields[NAMES[name]] = value
         elif name.startswith("rope.") and name not in IGNORED:
             raise UserError(
-                f"{where}: {key}: this key is not known here",
+                f"{where}: {in_line(key)}: this key is not known here",
                 "give the config.json of the model that the file was made from",
             )
     if scaling.get("rope_type") in ("none", None):
@@ -124,44 +127,67 @@ def to_config(metadata: Fields, where: str) -> tuple[FieldDict, str]:
     return fields | ({"rope_scaling": scaling} if scaling else {}), layout
 
 
-def _read_metadata(stream: BinaryIO) -> tuple[FieldDict, list[str]]:
-    if stream.read(4) != b"GGUF":
-        raise ValueError("it does not begin with GGUF")
-    version = _number(stream, "<I")
-    if version not in (2, 3):
-        raise ValueError(f"its version is {version}; 2 and 3 are known")
-    count, pairs = _number(stream, "<Q"), _number(stream, "<Q")
-    metadata = {}
-    for _ in range(pairs):
-        key = _string(stream)
-        metadata[key] = _value(stream, _number(stream, "<I"))
-    tensors = []
-    for _ in range(count):
-        tensors.append(_string(stream))
-        stream.seek(8 * _number(stream, "<I") + 4 + 8, 1)
-    return metadata, tensors
+class _Reader:
+    """What stands before the tensors of a file, read up to a number of bytes and of values."""
 
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.bytes = LARGEST_METADATA
+        self.values = MOST_VALUES
 
-def _number(stream: BinaryIO, form: str) -> Any:
-    (value,) = struct.unpack(form, stream.read(struct.calcsize(form)))
-    return value
+    def metadata(self) -> tuple[FieldDict, list[str]]:
+        """Read keys with their values, and what tensors there are."""
+        if self._take(4) != b"GGUF":
+            raise ValueError("it does not begin with GGUF")
+        version = self._number("<I")
+        if version not in (2, 3):
+            raise ValueError(f"its version is {version}; 2 and 3 are known")
+        count, pairs = self._number("<Q"), self._number("<Q")
+        metadata = {}
+        for _ in range(pairs):
+            key = self._string(LONGEST_KEY)
+            value = self._value(self._number("<I"))
+            # Words of the vocabulary say nothing of positions.
+            if key == GENERAL or not key.startswith(("tokenizer.", "general.")):
+                metadata[key] = value
+        tensors = []
+        for _ in range(count):
+            tensors.append(self._string(LONGEST_KEY))
+            self._take(8 * self._number("<I") + 4 + 8)
+        return metadata, tensors
 
+    def _take(self, size: int) -> bytes:
+        if size > self.bytes:
+            raise ValueError(f"its metadata have more than {LARGEST_METADATA:,} bytes")
+        self.bytes -= size
+        content = self.stream.read(size)
+        if len(content) < size:
+            raise EOFError("it breaks off within its metadata")
+        return content
 
-def _string(stream: BinaryIO) -> str:
-    length = _number(stream, "<Q")
-    if length > LONGEST:
-        raise ValueError(f"a text of {length:,} bytes is too long is too long")
-    return stream.read(length).decode("utf-8", errors="replace")
+    def _number(self, form: str) -> Any:
+        (value,) = struct.unpack(form, self._take(struct.calcsize(form)))
+        return value
 
+    def _string(self, longest: int = LARGEST_METADATA) -> str:
+        length = self._number("<Q")
+        if length > longest:
+            raise ValueError(f"a text of {length:,} bytes is too long")
+        return self._take(length).decode("utf-8", errors="replace")
 
-def _value(stream: BinaryIO, type: int) -> Any:
-    if type in NUMBERS:
-        return _number(stream, NUMBERS[type])
-    if type == STRING:
-        return _string(stream)
-    if type == ARRAY:
-        inner, length = _number(stream, "<I"), _number(stream, "<Q")
-        if length > LONGEST:
-            raise ValueError(f"a list of {length:,} values is too long is too long")
-        return [_value(stream, inner) for _ in range(length)]
-    raise ValueError(f"a value has the unknown type {type}")
+    def _value(self, type: int) -> Any:
+        if type in NUMBERS:
+            return self._number(NUMBERS[type])
+        if type == STRING:
+            return self._string()
+        if type == ARRAY:
+            inner, length = self._number("<I"), self._number("<Q")
+            self.values -= length
+            if self.values < 0:
+                raise ValueError(f"its lists have more than {MOST_VALUES:,} values")
+            if inner in NUMBERS:
+                form = NUMBERS[inner]
+                content = self._take(struct.calcsize(form) * length)
+                return [value for (value,) in struct.iter_unpack(form, content)]
+            return [self._value(inner) for _ in range(length)]
+        raise ValueError(f"a value has the unknown type {type}")
