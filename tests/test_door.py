@@ -130,13 +130,13 @@ def zipped(files: dict[str, bytes], flags: int = 0) -> bytes:
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
-    content = bytearray(stream.getvalue())
+    marked = bytearray(stream.getvalue())
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        at = content.find(mark)
+        at = marked.find(mark)
         while at >= 0:
-            content[at + offset] |= flags
-            at = content.find(mark, at + 4)
-    return bytes(content)
+            marked[at + offset] |= flags
+            at = marked.find(mark, at + 4)
+    return bytes(marked)
 
 
 TABLE = posenc.sinusoidal(np.arange(40), 16, dtype=np.float32)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from posenc_conformance.door import LARGEST_CONFIGURATION, read_json
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
+from posenc_conformance.models.fields import CHANNELS, demand_sound
 
 OTHERS = ("bloom", "deberta", "deberta-v2", "mpt", "t5", "whisper")
 """Types of models whose positions are derived by code of their own."""
@@ -160,12 +161,12 @@ class Configuration:
         """
         value = self.need(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self.wrong(name, f"it is {value!r}", "it must be an integer above 0")
+            raise self.wrong(name, f"it is {in_line(repr(value))}", "it must be an integer above 0")
         return value
 
     def wrong(self, name: str, what: str, hint: str = HINT) -> UserError:
         """Make the error for a field."""
-        return UserError(f"{self.where}: {name}: {what}", hint)
+        return UserError(f"{self.where}: {in_line(name)}: {what}", hint)
 
 
 def read_configuration(path: Path) -> Configuration:
@@ -195,6 +196,7 @@ def configuration(raw: Fields, where: str) -> Configuration:
 
     Raises UserError naming a field that nobody defined, or that another one contradicts.
     """
+    demand_sound(raw, where, NAMES)
     for name in TEXT:
         if isinstance(raw.get(name), Mapping):
             return configuration(raw[name], f"{where}: {name}")
@@ -399,6 +401,12 @@ def divided(config: Configuration) -> int:
     if hidden % heads:
         raise config.wrong(
             "hidden_size", f"{hidden} is not divisible by {heads} heads, and head_dim is missing"
+        )
+    if hidden // heads > CHANNELS:
+        raise config.wrong(
+            "hidden_size",
+            f"{hidden} divided by {heads} heads are {hidden // heads} channels of each",
+            f"a head has at most {CHANNELS:,}",
         )
     return hidden // heads
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from posenc_conformance.door import read_text
+from posenc_conformance.door import named, read_text
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import (
     Configuration,
@@ -31,6 +31,7 @@ from posenc_conformance.scheme_file.model import Golden
 from posenc_conformance.scheme_file.read import begins_with, located_error, spec_folder, validate
 
 SCHEMA = "model.schema.json"
+NOT_UNDERSTOOD = "compare it with the configuration of a released model of its type"
 
 
 @dataclass(frozen=True)
@@ -142,9 +143,10 @@ def with_configuration(path: Path) -> Model:
     Raises UserError for a config.json that contradicts itself, or that is not understood.
     """
     raw = as_released(path)
-    config = configuration(raw, str(path))
-    what = f"a model of the type {config.type}"
-    return Model(path, path.name, what, "", what, (), raw, meaning(config), "", (), (), {})
+    with named(path, NOT_UNDERSTOOD, "is not understood"):
+        config = configuration(raw, str(path))
+        what = f"a model of the type {config.type}"
+        return Model(path, path.name, what, "", what, (), raw, meaning(config), "", (), (), {})
 
 
 @lru_cache(maxsize=256)
