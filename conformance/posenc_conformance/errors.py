@@ -59,6 +59,11 @@ def in_line(text: object) -> str:
     return start.replace("\n", "\\n").replace("\t", "\\t")
 
 
+def indented(text: str) -> str:
+    """Cut and escape somebody's text of several lines, so that none begins as one of ours."""
+    return printable(text).replace("\n", "\n  ")
+
+
 def _escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()
 

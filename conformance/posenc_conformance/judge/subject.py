@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.errors import describe_exception, is_refusal, own_traceback
+from posenc_conformance.errors import describe_exception, in_line, is_refusal, own_traceback
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, to_numpy
 from posenc_conformance.judge.case import Case, round_arguments
 from posenc_conformance.judge.form import require_form
@@ -213,8 +213,9 @@ class Subject:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
+            kind = in_line(type(result).__name__)
             raise Misbehaviour(
-                f"{name}() returned a {type(result).__name__}, which cannot be made an array: "
+                f"{name}() returned a {kind}, which cannot be made an array: "
                 f"{describe_exception(error)}"
             ) from error
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import fastjsonschema
 
 from posenc_conformance.door import LARGEST_DOCUMENT, read_json
-from posenc_conformance.errors import UserError, in_line
+from posenc_conformance.errors import UserError, in_line, printable
 from posenc_conformance.report.document import FORMAT
 from posenc_conformance.report.layout import CheckEntry, Report
 
@@ -58,7 +58,18 @@ def read_report(path: Path) -> Report:
     if isinstance(report, dict) and "posenc-scoreboard" in report:
         report = report.get("report")
     require_complete(report, str(path))
-    return cast(Report, report)
+    return cast(Report, _shown(report))
+
+
+def _shown(part: Any) -> Any:
+    """Return a part of a report, its texts as they can be shown: somebody may have written it."""
+    if isinstance(part, str):
+        return printable(part, len(part))
+    if isinstance(part, dict):
+        return {printable(name, len(name)): _shown(each) for name, each in part.items()}
+    if isinstance(part, list):
+        return [_shown(each) for each in part]
+    return part
 
 
 def require_complete(report: object, where: str) -> None:
