@@ -77,8 +77,8 @@ class Program(Method):
         answer = said.message
         if "error" in answer:
             error: ProgramError = answer["error"]
-            said = f"{in_line(error['type'])}: {indented(error['message'])}"
-            text = f"{self._name}() failed with {said}"
+            what = f"{in_line(error['type'])}: {indented(error['message'])}"
+            text = f"{self._name}() failed with {what}"
             declines = error["type"] == NotImplementedError.__name__
             raise Refusal(text) from (NotImplementedError(error["message"]) if declines else None)
         try:

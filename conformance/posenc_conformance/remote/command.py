@@ -101,8 +101,8 @@ def _read_manifest(path: Path) -> Manifest:
         raise UserError(f"{path}: command is {in_line(repr(raw.get('command')))}", hint)
     home = path.resolve().parent
     folder = home / _text(path, "folder", raw.get("folder", "."))
-    if not folder.is_dir():
-        raise UserError(f"{path}: folder: {folder} is no folder", hint)
+    if not _is_folder(folder):
+        raise UserError(f"{path}: folder: {in_line(folder)} is no folder", hint)
     environment = _table(path, "environment", raw)
     for name, value in environment.items():
         _text(path, f"environment.{name}", value)
@@ -121,6 +121,13 @@ def _read_manifest(path: Path) -> Manifest:
         where = f"{path}: limits.memory"
         memory = amount_of(_text(path, "limits.memory", limits["memory"]), where)
     return Manifest(Command(words, folder, environment), str(path), seconds, starting, memory)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # nothing has a name of that length
+        return False
 
 
 def _words(command: Any) -> list[str]:

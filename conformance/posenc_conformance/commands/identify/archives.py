@@ -177,8 +177,9 @@ class _Capped(io.RawIOBase):
         self.largest: int | None = LARGEST_DIRECTORY
 
     def read(self, size: int = -1) -> bytes:
-        if self.largest is None:
-            return self.stream.read(size)
+        if self.largest is None:  # memory is taken for as much as is asked for, there or not
+            left = size_of(self.stream) - self.stream.tell()
+            return self.stream.read(min(size, left) if size >= 0 else left)
         content = self.stream.read(self.largest + 1 if size < 0 else min(size, self.largest + 1))
         if len(content) > self.largest:
             raise ValueError(f"its directory has more than {self.largest:,} bytes")
@@ -213,6 +214,8 @@ def _entry(archive: zipfile.ZipFile, name: str, largest: int) -> zipfile.ZipInfo
     Raises ValueError for one that is encrypted or packed in an unusual way, and UserError for one
     that is too large.
     """
+    if name not in archive.NameToInfo:
+        raise ValueError(f"it has no file {in_line(name)}")
     entry = archive.getinfo(name)
     if entry.flag_bits & 1:
         raise ValueError(f"{in_line(name)} is encrypted")
@@ -249,7 +252,10 @@ def safetensors(stream: BinaryIO, allowance: Allowance) -> Arrays:
         def load() -> Array:
             begin, size, dtype, shape = _placed(name, entry)
             allowance.take(size)
-            stream.seek(8 + length + begin)
+            begin += 8 + length
+            if begin + size > size_of(stream):
+                raise ValueError(f"tensor {in_line(name)}: data_offsets: the file ends before")
+            stream.seek(begin)
             return np.frombuffer(stream.read(size), dtype).reshape(shape)
 
         return load
