@@ -551,13 +551,22 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGINT twice"])
+@pytest.mark.parametrize("options", [[], ["--posenc-apart"]], ids=["here", "apart"])
 def test_an_interrupted_run_reports_what_it_judged_and_is_not_green(
-    judge: Judge, pytester: pytest.Pytester, name: str
+    judge: Judge, pytester: pytest.Pytester, how: str, options: list[str]
 ) -> None:
-    kill = f"os.kill(os.getpid(), signal.{name})"
+    name, _, twice = how.partition(" ")
+    pid = "os.getppid()" if options else "os.getpid()"
+    kill = f"os.kill({pid}, signal.{name})"
+    if twice:
+        later = f"import threading; threading.Timer(0.05, os.kill, ({pid}, signal.{name})).start()"
+        kill = f"exec('{later}') or {kill}"
+    if options:
+        kill = f"{kill} or __import__('time').sleep(2)"
     body = f"import os, signal; {kill} if x.shape[-1] == 80 else 0; return x"
-    result = judge("--posenc-report=r.json", source=MINE.replace("return x", body))
+    source = MINE.replace("return x", body)
+    result = judge("--posenc-report=r.json", *options, source=source)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["posenc: no verdict: the run was interrupted*checks did not run"])
     report = json.loads(Path(pytester.path, "r.json").read_text())
@@ -594,9 +603,14 @@ def test_a_report_goes_through_links_and_into_devices(tmp_path: Path) -> None:
 
 
 def test_a_report_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path) -> None:
-    place = document.place(str(tmp_path / "r.json"))
-    tmp_path.rmdir()
-    assert "could not be written" in document.write({}, place)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    place = document.place(str(folder / "r.json"))
+    folder.rmdir()
+    assert document.write({}, place) == ""
+    assert place.read_text() == "{}\n"
+    (tmp_path / "file").write_text("somebody's")
+    assert "could not be written" in document.write({}, tmp_path / "file" / "r.json")
     assert "could not be written" in document.write({}, Path("/dev/full"))
 
 

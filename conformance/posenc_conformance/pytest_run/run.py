@@ -1,13 +1,17 @@
 """One run of the kit: the hooks in which it collects, keeps what came out, and tells it."""
 
 import gc
+import math
 import re
 import signal
 import sys
 import threading
 from collections import ChainMap
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -35,6 +39,10 @@ STATUS = {
 }
 
 
+ENDING = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGHUP]
+"""Signals that end a run from outside: a scheduler's, and that of a terminal that is closed."""
+AT_ONCE = 1.0
+"""Seconds within which a second Ctrl-C is part of the first."""
 NAME = "posenc-run"
 """The name under which pytest knows the kit's part of a run."""
 
@@ -55,6 +63,8 @@ class Run:
         self._scheme_files: dict[Path, bool] = {}
         self._report_problem = ""
         self._interrupted = ""
+        self._through = True
+        """Whether all that was to run has run, as far as anybody has begun."""
         self._failed: list[pytest.TestReport] | None = None
         self._watch = announcement.Watch()
 
@@ -126,9 +136,25 @@ class Run:
 
     def pytest_sessionstart(self) -> None:
         """Let the signal that ends a run from outside interrupt it, so that it still reports."""
-        ours = threading.current_thread() is threading.main_thread()
-        if ours and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, _interrupt)
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in ENDING:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _interrupt)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _Key())
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Know of a run that breaks off, whoever ends it and whether or not that is told."""
+        self._through = False
+        try:
+            result = yield
+        except session.Failed:  # as many failures as were asked for
+            self._through = True
+            raise
+        self._through = True
+        return result
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Remember that the run was not through."""
@@ -194,10 +220,13 @@ class Run:
             return
         if session.config.option.collectonly or (self._plan and not self._collecting):
             return
+        if not self._through and not self._interrupted:
+            self._interrupted = "the run broke off"
         for each in self.judgements.values():
             each.interrupted = self._interrupted
         self._show_causes_once()
-        self._write_reports()
+        with _undisturbed():
+            self._write_reports()
         if self._interrupted and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.INTERRUPTED
         if session.exitstatus == pytest.ExitCode.OK:
@@ -288,3 +317,34 @@ def _slug(prefix: str) -> str:
 
 def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+class _Key:
+    """What Ctrl-C does: as ever, but pressed twice at once it interrupts once.
+
+    The second one would arrive while pytest still deals with the first, and nothing would be told.
+    """
+
+    def __init__(self) -> None:
+        self.last = -math.inf
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Interrupt, unless that has just been done."""
+        now, before = monotonic(), self.last
+        self.last = now
+        if now - before > AT_ONCE:
+            signal.default_int_handler(number, frame)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let no signal that would end the run come between."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (*ENDING, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -141,6 +141,7 @@ def _is_report(path: Path) -> bool:
 def write(report: Mapping[str, object], path: Path) -> str:
     """Write a report, whole or not at all, and return what went wrong; an empty text if nothing."""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)  # an implementation may have removed it
         write_whole(path, json.dumps(report, indent=1, allow_nan=False) + "\n")
     except OSError as error:
         return f"posenc: the report could not be written: {error}"
