@@ -30,7 +30,10 @@ from posenc_conformance.door import (
 )
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
+from posenc_conformance.models.file import model_file, with_configuration
 from posenc_conformance.remote.command import amount_of, manifest_of
+from posenc_conformance.remote.load import How, load
+from posenc_conformance.report.document import place
 from posenc_conformance.report.known import read_known
 from posenc_conformance.scheme_file.read import read_scheme, scheme_files
 
@@ -375,3 +378,35 @@ def test_a_folder_of_schemes_may_hold_anything_else(tmp_path: Path) -> None:
     (tmp_path / "gone.yaml").symlink_to("nowhere")
     (tmp_path / "mine.yaml").write_text("# a comment\n\nposenc-scheme: 2\n", encoding="utf-8")
     assert [each.name for each in scheme_files(tmp_path)] == ["mine.yaml"]
+
+
+# What is written, and names of files.
+
+
+def test_a_folder_that_nobody_may_write_into_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir("/proc")
+    for command in (
+        ["init", "no_such_library"],
+        ["init", "no_such_library", "--language", "rust"],
+        ["new", "zz-top", "--family", "bias", "--to", "."],
+    ):
+        assert main(command) == 2
+        assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_link_to_itself_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("loop.py", "loop.json", "loop.toml", "loop.yaml", "loop.npy"):
+        (tmp_path / name).symlink_to(name)
+    for name in ("loop.py", "loop.toml"):
+        with pytest.raises(UserError, match=name):
+            load(str(tmp_path / name), How(), [])
+    with pytest.raises(UserError, match=r"loop\.json"):
+        with_configuration(model_file(str(tmp_path / "loop.json")))
+    with pytest.raises(UserError, match=r"loop\.json"):
+        place(str(tmp_path / "loop.json"))
+    assert scheme_files(tmp_path) == []
+    assert main(["identify", str(tmp_path / "loop.npy")]) == 2
+    assert main(["goldens", "--check", str(tmp_path / "loop.yaml")]) == 2
+    assert "loop.yaml" in capsys.readouterr().err

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -573,6 +574,19 @@ def test_an_interrupted_run_reports_what_it_judged_and_is_not_green(
     assert report["interrupted"].startswith("KeyboardInterrupt")
     assert report["checks"]
     assert report["summary"]["not_selected"] > 0
+
+
+def test_a_run_whose_terminal_takes_nothing_reports_that_it_broke_off(
+    pytester: pytest.Pytester,
+) -> None:
+    Path(pytester.path, "mine.py").write_text(MINE, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "--impl=mine.py", "--posenc-report=r.json"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, cwd=pytester.path, check=False
+        )
+    assert done.returncode != 0
+    assert json.loads(Path(pytester.path, "r.json").read_text())["interrupted"]
 
 
 def test_a_report_replaces_nothing_but_a_report(tmp_path: Path) -> None:

@@ -160,3 +160,9 @@ def test_large_values_tell_of_a_factor_and_all_of_a_difference(
     found = list(diagnosis._sameness(np.array(truth), np.array(error)))
     assert len(found) == bool(said)
     assert all(said in each for each in found)
+
+
+def test_a_factor_that_rounds_to_one_is_not_told() -> None:
+    case = sinusoid(FAR)
+    assert "1.001 times" in seen(case, 1e-3 * case.truth)
+    assert "times" not in seen(case, 1e-8 * case.truth)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from posenc_conformance.errors import UserError, in_line
+from posenc_conformance.files import write_whole
 
 LARGEST_DOCUMENT = 2**27
 """Bytes of the largest report; an unpacked one takes as much."""
@@ -163,3 +164,16 @@ def parse_json(content: bytes) -> Any:
     if sum(content.count(each) for each in (b",", b"[", b"{", b":")) > MOST_VALUES:
         raise ValueError(f"it has more than {MOST_VALUES:,} values")
     return json.loads(content.decode("utf-8-sig"))
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file that somebody has asked for, whole or not at all.
+
+    Raises UserError if it cannot be written.
+    """
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written: {_reason(error)}", "go to a folder that you may write into"
+        ) from error

@@ -131,7 +131,9 @@ def target(name: str, point: str = "") -> Any:
 
 def _from_file(name: str, path: Path, attribute: str) -> Any:
     if not path.is_file():
-        raise UserError(f"there is no file {path.resolve()}", "--impl takes the path of an adapter")
+        raise UserError(
+            f"there is no file {path.absolute()}", "--impl takes the path of an adapter"
+        )
     sys.path.append(str(path.resolve().parent))  # last: an adapter may be called like its library
     module = _importing(name, lambda: import_file(path, f"posenc_adapter_{path.stem}"))
     return _attribute(name, module, attribute) if attribute else _adapter_of(path, module)

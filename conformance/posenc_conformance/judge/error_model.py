@@ -77,11 +77,12 @@ def error_ratio(error: Floats, bound: Floats) -> Floats:
 
     So is an error that is NaN.
     """
-    if bound.min(initial=1) > 0:
-        ratio: Any = error / bound
-    else:
-        ratio = np.where(error == 0, 0.0, np.inf)
-        np.divide(error, bound, out=ratio, where=bound > 0)
+    with np.errstate(over="ignore"):  # an infinite ratio is what it looks like
+        if bound.min(initial=1) > 0:
+            ratio: Any = error / bound
+        else:
+            ratio = np.where(error == 0, 0.0, np.inf)
+            np.divide(error, bound, out=ratio, where=bound > 0)
     if np.isnan(ratio).any():
         ratio = np.where(np.isnan(ratio), np.inf, ratio)
     return np.asarray(ratio)

@@ -1,5 +1,6 @@
 """Model files: reading them, checking them, and what they say as plain data."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -124,7 +125,7 @@ def model_file(name: str) -> Path:
     """
     path = Path(name)
     if path.suffix == ".json":
-        return path.resolve()
+        return Path(os.path.realpath(path))
     if path.suffix == ".gguf":
         raise UserError(
             f"--posenc-model={name}: an engine needs the configuration as a dict",

@@ -118,6 +118,7 @@ class Run:
     def pytest_collection(self) -> Generator[None, object, object]:
         """Keep the garbage collector from visiting what is collected, which stays until the end."""
         self._collecting = True
+        self._through = False
         gc.disable()
         try:
             return (yield)
@@ -147,7 +148,6 @@ class Run:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Know of a run that breaks off, whoever ends it and whether or not that is told."""
-        self._through = False
         try:
             result = yield
         except session.Failed:  # as many failures as were asked for
@@ -284,7 +284,7 @@ class Run:
         plan = self._plan
         if plan is not None and self._collecting:
             results = self.judgements[""].results
-            if not results and self.alone:
+            if not results and self.alone and not self._interrupted:
                 terminalreporter.write_line(_nothing_judged(plan))
             if self._interrupted:
                 missing = len(plan.claimed) - len(results)
