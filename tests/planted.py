@@ -33,7 +33,7 @@ def _loop(_: Path) -> None:
 
 
 def _loop_deafly(path: Path) -> None:
-    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    signal.signal(signal.SIGPROF, signal.SIG_IGN)
     _loop(path)
 
 

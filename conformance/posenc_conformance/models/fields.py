@@ -14,7 +14,7 @@ from posenc_conformance.errors import UserError, in_line
 DEEPEST = 16
 LAYERS = 4096
 HEADS = 1024
-BIASED_HEADS = 256
+BIASED_HEADS = 160
 """Heads of a model with a bias, whose cost is computed for every key of a long text."""
 CHANNELS = 1024
 """Channels of one head: what mistakes cost is computed by matrices of this side."""
@@ -170,7 +170,7 @@ IN_A_BLOCK: Mapping[str, Kind] = {
 """Fields of ``rope_scaling``, ``rope_parameters`` and ``attn_config``."""
 
 BLOCKS = tuple(name for name, kind in FIELDS.items() if kind is BLOCK)
-BIASED = ("bloom", "falcon", "mpt")
+BIASED = ("bloom", "mpt")
 
 
 def demand_sound(raw: Mapping[str, Any], where: str, names: Mapping[str, tuple[str, ...]]) -> None:
@@ -187,8 +187,12 @@ def demand_sound(raw: Mapping[str, Any], where: str, names: Mapping[str, tuple[s
             _demand(where, name, value, kind)
             if kind is BLOCK:
                 _demand_block(where, name, value)
-        if usual.get(name, name) == "num_attention_heads" and raw.get("model_type") in BIASED:
+        if usual.get(name, name) == "num_attention_heads" and value is not None and _biased(raw):
             _demand(where, name, value, integer(BIASED_HEADS))
+
+
+def _biased(raw: Mapping[str, Any]) -> bool:
+    return raw.get("model_type") in BIASED or raw.get("alibi") is True
 
 
 def _demand_block(where: str, name: str, block: Mapping[str, Any]) -> None:

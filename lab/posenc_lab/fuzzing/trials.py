@@ -25,7 +25,7 @@ from posenc_conformance.errors import UserError
 from posenc_lab.fuzzing.kinds import KINDS, Kind, read_quietly
 
 SECONDS = 10
-"""What an input may take."""
+"""What an input may take, of the processor's time."""
 MEMORY = 2**30
 """Bytes that an input may take beside what the process has already."""
 STARTING = 60
@@ -147,7 +147,7 @@ def work(asked: Sequence[str]) -> None:
     name, seed, first, last = asked[0], *map(int, asked[1:4])
     seconds, each = map(float, asked[4:])
     kind, end = KINDS[name], monotonic() + seconds
-    signal.signal(signal.SIGALRM, _out_of_time)
+    signal.signal(signal.SIGPROF, _out_of_time)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / kind.name
         path.write_bytes(content_of(name, seed, first))
@@ -164,7 +164,7 @@ def work(asked: Sequence[str]) -> None:
 
 
 def _outcome(name: str, kind: Kind, path: Path, seconds: float) -> dict[str, str]:
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         read_quietly(kind, path)
         return {"came": "read"}
@@ -180,14 +180,14 @@ def _outcome(name: str, kind: Kind, path: Path, seconds: float) -> dict[str, str
     except Exception as error:
         return _finding(name, error)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _finding(name: str, error: BaseException) -> dict[str, str]:
     ours = [
         f"{Path(each.filename).name}:{each.lineno}"
         for each in traceback.extract_tb(error.__traceback__)
-        if "posenc" in each.filename
+        if "posenc" in each.filename and each.filename != __file__
     ]
     return {"came": name, "what": type(error).__name__, "where": ours[-1] if ours else ""}
 
