@@ -35,7 +35,7 @@ from posenc_conformance.remote.command import amount_of, manifest_of
 from posenc_conformance.remote.load import How, load
 from posenc_conformance.report.document import place
 from posenc_conformance.report.known import read_known
-from posenc_conformance.scheme_file.read import read_scheme, scheme_files
+from posenc_conformance.scheme_file.read import is_scheme_file, read_scheme, scheme_files
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -378,6 +378,7 @@ def test_a_folder_of_schemes_may_hold_anything_else(tmp_path: Path) -> None:
     (tmp_path / "gone.yaml").symlink_to("nowhere")
     (tmp_path / "mine.yaml").write_text("# a comment\n\nposenc-scheme: 2\n", encoding="utf-8")
     assert [each.name for each in scheme_files(tmp_path)] == ["mine.yaml"]
+    assert not is_scheme_file(tmp_path / "pipe.yaml")
 
 
 # What is written, and names of files.

@@ -19,6 +19,8 @@ BIASED_HEADS = 160
 CHANNELS = 1024
 """Channels of one head: what mistakes cost is computed by matrices of this side."""
 LENGTH = 2**40
+LEAST = 1e-9
+"""What a number that is not 0 is at least, so that dividing by it is harmless."""
 WORD = 100
 
 
@@ -39,12 +41,12 @@ def integer(most: int, least: int = 1) -> Kind:
 
 
 def number(most: float, *, zero: bool = False) -> Kind:
-    """Return the kind of numbers above 0 or, if that is allowed, from 0 on."""
+    """Return the kind of numbers above 0, and if that is allowed 0 itself."""
 
     def holds(value: Any) -> bool:
-        return _is_number(value) and (0 < value <= most or (zero and value == 0))
+        return _is_number(value) and (LEAST <= value <= most or (zero and value == 0))
 
-    return Kind(f"a number {'from 0' if zero else 'above 0'}, at most {most:g}", holds)
+    return Kind(f"{'0, or ' if zero else ''}a number from {LEAST:g} to {most:g}", holds)
 
 
 def listed(kind: Kind, most: int) -> Kind:

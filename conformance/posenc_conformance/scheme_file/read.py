@@ -53,7 +53,7 @@ def scheme_paths() -> list[Path]:
 
 def scheme_files(place: Path) -> list[Path]:
     """List the scheme files in a folder, sorted by name."""
-    return sorted(each for each in place.glob("*.yaml") if each.is_file() and is_scheme_file(each))
+    return sorted(each for each in place.glob("*.yaml") if is_scheme_file(each))
 
 
 def scheme_files_in(folders: Sequence[str]) -> list[Path]:
@@ -96,10 +96,13 @@ def is_scheme_file(path: Path) -> bool:
 def begins_with(path: Path, mark: str) -> bool:
     """Return whether the first line of a file that is no comment begins with a mark.
 
-    Empty lines are passed over too.
+    Empty lines are passed over too. A file that cannot be read says nothing.
     """
-    with opened(path, "give a scheme or model file") as stream:
-        start = stream.read(LARGEST_CONFIGURATION).decode("utf-8", "replace")
+    try:
+        with opened(path, "give a scheme or model file") as stream:
+            start = stream.read(LARGEST_CONFIGURATION).decode("utf-8", "replace")
+    except UserError:
+        return False
     for line in io.StringIO(start, newline=None):
         if line.strip() and not line.startswith("#"):
             return line.startswith(mark)
