@@ -6,6 +6,7 @@ Beside each file that must be refused stands one that is right, and is read.
 import gzip
 import io
 import json
+import math
 import os
 import zipfile
 import zlib
@@ -257,6 +258,20 @@ def test_an_archive_that_lists_too_much_is_refused(
         with monkeypatch.context() as patch:
             patch.setattr(archives, limit, least)
             assert "a.npz" in refusal(READERS["identify"][1], path, capsys)
+
+
+def test_a_slow_command_tells_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(zipped({f"freq{n}.npy": PLAIN for n in range(30)}))
+    for patience, told in ((math.inf, 0), (-1.0, 30)):
+        monkeypatch.setattr("posenc_conformance.commands.main.PATIENCE", patience)
+        assert main(["identify", str(path)]) == 0
+        captured = capsys.readouterr()
+        assert len(captured.err.splitlines()) == told
+        assert "of 30" not in captured.out
+    assert "array 7 of 30" in captured.err
 
 
 ANGLES = np.outer(np.arange(900), 1e4 ** -(np.arange(8) / 8))

@@ -1,7 +1,7 @@
 """What a saved array is: which call of which scheme gives it, or gives it with a known mistake."""
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -191,11 +191,15 @@ def _nearest_text(case: Case, combination: str, output: Floats, off: float) -> s
 
 
 def told_of_file(
-    path: Path, names: Sequence[str], folders: Sequence[str] = ()
+    path: Path,
+    names: Sequence[str],
+    folders: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda words: None,
 ) -> Iterator[tuple[str, bool]]:
     """Yield lines on what each array of a file is, and whether anything is known of it.
 
-    An array is read, told of and let go before the next one is read.
+    An array is read, told of and let go before the next one is read. ``progress`` is told before
+    each how far it is.
     """
     tables = read_tables(path, names)
     first = next(tables)  # a file that cannot be read is told without loading any scheme
@@ -204,6 +208,8 @@ def told_of_file(
         if isinstance(table, UserError):
             yield table.cause, False
             continue
+        number, count = table.place
+        progress(f"{path}: array {number:,} of {count:,}")
         text, is_known = _told(table, known)
         if table.name:
             shape = " × ".join(map(str, table.array.shape))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -54,6 +54,8 @@ class Table:
     """Half a unit of the last decimal that is printed; 0 if it was not printed."""
     name: str = ""
     """What it is called in its file; empty if it is alone there."""
+    place: tuple[int, int] = (1, 1)
+    """Its number among those that are looked at, from 1 on, and how many these are."""
 
 
 def read_tables(path: Path, names: Sequence[str] = ()) -> Iterator[Table | UserError]:
@@ -72,9 +74,11 @@ def read_tables(path: Path, names: Sequence[str] = ()) -> Iterator[Table | UserE
             return
         with _told_of(path):
             arrays = reader(stream, Allowance())
-        for name in _chosen(path, arrays, names):
+        chosen = _chosen(path, arrays, names)
+        for number, name in enumerate(chosen, 1):
             try:
-                yield _table(path, name, arrays[name], alone=len(arrays) == 1)
+                table = _table(path, name, arrays[name], alone=len(arrays) == 1)
+                yield replace(table, place=(number, len(chosen)))
             except UserError as error:
                 if len(arrays) == 1 or names:
                     raise
