@@ -164,6 +164,20 @@ def test_what_is_no_configuration_is_refused(
     assert main(["model", "x" * 6000]) == 2
 
 
+@pytest.mark.parametrize(
+    "changed", [{"num_hidden_layers": 4096}, {"num_key_value_heads": "x"}, {"rope_scaling": 4}]
+)
+def test_no_probe_is_made_of_what_is_too_large_or_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changed: Mapping[str, Any]
+) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**LLAMA, **changed}), encoding="utf-8")
+    out = tmp_path / "probe"
+    assert main(["probe", str(path), "--out", str(out)]) == 2
+    assert next(iter(changed)) in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_every_field_that_means_something_has_its_kind() -> None:
     assert not sorted((DEFINED | set(NAMES)) - FIELDS.keys())
     used = {name for names in USED_IN_A_BLOCK.values() for name in names}

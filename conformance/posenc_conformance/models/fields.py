@@ -113,6 +113,7 @@ FIELDS: Mapping[str, Kind] = {
     "norm_rel_ebd": TEXT,
     "num_attention_heads": integer(HEADS),
     "num_decoder_layers": integer(LAYERS),
+    "num_key_value_heads": integer(HEADS),
     "num_hidden_layers": integer(LAYERS),
     "offset_alibi": number(LENGTH, zero=True),
     "original_max_position_embeddings": integer(LENGTH),
