@@ -63,6 +63,8 @@ class Run:
         self._scheme_files: dict[Path, bool] = {}
         self._report_problem = ""
         self._interrupted = ""
+        self._is_open = False
+        """Whether a session has begun that is not finished."""
         self._through = True
         """Whether all that was to run has run, as far as anybody has begun."""
         self._failed: list[pytest.TestReport] | None = None
@@ -137,6 +139,7 @@ class Run:
 
     def pytest_sessionstart(self) -> None:
         """Let the signal that ends a run from outside interrupt it, so that it still reports."""
+        self._is_open = not self.config.option.collectonly
         if threading.current_thread() is not threading.main_thread():
             return
         for number in ENDING:
@@ -161,7 +164,13 @@ class Run:
         self._interrupted = describe_exception(excinfo.value)
 
     def pytest_unconfigure(self) -> None:
-        """End the processes in which implementations live."""
+        """End the processes in which implementations live.
+
+        Pytest does not finish a session whose header cannot be printed.
+        """
+        if self._is_open and not self.request.worker:
+            self._through = False
+            self._write_reports()
         for each in self.judgements.values():
             if each.plan is not None:
                 each.plan.implementation.end()
@@ -218,15 +227,11 @@ class Run:
         if self.request.worker:
             self._tell_frames()
             return
+        self._is_open = False
         if session.config.option.collectonly or (self._plan and not self._collecting):
             return
-        if not self._through and not self._interrupted:
-            self._interrupted = "the run broke off"
-        for each in self.judgements.values():
-            each.interrupted = self._interrupted
         self._show_causes_once()
-        with _undisturbed():
-            self._write_reports()
+        self._write_reports()
         if self._interrupted and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.INTERRUPTED
         if session.exitstatus == pytest.ExitCode.OK:
@@ -248,14 +253,19 @@ class Run:
 
     def _write_reports(self) -> None:
         """Write the report of what was judged; of several, each into a file of its own."""
+        if not self._through and not self._interrupted:
+            self._interrupted = "the run broke off"
+        for each in self.judgements.values():
+            each.interrupted = self._interrupted
         path = self.request.report_file
         if path is None:
             return
         told = {prefix: each for prefix, each in self.judgements.items() if each.is_told}
         written = self._judged or told
-        for prefix, each in written.items():
-            own = path if len(written) == 1 else path.with_stem(f"{path.stem}-{_slug(prefix)}")
-            self._report_problem = document.write(each.report, own) or self._report_problem
+        with _undisturbed():
+            for prefix, each in written.items():
+                own = path if len(written) == 1 else path.with_stem(f"{path.stem}-{_slug(prefix)}")
+                self._report_problem = document.write(each.report, own) or self._report_problem
 
     def _leave_out_hypothesis(self) -> None:
         """Leave out Hypothesis's summary, which has nothing to say.
@@ -342,7 +352,8 @@ def _undisturbed() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (*ENDING, signal.SIGINT)}
+    known = [each for each in (*ENDING, signal.SIGINT) if signal.getsignal(each) is not None]
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in known}
     try:
         yield
     finally:

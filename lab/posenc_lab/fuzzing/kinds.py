@@ -53,7 +53,7 @@ def _read_arrays(path: Path) -> None:
 
 
 def _tell_arrays(path: Path) -> str:
-    """Say what the arrays of a file are; of most files they are read alone, for that is fast."""
+    """Say what the arrays of a file are, as the command does, which takes much longer."""
     return "".join(text for text, _ in told_of_file(path, []))
 
 
