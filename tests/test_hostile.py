@@ -546,11 +546,11 @@ def test_a_report_is_written_when_the_first_check_stops_the_run(
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """What a shell starts in the background ignores SIGINT or SIGHUP, and so do its children."""
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
-    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    key = signal.signal(signal.SIGINT, signal.default_int_handler)
+    terminal = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    signal.signal(signal.SIGINT, key)
+    signal.signal(signal.SIGHUP, terminal)
 
 
 @pytest.mark.usefixtures("interruptible")
