@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import posenc
+from posenc_conformance.checks.golden import require_small
 from posenc_conformance.commands.identify import archives, parts
 from posenc_conformance.commands.identify.archives import Allowance, numpy_file
 from posenc_conformance.commands.identify.parts import parts_of
@@ -32,6 +33,7 @@ from posenc_conformance.door import (
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.models.file import model_file, with_configuration
+from posenc_conformance.registry import load_scheme
 from posenc_conformance.remote.command import amount_of, manifest_of
 from posenc_conformance.remote.load import How, load
 from posenc_conformance.report.document import place
@@ -394,6 +396,19 @@ def test_a_folder_of_schemes_may_hold_anything_else(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("# a comment\n\nposenc-scheme: 2\n", encoding="utf-8")
     assert [each.name for each in scheme_files(tmp_path)] == ["mine.yaml"]
     assert not is_scheme_file(tmp_path / "pipe.yaml")
+
+
+def test_a_golden_that_nobody_could_compute_is_refused(tmp_path: Path) -> None:
+    assert main(["new", "zz-top", "--family", "bias", "--to", str(tmp_path)]) == 0
+    path = tmp_path / "zz-top.yaml"
+    require_small(load_scheme(path))
+    text = path.read_text(encoding="utf-8")
+    small = "q_len: 2, k_len: 5}"
+    assert small in text
+    path.write_text(text.replace(small, "q_len: 300000, k_len: 400000}"), encoding="utf-8")
+    load_scheme.cache_clear()
+    with pytest.raises(UserError, match="1 x 300000 x 400000"):
+        require_small(load_scheme(path))
 
 
 # What is written, and names of files.
