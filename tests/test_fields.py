@@ -94,6 +94,10 @@ WRONG: list[tuple[str, Mapping[str, Any]]] = [
         ("max_position_embeddings", {**LLAMA, "max_position_embeddings": odd})
         for odd in ("many", [1], -5, 0, 2048.5, True, 1e300)
     ),
+    (
+        "original_max_position_embeddings",
+        scaled(YARN, original_max_position_embeddings={"a": 1}),
+    ),
     *(("beta_fast", scaled(YARN, beta_fast=odd)) for odd in ("a", 0, NAN)),
     *(("factor", scaled(YARN, factor=odd)) for odd in (INFINITE, 1e300, 5e-324, "4", True)),
     *(("mscale", scaled(YARN, mscale=odd, mscale_all_dim=1.0)) for odd in ("x", -1)),

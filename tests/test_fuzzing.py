@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 
+from posenc_conformance.errors import UserError
 from posenc_lab.fuzzing.kinds import KINDS, read_quietly
 from posenc_lab.fuzzing.mutators import mutated, mutated_document
-from posenc_lab.fuzzing.trials import content_of, trials
+from posenc_lab.fuzzing.trials import FORESEEN, content_of, trials
 from tests.building import CHECKOUT
 
 pytestmark = pytest.mark.remembered(shipped=True, also=("tests/found", "tests/planted.py"))
@@ -76,8 +77,12 @@ def test_what_was_found_once_is_read_or_refused(path: Path, tmp_path: Path) -> N
     kind = KINDS[path.parent.name]
     given = tmp_path / kind.name
     given.write_bytes(path.read_bytes())
-    with contextlib.suppress(*kind.refusals):
+    cause: BaseException | None = None
+    try:
         read_quietly(kind, given)
+    except kind.refusals as error:
+        cause = error.__cause__
+    assert cause is None or isinstance(cause, (*FORESEEN, UserError))
 
 
 def test_mutators_change_something_and_stay_small() -> None:

@@ -200,10 +200,11 @@ def _biased(raw: Mapping[str, Any]) -> bool:
 
 def _demand_block(where: str, name: str, block: Mapping[str, Any]) -> None:
     for inner, value in block.items():
-        if isinstance(value, Mapping):  # of one kind of layers
+        kind = IN_A_BLOCK.get(inner)
+        if kind is not None and value is not None:
+            _demand(where, f"{name}.{inner}", value, kind)
+        elif isinstance(value, Mapping):  # of one kind of layers
             _demand_block(where, f"{name}.{inner}", value)
-        elif inner in IN_A_BLOCK and value is not None:
-            _demand(where, f"{name}.{inner}", value, IN_A_BLOCK[inner])
 
 
 def _demand(where: str, name: str, value: Any, kind: Kind) -> None:

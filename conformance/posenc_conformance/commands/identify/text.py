@@ -220,5 +220,5 @@ def _grain(cell: str) -> float:
     decimals = len(digits.partition(".")[2])
     if not decimals or not digits.lstrip("+-").replace(".", "").isdigit():
         return 0.0
-    power = int(exponent or 0) - decimals
+    power = max(-400, int(exponent or 0) - decimals)
     return 0.5 * 10.0**power if power < 308 else math.inf  # all its digits are zeros
