@@ -51,8 +51,10 @@ test-all:
 
 # Records that were made with other code are measured again, as many as MINUTES are enough for.
 MINUTES ?= 30
+FUZZED ?= 3600
 nightly: test-all languages
 	$(BIN)/python -m posenc_lab.records --verify $(MINUTES)
+	$(BIN)/python -m posenc_lab.fuzzing --seconds $(FUZZED) --seed $$(date +%j) --keep .venv/found
 	$(MAKE) --no-print-directory gate
 	$(MAKE) --no-print-directory coverage
 

@@ -19,7 +19,7 @@ def row(name: str, folder: Path) -> tuple[str, float]:
     """What is said of an array up to the first difference, and the seconds until all of it is."""
     path = saved(name, folder)
     start = time.perf_counter()
-    lines, _ = told_of_file(path, [])
+    lines = [line for line, _ in told_of_file(path, [])]
     taken = time.perf_counter() - start
     said = re.sub(r"\s+", " ", " ".join(lines)).strip()
     return said.partition(" worst difference")[0], taken

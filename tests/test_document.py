@@ -71,6 +71,22 @@ def test_verdicts_are_counted_and_what_was_not_asked_is_told() -> None:
     assert "interrupted" not in found
 
 
+def test_the_order_of_the_run_does_not_matter() -> None:
+    results = [
+        result("a", dtype=None),
+        result("b", "failed", message="wrong"),
+        result("c", "not_claimed", message="nothing of it"),
+        result("d", "known", combination="interleaved"),
+        result("e", "not_claimed", message="nor of it"),
+    ]
+    ids = [each.id for each in results]
+    found = [
+        json.dumps(built(*some, everything=ids, claimed=ids))
+        for some in (results, results[::-1], results[2:] + results[:2])
+    ]
+    assert len(set(found)) == 1
+
+
 def test_a_row_holds_the_worst_and_the_horizon_of_its_sweep() -> None:
     found = built(
         result("a", worst=0.25),
@@ -147,7 +163,7 @@ def test_a_report_may_take_the_place_of_another_or_of_nothing(
         assert document.place(name) == tmp_path / name
     assert document.write({"posenc-report": 1}, tmp_path / "new.json") == ""
     assert '"posenc-report": 1' in (tmp_path / "new.json").read_text()
-    assert document.write({}, tmp_path / "gone" / "new.json")
+    assert document.write({}, tmp_path / "old.json" / "new.json")
 
 
 def test_types_of_a_report_have_the_fields_of_the_schema() -> None:

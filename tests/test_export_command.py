@@ -220,7 +220,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a file less": (
         lambda at: (at / "kerple.bfloat16.npz").unlink(),
-        r"kerple.bfloat16.npz: cannot be read: No such file",
+        r"kerple.bfloat16.npz cannot be read: No such file",
     ),
     "a file more": (
         lambda at: (at / "rope.bfloat16.npz").touch(),

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -544,26 +545,50 @@ def test_a_report_is_written_when_the_first_check_stops_the_run(
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """What a shell starts in the background ignores SIGINT, and so do its children."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """What a shell starts in the background ignores SIGINT or SIGHUP, and so do its children."""
+    key = signal.signal(signal.SIGINT, signal.default_int_handler)
+    terminal = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, key)
+    signal.signal(signal.SIGHUP, terminal)
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", "SIGINT twice"])
+@pytest.mark.parametrize("options", [[], ["--posenc-apart"]], ids=["here", "apart"])
 def test_an_interrupted_run_reports_what_it_judged_and_is_not_green(
-    judge: Judge, pytester: pytest.Pytester, name: str
+    judge: Judge, pytester: pytest.Pytester, how: str, options: list[str]
 ) -> None:
-    kill = f"os.kill(os.getpid(), signal.{name})"
+    name, _, twice = how.partition(" ")
+    pid = "os.getppid()" if options else "os.getpid()"
+    kill = f"os.kill({pid}, signal.{name})"
+    if twice:
+        later = f"import threading; threading.Timer(0.05, os.kill, ({pid}, signal.{name})).start()"
+        kill = f"exec('{later}') or {kill}"
+    if options:
+        kill = f"{kill} or __import__('time').sleep(2)"
     body = f"import os, signal; {kill} if x.shape[-1] == 80 else 0; return x"
-    result = judge("--posenc-report=r.json", source=MINE.replace("return x", body))
+    source = MINE.replace("return x", body)
+    result = judge("--posenc-report=r.json", *options, source=source)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["posenc: no verdict: the run was interrupted*checks did not run"])
     report = json.loads(Path(pytester.path, "r.json").read_text())
     assert report["interrupted"].startswith("KeyboardInterrupt")
     assert report["checks"]
     assert report["summary"]["not_selected"] > 0
+
+
+def test_a_run_whose_terminal_takes_nothing_reports_that_it_broke_off(
+    pytester: pytest.Pytester,
+) -> None:
+    Path(pytester.path, "mine.py").write_text(MINE, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "--impl=mine.py", "--posenc-report=r.json"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, cwd=pytester.path, check=False
+        )
+    assert done.returncode != 0
+    assert json.loads(Path(pytester.path, "r.json").read_text())["interrupted"]
 
 
 def test_a_report_replaces_nothing_but_a_report(tmp_path: Path) -> None:
@@ -594,9 +619,14 @@ def test_a_report_goes_through_links_and_into_devices(tmp_path: Path) -> None:
 
 
 def test_a_report_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path) -> None:
-    place = document.place(str(tmp_path / "r.json"))
-    tmp_path.rmdir()
-    assert "could not be written" in document.write({}, place)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    place = document.place(str(folder / "r.json"))
+    folder.rmdir()
+    assert document.write({}, place) == ""
+    assert place.read_text() == "{}\n"
+    (tmp_path / "file").write_text("somebody's")
+    assert "could not be written" in document.write({}, tmp_path / "file" / "r.json")
     assert "could not be written" in document.write({}, Path("/dev/full"))
 
 

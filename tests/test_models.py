@@ -740,7 +740,7 @@ def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     ("name", "said"),
     [
         ("llama-3.1", "similar ones are llama-3.1"),
-        ("missing.json", "no file"),
+        ("missing.json", "missing.json"),
         ("zzzz", "for a list run"),
     ],
 )

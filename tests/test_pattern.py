@@ -173,3 +173,9 @@ def test_leading_places_are_told_where_some_are_right() -> None:
     assert "leading index 1, 2 only" in said
     assert said.endswith("got 0")
     assert "leading" not in pattern(case, 0 * case.truth, KINDS[case.call.kind].axes)
+
+
+def test_a_factor_that_rounds_to_one_is_not_told() -> None:
+    case = sinusoid(FAR)
+    assert "1.001 times" in seen(case, 1e-3 * case.truth)
+    assert "times" not in seen(case, 1e-8 * case.truth)

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posenc_conformance.commands.identify.archives import TORCH, torch_archive
+from posenc_conformance.commands.identify.archives import TORCH, Allowance, torch_archive
 from posenc_conformance.commands.identify.pickles import (
     NOTHING_TO_DO,
     PUSH_ARGUMENT,
@@ -30,6 +30,7 @@ from posenc_conformance.commands.identify.pickles import (
     Name,
     read_pickle,
 )
+from posenc_conformance.commands.identify.tables import read_tables
 from posenc_conformance.errors import UserError
 
 pytestmark = pytest.mark.remembered(shipped=True)
@@ -192,7 +193,8 @@ def test_what_torch_saves_is_read(tmp_path: Path, torch: Any, protocol: int) -> 
     }
     path = tmp_path / "checkpoint.pt"
     torch.save(saved, path, pickle_protocol=protocol)
-    arrays = {name: read() for name, read in torch_archive(path).items()}
+    with path.open("rb") as stream:
+        arrays = {name: read() for name, read in torch_archive(stream, Allowance()).items()}
     assert arrays["small"].dtype == ml_dtypes.bfloat16
     expected = {
         **{f"model.{name}": each for name, each in module.state_dict().items()},
@@ -225,4 +227,4 @@ def test_what_is_short_and_takes_for_ever_is_refused(tmp_path: Path, pickled: by
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("archive/data.pkl", pickled)
     with pytest.raises(UserError, match=r"deep\.pt"):
-        torch_archive(path)
+        list(read_tables(path))

@@ -106,6 +106,28 @@ SAID = {
         "no type and message",
         "bad",
     ),
+    "a-hundred-axes": (
+        "say({'id': asked['id'], 'result': {'dtype': 'float64', 'shape': [1] * 100, "
+        "'data': 'AAAAAAAAAAA='}})",
+        "no array has the shape",
+        "",
+    ),
+    "a-shape-beyond-all": (
+        "say({'id': asked['id'], 'result': {'dtype': 'float64', 'shape': [0, 10**30], "
+        "'data': ''}})",
+        "no array has the shape",
+        "",
+    ),
+    "lists-in-lists": (
+        "x = 1.0\nfor _ in range(100): x = [x]\nsay({'id': asked['id'], 'result': x})",
+        "nested more deeply",
+        "",
+    ),
+    "keys-with-escapes": (
+        "say({'id': asked['id'], 'result': {'\\x1b[2J\\n': 1, 'k' * 10**6: 2}})",
+        "\\x1b[2J\\n",
+        "",
+    ),
     "a-result-of-text": ("say({'id': asked['id'], 'result': '0.5'})", "no array, number", ""),
     "wrong-base64": (
         "say({'id': asked['id'], 'result': {**right(1), 'data': 'AAC-Pw=='}})",

@@ -1,12 +1,13 @@
 """A process that is asked things: how much memory it takes, and how it ends."""
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from posenc_conformance.errors import UserError
-from posenc_conformance.remote import process
+from posenc_conformance.remote import descendants, process
 from posenc_conformance.remote.process import Process, ProcessDied, amount, spare
 
 HOLDS = "import time; held = b'x' * 200_000_000; print('ready', flush=True); time.sleep(60)"
@@ -32,7 +33,7 @@ def test_the_memory_of_a_process_is_that_which_it_uses(
     by_proc: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not by_proc:
-        monkeypatch.setattr(process, "Path", Nowhere)
+        monkeypatch.setattr(descendants, "Path", Nowhere)
     it = started(HOLDS)
     try:
         it.exchange(b"", line, 30, 0)
@@ -118,3 +119,75 @@ def test_nothing_is_left_of_a_process_that_was_ended() -> None:
     it.end()
     assert it._process.returncode == -9
     assert all(stream.closed for stream in it._streams)
+
+
+CHILD = "import time; held = b'x' * 200_000_000; print('ready', flush=True); time.sleep(60)"
+FORKS = """
+import os, time
+held = b'x' * 200_000_000
+for _ in range(4):
+    if not os.fork():
+        time.sleep(60)
+        os._exit(0)
+print('ready', flush=True)
+time.sleep(60)
+"""
+DAEMON = """
+import os, sys, time
+if not os.fork():
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+os.wait()
+{then}
+"""
+
+
+def test_the_memory_of_children_is_counted() -> None:
+    it = started(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}])")
+    try:
+        it.exchange(b"", line, 30, 0)
+        assert 200e6 < it.memory() < 350e6
+        with pytest.raises(ProcessDied, match="of memory"):
+            it.exchange(b"", lambda _: None, 30, 150_000_000)
+    finally:
+        it.end()
+
+
+def test_memory_that_is_shared_is_counted_once() -> None:
+    it = started(FORKS)
+    try:
+        it.exchange(b"", line, 30, 0)
+        assert 200e6 < it.memory() < 350e6
+        with pytest.raises(ProcessDied, match="no answer"):
+            it.exchange(b"", lambda _: None, 0.3, 400_000_000)
+    finally:
+        it.end()
+
+
+def test_what_has_gone_off_is_ended_too() -> None:
+    it = started(DAEMON.format(then="time.sleep(60)"))
+    daemon = int(it.exchange(b"", line, 30, 0))
+    assert Path(f"/proc/{daemon}").exists()
+    it.end()
+    for _ in range(500):  # it is gone once its new parent has noticed
+        try:
+            state = Path(f"/proc/{daemon}/stat").read_text(encoding="ascii").split()[2]
+        except OSError:
+            return
+        if state == "Z":
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{daemon} is still there")
+
+
+def test_a_process_that_ends_is_over_although_its_child_holds_its_streams() -> None:
+    it = started(DAEMON.format(then="os._exit(3)"))
+    try:
+        it.exchange(b"", line, 30, 0)
+        with pytest.raises(ProcessDied, match="exited with status 3"):
+            it.exchange(b"", lambda _: None, 30, 0)
+    finally:
+        it.end()

@@ -15,17 +15,27 @@ FRAMES = 8
 LONGEST_TEXT = 2000
 """Most characters of somebody's text that are shown."""
 
-UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Characters that would do something to a terminal, or have no place in a file of text."""
+LONGEST_WORD = 200
+"""Most characters of somebody's name, id, key or value that are shown."""
+
+LONGEST_ERROR = 10_000
+"""Most characters of an error; what it tells of is cut long before."""
+
+UNSHOWN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff"
+    r"\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+)
+"""Characters that would do something to a terminal, turn text around or hide it, or have no place
+in a file of text or in XML."""
 
 
 class UserError(Exception):
     """What happened and why, with a hint at what to do; shown without a traceback."""
 
     def __init__(self, cause: str, hint: str = "") -> None:
-        self.cause = cause
-        self.hint = hint
-        super().__init__(f"{cause}\nhint: {hint}" if hint else cause)
+        self.cause = printable(cause, LONGEST_ERROR)
+        self.hint = printable(hint, LONGEST_ERROR)
+        super().__init__(f"{self.cause}\nhint: {self.hint}" if hint else self.cause)
 
 
 def describe_exception(error: BaseException) -> str:
@@ -39,8 +49,23 @@ def describe_exception(error: BaseException) -> str:
 
 def printable(text: str, longest: int = LONGEST_TEXT) -> str:
     """Cut and escape somebody's text so that every terminal, file and process can take it."""
-    start = UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), text[:longest])
+    start = UNSHOWN.sub(_escape, text[:longest])
     return start if len(text) <= longest else f"{start}… ({len(text):,} characters)"
+
+
+def in_line(text: object) -> str:
+    """Cut and escape somebody's name, id, key or value, so that it stays within a line of ours."""
+    start = printable(str(text), LONGEST_WORD)
+    return start.replace("\n", "\\n").replace("\t", "\\t")
+
+
+def indented(text: str) -> str:
+    """Cut and escape somebody's text of several lines, so that none begins as one of ours."""
+    return printable(text).replace("\n", "\n  ")
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
 
 
 def location_of(function: Any) -> str:

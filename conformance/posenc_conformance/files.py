@@ -14,7 +14,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     A link is followed, and what is no regular file is written into. Raises OSError, and then leaves
     the file as it was.
     """
-    path = path.resolve()
+    path = Path(os.path.realpath(path))
     written = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():  # a device or a pipe must not be replaced by a file
         with path.open("wb") as stream:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from posenc_conformance.adapters.claims import claims_on
-from posenc_conformance.errors import UserError, describe_exception
+from posenc_conformance.errors import UserError, describe_exception, in_line
 from posenc_conformance.files import import_file
 
 GROUP = "posenc.implementations"
@@ -36,6 +36,11 @@ class Implementation:
     """A function that ends the implementation's process, if it has one of its own."""
     limits: str = ""
     """What its process may take, in words; empty if it has no process of its own."""
+
+    def __post_init__(self) -> None:
+        """Take names and versions as they can be shown: a program says what it likes."""
+        said = {in_line(name): in_line(version) for name, version in self.versions.items()}
+        object.__setattr__(self, "versions", said)
 
 
 def registered() -> dict[str, EntryPoint]:
@@ -126,7 +131,9 @@ def target(name: str, point: str = "") -> Any:
 
 def _from_file(name: str, path: Path, attribute: str) -> Any:
     if not path.is_file():
-        raise UserError(f"there is no file {path.resolve()}", "--impl takes the path of an adapter")
+        raise UserError(
+            f"there is no file {path.absolute()}", "--impl takes the path of an adapter"
+        )
     sys.path.append(str(path.resolve().parent))  # last: an adapter may be called like its library
     module = _importing(name, lambda: import_file(path, f"posenc_adapter_{path.stem}"))
     return _attribute(name, module, attribute) if attribute else _adapter_of(path, module)

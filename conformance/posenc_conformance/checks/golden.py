@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
+from math import prod
 
 import numpy as np
 
 from posenc_conformance.checks import Check, Extent, Options
 from posenc_conformance.diagnose.explain import require_agreement
+from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.case import Case, case_described_by
@@ -16,6 +18,9 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
 from posenc_conformance.scheme_file.model import Golden
+
+LARGEST = 2**28
+"""Values of the largest result that a golden may have; those of the spec are far smaller."""
 
 
 def checks(subject: Subject) -> Iterator[Check]:
@@ -34,6 +39,18 @@ def checks(subject: Subject) -> Iterator[Check]:
 
                 id = f"{golden.id}[{dtype}]"
                 yield Check("golden", id, subject, dtype, run, Extent.of(case))
+
+
+def require_small(scheme: KnownScheme) -> None:
+    """Raise UserError for a golden whose result is larger than can be computed."""
+    for golden in scheme.goldens:
+        case = case_described_by(scheme, golden, "float64")
+        if prod(case.shape) > LARGEST:
+            shape = " x ".join(map(str, case.shape))
+            raise UserError(
+                f"{scheme.path}: golden {golden.id}: its result would have the shape {shape}",
+                "give it a smaller call: all of a result is computed and judged",
+            )
 
 
 def cases(subject: Subject, dtype: str) -> Iterator[Case]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.files import write_whole
 from posenc_conformance.report.difference import read_report
 
@@ -66,7 +66,9 @@ def badges(report: Mapping[str, Any]) -> list[Badge]:
     Raises UserError for a run that asked less than everything that is claimed, or nothing at all.
     """
     if reason := report.get("interrupted"):
-        raise UserError(f"the run did not finish: {reason}", "run it again and let it finish")
+        raise UserError(
+            f"the run did not finish: {in_line(reason)}", "run it again and let it finish"
+        )
     if left := report["summary"]["not_selected"]:
         raise UserError(
             f"the run left out {left:,} of the claimed checks",
@@ -83,7 +85,7 @@ def badges(report: Mapping[str, Any]) -> list[Badge]:
 def _badge(scheme: str, checks: Sequence[Mapping[str, Any]]) -> Badge:
     combinations = list(dict.fromkeys(check["combination"] for check in checks))
     named = len(combinations) <= SHOWN and combinations != ["standard"]
-    label = " ".join([scheme, ", ".join(combinations)]) if named else scheme
+    label = in_line(" ".join([scheme, ", ".join(combinations)]) if named else scheme)
     verdicts = [check["verdict"] for check in checks]
     failed, blocked = verdicts.count("failed"), verdicts.count("blocked")
     if failed or blocked:
@@ -92,8 +94,8 @@ def _badge(scheme: str, checks: Sequence[Mapping[str, Any]]) -> Badge:
         return Badge(scheme, label, ", ".join(filter(None, (asked, rest))), BAD)
     if known := verdicts.count("known"):
         return Badge(scheme, label, f"{known} known failure{'s' * (known > 1)}", KNOWN)
-    reaches = [check["horizon"] for check in checks if check["horizon"] is not None]
-    reach = f", 2^{min(reaches).bit_length() - 1}" if reaches and min(reaches) else ""
+    reaches = [int(check["horizon"]) for check in checks if check["horizon"] is not None]
+    reach = f", 2^{min(reaches).bit_length() - 1}" if reaches and min(reaches) > 0 else ""
     return Badge(scheme, label, f"conforms{reach}", GOOD)
 
 
@@ -104,7 +106,9 @@ def write(report: Path, folder: Path) -> Iterator[str]:
     """
     for badge in badges(read_report(report)):
         if not re.fullmatch(r"[\w-]+", badge.name):
-            raise UserError(f"{badge.name!r} is not a scheme", "the report was changed by hand")
+            raise UserError(
+                f"{in_line(badge.name)!r} is not a scheme", "the report was changed by hand"
+            )
         paths = [folder / f"{badge.name}.{kind}" for kind in ("json", "svg")]
         try:
             folder.mkdir(parents=True, exist_ok=True)

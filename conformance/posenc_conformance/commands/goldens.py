@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -153,7 +154,10 @@ def _refusing(where: str) -> Iterator[None]:
 
 def main(arguments: Sequence[str], writing: bool) -> int:
     """Check or write files of schemes and models; return 1 if anything drifted, else 0."""
-    files = [Path(name).resolve() for name in arguments] or [*scheme_paths(), *model_paths()]
+    files = [Path(os.path.realpath(name)) for name in arguments] or [
+        *scheme_paths(),
+        *model_paths(),
+    ]
     drifts: list[Drift] = []
     for path in files:
         if writing:

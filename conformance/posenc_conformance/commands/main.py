@@ -6,12 +6,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from posenc_conformance.errors import UserError
 
 if TYPE_CHECKING:
     from posenc_conformance.judge.knowledge import KnownScheme
+
+
+PATIENCE = 5.0
+"""Seconds after which one wants to know how far a command is."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -170,12 +175,29 @@ def _repro(options: argparse.Namespace) -> int:
     return 0
 
 
+class _Progress:
+    """Words on how far a slow command is, now and then, beside what it prints."""
+
+    def __init__(self) -> None:
+        self._last = monotonic()
+
+    def tell(self, words: str) -> None:
+        """Print words, unless something has just been told."""
+        if monotonic() - self._last > PATIENCE:
+            self._last = monotonic()
+            print(f"posenc: {words}", file=sys.stderr, flush=True)
+
+
 def _identify(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.identify.answers import told_of_file
 
-    lines, known = told_of_file(Path(options.file), options.arrays, options.posenc_schemes)
-    print("\n".join(lines))
-    return 0 if known else 1
+    any_known = False
+    file, progress = Path(options.file), _Progress()
+    told = told_of_file(file, options.arrays, options.posenc_schemes, progress.tell)
+    for lines, known in told:
+        print(lines, flush=True)
+        any_known = any_known or known
+    return 0 if any_known else 1
 
 
 def _model(options: argparse.Namespace) -> int:

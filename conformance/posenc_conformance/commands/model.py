@@ -6,12 +6,13 @@ from textwrap import wrap
 
 import numpy as np
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.door import named
+from posenc_conformance.errors import in_line
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.configuration import Configuration, read_configuration
 from posenc_conformance.models.cost import POSITIONS, Cost, cost, multiplier
 from posenc_conformance.models.derive import meaning
-from posenc_conformance.models.file import Model, load_all, model_named
+from posenc_conformance.models.file import NOT_UNDERSTOOD, Model, load_all, model_named
 from posenc_conformance.models.frequencies import rotated, turning
 from posenc_conformance.models.meaning import Group, Meaning, scheme_of, written
 from posenc_conformance.models.mistakes import applicable
@@ -37,17 +38,27 @@ def describe_model(name: str) -> Iterator[str]:
     Raises UserError if there is none, or its configuration contradicts itself.
     """
     path = Path(name)
-    if path.exists():
-        config = read_configuration(path)
-        found, known = meaning(config), None
-        yield f"{name}: a model of the type {config.type}"
-    elif path.suffix in (".json", ".gguf"):
-        raise UserError(f"there is no file {name}", "give the path of a config.json")
-    else:
-        known = model_named(name)
-        config, found = known.configuration, known.meaning
-        yield f"{known.title}: {known.repository}"
-        yield from wrap(known.summary, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    if path.suffix in (".json", ".gguf") or _exists(path):
+        with named(path, NOT_UNDERSTOOD, "is not understood"):
+            config = read_configuration(path)
+            found = meaning(config)
+            yield f"{in_line(name)}: a model of the type {config.type}"
+            yield from _described(config, found, None)
+        return
+    known = model_named(name)
+    yield f"{known.title}: {known.repository}"
+    yield from wrap(known.summary, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield from _described(known.configuration, known.meaning, known)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # no file has a name of that length
+        return False
+
+
+def _described(config: Configuration, found: Meaning, known: Model | None) -> Iterator[str]:
     yield from _whole(found, known)
     for group in found.groups:
         yield ""

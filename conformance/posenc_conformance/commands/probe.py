@@ -6,7 +6,9 @@ from pathlib import Path
 from posenc_conformance.deployed.checkpoint import STORED, write_checkpoint
 from posenc_conformance.deployed.engine import model_of, name_of, probe_for
 from posenc_conformance.deployed.probe import as_saved_by_transformers_5
+from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
+from posenc_conformance.models.file import NOT_UNDERSTOOD
 
 SPELLINGS = ("released", "transformers-5")
 """As the model's configuration is spelt, or as transformers 5 saves it."""
@@ -22,9 +24,10 @@ def write_probe(name: str, out: str, dtype: str, spelling: str) -> Iterator[str]
     if spelling not in SPELLINGS:
         raise UserError(f"--spelling={spelling} is not known", f"give {' or '.join(SPELLINGS)}")
     model = model_of(name)
-    probe = probe_for(model)
     spelt = as_saved_by_transformers_5 if spelling == "transformers-5" else dict
-    size = write_checkpoint(probe, dtype, Path(out), spelt)
+    with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
+        probe = probe_for(model)
+        size = write_checkpoint(probe, dtype, Path(out), spelt)
     yield f"wrote {out}: a probe of {model.title}, {size / 1e6:.1f} MB in {dtype}"
     yield f"serve it as you serve the model, for instance: vllm serve {out}"
     own = "" if model.id == name_of(model) else f" --posenc-model={name}"

@@ -1,6 +1,5 @@
 """Asking a model in this process: a function that gives logits, or a folder that holds a probe."""
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.deployed.endpoint import Reading
+from posenc_conformance.door import LARGEST_CONFIGURATION, named, read_json
 from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.judge.arrays import Floats, to_numpy
 from posenc_conformance.judge.misbehaviour import Misbehaviour
@@ -123,11 +123,8 @@ def words_of(folder: Path) -> list[str]:
     Raises UserError if there is no probe.
     """
     path = folder / "tokenizer.json"
-    try:
-        vocabulary = json.loads(path.read_text(encoding="utf-8"))["model"]["vocab"]
+    hint = "write one with: posenc probe NAME --out FOLDER"
+    found = read_json(path, LARGEST_CONFIGURATION, hint, "is of no probe")
+    with named(path, hint, "is of no probe"):
+        vocabulary = found["model"]["vocab"]
         return sorted(vocabulary, key=vocabulary.__getitem__)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{folder} holds no probe: {path.name} cannot be read: {describe_exception(error)}",
-            "write one with: posenc probe NAME --out FOLDER",
-        ) from None

@@ -41,6 +41,8 @@ difference."""
 FOLLOWED = 8.0
 """Where the feed-forward layer adds the token that follows, its channel is at most so many times as
 large as that of the token that it follows, and more than half of it."""
+LARGEST = 2**15
+"""Layers times channels of a head: each layer needs tokens of its own for each pair."""
 GATE = 2.0
 """Weight of a gate: what it makes of a token's channel is so large that all passes."""
 LARGE_VALUE = 1024.0
@@ -220,6 +222,12 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
     size = int(turned[0].parameters["head_dim"])
     pairs = _pairs(turned[0])
     layers = config.whole("num_hidden_layers")
+    if layers * size > LARGEST:
+        raise config.wrong(
+            "num_hidden_layers",
+            f"it is {layers}, and a head has {size} channels: the probe would be too large",
+            f"the two together may make {LARGEST:,}",
+        )
     released = config.whole("num_attention_heads")
     grouped = (raw.get("num_key_value_heads") or released) < released
     heads = HEADS

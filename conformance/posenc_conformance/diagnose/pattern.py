@@ -105,8 +105,10 @@ def _sameness(truth: Floats, error: Floats) -> Iterator[str]:
         return
     away = np.abs(truth) > np.abs(truth).max() / 8
     factors = 1 + error[away] / truth[away]
-    if len(factors) >= FEW and np.ptp(factors) < 1e-3 * np.abs(factors).max():
-        yield f"values are {factors.mean():.6g} times what they should be"
+    alike = len(factors) >= FEW and np.ptp(factors) < 1e-3 * np.abs(factors).max()
+    # A factor that is shown as 1 says nothing of what is wrong.
+    if alike and (factor := f"{factors.mean():.6g}") != "1":
+        yield f"values are {factor} times what they should be"
     elif np.ptp(error) < 1e-3 * np.abs(error).max():
         yield f"values are off by {error.mean():.6g}"
 

@@ -9,6 +9,8 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from posenc_conformance.errors import in_line
+
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -92,7 +94,7 @@ def to_numpy(value: Any) -> Array:
     array = np.asarray(value)
     if array.dtype.kind == "O":
         if not hasattr(value, "__dlpack__"):
-            raise TypeError(f"a {type(value).__name__} cannot be made a NumPy array")
+            raise TypeError(f"a {in_line(type(value).__name__)} cannot be made a NumPy array")
         array = np.from_dlpack(value)
     return array
 

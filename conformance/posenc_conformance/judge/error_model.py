@@ -85,11 +85,12 @@ def error_ratio(error: Floats, bound: Floats, out: Floats | None = None) -> Floa
     So is an error that is NaN. The result is written to ``out``, which may be the errors, unless
     some bound is 0.
     """
-    if bound.min(initial=1) > 0:
-        ratio: Any = np.divide(error, bound, out=out)
-    else:
-        ratio = np.where(error == 0, 0.0, np.inf)
-        np.divide(error, bound, out=ratio, where=bound > 0)
+    with np.errstate(over="ignore"):  # an infinite ratio is what it looks like
+        if bound.min(initial=1) > 0:
+            ratio: Any = np.divide(error, bound, out=out)
+        else:
+            ratio = np.where(error == 0, 0.0, np.inf)
+            np.divide(error, bound, out=ratio, where=bound > 0)
     if np.isnan(np.max(ratio, initial=0.0)):
         ratio = np.where(np.isnan(ratio), np.inf, ratio)
     return np.asarray(ratio)

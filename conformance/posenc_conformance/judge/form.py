@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.errors import describe_exception
+from posenc_conformance.errors import describe_exception, in_line
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, dtype_name, to_numpy
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.misbehaviour import Misbehaviour
@@ -29,8 +29,9 @@ def as_array(name: str, result: Any) -> Array:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        kind = in_line(type(result).__name__)
         raise Misbehaviour(
-            f"{name}() returned a {type(result).__name__}, which cannot be made an array: "
+            f"{name}() returned a {kind}, which cannot be made an array: "
             f"{describe_exception(error)}"
         ) from error
 

@@ -167,7 +167,9 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
         else:
             what = "nobody has defined it"
         raise config.wrong(f"{field}.{name}", what)
-    base = found["rope_theta"]
+    base = found.get("rope_theta")
+    if base is None:
+        raise config.wrong(f"{field}.rope_theta", "it is missing")
     if isinstance(base, bool) or not isinstance(base, int | float) or not base > 1:
         raise config.wrong(f"{field}.rope_theta", f"it is {base!r}", "it must be above 1")
 

@@ -1,14 +1,15 @@
 """Reading a configuration: one form, whatever names it uses, and nothing that is not understood."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.door import LARGEST_CONFIGURATION, read_json
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY
+from posenc_conformance.models.fields import demand_sound
 from posenc_conformance.models.params import from_params, is_params
 from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED, SWITCHES, unknown_fields
 
@@ -85,7 +86,7 @@ class Configuration:
         """
         value = self.need(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self.wrong(name, f"it is {value!r}", "it must be an integer above 0")
+            raise self.wrong(name, f"it is {in_line(repr(value))}", "it must be an integer above 0")
         return value
 
     def listed(self, name: str) -> list[Any]:
@@ -95,12 +96,12 @@ class Configuration:
         """
         value = self.get(name, [])
         if not isinstance(value, list):
-            raise self.wrong(name, f"it is {value!r}", "it must be a list")
+            raise self.wrong(name, f"it is {in_line(repr(value))}", "it must be a list")
         return value
 
     def wrong(self, name: str, what: str, hint: str = HINT) -> UserError:
         """Make the error for a field."""
-        return UserError(f"{self.where}: {name}: {what}", hint)
+        return UserError(f"{self.where}: {in_line(name)}: {what}", hint)
 
 
 def read_configuration(path: Path) -> Configuration:
@@ -146,12 +147,8 @@ def as_released(path: Path) -> FieldDict:
 
     Raises UserError if it cannot be read.
     """
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{path} cannot be read: {error}", "give a config.json, as models are released with"
-        ) from None
+    hint = "give a config.json, as models are released with"
+    raw = read_json(path, LARGEST_CONFIGURATION, hint)
     if not isinstance(raw, dict):
         raise UserError(f"{path}: it is not a JSON object", "give a config.json")
     return raw
@@ -162,6 +159,7 @@ def configuration(raw: Fields, where: str) -> Configuration:
 
     Raises UserError naming a field that nobody defined, or that another one contradicts.
     """
+    demand_sound(raw, where, NAMES)
     for name in TEXT:
         if isinstance(raw.get(name), Mapping):
             _demand_nothing_beside(raw, name, where)

@@ -88,7 +88,7 @@ def _key(group: Group) -> _Asked:
     return _Asked(repr(parts), group)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def _turned(asked: _Asked, position: int) -> Floats:
     group = asked.group
     size = int(group.parameters["head_dim"])

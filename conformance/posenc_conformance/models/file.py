@@ -1,5 +1,6 @@
 """Model files: reading them, checking them, and what they say as plain data."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -7,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from posenc_conformance.door import named, read_text
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import (
     Configuration,
@@ -31,6 +33,7 @@ from posenc_conformance.scheme_file.model import Golden
 from posenc_conformance.scheme_file.read import begins_with, located_error, spec_folder, validate
 
 SCHEMA = "model.schema.json"
+NOT_UNDERSTOOD = "compare it with the configuration of a released model of its type"
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ def model_file(name: str) -> Path:
             "give the config.json of the model; posenc model reads params.json too",
         )
     if path.suffix == ".json":
-        return path.resolve()
+        return Path(os.path.realpath(path))
     if path.suffix == ".gguf":
         raise UserError(
             f"--posenc-model={name}: an engine needs the configuration as a dict",
@@ -149,9 +152,10 @@ def with_configuration(path: Path) -> Model:
     Raises UserError for a config.json that contradicts itself, or that is not understood.
     """
     raw = as_released(path)
-    config = configuration(raw, str(path))
-    what = f"a model of the type {config.type}"
-    return Model(path, path.name, what, "", what, (), raw, meaning(config), "", (), (), {})
+    with named(path, NOT_UNDERSTOOD, "is not understood"):
+        config = configuration(raw, str(path))
+        what = f"a model of the type {config.type}"
+        return Model(path, path.name, what, "", what, (), raw, meaning(config), "", (), (), {})
 
 
 @lru_cache(maxsize=256)
@@ -160,10 +164,7 @@ def load_model(path: Path) -> Model:
 
     Raises UserError naming file, line and field if it is not what the schema asks for.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}", "give a model file") from None
+    text = read_text(path, "give a model file")
     raw = validate(path, text, SCHEMA)
     model = _model(path, raw)
     for place, problem in _inconsistencies(model, raw):

@@ -9,7 +9,8 @@ import struct
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.door import opened
+from posenc_conformance.errors import in_line
 from posenc_conformance.models.configuration import FieldDict
 from posenc_conformance.models.metadata import TABLES, to_config
 
@@ -28,7 +29,20 @@ NUMBERS = {
 }
 """Types of values that are numbers, in the order of the format."""
 STRING, ARRAY = 8, 9
-LONGEST = 1 << 27
+LARGEST_METADATA = 2**26
+"""Bytes before the tensors; most of them are the words of the vocabulary."""
+MOST_VALUES = 2**22
+LONGEST_KEY = 2**16
+"""Bytes of the longest key, which the format says."""
+GENERAL = "general.architecture"
+ALIGNMENT = "general.alignment"
+FLOAT32 = 0
+FARTHEST = 1 << 48
+"""A byte beyond this is in no file."""
+MOST_PAIRS = 1 << 12
+"""Numbers of the longest table of divisors that is read."""
+Place = tuple[list[int], int, int]
+"""Sizes of a tensor's axes, its type, and where it begins."""
 
 
 def fields_of(path: Path) -> tuple[FieldDict, str]:
@@ -36,82 +50,100 @@ def fields_of(path: Path) -> tuple[FieldDict, str]:
 
     Raises UserError if the file cannot be read or its metadata do not decide.
     """
-    try:
-        with path.open("rb") as stream:
-            metadata, tensors = _read_metadata(stream)
-    except (OSError, ValueError, struct.error, MemoryError) as error:
-        raise UserError(f"{path} cannot be read as GGUF: {error}", "give a GGUF file") from None
+    with opened(path, "give a GGUF file", "cannot be read as GGUF") as stream:
+        metadata, tensors = _Reader(stream).read()
     return to_config(metadata, tensors, str(path))
 
 
-ALIGNMENT = "general.alignment"
-FLOAT32 = 0
-FARTHEST = 1 << 48
-"""A byte beyond this is in no file."""
-MOST_PAIRS = 1 << 12
-"""Numbers of the longest table of divisors that is read."""
+class _Reader:
+    """What stands before the tensors of a file, read up to a number of bytes and of values.
 
+    Of the tensors those few are read that divide frequencies.
+    """
 
-def _read_metadata(stream: BinaryIO) -> tuple[FieldDict, dict[str, list[float]]]:
-    if stream.read(4) != b"GGUF":
-        raise ValueError("it does not begin with GGUF")
-    version = _number(stream, "<I")
-    if version not in (2, 3):
-        raise ValueError(f"its version is {version}; 2 and 3 are known")
-    count, pairs = _number(stream, "<Q"), _number(stream, "<Q")
-    metadata = {}
-    for _ in range(pairs):
-        key = _string(stream)
-        metadata[key] = _value(stream, _number(stream, "<I"))
-    places = {}
-    for _ in range(count):
-        name = _string(stream)
-        sizes = [_number(stream, "<Q") for _ in range(_number(stream, "<I"))]
-        type, offset = _number(stream, "<I"), _number(stream, "<Q")
-        if name in TABLES:
-            places[name] = sizes, type, offset
-    step = metadata.get(ALIGNMENT, 32)
-    if not isinstance(step, int) or not 0 < step <= FARTHEST:
-        raise ValueError(f"{ALIGNMENT} is {step!r}, no number of bytes")
-    start = -(-stream.tell() // step) * step
-    return metadata, {name: _table(stream, start, name, *place) for name, place in places.items()}
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.bytes = LARGEST_METADATA
+        self.values = MOST_VALUES
 
+    def read(self) -> tuple[FieldDict, dict[str, list[float]]]:
+        """Read keys with their values, and the tensors of divisors by name."""
+        metadata, places = self._metadata()
+        step = metadata.get(ALIGNMENT, 32)
+        if not isinstance(step, int) or not 0 < step <= FARTHEST:
+            raise ValueError(f"{ALIGNMENT} is {in_line(repr(step))}, no number of bytes")
+        start = -(-self.stream.tell() // step) * step
+        return metadata, {name: self._table(start, name, *at) for name, at in places.items()}
 
-def _table(
-    stream: BinaryIO, start: int, name: str, sizes: list[int], type: int, offset: int
-) -> list[float]:
-    """Read a tensor of divisors."""
-    if offset > FARTHEST:
-        raise ValueError(f"{name} stands beyond the end of the file")
-    if type != FLOAT32 or len(sizes) != 1 or not 0 < sizes[0] <= MOST_PAIRS:
-        raise ValueError(f"{name} is no list of up to {MOST_PAIRS:,} numbers in float32")
-    stream.seek(start + offset)
-    content = stream.read(4 * sizes[0])
-    if len(content) < 4 * sizes[0]:
-        raise ValueError(f"{name}: the file breaks off within it")
-    return list(struct.unpack(f"<{sizes[0]}f", content))
+    def _metadata(self) -> tuple[FieldDict, dict[str, Place]]:
+        if self._take(4) != b"GGUF":
+            raise ValueError("it does not begin with GGUF")
+        version = self._number("<I")
+        if version not in (2, 3):
+            raise ValueError(f"its version is {version}; 2 and 3 are known")
+        count, pairs = self._number("<Q"), self._number("<Q")
+        metadata = {}
+        for _ in range(pairs):
+            key = self._string(LONGEST_KEY)
+            value = self._value(self._number("<I"))
+            # Words of the vocabulary say nothing of positions.
+            if key in (GENERAL, ALIGNMENT) or not key.startswith(("tokenizer.", "general.")):
+                metadata[key] = value
+        places = dict[str, Place]()
+        for _ in range(count):
+            name, axes = self._string(LONGEST_KEY), self._number("<I")
+            sizes = struct.iter_unpack("<Q", self._take(8 * axes))
+            kind, offset = self._number("<I"), self._number("<Q")
+            if name in TABLES:
+                places[name] = [size for (size,) in sizes], kind, offset
+        return metadata, places
 
+    def _table(
+        self, start: int, name: str, sizes: list[int], kind: int, offset: int
+    ) -> list[float]:
+        """Read a tensor of divisors."""
+        if offset > FARTHEST:
+            raise ValueError(f"{name} stands beyond the end of the file")
+        if kind != FLOAT32 or len(sizes) != 1 or not 0 < sizes[0] <= MOST_PAIRS:
+            raise ValueError(f"{name} is no list of up to {MOST_PAIRS:,} numbers in float32")
+        self.stream.seek(start + offset)
+        content = self.stream.read(4 * sizes[0])
+        if len(content) < 4 * sizes[0]:
+            raise EOFError(f"{name}: the file breaks off within it")
+        return list(struct.unpack(f"<{sizes[0]}f", content))
 
-def _number(stream: BinaryIO, form: str) -> Any:
-    (value,) = struct.unpack(form, stream.read(struct.calcsize(form)))
-    return value
+    def _take(self, size: int) -> bytes:
+        if size > self.bytes:
+            raise ValueError(f"its metadata have more than {LARGEST_METADATA:,} bytes")
+        self.bytes -= size
+        content = self.stream.read(size)
+        if len(content) < size:
+            raise EOFError("it breaks off within its metadata")
+        return content
 
+    def _number(self, form: str) -> Any:
+        (value,) = struct.unpack(form, self._take(struct.calcsize(form)))
+        return value
 
-def _string(stream: BinaryIO) -> str:
-    length = _number(stream, "<Q")
-    if length > LONGEST:
-        raise ValueError(f"a text of {length:,} bytes is too long is too long")
-    return stream.read(length).decode("utf-8", errors="replace")
+    def _string(self, longest: int = LARGEST_METADATA) -> str:
+        length = self._number("<Q")
+        if length > longest:
+            raise ValueError(f"a text of {length:,} bytes is too long")
+        return self._take(length).decode("utf-8", errors="replace")
 
-
-def _value(stream: BinaryIO, type: int) -> Any:
-    if type in NUMBERS:
-        return _number(stream, NUMBERS[type])
-    if type == STRING:
-        return _string(stream)
-    if type == ARRAY:
-        inner, length = _number(stream, "<I"), _number(stream, "<Q")
-        if length > LONGEST:
-            raise ValueError(f"a list of {length:,} values is too long is too long")
-        return [_value(stream, inner) for _ in range(length)]
-    raise ValueError(f"a value has the unknown type {type}")
+    def _value(self, type: int) -> Any:
+        if type in NUMBERS:
+            return self._number(NUMBERS[type])
+        if type == STRING:
+            return self._string()
+        if type == ARRAY:
+            inner, length = self._number("<I"), self._number("<Q")
+            self.values -= length
+            if self.values < 0:
+                raise ValueError(f"its lists have more than {MOST_VALUES:,} values")
+            if inner in NUMBERS:
+                form = NUMBERS[inner]
+                content = self._take(struct.calcsize(form) * length)
+                return [value for (value,) in struct.iter_unpack(form, content)]
+            return [self._value(inner) for _ in range(length)]
+        raise ValueError(f"a value has the unknown type {type}")

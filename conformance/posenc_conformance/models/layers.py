@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import Configuration, Fields
+from posenc_conformance.models.fields import CHANNELS
 
 LAYER_KINDS: Mapping[str, str] = {
     "full_attention": "full",
@@ -279,5 +280,11 @@ def divided(config: Configuration) -> int:
     if hidden % heads:
         raise config.wrong(
             "hidden_size", f"{hidden} is not divisible by {heads} heads, and head_dim is missing"
+        )
+    if hidden // heads > CHANNELS:
+        raise config.wrong(
+            "hidden_size",
+            f"{hidden} divided by {heads} heads are {hidden // heads} channels of each",
+            f"a head has at most {CHANNELS:,}",
         )
     return hidden // heads

@@ -108,6 +108,11 @@ def read_by(type: str) -> frozenset[str]:
     return found | OF_TABLES if type in LEARNED else found
 
 
+def read_by_any() -> frozenset[str]:
+    """Return the names of the fields about positions that models of some type are read with."""
+    return frozenset(name for type in (*ROTARY, *OF_OTHERS, *LEARNED) for name in read_by(type))
+
+
 def unknown_fields(type: str, fields: Mapping[str, object]) -> Iterable[tuple[str, str, str]]:
     """Yield the fields that bear on positions, but are not understood in models of a type.
 

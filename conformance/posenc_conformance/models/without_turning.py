@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from posenc_conformance.errors import in_line
 from posenc_conformance.models.architectures import GRIDS, LEARNED
 from posenc_conformance.models.configuration import Configuration
 from posenc_conformance.models.meaning import Context, Group, Meaning
@@ -24,8 +25,15 @@ def table(config: Configuration) -> Meaning:
     parameters: ArgumentDict = {"rows": rows, "dim": config.whole("hidden_size")}
     length = rows
     if combination == "after-padding":
-        parameters["padding_idx"] = config.need("pad_token_id")
-        length = rows - parameters["padding_idx"] - 1
+        padding = config.need("pad_token_id")
+        if not isinstance(padding, int) or not 0 <= padding < rows - 1:
+            raise config.wrong(
+                "pad_token_id",
+                f"it is {in_line(repr(padding))}, and positions begin after it",
+                f"it must be an integer from 0 on, below the last of {rows:,} rows",
+            )
+        parameters["padding_idx"] = padding
+        length = rows - padding - 1
     elif combination == "two":
         parameters["rows"] = rows + 2
     group = Group("input", (), "learned", call="learned", combination=combination)
@@ -112,6 +120,12 @@ def _t5(config: Configuration) -> Meaning:
         "num_buckets": config.get("relative_attention_num_buckets", 32),
         "max_distance": config.get("relative_attention_max_distance", 128),
     }
+    exact = parameters["num_buckets"] // 2
+    if parameters["max_distance"] <= exact:
+        raise config.wrong(
+            "relative_attention_max_distance",
+            f"it is {parameters['max_distance']}, but each of the first {exact} has a bucket alone",
+        )
     heads = config.whole("num_attention_heads")
     decoder = config.get("num_decoder_layers", config.whole("num_hidden_layers"))
     groups = tuple(

@@ -14,6 +14,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.deployed import CONTEXT, SHORTEST
 from posenc_conformance.checks.execution import Execution
+from posenc_conformance.checks.golden import require_small
 from posenc_conformance.checks.model import engines, require_engine
 from posenc_conformance.checks.smoke import require_computable
 from posenc_conformance.deployed.engine import find_deployed, is_deployed
@@ -36,7 +37,12 @@ from posenc_conformance.remote.command import amount_of, seconds_of
 from posenc_conformance.remote.load import How, Isolation, load
 from posenc_conformance.report import document, known
 from posenc_conformance.report.document import Frame, not_claimed_of
-from posenc_conformance.scheme_file.read import is_scheme_file, scheme_files_in, scheme_paths
+from posenc_conformance.scheme_file.read import (
+    is_scheme_file,
+    scheme_files_in,
+    scheme_paths,
+    spec_folder,
+)
 from posenc_conformance.testing.conformance import Conformance
 
 
@@ -260,6 +266,8 @@ class Plan:
         if scheme.path not in self._problems:
             try:
                 require_complete(scheme)
+                if scheme.path.parent != spec_folder():
+                    require_small(scheme)
                 self._problems[scheme.path] = None
             except UserError as error:
                 self._problems[scheme.path] = error

@@ -1,13 +1,17 @@
 """One run of the kit: the hooks in which it collects, keeps what came out, and tells it."""
 
 import gc
+import math
 import re
 import signal
 import sys
 import threading
 from collections import ChainMap
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -35,6 +39,10 @@ STATUS = {
 }
 
 
+ENDING = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGHUP]
+"""Signals that end a run from outside: a scheduler's, and that of a terminal that is closed."""
+AT_ONCE = 1.0
+"""Seconds within which a second Ctrl-C is part of the first."""
 NAME = "posenc-run"
 """The name under which pytest knows the kit's part of a run."""
 
@@ -55,6 +63,10 @@ class Run:
         self._scheme_files: dict[Path, bool] = {}
         self._report_problem = ""
         self._interrupted = ""
+        self._is_open = False
+        """Whether a session has begun that is not finished."""
+        self._through = True
+        """Whether all that was to run has run, as far as anybody has begun."""
         self._failed: list[pytest.TestReport] | None = None
         self._watch = announcement.Watch()
 
@@ -108,6 +120,7 @@ class Run:
     def pytest_collection(self) -> Generator[None, object, object]:
         """Keep the garbage collector from visiting what is collected, which stays until the end."""
         self._collecting = True
+        self._through = False
         gc.disable()
         try:
             return (yield)
@@ -126,16 +139,38 @@ class Run:
 
     def pytest_sessionstart(self) -> None:
         """Let the signal that ends a run from outside interrupt it, so that it still reports."""
-        ours = threading.current_thread() is threading.main_thread()
-        if ours and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, _interrupt)
+        self._is_open = not self.config.option.collectonly
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in ENDING:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _interrupt)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _Key())
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Know of a run that breaks off, whoever ends it and whether or not that is told."""
+        try:
+            result = yield
+        except session.Failed:  # as many failures as were asked for
+            self._through = True
+            raise
+        self._through = True
+        return result
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Remember that the run was not through."""
         self._interrupted = describe_exception(excinfo.value)
 
     def pytest_unconfigure(self) -> None:
-        """End the processes in which implementations live."""
+        """End the processes in which implementations live.
+
+        Pytest does not finish a session whose header cannot be printed.
+        """
+        if self._is_open and not self.request.worker:
+            self._through = False
+            self._write_reports()
         for each in self.judgements.values():
             if each.plan is not None:
                 each.plan.implementation.end()
@@ -192,10 +227,9 @@ class Run:
         if self.request.worker:
             self._tell_frames()
             return
+        self._is_open = False
         if session.config.option.collectonly or (self._plan and not self._collecting):
             return
-        for each in self.judgements.values():
-            each.interrupted = self._interrupted
         self._show_causes_once()
         self._write_reports()
         if self._interrupted and session.exitstatus == pytest.ExitCode.OK:
@@ -219,14 +253,19 @@ class Run:
 
     def _write_reports(self) -> None:
         """Write the report of what was judged; of several, each into a file of its own."""
+        if not self._through and not self._interrupted:
+            self._interrupted = "the run broke off"
+        for each in self.judgements.values():
+            each.interrupted = self._interrupted
         path = self.request.report_file
         if path is None:
             return
         told = {prefix: each for prefix, each in self.judgements.items() if each.is_told}
         written = self._judged or told
-        for prefix, each in written.items():
-            own = path if len(written) == 1 else path.with_stem(f"{path.stem}-{_slug(prefix)}")
-            self._report_problem = document.write(each.report, own) or self._report_problem
+        with _undisturbed():
+            for prefix, each in written.items():
+                own = path if len(written) == 1 else path.with_stem(f"{path.stem}-{_slug(prefix)}")
+                self._report_problem = document.write(each.report, own) or self._report_problem
 
     def _leave_out_hypothesis(self) -> None:
         """Leave out Hypothesis's summary, which has nothing to say.
@@ -255,7 +294,7 @@ class Run:
         plan = self._plan
         if plan is not None and self._collecting:
             results = self.judgements[""].results
-            if not results and self.alone:
+            if not results and self.alone and not self._interrupted:
                 terminalreporter.write_line(_nothing_judged(plan))
             if self._interrupted:
                 missing = len(plan.claimed) - len(results)
@@ -288,3 +327,35 @@ def _slug(prefix: str) -> str:
 
 def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+class _Key:
+    """What Ctrl-C does: as ever, but pressed twice at once it interrupts once.
+
+    The second one would arrive while pytest still deals with the first, and nothing would be told.
+    """
+
+    def __init__(self) -> None:
+        self.last = -math.inf
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Interrupt, unless that has just been done."""
+        now, before = monotonic(), self.last
+        self.last = now
+        if now - before > AT_ONCE:
+            signal.default_int_handler(number, frame)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let no signal that would end the run come between."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    known = [each for each in (*ENDING, signal.SIGINT) if signal.getsignal(each) is not None]
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in known}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

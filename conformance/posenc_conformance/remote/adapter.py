@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.adapters.claims import ATTRIBUTE, Claim
-from posenc_conformance.errors import PLACE, printable
+from posenc_conformance.errors import PLACE, in_line, indented
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.held import Held
 from posenc_conformance.judge.misbehaviour import Breakdown, Escape, Misbehaviour, Refusal
@@ -77,7 +77,8 @@ class Program(Method):
         answer = said.message
         if "error" in answer:
             error: ProgramError = answer["error"]
-            text = printable(f"{self._name}() failed with {error['type']}: {error['message']}")
+            what = f"{in_line(error['type'])}: {indented(error['message'])}"
+            text = f"{self._name}() failed with {what}"
             declines = error["type"] == NotImplementedError.__name__
             raise Refusal(text) from (NotImplementedError(error["message"]) if declines else None)
         try:

@@ -1,5 +1,6 @@
 """The program that ``--impl`` names: by its command, or by a manifest that says more."""
 
+import math
 import re
 import shlex
 import tomllib
@@ -9,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from posenc_conformance.adapters.find import registered
-from posenc_conformance.errors import UserError
+from posenc_conformance.door import named, read_text
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.remote.peer import Command
 
 MARK = "posenc-program"
@@ -20,6 +22,8 @@ FIELDS = {
     "environment": "a table of texts: variables that are added to the environment",
     "limits": "a table: seconds of a call, starting (seconds), memory (such as '4GB')",
 }
+LARGEST_MANIFEST = 2**20
+LARGEST_MEMORY = 2**60
 LIMITS = ("seconds", "starting", "memory")
 
 
@@ -60,9 +64,12 @@ def amount_of(text: str, what: str) -> int:
     Raises UserError, whose message begins with ``what``, for any other text.
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGT]?)B?", text.strip())
-    if found is None:
-        raise UserError(f"{what}: {text!r} is not a memory size", "such as 4GB, or 0 for no limit")
-    return int(float(found[1]) * 1000.0 ** " kMGT".index(found[2] or " "))
+    size = float(found[1]) * 1000.0 ** " kMGT".index(found[2] or " ") if found else math.inf
+    if size > LARGEST_MEMORY:
+        raise UserError(
+            f"{what}: {in_line(text)!r} is not a memory size", "such as 4GB, or 0 for no limit"
+        )
+    return int(size)
 
 
 def seconds_of(value: Any, what: str) -> float:
@@ -73,40 +80,38 @@ def seconds_of(value: Any, what: str) -> float:
     """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value <= 10**6:
-        raise UserError(f"{what}: {value!r} is not a valid number of seconds", "give more than 0")
+        raise UserError(
+            f"{what}: {in_line(repr(value))} is not a valid number of seconds", "give more than 0"
+        )
     return float(value)
 
 
 def _read_manifest(path: Path) -> Manifest:
-    try:
-        text = path.read_text(encoding="utf-8")
+    text = read_text(path, "--impl takes the manifest of a program", LARGEST_MANIFEST)
+    with named(path, "see https://toml.io", "is no TOML"):
         raw = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"{path} cannot be read: {error}", "--impl takes the manifest of a program"
-        ) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UserError(f"{path} is no TOML: {error}", "see https://toml.io") from None
     hint = "; ".join(f"{name}: {meaning}" for name, meaning in FIELDS.items())
     unknown = [name for name in raw if name not in FIELDS]
     if unknown:
-        raise UserError(f"{path}: {unknown[0]!r} is not a field of a manifest", hint)
-    if raw.get(MARK) != 1:
+        raise UserError(f"{path}: {in_line(unknown[0])!r} is not a field of a manifest", hint)
+    if raw.get(MARK) is True or raw.get(MARK) != 1:
         raise UserError(f"{path} does not say {MARK} = 1", hint)
     words = _words(raw.get("command"))
     if not words:
-        raise UserError(f"{path}: command is {raw.get('command')!r}", hint)
+        raise UserError(f"{path}: command is {in_line(repr(raw.get('command')))}", hint)
     home = path.resolve().parent
     folder = home / _text(path, "folder", raw.get("folder", "."))
-    if not folder.is_dir():
-        raise UserError(f"{path}: folder: {folder} is no folder", hint)
+    if not _is_folder(folder):
+        raise UserError(f"{path}: folder: {in_line(folder)} is no folder", hint)
     environment = _table(path, "environment", raw)
     for name, value in environment.items():
         _text(path, f"environment.{name}", value)
     limits = _table(path, "limits", raw)
     for name in limits:
         if name not in LIMITS:
-            raise UserError(f"{path}: limits.{name} is no limit", f"there are {', '.join(LIMITS)}")
+            raise UserError(
+                f"{path}: limits.{in_line(name)} is no limit", f"there are {', '.join(LIMITS)}"
+            )
     seconds, starting = (
         seconds_of(limits[name], f"{path}: limits.{name}") if name in limits else None
         for name in ("seconds", "starting")
@@ -116,6 +121,13 @@ def _read_manifest(path: Path) -> Manifest:
         where = f"{path}: limits.memory"
         memory = amount_of(_text(path, "limits.memory", limits["memory"]), where)
     return Manifest(Command(words, folder, environment), str(path), seconds, starting, memory)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # nothing has a name of that length
+        return False
 
 
 def _words(command: Any) -> list[str]:
@@ -132,7 +144,10 @@ def _words(command: Any) -> list[str]:
 
 def _text(path: Path, name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise UserError(f"{path}: {name} is {value!r}, which is no text", "put it in quotes")
+        raise UserError(
+            f"{path}: {in_line(name)} is {in_line(repr(value))}, which is no text",
+            "put it in quotes",
+        )
     return value
 
 

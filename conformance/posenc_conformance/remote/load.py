@@ -15,7 +15,7 @@ import fastjsonschema
 
 from posenc_conformance.adapters.claims import DEFAULT_MAX_POSITION, Claim, several
 from posenc_conformance.adapters.find import Implementation, is_reference, load_adapter, registered
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line, indented, printable
 from posenc_conformance.judge.kinds import ENGINE
 from posenc_conformance.judge.process import preventing_exit
 from posenc_conformance.remote import worker
@@ -98,7 +98,7 @@ def _program(name: str, manifest: Manifest, how: How, schemes: Sequence[Scheme])
         peer.end()
         raise UserError(
             f"--impl={name} describes itself in a way that breaks the protocol: "
-            f"{error.message.replace('data', 'the result of describe', 1)}",
+            f"{in_line(error.message.replace('data', 'the result of describe', 1))}",
             f"a description has {_fields(ProgramDescription)}, and each claim "
             f"{_fields(ProgramClaim)}; spec/protocol.schema.json says what they hold",
         ) from None
@@ -165,7 +165,8 @@ def _describe(name: str, peer: Peer) -> Message:
     if "hint" in error:
         raise UserError(error["message"], error["hint"])
     raise UserError(
-        f"--impl={name} failed to describe itself: {error['type']}: {error['message']}",
+        f"--impl={name} failed to describe itself: {in_line(error['type'])}: "
+        f"{indented(error['message'])}",
         "a program must answer the request 'describe' with its name and claims",
     )
 
@@ -212,8 +213,8 @@ def _interpreter(path: str) -> str:
 
 
 def _show(text: str) -> None:
-    """Print what a process printed; pytest keeps it with the check."""
-    sys.stderr.write(text)
+    """Print what a process printed, as it can be shown; pytest keeps it with the check."""
+    sys.stderr.write("\n".join(map(printable, text.split("\n"))))
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from posenc_conformance.errors import in_line
 from posenc_conformance.remote.process import Process, ProcessDied
 from posenc_conformance.remote.wire import Malformed, Message, Received, Transport, shortened
 
@@ -131,7 +132,7 @@ class Peer:
         process.end()
         if not lines:
             return reason
-        shown = "\n".join(f"  {line}" for line in lines[-LAST_LINES:])
+        shown = "\n".join(f"  {in_line(line)}" for line in lines[-LAST_LINES:])
         return ProcessDied(f"{reason}; it had printed\n{shown}")
 
 
@@ -143,7 +144,8 @@ def _demand_answer(said: Received, number: int) -> None:
     """Raise Malformed unless a message is an answer to the request of this number."""
     message, text = said.message, said.text
     if message.get("id") != number or isinstance(message.get("id"), bool):
-        raise Malformed(f"request {number} got an answer with the id {message.get('id')!r}", text)
+        found = in_line(repr(message.get("id")))
+        raise Malformed(f"request {number} got an answer with the id {found}", text)
     if ("result" in message) == ("error" in message):
         both = "both a result and an error" if "result" in message else "no result and no error"
         raise Malformed(f"the answer has {both}", text)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from posenc_conformance.errors import UserError
+from posenc_conformance.remote.descendants import NAME, end_family, memory_of, new_mark
 
 T = TypeVar("T")
 
@@ -33,6 +34,7 @@ class Process:
     def __init__(
         self, command: Sequence[str], folder: Path | None, environment: Mapping[str, str]
     ) -> None:
+        self._mark = new_mark()
         try:
             self._process = subprocess.Popen(
                 command,
@@ -41,7 +43,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=folder,
-                env={**os.environ, **environment},
+                env={**os.environ, **environment, NAME: self._mark},
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -96,9 +98,11 @@ class Process:
                 now = time.monotonic()
                 if now > look:
                     look = now + TICK
-                    if memory and (used := self.memory()) > memory:
+                    if memory and (used := self.memory(memory)) > memory:
                         allowed = f"{amount(memory)} are allowed, see --posenc-memory"
                         raise ProcessDied(f"took {amount(used)} of memory; {allowed}")
+                    if self._process.poll() is not None and not self._has_said_more():
+                        raise self._over()  # although a child of it may hold its streams
                 if now > end:
                     raise ProcessDied(f"gave no answer within {seconds:g} s, see --posenc-timeout")
                 for descriptor, _ in self._poll.poll(1000 * (min(end, look) - now)):
@@ -120,17 +124,25 @@ class Process:
             self._read()
         return bytes(self._said)
 
-    def memory(self) -> int:
-        """Return the bytes of memory in use; 0 where that cannot be told."""
-        return _resident(self._process.pid)
+    def _has_said_more(self) -> bool:
+        """Return whether there is something to read of what the process has said."""
+        poll = select.poll()
+        poll.register(self._out, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def memory(self, most: int = 0) -> int:
+        """Return the bytes of memory that the process and its children use.
+
+        It is 0 where that cannot be told; below ``most`` it may count twice what they share.
+        """
+        return memory_of(self._process.pid, most)
 
     def end(self) -> None:
         """End the process by force, with all that it has started."""
         if self._ended:  # its number may be that of another process by now
             return
         self._ended = True
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        end_family(self._process.pid, self._mark)
         self._close()
 
     def leave(self) -> None:
@@ -210,16 +222,6 @@ def _left_of_container() -> int:
         lines = (folder / "memory.stat").read_text(encoding="ascii").splitlines()
         given_back = sum(int(line.split()[1]) for line in lines if line.startswith("file "))
         return max(1, limit - used + given_back)
-    return 0
-
-
-def _resident(pid: int) -> int:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
-    with contextlib.suppress(OSError, ValueError):
-        shown = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True)
-        return int(shown.stdout) * 1024
     return 0
 
 

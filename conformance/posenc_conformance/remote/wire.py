@@ -21,6 +21,8 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from posenc_conformance.errors import in_line
+
 Array = npt.NDArray[Any]
 Message = dict[str, Any]
 
@@ -36,6 +38,9 @@ WIRE_DTYPES: dict[str, np.dtype[Any]] = {
 NAMES = {dtype: name for name, dtype in WIRE_DTYPES.items()}
 LONGEST = 2**28
 """Bytes that a line may have."""
+MOST_AXES = 32
+LARGEST = 2**62
+"""More numbers than any array has."""
 SHOWN = 160
 """Characters of a line that are shown."""
 ALIGNED = 16
@@ -149,30 +154,40 @@ class Frames:
 def value(node: Any) -> Any:
     """Decode the arrays and numbers of a result that came as JSON.
 
-    Raises Malformed for anything else.
+    Raises Malformed for anything else, and for lists that no array could be made of.
     """
+    return _value(node, 0)
+
+
+def _value(node: Any, depth: int) -> Any:
     if isinstance(node, list):
-        return [value(each) for each in node]
+        if depth == MOST_AXES:
+            raise Malformed("lists are nested more deeply than an array has axes")
+        return [_value(each, depth + 1) for each in node]
     if isinstance(node, bool | int | float) or node is None:
         return node
     if not isinstance(node, dict):
         raise Malformed("the result is no array, number or list of these")
     if set(node) != {"dtype", "shape", "data"}:
         raise Malformed(
-            f"an array has the fields dtype, shape and data, not {', '.join(node) or 'none'}"
+            "an array has the fields dtype, shape and data, not "
+            f"{in_line(', '.join(node)) or 'none'}"
         )
     dtype, shape = WIRE_DTYPES.get(str(node["dtype"])), node["shape"]
     if dtype is None:
-        raise Malformed(f"{node['dtype']!r} is no dtype; there are {', '.join(WIRE_DTYPES)}")
+        said = in_line(repr(node["dtype"]))
+        raise Malformed(f"{said} is no dtype; there are {', '.join(WIRE_DTYPES)}")
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
-        raise Malformed(f"{json.dumps(shape)} is no shape")
+        raise Malformed(f"{in_line(json.dumps(shape))} is no shape")
+    if len(shape) > MOST_AXES or math.prod(filter(None, shape)) >= LARGEST:
+        raise Malformed(f"no array has the shape {in_line(json.dumps(shape))}")
     try:
         data = base64.b64decode(node["data"], validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
         raise Malformed(f"the data is not base64 ({error})") from None
     if len(data) != math.prod(shape) * dtype.itemsize:
         raise Malformed(
-            f"the data has {len(data):,} bytes; {node['dtype']} of shape {shape} has "
+            f"the data has {len(data):,} bytes; {node['dtype']} of shape {in_line(shape)} has "
             f"{math.prod(shape) * dtype.itemsize:,}"
         )
     return np.frombuffer(bytearray(data), dtype).reshape(shape)

@@ -1,23 +1,22 @@
 """What got better and what got worse between two reports."""
 
-import gzip
 import json
-import zlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import fastjsonschema
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.door import LARGEST_DOCUMENT, read_json
+from posenc_conformance.errors import UserError, in_line, printable
 from posenc_conformance.report.document import FORMAT
 from posenc_conformance.report.layout import CheckEntry, Report
 
 HINT = "write one with --posenc-report"
 BAD = ("failed", "blocked", "silent")
-GZIP = b"\x1f\x8b"
 MUCH = 2.0
 """A change of the worst error by less than this factor is noise, of drawn sizes or libraries."""
 
@@ -55,18 +54,22 @@ def read_report(path: Path) -> Report:
     Of a report that a scoreboard keeps, returns what the run wrote. Raises UserError if the file is
     not a report.
     """
-    try:
-        packed = path.read_bytes()
-        text = gzip.decompress(packed) if packed[:2] == GZIP else packed
-        report = json.loads(text.decode("utf-8"))
-    except RecursionError:
-        raise UserError(f"{path} is not a report: it is nested too deeply", HINT) from None
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise UserError(f"{path} is not a report: {error}", HINT) from None
+    report = read_json(path, LARGEST_DOCUMENT, HINT, "is not a report", packed=True)
     if isinstance(report, dict) and "posenc-scoreboard" in report:
         report = report.get("report")
     require_complete(report, str(path))
-    return cast(Report, report)
+    return cast(Report, _shown(report))
+
+
+def _shown(part: Any) -> Any:
+    """Return a part of a report, its texts as they can be shown: somebody may have written it."""
+    if isinstance(part, str):
+        return printable(part, len(part))
+    if isinstance(part, dict):
+        return {printable(name, len(name)): _shown(each) for name, each in part.items()}
+    if isinstance(part, list):
+        return [_shown(each) for each in part]
+    return part
 
 
 def require_complete(report: object, where: str) -> None:
@@ -76,9 +79,9 @@ def require_complete(report: object, where: str) -> None:
     try:
         _validator()(report)
     except fastjsonschema.JsonSchemaValueException as error:
-        field = ".".join(map(str, error.path[1:])) or "the whole"
-        words = error.message.partition(" ")[2].partition("\n")[0]
-        raise UserError(f"{where} is no whole report: {field} {words[:200]}", HINT) from None
+        field = in_line(".".join(map(str, error.path[1:]))) or "the whole"
+        words = in_line(error.message.partition(" ")[2].partition("\n")[0])
+        raise UserError(f"{where} is no whole report: {field} {words}", HINT) from None
 
 
 @lru_cache(maxsize=1)
@@ -112,16 +115,23 @@ def _by_id(report: Report) -> Checks:
 def _check(id: str, old: CheckEntry | None, new: CheckEntry | None) -> tuple[str, str]:
     was, now = (found["verdict"] if found else "absent" for found in (old, new))
     if was != now:
-        return _change(was, now), f"{id}: {was}, now {now}{_why(new)}"
+        return _change(was, now), f"{in_line(id)}: {was}, now {now}{_why(new)}"
     if old is None or new is None or was != "passed":
         return "", ""
-    # A check that passed has no infinite error; the schema alone would allow one.
-    before, after = (float(str(found["worst"] or 0)) for found in (old, new))
-    ratio = after / before if before else 1
+    before, after = (_worst(found) for found in (old, new))
+    ratio = after / before if before and before != after else 1
     if ratio > MUCH or (0 < ratio < 1 / MUCH):
         kind = "worse" if ratio > 1 else "better"
-        return kind, f"{id}: worst error {before:.2g} of its bound, now {after:.2g}"
+        return kind, f"{in_line(id)}: worst error {before:.2g} of its bound, now {after:.2g}"
     return "", ""
+
+
+def _worst(check: CheckEntry) -> float:
+    """Return the worst error of a check; infinite in a report that was changed by hand."""
+    try:
+        return float(check["worst"] or 0) if check["worst"] != "infinite" else math.inf
+    except OverflowError:
+        return math.inf
 
 
 def _change(was: str, now: str) -> str:
@@ -136,13 +146,15 @@ def _why(check: CheckEntry | None) -> str:
     if check is None or not check["explanations"]:
         return ""
     deviation, words = check["explanations"][0]
-    return f" ({words} [{deviation}])"
+    return f" ({in_line(words)} [{in_line(deviation)}])"
 
 
 def _horizons(before: Report, after: Report) -> Iterator[tuple[str, str]]:
     def reach(report: Report) -> dict[str, int]:
         return {
-            f"{row['scheme']} {row['call']} {row['combination']} {row['dtype']}": row["horizon"]
+            in_line(f"{row['scheme']} {row['call']} {row['combination']} {row['dtype']}"): int(
+                row["horizon"]
+            )
             for row in report["rows"]
             if row["horizon"] is not None
         }
@@ -151,4 +163,4 @@ def _horizons(before: Report, after: Report) -> Iterator[tuple[str, str]]:
     for row in old:
         if row in new and old[row] != new[row]:
             kind = "better" if new[row] > old[row] else "worse"
-            yield kind, f"{row}: precision horizon {old[row]}, now {new[row]}"
+            yield kind, f"{row}: precision horizon {in_line(old[row])}, now {in_line(new[row])}"

@@ -59,10 +59,15 @@ def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> 
     ``interrupted`` says what ended the run early, if anything.
     """
     uncovered = {each.id: each.message for each in results if each.verdict == "not_claimed"}
-    everything, claimed = frame.ids(frame.everything), set(frame.ids(frame.claimed))
+    everything, planned = frame.ids(frame.everything), frame.ids(frame.claimed)
+    claimed = set(planned)
     not_claimed = [id for id in everything if id not in claimed or id in uncovered]
     not_selected = len(claimed) - len(results)
-    results = [result for result in results if result.id not in uncovered]
+    order = {id: number for number, id in enumerate(planned)}  # whatever the run's order was
+    results = sorted(
+        (result for result in results if result.id not in uncovered),
+        key=lambda result: (order.get(result.id, len(order)), result.id),
+    )
     report = {
         "posenc-report": FORMAT,
         "kit": __version__,
@@ -80,7 +85,7 @@ def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> 
         "diagnoses": _diagnoses(results),
         "checks": [_finite(result.sent) for result in results],
         "not_claimed": not_claimed,
-        "not_asked": uncovered,
+        "not_asked": {id: uncovered[id] for id in not_claimed if id in uncovered},
         "combinations_not_claimed": {
             scheme: [*some] for scheme in frame.schemes if (some := frame.missing.get(scheme))
         },
@@ -126,7 +131,11 @@ def place(name: str) -> Path:
                 f"--posenc-report={name}: this file is not a report, and would be overwritten",
                 "give another name, or move the file away",
             )
-    except (OSError, ValueError) as error:  # a name too long, or one that no file can have
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # a loop of links, a name too long, or one that no file can have
         raise UserError(f"--posenc-report={name} cannot be written: {error}", hint) from None
     return path.absolute()  # an implementation may go to another folder
 
@@ -141,6 +150,7 @@ def _is_report(path: Path) -> bool:
 def write(report: Mapping[str, object], path: Path) -> str:
     """Write a report, whole or not at all, and return what went wrong; an empty text if nothing."""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)  # an implementation may have removed it
         write_whole(path, json.dumps(report, indent=1, allow_nan=False) + "\n")
     except OSError as error:
         return f"posenc: the report could not be written: {error}"

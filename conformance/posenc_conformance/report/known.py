@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from posenc_conformance.door import named, read_text
 from posenc_conformance.errors import UserError
 from posenc_conformance.report import difference
 from posenc_conformance.report.machine import applies
@@ -73,11 +74,10 @@ def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, 
 
 
 def _entries(path: Path) -> list[object]:
-    try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise UserError(f"{path} cannot be read: {error}", HINT) from None
-    if not isinstance(raw, dict) or raw.get(MARK) != FORMAT:
+    text = read_text(path, HINT)
+    with named(path, HINT):
+        raw = yaml.load(text, Loader=StrictLoader)
+    if not isinstance(raw, dict) or raw.get(MARK) is True or raw.get(MARK) != FORMAT:
         raise UserError(f"{path} does not begin with '{MARK}: {FORMAT}'", HINT)
     entries = raw.get("failures")
     if not isinstance(entries, list):

@@ -1,5 +1,6 @@
 """Reading scheme files: found, checked against their schema, turned into plain data."""
 
+import io
 import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -11,7 +12,8 @@ from typing import Any
 import fastjsonschema
 import yaml
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.door import LARGEST_CONFIGURATION, opened, read_text
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.scheme_file import cache
 from posenc_conformance.scheme_file.build import scheme_of
 from posenc_conformance.scheme_file.inconsistencies import inconsistencies
@@ -94,12 +96,16 @@ def is_scheme_file(path: Path) -> bool:
 def begins_with(path: Path, mark: str) -> bool:
     """Return whether the first line of a file that is no comment begins with a mark.
 
-    Empty lines are passed over too.
+    Empty lines are passed over too. A file that cannot be read says nothing.
     """
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if line.strip() and not line.startswith("#"):
-                return line.startswith(mark)
+    try:
+        with opened(path, "give a scheme or model file") as stream:
+            start = stream.read(LARGEST_CONFIGURATION).decode("utf-8", "replace")
+    except UserError:
+        return False
+    for line in io.StringIO(start, newline=None):
+        if line.strip() and not line.startswith("#"):
+            return line.startswith(mark)
     return False
 
 
@@ -108,10 +114,7 @@ def read_scheme(path: Path) -> Scheme:
 
     Raises UserError naming file, line and field if it is not what the schema asks for.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}", "give a scheme file") from None
+    text = read_text(path, "give a scheme file")
     name = cache.key(text, _schema())
     raw = cache.recall(name)
     if raw is None:
@@ -149,7 +152,7 @@ def validate(path: Path, text: str, schema: str = SCHEMA_NAME) -> Any:
         _validator(schema)(raw)
     except fastjsonschema.JsonSchemaValueException as error:
         where: list[str | int] = list(error.path[1:])
-        problem = error.message.replace("data.", "", 1)
+        problem = in_line(error.message.replace("data.", "", 1))
         raise located_error(path, text, where, problem, schema) from None
     return raw
 
@@ -172,6 +175,9 @@ def _size(raw: object) -> int:
     return size(raw)
 
 
+MERGE = "tag:yaml.org,2002:merge"
+COUNTED = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+LONGEST_NUMBER = 1000
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -179,7 +185,8 @@ class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists
     """Safe loading that refuses what YAML lets pass, or fails on without naming a line.
 
     That is a key given twice, of which YAML would silently keep the last, a key that is no text,
-    and a date or number that cannot be.
+    a date or number that cannot be, and ``<<``: mappings that are merged from others ten times over
+    are short to write and take for ever to build.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
@@ -188,18 +195,22 @@ class StrictLoader(_SafeLoader):  # type: ignore[misc]  # the fast loader exists
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _unreadable("a key must be plain text", key)
+            if key.tag == MERGE:
+                raise _unreadable("keys are not merged from elsewhere: write them out", key)
             if key.value in seen:
-                raise _unreadable(f"the key {key.value!r} is given twice", key)
+                raise _unreadable(f"the key {in_line(key.value)!r} is given twice", key)
             seen.add(key.value)
         mapping: dict[object, object] = super().construct_mapping(node, deep=deep)
         return mapping
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """Make a value; refuse an impossible date or number, and an integer that is too large."""
+        if node.tag in COUNTED and len(node.value) > LONGEST_NUMBER:
+            raise _unreadable("the number is too long", node)
         try:
             value = super().construct_object(node, deep=deep)
         except (ValueError, OverflowError) as error:
-            raise _unreadable(str(error).partition(";")[0], node) from None
+            raise _unreadable(in_line(str(error).partition(";")[0]), node) from None
         if isinstance(value, int) and abs(value) >= 2**64:
             raise _unreadable("the number is too large", node)
         return value

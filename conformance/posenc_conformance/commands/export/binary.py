@@ -22,6 +22,7 @@ from posenc_conformance.commands.export.document import (
     of_document,
 )
 from posenc_conformance.commands.export.vectors import MARK, WHOLE, Tensor, Vectors
+from posenc_conformance.door import LARGEST_DOCUMENT
 from posenc_conformance.judge.arrays import DTYPES, Array
 
 SAFE = {"float64": "F64", "float32": "F32", "bfloat16": "BF16", "float16": "F16", "int64": "I64"}
@@ -78,6 +79,9 @@ def of_npz(content: bytes) -> Vectors:
     Raises ValueError for what is no archive.
     """
     try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            if sum(each.file_size for each in packed.infolist()) > LARGEST_DOCUMENT:
+                raise ValueError(f"unpacked it has more than {LARGEST_DOCUMENT:,} bytes")
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = dict(archive)
     except (zipfile.BadZipFile, OSError) as error:

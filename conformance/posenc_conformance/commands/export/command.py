@@ -14,6 +14,12 @@ from posenc_conformance.commands.export.difference import differences
 from posenc_conformance.commands.export.forms import FORMS, Form
 from posenc_conformance.commands.export.make import vectors_of
 from posenc_conformance.commands.export.vectors import FORMAT, MARK, Vectors
+from posenc_conformance.door import (
+    LARGEST_CONFIGURATION,
+    LARGEST_DOCUMENT,
+    read_bytes,
+    read_json,
+)
 from posenc_conformance.errors import UserError, describe_exception
 from posenc_conformance.judge.arrays import DTYPES
 from posenc_conformance.judge.form import EXACT
@@ -207,19 +213,18 @@ def check(name: str, known: Sequence[KnownScheme]) -> list[str]:
 
 def _same_schema(path: Path) -> bool:
     try:
-        return bool(
-            json.loads(path.read_bytes()) == json.loads((spec_folder() / SCHEMA).read_bytes())
-        )
-    except (OSError, ValueError):
+        kept = read_json(path, LARGEST_CONFIGURATION, HINT)
+    except UserError:
         return False
+    return bool(kept == json.loads((spec_folder() / SCHEMA).read_bytes()))
 
 
 def _differences(path: Path, form: Form, now: Vectors) -> list[str]:
     """Say how a file differs from the vectors of now, in what its form can say."""
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        return [f"{path.name}: cannot be read: {error.strerror}"]
+        content = read_bytes(path, LARGEST_DOCUMENT, HINT)
+    except UserError as error:
+        return [error.cause]
     try:
         kept = form.decode(content)
     except Exception as error:  # whatever a reader may say of bytes that are something else
@@ -233,19 +238,15 @@ def _read_index(place: Path) -> dict[str, Any]:
     Raises UserError if the folder holds no exported vectors, or those of another version.
     """
     path = place / INDEX
+    hint = "name the folder that posenc export --out wrote"
+    index = read_json(path, LARGEST_CONFIGURATION, hint, "holds no exported vectors")
     try:
-        index = json.loads(path.read_bytes())
         names = [each for key in ("schemes", "dtypes", "forms", "files") for each in index[key]]
         right = index[MARK] == FORMAT and all(isinstance(each, str) for each in names)
         right = (
             right and set(index["dtypes"]) <= DTYPES.keys() and set(index["forms"]) <= FORMS.keys()
         )
-    except OSError as error:
-        raise UserError(
-            f"{place} holds no exported vectors: {path} cannot be read: {error.strerror}",
-            "name the folder that posenc export --out wrote",
-        ) from None
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         right = False
     if not right:
         raise UserError(

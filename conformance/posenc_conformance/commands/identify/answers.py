@@ -1,18 +1,20 @@
 """What a saved array is: which call of which scheme gives it, or gives it with a known mistake."""
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from posenc_conformance.commands.identify.parts import parts_of
 from posenc_conformance.commands.identify.rotary_cache import caches, dtype_of
 from posenc_conformance.commands.identify.tables import Table, read_tables
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.diagnose.pattern import pattern
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.arrays import Array, Floats, dtype_name
 from posenc_conformance.judge.case import Case, round_arguments
 from posenc_conformance.judge.error_model import Comparison, compare
@@ -98,6 +100,8 @@ def identify(
         output = part.astype(np.float64)
         with np.errstate(invalid="ignore"):  # a bias may be infinite where it hides a key
             comparison = compare(case, output)
+        if ((np.abs(output) <= case.bound) | ~case.judged).all():
+            continue  # an array of zeros would be explained as well
         if comparison.judged and comparison.passes:
             difference = abs(comparison.got - comparison.expected)
             exact.append(Match(case, combination, None, "", difference, comparison.worst))
@@ -187,24 +191,41 @@ def _nearest_text(case: Case, combination: str, output: Floats, off: float) -> s
 
 
 def told_of_file(
-    path: Path, names: Sequence[str], folders: Sequence[str] = ()
-) -> tuple[list[str], bool]:
-    """Say in lines what the arrays of a file are, and whether anything is known of one of them."""
-    lines: list[str] = []
-    any_known = False
-    tables = list(read_tables(path, names))
+    path: Path,
+    names: Sequence[str],
+    folders: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda words: None,
+) -> Iterator[tuple[str, bool]]:
+    """Yield lines on what each array of a file is, and whether anything is known of it.
+
+    An array is read, told of and let go before the next one is read. ``progress`` is told before
+    each how far it is.
+    """
+    tables = read_tables(path, names)
+    first = next(tables)  # a file that cannot be read is told without loading any scheme
     known = load_all(folders)
-    for table in tables:
+    for table in chain([first], tables):
         if isinstance(table, UserError):
-            lines.append(str(table.cause))
+            yield table.cause, False
             continue
-        found, otherwise = answers(table, known)
-        any_known = any_known or bool(found)
-        several = [f"{len(found)} explanations fit alike:"] if len(found) > 1 else []
-        text = "\n".join([*several, *found]) or otherwise
+        number, count = table.place
+        progress(f"{path}: array {number:,} of {count:,}")
+        text, is_known = _told(table, known)
         if table.name:
             shape = " × ".join(map(str, table.array.shape))
-            lines.append(f"{table.name} ({shape}, {dtype_name(table.array)})")
+            yield f"{in_line(table.name)} ({shape}, {dtype_name(table.array)})", False
             text = textwrap.indent(text, "  ")
-        lines.append(text)
-    return lines, any_known
+        yield text, is_known
+
+
+def _told(table: Table, known: Sequence[KnownScheme]) -> tuple[str, bool]:
+    """Say what an array is, by as much of it as is looked at."""
+    text = f"an array of shape {in_line(table.array.shape)} is too large to be looked at"
+    for part in parts_of(table.array):
+        found, otherwise = answers(replace(table, array=part.array), known)
+        several = [f"{len(found)} explanations fit alike:"] if len(found) > 1 else []
+        looked_at = [f"looked at: {part.words}"] if part.words else []
+        text = "\n".join([*looked_at, *several, *(found or [otherwise])])
+        if found:
+            return text, True
+    return text, False

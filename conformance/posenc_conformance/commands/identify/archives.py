@@ -1,33 +1,45 @@
 """Files of several arrays, read without the libraries that wrote them and without running anything.
 
 ``.safetensors`` is a header in JSON and bytes. ``.pt`` is an archive with a pickle that describes
-tensors, and their bytes beside it; `pickles` reads the description.
+tensors, and their bytes beside it; `pickles` reads the description. Every reader is given an open
+file, and an allowance: of one file, no more bytes are read and unpacked than that.
 """
 
-import json
+import io
 import math
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, BinaryIO
 
 import ml_dtypes
 import numpy as np
 
 from posenc_conformance.commands.identify.pickles import StoredTensor, read_pickle
-from posenc_conformance.errors import UserError
+from posenc_conformance.door import demand_small, parse_json, size_of
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.arrays import Array
 
 LARGEST_ARCHIVE = 2**30
-"""Bytes of the largest array that is read."""
+"""Bytes of the arrays that are read of one file, all together."""
 LARGEST_HEADER = 2**26
 """Bytes of the largest description of tensors."""
 LARGEST_PICKLE = 2**24
 """Bytes of the largest pickle that is read: some 100,000 tensors."""
+LARGEST_DIRECTORY = 2**24
+"""Bytes of the largest list of what is in an archive."""
+LONGEST_FORM = 10_000
+"""Bytes of the longest description of one array."""
+MOST_ARRAYS = 100_000
+MOST_AXES = 32
 DEEPEST = 16
 """How far dictionaries and lists may be nested."""
+LONGEST_KEY = 500
 MOST_PLACES = 2**20
 """Entries of dictionaries and lists that are looked at."""
+SMALLER = "save some of it: a thousand rows are enough to tell what it is"
 STORED: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
@@ -57,88 +69,253 @@ TORCH: dict[str, np.dtype[Any]] = {
 }
 
 
-def demand_small(path: Path, size: int, largest: int = LARGEST_ARCHIVE) -> None:
-    """Raise UserError if there are more bytes than are read."""
-    if size > largest:
-        raise UserError(
-            f"{path} has {size / 2**20:,.0f} MiB; at most {largest / 2**20:,.0f} are read",
-            "save some of it: a thousand rows are enough to tell what it is",
-        )
+@dataclass
+class Allowance:
+    """How many bytes of a file's arrays may still be read."""
+
+    left: int = LARGEST_ARCHIVE
+
+    def take(self, size: int) -> None:
+        """Take what an array needs.
+
+        Raises UserError if it is not there.
+        """
+        if size > self.left:
+            many = self.left < LARGEST_ARCHIVE
+            demand_small("it", size, LARGEST_ARCHIVE, SMALLER)
+            raise UserError(
+                f"it is not read: at most {LARGEST_ARCHIVE >> 20:,} MiB of a file are, all "
+                "arrays together",
+                "give its name after that of the file" if many else SMALLER,
+            )
+        self.left -= size
 
 
 Arrays = dict[str, Callable[[], Array]]
 """Arrays by name, each read when it is asked for."""
 
 
-def numpy_archive(path: Path) -> Arrays:
+# NumPy's own files.
+
+MAGIC = b"\x93NUMPY"
+LENGTHS = {1: 2, 2: 4, 3: 4}
+"""Bytes that say how long a header is, by the version of the format."""
+KIND = re.compile(r"""['"]descr['"]\s?:\s?['"]([<>|=]?[a-zA-Z]\d{0,4})['"]""")
+ORDER = re.compile(r"""['"]fortran_order['"]\s?:\s?(True|False)""")
+SHAPE = re.compile(r"""['"]shape['"]\s?:\s?\(([\d, L]{0,999})\)""")
+
+
+def numpy_file(stream: BinaryIO, size: int, allowance: Allowance) -> Array:
+    """Read the array of an .npy file.
+
+    Its header is a Python expression, which is not evaluated: three fields are looked for.
+
+    Raises ValueError for a file that is damaged, or holds something else than numbers.
+    """
+    if stream.read(len(MAGIC)) != MAGIC:
+        raise ValueError("it does not begin as an .npy file does")
+    version = stream.read(2)[:1]
+    if not version or version[0] not in LENGTHS:
+        raise ValueError("its version is not known")
+    length = int.from_bytes(stream.read(LENGTHS[version[0]]), "little")
+    if length > LONGEST_FORM:
+        raise ValueError(f"a header of {length:,} bytes is impossible")
+    header = stream.read(length).decode("latin-1")
+    kind, order, shape = (_found(each, header) for each in (KIND, ORDER, SHAPE))
+    dtype = _dtype(kind)
+    sizes = _sizes([int(each.rstrip("L")) for each in shape.replace(",", " ").split()])
+    needed = math.prod(sizes) * dtype.itemsize
+    if needed > size - stream.tell():
+        raise ValueError(f"it ends before the last number of an array of shape {sizes}")
+    allowance.take(needed)
+    numbers = np.frombuffer(stream.read(needed), dtype)
+    return numbers.reshape(sizes, order="F" if order == "True" else "C")
+
+
+def _found(field: re.Pattern[str], header: str) -> str:
+    found = field.findall(header)
+    if len(found) != 1:
+        name = field.pattern.split("]")[1].partition("[")[0]
+        raise ValueError(f"its header does not say {name} as an array of numbers does")
+    return str(found[0])
+
+
+def _dtype(kind: str) -> np.dtype[Any]:
+    if "O" in kind:
+        raise ValueError("it holds pickled objects, which could run code and are not loaded")
+    try:
+        dtype = np.dtype(kind)
+    except TypeError:
+        raise ValueError(f"{kind!r} is no dtype") from None
+    if dtype.kind == "V" and dtype.itemsize == 2:  # as NumPy alone saves and sees it
+        dtype = np.dtype(ml_dtypes.bfloat16)
+    if dtype.kind not in "fiubc" and dtype != ml_dtypes.bfloat16:
+        raise ValueError(f"it holds {dtype}, not numbers")
+    return dtype
+
+
+def _sizes(shape: object) -> tuple[int, ...]:
+    """Return a shape that an array can have.
+
+    Raises ValueError for any other one.
+    """
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise ValueError(f"{in_line(shape)} is no shape")
+    if len(shape) > MOST_AXES or math.prod(filter(None, shape)) >= 2**62:
+        raise ValueError(f"no array has the shape {in_line(shape)}")
+    return tuple(shape)
+
+
+# Archives.
+
+
+class _Capped(io.RawIOBase):
+    """An open file whose reader is refused what it cannot need."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.largest: int | None = LARGEST_DIRECTORY
+
+    def read(self, size: int = -1) -> bytes:
+        if self.largest is None:  # memory is taken for as much as is asked for, there or not
+            left = size_of(self.stream) - self.stream.tell()
+            return self.stream.read(min(size, left) if size >= 0 else left)
+        content = self.stream.read(self.largest + 1 if size < 0 else min(size, self.largest + 1))
+        if len(content) > self.largest:
+            raise ValueError(f"its directory has more than {self.largest:,} bytes")
+        return content
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self.stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self.stream.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+
+def _open_archive(stream: BinaryIO) -> zipfile.ZipFile:
+    """Open an archive, and read its directory alone.
+
+    Raises ValueError for one that lists too much, and BadZipFile for what is no archive.
+    """
+    capped = _Capped(stream)
+    archive = zipfile.ZipFile(capped)  # it needs no more than these
+    capped.largest = None
+    if len(archive.infolist()) > MOST_ARRAYS:
+        raise ValueError(f"it lists {len(archive.infolist()):,} files")
+    return archive
+
+
+def _entry(archive: zipfile.ZipFile, name: str, largest: int) -> zipfile.ZipInfo:
+    """Return where a file of an archive is.
+
+    Raises ValueError for one that is encrypted or packed in an unusual way, and UserError for one
+    that is too large.
+    """
+    if name not in archive.NameToInfo:
+        raise ValueError(f"it has no file {in_line(name)}")
+    entry = archive.getinfo(name)
+    if entry.flag_bits & 1:
+        raise ValueError(f"{in_line(name)} is encrypted")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{in_line(name)} is packed in a way that no writer of arrays uses")
+    demand_small("it", entry.file_size, largest, SMALLER)
+    return entry
+
+
+def numpy_archive(stream: BinaryIO, allowance: Allowance) -> Arrays:
     """List the arrays of an .npz file, each to be read when it is asked for."""
+    archive = _open_archive(stream)
 
     def read(name: str) -> Callable[[], Array]:
         def load() -> Array:
-            with zipfile.ZipFile(path) as archive:
-                demand_small(path, archive.getinfo(f"{name}.npy").file_size)
-            with np.load(path) as arrays:
-                return np.asarray(arrays[name])
+            entry = _entry(archive, f"{name}.npy", LARGEST_ARCHIVE)
+            with archive.open(entry) as member:
+                return numpy_file(member, entry.file_size, allowance)  # type: ignore[arg-type]
 
         return load
 
-    with zipfile.ZipFile(path) as archive:
-        names = [each.removesuffix(".npy") for each in archive.namelist() if each.endswith(".npy")]
+    names = [each.removesuffix(".npy") for each in archive.namelist() if each.endswith(".npy")]
     return {name: read(name) for name in names}
 
 
-def safetensors(path: Path) -> Arrays:
+def safetensors(stream: BinaryIO, allowance: Allowance) -> Arrays:
     """List the arrays of a .safetensors file, of the dtypes that NumPy can hold."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= LARGEST_HEADER:
-            raise ValueError(f"a header of {length} bytes is impossible")
-        header = json.loads(file.read(length))
+    length = int.from_bytes(stream.read(8), "little")
+    if not 2 <= length <= min(LARGEST_HEADER, size_of(stream)):
+        raise ValueError(f"a header of {length} bytes is impossible")
+    header = parse_json(stream.read(length))
 
-    def read(entry: Mapping[str, Any]) -> Callable[[], Array]:
+    def read(name: str, entry: Mapping[str, Any]) -> Callable[[], Array]:
         def load() -> Array:
-            begin, end = entry["data_offsets"]
-            dtype, shape = STORED[entry["dtype"]], tuple(map(int, entry["shape"]))
-            if begin < 0 or end - begin != math.prod(shape) * dtype.itemsize:
-                raise ValueError(f"{end - begin} bytes cannot hold {shape} of {entry['dtype']}")
-            demand_small(path, end - begin)
-            with path.open("rb") as file:
-                file.seek(8 + length + begin)
-                return np.frombuffer(file.read(end - begin), dtype).reshape(shape)
+            begin, size, dtype, shape = _placed(name, entry)
+            allowance.take(size)
+            begin += 8 + length
+            if begin + size > size_of(stream):
+                raise ValueError(f"tensor {in_line(name)}: data_offsets: the file ends before")
+            stream.seek(begin)
+            return np.frombuffer(stream.read(size), dtype).reshape(shape)
 
         return load
 
     if not isinstance(header, dict):
         raise ValueError("its header is not a dictionary")
     tensors = {name: each for name, each in header.items() if name != "__metadata__"}
-    return {name: read(each) for name, each in tensors.items() if each["dtype"] in STORED}
+    for name, each in tensors.items():
+        if not isinstance(each, dict) or not isinstance(each.get("dtype"), str):
+            raise ValueError(f"tensor {in_line(name)}: its dtype is missing")
+    return {name: read(name, each) for name, each in tensors.items() if each["dtype"] in STORED}
 
 
-def torch_archive(path: Path) -> Arrays:
+def _placed(name: str, entry: Mapping[str, Any]) -> tuple[int, int, np.dtype[Any], tuple[int, ...]]:
+    """Return where the numbers of a tensor begin, how many bytes they are, their dtype and shape.
+
+    Raises ValueError naming tensor and field if they contradict each other.
+    """
+    where = f"tensor {in_line(name)}"
+    offsets = entry.get("data_offsets")
+    if not isinstance(offsets, list) or [type(each) for each in offsets] != [int, int]:
+        raise ValueError(f"{where}: data_offsets: {in_line(offsets)} are not two whole numbers")
+    begin, end = offsets
+    try:
+        shape = _sizes(entry.get("shape"))
+    except ValueError as error:
+        raise ValueError(f"{where}: shape: {error}") from None
+    dtype = STORED[entry["dtype"]]
+    if not 0 <= begin <= end < 2**62 or end - begin != math.prod(shape) * dtype.itemsize:
+        raise ValueError(
+            f"{where}: data_offsets: {end - begin} bytes cannot hold {shape} of {entry['dtype']}"
+        )
+    return begin, end - begin, dtype, shape
+
+
+def torch_archive(stream: BinaryIO, allowance: Allowance) -> Arrays:
     """List the tensors of a .pt file, whichever dictionaries and lists they are in."""
-    if not zipfile.is_zipfile(path):
+    if not zipfile.is_zipfile(stream):
         raise UserError(
-            f"{path} is in the form that torch wrote before version 1.6, or it is damaged",
+            "it is in the form that torch wrote before version 1.6, or it is damaged",
             "load it with weights_only=True and save it again",
         )
-    with zipfile.ZipFile(path) as archive:
-        pickles = [name for name in archive.namelist() if name.endswith("/data.pkl")]
-        if len(pickles) != 1:
-            raise ValueError(f"it has {len(pickles)} files data.pkl, not one")
-        demand_small(path, archive.getinfo(pickles[0]).file_size, LARGEST_PICKLE)
-        try:
-            tensors = _name_tensors(read_pickle(archive.read(pickles[0])))
-        except UserError as error:
-            raise UserError(f"{path}: {error.cause}", error.hint) from None
+    archive = _open_archive(stream)
+    pickles = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+    if len(pickles) != 1:
+        raise ValueError(f"it has {len(pickles)} files data.pkl, not one")
+    described = archive.read(_entry(archive, pickles[0], LARGEST_PICKLE))
+    tensors = _name_tensors(read_pickle(described))
     folder = pickles[0].removesuffix("data.pkl")
+
+    @lru_cache(maxsize=1)  # tensors that share their numbers come one after the other
+    def numbers(key: str) -> bytes:
+        entry = _entry(archive, f"{folder}data/{key}", LARGEST_ARCHIVE)
+        allowance.take(entry.file_size)
+        return archive.read(entry)
 
     def read(tensor: StoredTensor) -> Callable[[], Array]:
         def load() -> Array:
-            with zipfile.ZipFile(path) as archive:
-                name = f"{folder}data/{tensor.storage.key}"
-                demand_small(path, archive.getinfo(name).file_size)
-                numbers = np.frombuffer(archive.read(name), TORCH[tensor.storage.kind])
-                return _strided(numbers, tensor)
+            content = np.frombuffer(numbers(tensor.storage.key), TORCH[tensor.storage.kind])
+            return _strided(content, tensor)
 
         return load
 
@@ -146,21 +323,21 @@ def torch_archive(path: Path) -> Arrays:
 
 
 def _strided(storage: Array, tensor: StoredTensor) -> Array:
-    """Take the numbers of a tensor out of those of its storage.
+    """View the numbers of a tensor among those of its storage.
 
     Raises ValueError for a tensor that reaches beyond its storage, or would be too large.
     """
-    reach = [(n - 1) * step for n, step in zip(tensor.shape, tensor.strides, strict=True)]
-    empty = 0 in tensor.shape
+    shape = _sizes(list(tensor.shape))
+    reach = [(n - 1) * step for n, step in zip(shape, tensor.strides, strict=True)]
+    empty = 0 in shape
     last = tensor.offset + sum(reach)
     if min([tensor.offset, *tensor.strides]) < 0 or not (empty or last < len(storage)):
         raise ValueError("a tensor reaches beyond its storage")
-    size = math.prod(tensor.shape) * storage.itemsize
+    size = math.prod(shape) * storage.itemsize
     if size > LARGEST_ARCHIVE:
         raise ValueError(f"a tensor would take {size / 2**20:,.0f} MiB")
     steps = [step * storage.itemsize for step in tensor.strides]
-    view = np.lib.stride_tricks.as_strided(storage[tensor.offset :], tensor.shape, steps)
-    return np.array(view)
+    return np.lib.stride_tricks.as_strided(storage[tensor.offset :], shape, steps, writeable=False)
 
 
 def _name_tensors(content: Any) -> dict[str, StoredTensor]:
@@ -178,8 +355,9 @@ def _name_tensors(content: Any) -> dict[str, StoredTensor]:
             )
         if isinstance(part, StoredTensor):
             if part.storage.kind not in TORCH:
+                kind = in_line(part.storage.kind)
                 raise UserError(
-                    f"{name or 'its tensor'} is in a torch.{part.storage.kind}, which is not read",
+                    f"{in_line(name) or 'its tensor'} is in a torch.{kind}, which is not read",
                     f"save it as one of these: {', '.join(TORCH)}",
                 )
             tensors[name] = part
@@ -192,4 +370,10 @@ def _places(content: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str,
     if depth < DEEPEST and isinstance(content, dict | list | tuple):
         items = content.items() if isinstance(content, dict) else enumerate(content)
         for key, part in items:
-            yield from _places(part, f"{name}.{key}" if name else str(key), depth + 1)
+            text = str(key)
+            if len(text) > LONGEST_KEY:  # it would be written once for each place below
+                raise UserError(
+                    f"a key of {len(text):,} characters is not read: {in_line(text)}",
+                    "save module.state_dict(), or the tensor alone",
+                )
+            yield from _places(part, f"{name}.{text}" if name else text, depth + 1)

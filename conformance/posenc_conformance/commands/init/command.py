@@ -7,6 +7,7 @@ from pathlib import Path
 from posenc_conformance.commands.init import languages, template, write
 from posenc_conformance.commands.init.find import Library, library
 from posenc_conformance.commands.init.guess import Guess, guess
+from posenc_conformance.door import write_file
 from posenc_conformance.errors import UserError
 
 
@@ -34,10 +35,10 @@ def init(name: str, schemes: Sequence[str] = (), language: str | None = None) ->
     guessed = guess(found, schemes) if found else Guess()
     if found and guessed.claims:
         missing = [each for each in schemes if each not in _schemes_of(guessed)]
-        path.write_text(write.adapter(found, guessed) + template.blocks(missing), encoding="utf-8")
+        write_file(path, write.adapter(found, guessed) + template.blocks(missing))
         yield from write.words(found, guessed)
     else:
-        path.write_text(blank, encoding="utf-8")
+        write_file(path, blank)
         yield _nothing(name, found)
     yield f"wrote {path}; judge it with: pytest --impl={path}"
 

@@ -80,7 +80,7 @@ def library(name: str) -> Library | None:
     if target.endswith(".py"):
         path = Path(target)
         if not path.is_file():
-            raise UserError(f"there is no file {path.resolve()}", "give the path of a module")
+            raise UserError(f"there is no file {path.absolute()}", "give the path of a module")
         folder, target = path.resolve().parent, path.stem
         sys.path.insert(0, str(folder))
     else:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from posenc_conformance.door import write_file
 from posenc_conformance.errors import UserError
-from posenc_conformance.files import write_whole
 from posenc_conformance.scheme_file.read import spec_folder
 
 
@@ -71,9 +71,9 @@ def start(stem: str, language: str) -> Iterator[str]:
         raise UserError(f"{adapter} exists", "choose another name or move it out of the way")
     texts = spec_folder().parent / "harness" / chosen.place
     if not harness.exists():
-        write_whole(harness, (texts / chosen.harness).read_text(encoding="utf-8"))
+        write_file(harness, (texts / chosen.harness).read_text(encoding="utf-8"))
     example = (texts / f"adapter.{chosen.ending}").read_text(encoding="utf-8")
-    write_whole(adapter, example.replace(f"my {chosen.title} library", stem))
+    write_file(adapter, example.replace(f"my {chosen.title} library", stem))
     yield f"wrote {adapter}, which computes sinusoidal and rope by itself, and {harness}"
     yield "replace the arithmetic with calls of your library, and change the claims"
     if chosen.build:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from posenc_conformance.door import write_file
 from posenc_conformance.errors import UserError
-from posenc_conformance.files import write_whole
 from posenc_conformance.registry import KIT, ORACLE, REFERENCE, load_readable
 from posenc_conformance.scheme_file.read import spec_folder
 
@@ -39,7 +39,7 @@ def new(name: str, family: str, to: str | None) -> Iterator[str]:
         text = (TEMPLATES / family / f"{part}.txt").read_text(encoding="utf-8")
         for mark, word in words.items():
             text = text.replace(mark, word)
-        write_whole(path, text)
+        write_file(path, text)
         yield f"wrote {path}"
     spec = next(iter(files))
     yield from _fill(spec)

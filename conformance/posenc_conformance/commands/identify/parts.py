@@ -1,0 +1,43 @@
+"""Parts of an array that is too large to be looked at whole.
+
+A part is such that what it is tells what the whole is: the first rows of a table, or the corner of
+a square of queries and keys, which is the same bias or mask for a shorter text.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from posenc_conformance.judge.arrays import Array
+
+LOOKED_AT = 2**20
+"""Numbers that are looked at; some five hundred bytes of memory are needed for each."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is looked at of an array."""
+
+    array: Array
+    words: str
+    """Which part of the whole it is; empty if it is all of it."""
+
+
+def parts_of(array: Array) -> Iterator[Part]:
+    """Yield the parts of an array that are looked at, until one is known."""
+    array = array.reshape([n for n in array.shape if n != 1] or [1])
+    if array.size <= LOOKED_AT:
+        yield Part(array, "")
+        return
+    shape = array.shape
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        side = math.isqrt(LOOKED_AT // math.prod(shape[:-2]))
+        if side > 1:
+            words = f"the first {side:,} queries and keys of {shape[-1]:,}"
+            yield Part(array[..., :side, :side], words)
+    # The rows of a table come first; those of a cache of cosines and sines may come second.
+    axis = 0 if len(shape) < 3 else max(range(len(shape) - 1), key=lambda each: shape[each])
+    rows = LOOKED_AT // (math.prod(shape) // shape[axis])
+    if rows > 0:
+        words = f"the first {rows:,} of {shape[axis]:,} rows"
+        yield Part(array[(slice(None),) * axis + (slice(rows),)], words)
