@@ -38,6 +38,8 @@ def test_own():
     pass
 """
 GOLDEN = "rope.yaml::golden::interleaved-d4-start[float32]"
+RIGHT = 45
+"""Checks that a right rope of one combination and dtype has to pass."""
 Run = Callable[..., pytest.RunResult]
 
 
@@ -77,7 +79,7 @@ def test_each_adapter_has_a_scorecard_of_its_own(run: Run, workers: list[str]) -
             f"alone      pytest 'test_mine.py::test_wrong::{GOLDEN.replace('[', '[[]', 1)}'",
         ]
     )
-    assert result.parseoutcomes() == {"failed": 10, "passed": 16 + 41 + 1, "blocked": 15}
+    assert result.parseoutcomes() == {"failed": 10, "passed": 16 + RIGHT + 1, "blocked": 19}
 
 
 def test_a_failure_is_run_alone_by_the_id_that_it_shows(run: Run) -> None:
@@ -124,13 +126,13 @@ def test_each_has_a_report_of_its_own(run: Run, pytester: pytest.Pytester) -> No
     reports = [json.loads((pytester.path / name).read_text()) for name in names]
     assert [each["implementation"]["name"] for each in reports] == ["Right", "Adapter"]
     right, wrong = reports
-    assert right["summary"]["passed"] == 41
+    assert right["summary"]["passed"] == RIGHT
     assert right["schemes"] == ["rope"]
     assert wrong["summary"]["failed"] == 10
     assert GOLDEN in [each["id"] for each in wrong["checks"]]
     properties = ElementTree.parse(pytester.path / "j.xml").iter("property")
     said = [json.loads(each.attrib["value"]) for each in properties]
-    assert len(said) == 41 + 41
+    assert len(said) == RIGHT + RIGHT
 
 
 def test_known_failures_are_those_beside_the_test_file(pytester: pytest.Pytester) -> None:
@@ -174,7 +176,7 @@ def test_an_adapter_may_be_named_by_its_file(pytester: pytest.Pytester) -> None:
     source = "from posenc_conformance import conformance\n"
     call = "conformance('mine.py:Right', schemes=['rope'])"
     (folder / "test_mine.py").write_text(f"{source}test_mine = {call}\n", encoding="utf-8")
-    assert pytester.runpytest_subprocess().parseoutcomes() == {"passed": 41}
+    assert pytester.runpytest_subprocess().parseoutcomes() == {"passed": RIGHT}
 
 
 # Settings
@@ -195,13 +197,13 @@ def test_the_settings_judge_an_adapter_beside_the_tests(
     project: Path, pytester: pytest.Pytester, workers: list[str]
 ) -> None:
     result = pytester.runpytest_subprocess(*workers)
-    assert result.parseoutcomes() == {"passed": 42}
+    assert result.parseoutcomes() == {"passed": RIGHT + 1}
     result.stdout.fnmatch_lines(["*scorecard: *mine.py:Right*"])
 
 
 def test_named_tests_run_without_it(project: Path, pytester: pytest.Pytester) -> None:
     assert pytester.runpytest_subprocess("tests").parseoutcomes() == {"passed": 1}
-    assert pytester.runpytest_subprocess("rope.yaml").parseoutcomes() == {"passed": 41}
+    assert pytester.runpytest_subprocess("rope.yaml").parseoutcomes() == {"passed": RIGHT}
     assert pytester.runpytest_subprocess("-k", "test_own").ret == pytest.ExitCode.OK
 
 
@@ -213,7 +215,7 @@ def test_hooks_that_look_at_functions_work_with_the_command_too(
         "    assert all(callable(item.function) for item in items)\n"
     )
     result = pytester.runpytest_subprocess("--impl=tests/mine.py:Right")
-    assert result.parseoutcomes() == {"passed": 41}
+    assert result.parseoutcomes() == {"passed": RIGHT}
 
 
 def test_the_command_line_goes_before_the_settings(

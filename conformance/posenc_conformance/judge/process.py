@@ -72,8 +72,9 @@ def find_changes_by(action: Callable[[], object]) -> list[str]:
     with _watched() as changed:
         action()
     generators = _generators()
-    with _putting_back(generators.values()):
-        return changed + _changes_of_default_dtype(action) + _seeded_by(action, generators)
+    with _putting_back(generators.values()), _watching_default_dtype() as dtype:
+        seeded = _seeded_by(action, generators)
+    return [*changed, *dtype, *seeded]
 
 
 @contextmanager
@@ -93,16 +94,22 @@ def _watched() -> Iterator[list[str]]:
             put_back(present[name])
 
 
-def _changes_of_default_dtype(action: Callable[[], object]) -> list[str]:
-    """Say that an action changes PyTorch's default dtype, where that is imported and it does."""
+@contextmanager
+def _watching_default_dtype() -> Iterator[list[str]]:
+    """Yield a list that says in the end whether PyTorch's default dtype was changed; put it back.
+
+    It stays empty where PyTorch is not imported.
+    """
+    changed: list[str] = []
     torch = sys.modules.get("torch")
     if torch is None:
-        return []
+        yield changed
+        return
     dtype = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)  # an earlier call may have changed it already
     try:
-        action()
-        return ["PyTorch's default dtype"] * (torch.get_default_dtype() != torch.float32)
+        yield changed
+        changed += ["PyTorch's default dtype"] * (torch.get_default_dtype() != torch.float32)
     finally:
         torch.set_default_dtype(dtype)
 
