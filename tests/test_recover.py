@@ -106,6 +106,16 @@ def test_powers_that_grow_are_told_without_two_signs() -> None:
     assert "turns at base^(2t/d)" in said(answer(lambda d, b: 1 / omega(d, b), dim=6, base=2.0))
 
 
+def test_frequencies_that_are_inverted_are_told_as_such() -> None:
+    assert "inverted" in said(answer(lambda d, b: 1 / omega(d, b), dim=6, base=2.0))
+
+
+def test_exchanged_cosines_and_sines_are_told_as_such() -> None:
+    exchanged = {"frequencies": lambda d, b: -omega(d, b), "offset": np.pi / 2}
+    assert said(answer(**exchanged)) == "cos and sin are exchanged"
+    assert "exchanged" not in said(answer(omega, offset=np.pi / 2))
+
+
 def test_one_frequency_for_all_is_told() -> None:
     assert both(lambda d, b: np.full(d // 2, 0.3)).startswith("every pair turns at 0.3;")
 

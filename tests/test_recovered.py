@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from posenc_conformance import claims
 from posenc_lab.judging import diagnoses, failed, judge
 from posenc_lab.miniatures.mistakes import Array, Mistake, declared
 from posenc_lab.miniatures.wrong import (
@@ -256,3 +257,22 @@ def test_what_turns_too_fast_to_be_seen_gets_no_number() -> None:
     """Between two rows whole turns are lost."""
     changed = {"angles": lambda self, time, omega, scale: 1000 * scale * np.outer(time, omega)}
     assert said(made(timestep.Times, **changed)) == set()
+
+
+@pytest.mark.parametrize("base", [10000.0, None])
+def test_another_combination_is_told_by_its_name(base: float | None) -> None:
+    """A table as Whisper has it, claimed as the paper's; with a base that is fixed besides."""
+
+    class Table:
+        @claims("paper", dtype="float32")
+        def sinusoidal(self, positions: Array, dim: int, *, base: float, **_: Any) -> Array:
+            omega = (fixed or base) ** (-np.arange(dim // 2) / max(dim // 2 - 1, 1))
+            angles = np.multiply.outer(positions, omega.astype(np.float32)).astype(np.float32)
+            return np.concatenate([np.sin(angles), np.cos(angles)], axis=-1)
+
+    fixed = base
+    bad = failed(judge(Table(), LEVELS))
+    told = {each.outcome.recovered or diagnoses([each])[0] for each in bad}
+    assert len(told) == 1
+    if base:
+        assert "whisper, with base 10,000" in told.pop()

@@ -95,14 +95,12 @@ def find_fits(
     output: Floats,
     special: Mapping[str, DeviationModel] = NO_OTHERS,
     only: Collection[str] | None = None,
-    largest_paired: int = LARGEST_PAIRED,
 ) -> list[Fit]:
     """Find the models that give the result: of single deviations, or of pairs if none does.
 
     If a golden prints only a part of the result, the whole result is compared all the same, because
     few values look like many mistakes; but not if there are ``special`` deviations. With ``only``
-    the other deviations of the scheme are not tried. Pairs are not tried for results of more than
-    ``largest_paired`` values.
+    the other deviations of the scheme are not tried. Pairs of all are not tried for large results.
     """
     case = case.with_fields() if case.printed is not None and not special else case
     fits = [
@@ -111,7 +109,8 @@ def find_fits(
     ]
     if right := [fit for fit in fits if fit.fits]:
         return right
-    return list(_pairs(case, fits, output, only)) if output.size <= largest_paired else []
+    few = only is not None or output.size <= LARGEST_PAIRED
+    return list(_pairs(case, fits, output, only)) if few else []
 
 
 def residual_of(case: Case, output: Floats, model: Floats, of: Case | None = None) -> float:

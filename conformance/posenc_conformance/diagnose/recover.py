@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from posenc_conformance.diagnose.combination import describe_combination
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.judge.arrays import PRECISE, Floats
 from posenc_conformance.judge.case import Case
@@ -42,7 +43,11 @@ def recover(
     If other answers are right, and have enough pairs to tell, the words say of how many calls they
     speak.
     """
-    return describe_rows(answers) or _recover_formula(answers, right)
+    return (
+        describe_rows(answers)
+        or describe_combination(answers, right)
+        or _recover_formula(answers, right)
+    )
 
 
 def _recover_formula(
@@ -58,6 +63,8 @@ def _recover_formula(
         abs(each.offset - offset) > NEAR * (1 + each.first) for each in read
     ):
         return ""
+    if abs(offset - np.pi / 2) < NEAR and all(each.are(-each.asked) for each in read):
+        return "cos and sin are exchanged"  # cos(π/2 - θ) = sin θ
     lengths = [each.length for each in read]
     more = [f"{offset:.4g} radians are added to every angle"] * bool(offset)
     if max(abs(length - 1) for length in lengths) > NEAR:
@@ -96,8 +103,9 @@ def _words(read: Sequence[PairFrequencies]) -> str:
     asked = _formula(read, lambda each, omega: _same(each.asked, omega))
     found = _formula(read, PairFrequencies.are)
     if found:
+        said = "frequencies are inverted: " * ("^(2t/d)" in found)
         if asked:
-            return f"pair t turns at {found}; asked for {asked}"
+            return f"{said}pair t turns at {found}; asked for {asked}"
         return f"pair t turns at {found}" + ", without any scaling" * (found == PLAIN)
     return (
         _constant(read, asked)

@@ -59,5 +59,5 @@ def _explains(fit: Fit, whole: Answer, many: Answer) -> bool:
     ids = fit.deviation.split("+")
     if len(ids) == 1:
         return first_fit(*whole, fit.deviation) is not None
-    found = find_fits(*many, only=ids, largest_paired=many[1].size)
+    found = find_fits(*many, only=ids)
     return any(each.deviation == fit.deviation for each in found)
