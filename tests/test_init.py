@@ -99,6 +99,16 @@ def test_a_class_whose_static_method_is_known_is_not_said_to_fit_nothing(
     assert "nothing" not in capsys.readouterr().out
 
 
+def test_what_a_call_is_not_given_is_said_to_be_not_judged(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = right.NUMPY_FUNCTION.replace("):", ", n_previous=0):", 1)
+    path = written(folder, "of_defaults", source)
+    said = "not judged: n_previous"
+    assert said in capsys.readouterr().out
+    assert said in path.read_text(encoding="utf-8")
+
+
 def test_an_adapter_of_a_library_runs_as_it_was_written(folder: Path) -> None:
     path = written(folder, "as_written", right.NUMPY_FUNCTION)
     assert judged(path, "rope.yaml").returncode == pytest.ExitCode.OK

@@ -239,6 +239,38 @@ def build_alibi_bias(num_heads, seq_len):
     return -np.array(slopes)[:, None, None] * np.abs(place - place[:, None])
 """
 
+SINUSOID_WITH_OFFSET = """
+import math
+import torch
+
+class SinusoidalPositionalEncoding(torch.nn.Module):
+    def __init__(self, dim, max_len=5000):
+        super().__init__()
+        omega = torch.exp(torch.arange(0, dim, 2).float() * -(math.log(10000.0) / dim))
+        angles = torch.arange(max_len).float()[:, None] * omega
+        pe = torch.zeros(max_len, dim)
+        pe[:, 0::2], pe[:, 1::2] = angles.sin(), angles.cos()
+        self.register_buffer("pe", pe)
+
+    def forward(self, x, offset=0):
+        return x + self.pe[offset : offset + x.shape[1]]
+"""
+
+T5_BIAS = """
+import math
+import torch
+
+def t5_bias(table, q_len, k_len, max_distance=128):
+    half = table.shape[0] // 2
+    exact = half // 2
+    place = torch.arange(k_len)[None] - torch.arange(k_len - q_len, k_len)[:, None]
+    distance = place.abs()
+    log = torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact)
+    far = (exact + (log * (half - exact)).long()).clamp(max=half - 1)
+    bucket = (place > 0) * half + torch.where(distance < exact, distance, far)
+    return table[bucket].permute(2, 0, 1)
+"""
+
 T5_BUCKET = """
 import math
 import torch
@@ -268,6 +300,7 @@ def posemb_sincos_2d(h, w, dim, temperature=10000.0):
     return np.concatenate([np.sin(x), np.cos(x), np.sin(y), np.cos(y)], 1)
 """
 
+SQUARES = 2047
 HALVES = ("float32", "bfloat16", "float16")
 LIBRARIES = (
     Library("numpy_rope", NUMPY_FUNCTION, "rope", "half", {}, EVERY_FLOAT),
@@ -291,7 +324,11 @@ LIBRARIES = (
     Library("sinusoid_whisper", SINUSOID_WHISPER, "sinusoidal", "whisper", {}, ("float64",)),
     Library("timesteps", TIMESTEPS, "timestep", "adm", {"scale": (1.0,)}),
     Library("slopes", ALIBI_SLOPES, "alibi_slopes", "interpolated", {}, ("float64",)),
-    Library("alibi", ALIBI_BIAS, "alibi_bias", "symmetric", {}, ("float64",)),
+    Library("alibi", ALIBI_BIAS, "alibi_bias", "symmetric", {}, ("float64",), SQUARES),
+    Library(
+        "sinusoid_with_offset", SINUSOID_WITH_OFFSET, "sinusoidal", "paper", {"base": (10000.0,)}
+    ),
+    Library("t5_of_table", T5_BIAS, "t5_bias", "bidirectional", {}, ("float32", "bfloat16")),
     Library("t5", T5_BUCKET, "t5_bucket", "bidirectional", {}, ("integer",)),
     Library("grid", GRID, "sincos_2d", "big-vision", {}, ("float64",)),
 )

@@ -7,6 +7,8 @@ from tests.libraries.right import (
     MODULE_WITH_CACHE,
     NUMPY_FUNCTION,
     SINUSOID_WHISPER,
+    SINUSOID_WITH_OFFSET,
+    T5_BIAS,
     TORCH_FUNCTION,
     WITH_CACHE,
 )
@@ -45,6 +47,20 @@ LIBRARIES = (
         "rope",
         "half",
         "by their numbers: positions, or where a cache ends, are not read",
+    ),
+    Library(
+        "cache_of_a_sinusoid_ignored",
+        _changed(SINUSOID_WITH_OFFSET, "[offset : offset + x.shape[1]]", "[: x.shape[1]]"),
+        "sinusoidal",
+        "paper",
+        "by their numbers: positions, or where a cache ends, are not read",
+    ),
+    Library(
+        "t5_of_first_queries",
+        _changed(T5_BIAS, "torch.arange(k_len - q_len, k_len)", "torch.arange(q_len)"),
+        "t5_bias",
+        "bidirectional",
+        "[bias-queries-from-zero",
     ),
     Library(
         "degrees",

@@ -46,6 +46,8 @@ class Draft:
     """Largest position at which a call is still cheap, if it takes whole sequences."""
     default_base: float | None = None
     """Base of the library's own signature, where a call does not pass one."""
+    left: tuple[str, ...] = ()
+    """Names of optional parameters that are not passed: what they change is not judged."""
     partial: bool = False
     """Whether the method is told rotary_dim."""
 

@@ -230,6 +230,8 @@ def claimed(fit: Fit) -> Claimed:
     said |= _parameters(fit, notes)
     said |= _sizes(fit, notes)
     said |= _odd(fit, notes)
+    if fit.draft.left:
+        notes.append(f"not judged: {', '.join(fit.draft.left)}, which keep their defaults")
     limit = _limit(fit, notes)
     if limit is not None:
         said["max_position"] = limit
@@ -374,7 +376,8 @@ def _odd(fit: Fit, notes: list[str]) -> Restrictions:
 def _limit(fit: Fit, notes: list[str]) -> int | None:
     """Find the largest position that works, if it is less than is asked for anyway."""
     if fit.draft.limit is not None:
-        notes.append(f"positions up to {fit.draft.limit}: each call takes a whole sequence")
+        whole = "makes all queries" if fit.draft.call.kind == "bias" else "takes a whole sequence"
+        notes.append(f"positions up to {fit.draft.limit}: each call {whole}")
         return fit.draft.limit
     first = PROBES[fit.draft.call.name](fit.base)[0]
     if "positions" not in first:

@@ -19,6 +19,7 @@ HINTS = {
     "alibi_slopes": r"alibi|slope",
     "alibi_bias": r"alibi|pos.*bias",
     "t5_bucket": r"bucket",
+    "t5_bias": r"t5|rel.*bias|pos.*bias",
 }
 """Calls that are tried, and names that suggest each."""
 HELPERS = re.compile(r"^rotate_(half|every)|slice|interpolate|resample|resize")

@@ -21,6 +21,8 @@ class Maker:
     setup: tuple[str, ...]
     imports: tuple[str, ...]
     used: frozenset[str]
+    left: tuple[str, ...] = ()
+    """Names of optional parameters that it does not pass."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def maker(found: Found, offered: Mapping[str, str]) -> Maker | None:
     if call is None:
         return None
     setup = (f"make_{found.named} = lru_cache(maxsize=8)({name})",)
-    return Maker(f"module = {call.text}", setup, (line,), call.used)
+    return Maker(f"module = {call.text}", setup, (line,), call.used, call.left)
 
 
 def _needs_config(parameter: inspect.Parameter) -> bool:

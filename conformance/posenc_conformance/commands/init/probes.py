@@ -74,6 +74,14 @@ def t5_bucket(base: float = BASE) -> list[Arguments]:
     ]
 
 
+def t5_bias(base: float = BASE) -> list[Arguments]:
+    """Return fewer queries than keys, beyond T5's largest distance and another one."""
+    return [
+        {"table": fine((32, 3)), "q_len": 20, "k_len": 150, "max_distance": 128},
+        {"table": fine((16, 2)), "q_len": 80, "k_len": 80, "max_distance": 64},
+    ]
+
+
 PROBES = {
     "rope": rope,
     "sinusoidal": sinusoidal,
@@ -82,6 +90,7 @@ PROBES = {
     "alibi_slopes": alibi_slopes,
     "alibi_bias": alibi_bias,
     "t5_bucket": t5_bucket,
+    "t5_bias": t5_bias,
 }
 FIXED = {"num_buckets": 32, "max_distance": 128, "scale": 1.0}
 """The value that a parameter is taken to have where a library does not let it be chosen."""

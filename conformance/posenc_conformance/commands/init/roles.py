@@ -36,7 +36,10 @@ ROLES: Mapping[str, str] = {
     "attn_heads attention_heads",
     "q_len": "i q_len query_length qlen query_len len_q seq_len_q target_length",
     "k_len": "j k_len key_length klen key_len len_k seq_len_k source_length seq_len "
-    "seq_length length max_len max_seq_len sequence_length n maxpos max_length",
+    "seq_length length max_len max_seq_len sequence_length seq seqlen context_length n maxpos "
+    "max_length",
+    "bias_table": "table bias_table weight weights embedding relative_attention_bias "
+    "rel_pos_bias_table embeddings emb bias values",
     "height": "h height grid_h grid_height rows",
     "width": "w width grid_w grid_width cols columns",
     "bidirectional": "bidirectional",
@@ -73,6 +76,8 @@ class CallText:
 
     text: str
     used: Roles
+    left: tuple[str, ...] = ()
+    """Names of optional parameters that it does not pass."""
 
 
 def roles_of(parameter: inspect.Parameter) -> tuple[str, ...]:
@@ -99,6 +104,7 @@ def call_text(
     kinds = inspect.Parameter
     written: list[str] = []
     used: list[str] = []
+    left: list[str] = []
     by_keyword = False
     for each in parameters:
         if each.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD):
@@ -110,9 +116,10 @@ def call_text(
             return None
         if role is None or not (required or role in passed):
             by_keyword = True
+            left.append(each.name)
             continue
         used.append(role)
         keyword = (by_keyword or not required) and each.kind is not kinds.POSITIONAL_ONLY
         by_keyword = by_keyword or keyword or each.kind is kinds.KEYWORD_ONLY
         written.append(f"{each.name}={offered[role]}" if by_keyword else offered[role])
-    return CallText(f"{function}({', '.join(written)})", frozenset(used))
+    return CallText(f"{function}({', '.join(written)})", frozenset(used), tuple(left))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from posenc_conformance.commands.init.draft import (
 )
 from posenc_conformance.commands.init.find import Found
 from posenc_conformance.commands.init.making import Target, callables, called, maker
-from posenc_conformance.commands.init.roles import NAMES, has
+from posenc_conformance.commands.init.roles import NAMES, CallText, has
 from posenc_conformance.judge.arrays import fine
 from posenc_conformance.scheme_file.model import Call
 
@@ -55,6 +55,7 @@ SEQUENCE_FORMS = (
 )
 """What calls without positions take: a form of by_heads, perhaps with its rows first."""
 MOST_IN_SEQUENCES = 4095
+NO_CALL = CallText("", frozenset())
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class Source:
     """Number of tables; 0 for a single one that is no tuple."""
     index: str = ""
     """What takes the rows of positions out of a table."""
+    left: tuple[str, ...] = ()
+    """Names of optional parameters that are not passed."""
 
 
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
@@ -125,29 +128,25 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
             if text is None or "positions" not in text.used:
                 break
             lines = [f"heads = {ARRAY[found.framework]}{before}", *([made.line] if made else [])]
-            yield from _finished(
-                call, (found,), found, made, lines, text.text, after, text.used, None
-            )
+            yield from _finished(call, (found,), found, made, lines, text, after, None)
     text = called(target, {"x": "heads", "offset": "first", **plain})
     if text is not None and "offset" in text.used:
         # Not as whole sequences as well: what ignores the offset would be right in these.
-        yield from _stretches(call, found, made, text.text, text.used)
+        yield from _stretches(call, found, made, text)
     elif text is not None:
-        yield from _sequences(call, found, made, text.text, text.used)
+        yield from _sequences(call, found, made, text)
 
 
-def _stretches(
-    call: Call, found: Found, made: Any, text: str, used: frozenset[str]
-) -> Iterator[Draft]:
+def _stretches(call: Call, found: Found, made: Any, text: CallText) -> Iterator[Draft]:
     """Yield drafts of calls that are told the position of their first row, as with a cache."""
-    for x, turned in _turned_rows(found, text):
+    for x, turned in _turned_rows(found, text.text):
         lines = [
             *([made.line] if made else []),
             "def turn(rows, first):",
             f"    return {turned}",
             f"return in_stretches(turn, {x}, positions)",
         ]
-        yield _draft(call, (found,), found, made, lines, used)
+        yield _draft(call, (found,), found, made, lines, text)
 
 
 def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str]]:
@@ -160,23 +159,21 @@ def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str]]:
             yield x, f'by_heads(lambda heads: {turned}, rows, form="{form}")'
 
 
-def _sequences(
-    call: Call, found: Found, made: Any, text: str, used: frozenset[str]
-) -> Iterator[Draft]:
+def _sequences(call: Call, found: Found, made: Any, text: CallText) -> Iterator[Draft]:
     """Yield drafts of calls that know no positions: x is a sequence from position 0 on."""
-    for x, turned in _turned_rows(found, text):
+    for x, turned in _turned_rows(found, text.text):
         call_line = f"return in_sequence(lambda rows: {turned}, {x}, positions)"
         lines = [*([made.line] if made else []), call_line]
-        yield _draft(call, (found,), found, made, lines, used, limit=MOST_IN_SEQUENCES)
+        yield _draft(call, (found,), found, made, lines, text, limit=MOST_IN_SEQUENCES)
     if found.framework == "jax":  # where a call usually sees one sequence, to be mapped
-        turned = f"np.stack([{text.replace('heads', 'jnp.asarray(row)')} for row in heads])"
+        turned = f"np.stack([{text.text.replace('heads', 'jnp.asarray(row)')} for row in heads])"
         turn = f'lambda rows: by_heads(lambda heads: {turned}, rows, form="hnd")'
         length = "span(positions, power_of_two=True)"
         lines = [
             *([made.line] if made else []),
             f"return in_sequence({turn}, x, positions, {length})",
         ]
-        yield _draft(call, (found,), found, made, lines, used, limit=511)
+        yield _draft(call, (found,), found, made, lines, text, limit=511)
 
 
 def _finished(
@@ -185,23 +182,22 @@ def _finished(
     found: Found,
     made: Any,
     lines: Sequence[str],
-    text: str,
+    text: CallText,
     after: str,
-    used: frozenset[str],
     source: Source | None,
 ) -> Iterator[Draft]:
     """Yield the draft that returns what a call gives, or the first of several results."""
-    raw = _draft(call, parts, found, made, [*lines, f"return {text}"], used, source)
+    raw = _draft(call, parts, found, made, [*lines, f"return {text.text}"], text, source)
     value = raw.value(_arguments(raw))
     pick = ""
     if isinstance(value, (tuple, list)) and value:
         value, pick = value[0], "[0]"
     if value is not None and math.prod(getattr(value, "shape", ())) == HEADS * ROWS * DIM:
-        short = f"return {text}{pick}{after}"
+        short = f"return {text.text}{pick}{after}"
         if len(short) <= 88:
             yield raw.giving(*raw.body[:-1], short)
         else:
-            end = f"turned = {text}{pick}", f"return turned{after}"
+            end = f"turned = {text.text}{pick}", f"return turned{after}"
             yield raw.giving(*raw.body[:-1], *end)
 
 
@@ -215,11 +211,12 @@ def _draft(
     found: Found,
     made: Any,
     lines: Sequence[str],
-    used: frozenset[str],
+    call_of_x: CallText,
     source: Source | None = None,
     limit: int | None = None,
 ) -> Draft:
-    every = used | (made.used if made else frozenset()) | (source.used if source else frozenset())
+    calls = [each for each in (call_of_x, made, source) if each]
+    every = frozenset().union(*(each.used for each in calls))
     text = "\n".join(lines)
     imports = {imported(each) for each in parts} | set(made.imports if made else ())
     imports |= set(source.imports if source else ()) | set(IMPORTS[found.framework])
@@ -237,6 +234,7 @@ def _draft(
         framework=found.framework,
         limit=limit,
         default_base=next((each for each in defaults if each), None),
+        left=tuple(dict.fromkeys(name for each in calls for name in each.left)),
     )
 
 
@@ -273,6 +271,7 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
                 tuple(lines),
                 used,
                 0,
+                left=(*text.left, *(made.left if made else ())),
             )
             whole = _looked_at(call, found, source, by_positions="positions" in text.used)
             if whole is not None:
@@ -286,7 +285,7 @@ def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> 
     no axis of as many rows.
     """
     lines = [*source.lines, "return given"]
-    raw = _draft(call, source.parts, found, None, lines, source.used, source)
+    raw = _draft(call, source.parts, found, None, lines, NO_CALL, source)
     value = raw.value(_arguments(raw))
     tables = value if isinstance(value, (tuple, list)) else (value,)
     shapes = [tuple(getattr(each, "shape", ())) for each in tables]
@@ -296,9 +295,7 @@ def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> 
     axis = shapes[0].index(rows)
     index = "" if by_positions else f"[{':, ' * axis}{POSITIONS[found.framework]}]"
     count = len(shapes) if isinstance(value, (tuple, list)) else 0
-    return Source(
-        source.parts, source.imports, source.setup, source.lines, source.used, count, index
-    )
+    return replace(source, tables=count, index=index)
 
 
 def pairs(call: Call, source: Source, apply: Found) -> Iterator[Draft]:
@@ -335,9 +332,7 @@ def _applied(
             heads = f"heads = {ARRAY[apply.framework]}{before}"
             lines = [heads, *source.lines, *names]
             parts = (*source.parts, apply)
-            yield from _finished(
-                call, parts, apply, None, lines, text.text, after, text.used, source
-            )
+            yield from _finished(call, parts, apply, None, lines, text, after, source)
 
 
 def _with_own_tables(call: Call, apply: Found) -> Iterator[Draft]:

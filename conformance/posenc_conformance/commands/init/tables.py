@@ -1,6 +1,7 @@
 """Drafts of calls that make a table or a bias: sinusoids, timesteps, grids, ALiBi, T5's buckets."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,20 @@ from posenc_conformance.commands.init.draft import (
 )
 from posenc_conformance.commands.init.find import Found
 from posenc_conformance.commands.init.making import Maker, callables, called, maker
-from posenc_conformance.commands.init.roles import ROLES, Roles, has
+from posenc_conformance.commands.init.roles import ROLES, CallText, has
 from posenc_conformance.scheme_file.model import Call
 
 ROWS, TABLE_ROWS, DIM = 9, 64, 32
 BASES = frozenset(ROLES["base"].split())
+MOST_IN_SQUARES = 2047
+"""Largest position of a call that makes a square of queries and keys."""
+FORMS_OF_BIAS: Mapping[str, int | None] = {
+    "bias.reshape(heads, q_len, k_len)": None,
+    "bias.reshape(heads, k_len, k_len)[:, k_len - q_len :]": MOST_IN_SQUARES,
+    "np.broadcast_to(bias.reshape(heads, 1, k_len), (heads, q_len, k_len))": None,
+    "np.moveaxis(bias.reshape(k_len, k_len, heads), -1, 0)[:, k_len - q_len :]": MOST_IN_SQUARES,
+}
+"""What becomes of a bias as it is returned, and the largest position that is cheap."""
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 
@@ -53,7 +63,14 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
     made = maker(found, {**common, "length": "length"}) if found.is_class else None
     if found.is_class and made is None:
         return
+    told_first = False
     for target in callables(found):
+        text = called(target, {"x": "added", "offset": "first", **common})
+        if text is not None and {"x", "offset"} <= text.used:
+            # Not as a whole table as well: what ignores the offset would be right there.
+            told_first = True
+            yield from _stretches(call, found, made, text, base)
+            continue
         for offered in (
             {"positions": at},
             {"positions": f"{at}[None]"},
@@ -65,26 +82,44 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
         ):
             text = called(target, {**offered, **common})
             if text is not None and {*offered} <= text.used:
-                yield from _rows(call, found, made, text.text, text.used, base, at)
-    if made is not None:  # or it keeps a table, under one of the usual names
+                yield from _rows(call, found, made, text, base, at)
+    if made is not None and not told_first:  # or it keeps a table, under one of the usual names
         for name in ("weight", "pe", "pos_embedding", "pos_emb", "encoding", "emb", "P"):
-            yield from _rows(call, found, made, f"module.{name}", frozenset(), base, at)
+            table = CallText(f"module.{name}", frozenset())
+            yield from _rows(call, found, made, table, base, at)
+
+
+def _stretches(
+    call: Call, found: Found, made: Maker | None, text: CallText, base: str
+) -> Iterator[Draft]:
+    """Yield drafts of what adds an encoding to rows, told the position of the first one."""
+    every = text.used | (made.used if made else frozenset())
+    zeros = ZEROS[found.framework]
+    for size in ("1, len(rows), dim", "len(rows), 1, dim", "len(rows), dim"):
+        turned = text.text.replace("added", zeros.format(size))
+        lines = [
+            *([LENGTH] if "length" in every else []),
+            *([made.line] if made else []),
+            "def encode(rows, first):",
+            f"    return {turned}.reshape(-1, dim)",
+            f"return in_stretches(encode, {zeros.format('len(positions), dim')}, positions)",
+        ]
+        yield _draft(call, found, made, lines, (base,) if "base" in every else (), text.left)
 
 
 def _rows(
     call: Call,
     found: Found,
     made: Maker | None,
-    text: str,
-    used: Roles,
+    text: CallText,
     base: str,
     at: str,
 ) -> Iterator[Draft]:
-    every = used | (made.used if made else frozenset())
-    lines = [LENGTH] if "length" in text or (made and "length" in made.used) else []
+    every = text.used | (made.used if made else frozenset())
+    lines = [LENGTH] if "length" in text.text or (made and "length" in made.used) else []
     lines += [made.line] if made else []
     keywords = (base,) if "base" in every else ()
-    raw = _draft(call, found, made, [*lines, f"return {text}"], keywords)
+    raw = _draft(call, found, made, [*lines, f"return {text.text}"], keywords, text.left)
     arguments: dict[str, Any] = {"positions": np.arange(3, 3 + ROWS), "dim": DIM}
     value = raw.value({**arguments, **dict.fromkeys(keywords, 10000.0)})
     pick = "[0]" if isinstance(value, (tuple, list)) and value else ""
@@ -92,13 +127,18 @@ def _rows(
     own = [size for size in shape if size != 1]
     flat = "" if list(shape) == own else ".reshape(-1, dim)"
     if own == [ROWS, DIM]:
-        yield raw.giving(*lines, f"return {text}{pick}{flat}")
+        yield raw.giving(*lines, f"return {text.text}{pick}{flat}")
     elif own == [TABLE_ROWS, DIM]:
-        yield raw.giving(*lines, f"return {text}{pick}{flat}[{at}]")
+        yield raw.giving(*lines, f"return {text.text}{pick}{flat}[{at}]")
 
 
 def _draft(
-    call: Call, found: Found, made: Maker | None, lines: Sequence[str], keywords: tuple[str, ...]
+    call: Call,
+    found: Found,
+    made: Maker | None,
+    lines: Sequence[str],
+    keywords: tuple[str, ...],
+    left: tuple[str, ...] = (),
 ) -> Draft:
     imports = {imported(found), *(made.imports if made else ()), *IMPORTS[found.framework]}
     return Draft(
@@ -111,6 +151,7 @@ def _draft(
         keywords,
         found.framework,
         default_base=default_of(found, BASES),
+        left=(*left, *(made.left if made else ())),
     )
 
 
@@ -123,7 +164,8 @@ def _grids(call: Call, found: Found) -> Iterator[Draft]:
     if text is not None:
         keywords = ("base",) if "base" in text.used else ()
         for after in (".reshape(-1, dim)", ".reshape(dim, -1).T"):
-            yield _draft(call, found, None, [f"return {text.text}{after}"], keywords)
+            lines = [f"return {text.text}{after}"]
+            yield _draft(call, found, None, lines, keywords, text.left)
 
 
 def _slopes(call: Call, found: Found) -> Iterator[Draft]:
@@ -133,8 +175,9 @@ def _slopes(call: Call, found: Found) -> Iterator[Draft]:
             copy = f"return to_numpy(module.{name}).reshape(heads).copy()"
             yield _draft(call, found, made, [made.line, copy], ())
     if not found.is_class and (text := called(next(callables(found)), {"heads": "heads"})):
-        yield _draft(call, found, None, [f"return {text.text}"], ())
-        yield _draft(call, found, None, [f"return {text.text}.reshape(heads)"], ())
+        for after in ("", ".reshape(heads)"):
+            lines = [f"return {text.text}{after}"]
+            yield _draft(call, found, None, lines, (), text.left)
 
 
 def _biases(call: Call, found: Found) -> Iterator[Draft]:
@@ -148,13 +191,9 @@ def _biases(call: Call, found: Found) -> Iterator[Draft]:
         if text is None or not {"heads", "k_len"} <= every:
             continue
         lines = [*([made.line] if made else []), f"bias = to_numpy({text.text})"]
-        for after in (
-            "bias.reshape(heads, q_len, k_len)",
-            "bias.reshape(heads, k_len, k_len)[:, k_len - q_len :]",
-            "np.broadcast_to(bias.reshape(heads, 1, k_len), (heads, q_len, k_len))",
-            "np.moveaxis(bias.reshape(k_len, k_len, heads), -1, 0)[:, k_len - q_len :]",
-        ):
-            yield _draft(call, found, made, [*lines, f"return {after}"], ())
+        for after, limit in FORMS_OF_BIAS.items():
+            lines_of_form = [*lines, f"return {after}"]
+            yield replace(_draft(call, found, made, lines_of_form, (), text.left), limit=limit)
 
 
 def _buckets(call: Call, found: Found) -> Iterator[Draft]:
@@ -172,7 +211,35 @@ def _buckets(call: Call, found: Found) -> Iterator[Draft]:
     if text is not None:
         told = ["direction"] if text.used & {"bidirectional", "causal"} else []
         told += [name for name in ("num_buckets", "max_distance") if name in text.used]
-        yield _draft(call, found, None, [f"return {text.text}"], tuple(told))
+        yield _draft(call, found, None, [f"return {text.text}"], tuple(told), text.left)
+
+
+def _learned_biases(call: Call, found: Found) -> Iterator[Draft]:
+    """Yield drafts of functions that read T5's table, told as rows of buckets or of heads."""
+    if found.is_class:
+        return
+    both = {
+        "bidirectional": 'direction == "bidirectional"',
+        "causal": 'direction == "causal"',
+        "num_buckets": "len(table)",
+        "max_distance": "max_distance",
+        "heads": "table.shape[1]",
+        "q_len": "q_len",
+        "k_len": "k_len",
+    }
+    given = {"torch": "to_torch(table)", "jax": "jnp.asarray(table)"}
+    table = given.get(found.framework, "table")
+    for each in (table, f"{table}.T"):
+        text = called(next(callables(found)), {"bias_table": each, **both})
+        if text is None or not {"bias_table", "k_len"} <= text.used:
+            continue
+        told = ["direction"] if text.used & {"bidirectional", "causal"} else []
+        told += ["max_distance"] if "max_distance" in text.used else []
+        lines = ["heads = table.shape[1]", f"bias = to_numpy({text.text})"]
+        for after, limit in FORMS_OF_BIAS.items():
+            of_form = [*lines, f"return {after}"]
+            draft = _draft(call, found, None, of_form, tuple(told), text.left)
+            yield replace(draft, limit=limit)
 
 
 DRAFTS = {
@@ -182,4 +249,5 @@ DRAFTS = {
     "alibi_slopes": _slopes,
     "alibi_bias": _biases,
     "t5_bucket": _buckets,
+    "t5_bias": _learned_biases,
 }
