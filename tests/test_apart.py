@@ -17,6 +17,7 @@ from posenc_conformance.checks.smoke import smallest_case
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.misbehaviour import Breakdown, Escape, Misbehaviour, Refusal
+from posenc_conformance.judge.verdict import NO_VERDICT, TookTooLong
 from posenc_conformance.remote.load import How, Isolation, load
 from posenc_lab.judging import schemes
 from tests.building import CHECKOUT
@@ -68,21 +69,6 @@ LOST = {
     "is-killed": ("import os; os.kill(os.getpid(), 9)", "signal 9 (SIGKILL)"),
     "is-terminated": ("import os; os.kill(os.getpid(), 15)", "signal 15 (SIGTERM)"),
     "divides-by-zero-in-c": ("import os; os.kill(os.getpid(), 8)", "signal 8 (SIGFPE)"),
-    "is-stopped": ("import os; os.kill(os.getpid(), 19)", "no answer within 2 s"),
-    "hangs": ("while True: pass", "no answer within 2 s"),
-    "sleeps": ("import time; time.sleep(3600)", "no answer within 2 s"),
-    "waits-for-itself": (
-        "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()",
-        "no answer within 2 s",
-    ),
-    "prints-without-end": (
-        "while True: print('again')",
-        "see --posenc-timeout; it had printed",
-    ),
-    "ignores-signals": (
-        "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)",
-        "no answer within 2 s",
-    ),
     "eats-memory": (
         "import numpy, time; x = numpy.ones(5 * 10**7); time.sleep(60)",
         "of memory; 250 MB are allowed",
@@ -100,6 +86,26 @@ LOST = {
         "status 1; it had printed\n  no device",
     ),
 }
+
+
+TOO_LONG = {
+    "is-stopped": "import os; os.kill(os.getpid(), 19)",
+    "hangs": "while True: pass",
+    "sleeps": "import time; time.sleep(3600)",
+    "waits-for-itself": "import threading; a = threading.Lock(); a.acquire(); a.acquire()",
+    "prints-without-end": "while True: print('again')",
+    "ignores-signals": "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)",
+}
+
+
+@pytest.mark.parametrize("name", TOO_LONG)
+def test_what_takes_too_long_is_ended_without_a_verdict(provoke: Provoke, name: str) -> None:
+    with pytest.raises(TookTooLong) as found:
+        provoke(TOO_LONG[name])
+    assert str(found.value).startswith(f"{NO_VERDICT}alibi_slopes() gave no answer within 2 s")
+    assert "see --posenc-timeout" in str(found.value)
+    assert "call       alibi_slopes(heads=8" in str(found.value)
+    assert ("it had printed" in str(found.value)) == (name == "prints-without-end")
 
 
 @pytest.mark.parametrize("name", LOST)

@@ -39,7 +39,6 @@ Usual = tuple[str, dict[str, str]]
 SELECTED = ("rope.yaml::smoke", "rope.yaml::golden", "rope.yaml::robust")
 FAILED = {
     "half-head80": "rope() was ended by signal 11 (SIGSEGV)",
-    "gemma-head256": "rope() gave no answer within 5 s",
     "half-batch-unsorted": "rope() exited with status 0",
     "half-d4-start": "rope() raised SystemExit: enough",
 }
@@ -83,8 +82,12 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Usual:
 
 def test_every_break_fails_its_check_and_the_rest_goes_on(usual: Usual) -> None:
     output, found = usual
-    failed = {id.split("::")[2].partition("[")[0] for id, each in found.items() if each == "failed"}
+    names = {id: id.split("::")[2].partition("[")[0] for id in found}
+    failed = {names[id] for id, each in found.items() if each == "failed"}
     assert failed == {*FAILED, "too-few-positions"}  # of three rows, which exit
+    blocked = {names[id] for id, each in found.items() if each == "blocked"}
+    assert blocked == {"gemma-head256"}  # it may be slow, and right
+    assert "no verdict: rope() gave no answer within 5 s" in output
     assert list(found.values()).count("passed") > 3
     for words in FAILED.values():
         assert words in output

@@ -111,8 +111,8 @@ def test_frequencies_that_are_inverted_are_told_as_such() -> None:
 
 
 def test_exchanged_cosines_and_sines_are_told_as_such() -> None:
-    exchanged = {"frequencies": lambda d, b: -omega(d, b), "offset": np.pi / 2}
-    assert said(answer(**exchanged)) == "cos and sin are exchanged"
+    exchanged = answer(lambda d, b: -omega(d, b), offset=np.pi / 2)
+    assert said(exchanged) == "cos and sin are exchanged"
     assert "exchanged" not in said(answer(omega, offset=np.pi / 2))
 
 

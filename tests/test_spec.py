@@ -14,8 +14,10 @@ import pytest
 import yaml
 
 from posenc_conformance.commands import goldens
+from posenc_conformance.commands.describe import details
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
+from posenc_conformance.judge.case import case_described_by
 from posenc_conformance.judge.kinds import KINDS
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_scheme
@@ -46,6 +48,27 @@ def test_what_narrow_dtypes_cost_is_their_unit_roundoff(scheme: KnownScheme) -> 
             r"elative errors up to 2\^(-\d+)(?: or 2\^(-\d+))?", deviation.effect
         ):
             assert {int(power) for power in said if power} <= largest, deviation.id
+
+
+WORDS_FOR_HIDDEN = ("after the query", "anything where", "causal")
+
+
+@pytest.mark.parametrize("scheme", all_schemes(), ids=lambda scheme: scheme.id)
+def test_what_a_caller_must_know_is_said_before_anything_is_written(scheme: KnownScheme) -> None:
+    """Which keys do not count, and what an odd number of channels ends in."""
+    said = " ".join(" ".join(details(scheme)).split())
+    for golden in scheme.goldens:
+        call = scheme.calls[golden.call]
+        dtype = call.dtype if call.dtype in ("integer", "boolean") else "float64"
+        case = case_described_by(scheme, golden, dtype)
+        if case.truth.dtype.kind == "f" and not np.isfinite(case.truth).all():
+            assert any(words in said for words in WORDS_FOR_HIDDEN)
+        if call.kind == "encode" and case.arguments.get("dim", 0) % 2 and scheme.id not in ANY_DIM:
+            assert "odd number" in said
+
+
+ANY_DIM = ("binary", "integer", "normalized")
+"""Schemes whose channels are no pairs, so that an odd number of them is nothing special."""
 
 
 def test_the_schema_has_the_kinds_that_the_kit_has() -> None:

@@ -19,7 +19,14 @@ from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour
 from posenc_conformance.judge.scope import Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import Failure, First, InvariantCheck, Pick, Seeded, Trial
-from posenc_conformance.judge.verdict import Blocked, Declined, NotClaimed, Outcome, Wrong
+from posenc_conformance.judge.verdict import (
+    Blocked,
+    Declined,
+    NotClaimed,
+    Outcome,
+    TookTooLong,
+    Wrong,
+)
 from posenc_conformance.scheme_file.model import Invariant
 
 SEARCHED = 20
@@ -140,7 +147,7 @@ def _smallest(
         phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
     )
     # A key, although there is no database: without one Hypothesis reads our source to make it.
-    with suppress(hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky):
+    with suppress(hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky, TookTooLong):
         hypothesis.find(st.data(), fails, settings=settings, random=random, database_key=b"posenc")
     return found[-1] if found else None
 

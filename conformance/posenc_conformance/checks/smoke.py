@@ -16,7 +16,7 @@ from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour
 from posenc_conformance.judge.scope import Scope
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Seeded, Trial
-from posenc_conformance.judge.verdict import Blocked, Declined, Outcome, Wrong
+from posenc_conformance.judge.verdict import Blocked, Declined, Outcome, TookTooLong, Wrong
 
 TRIED = 24
 """Calls that are tried until one is not declined."""
@@ -109,7 +109,7 @@ def _apart_from_dtype(subject: Subject, dtype: str) -> str:
     case = next(golden.cases(subject, dtype), None) or smallest_case(subject, dtype)
     try:
         output = subject.invoke(case, case.inputs)
-    except Misbehaviour:
+    except (Misbehaviour, TookTooLong):
         return ""
     had = dtype_name(output)
     if had == dtype or output.shape != case.shape or not {had, dtype} <= DTYPES.keys():
@@ -151,12 +151,16 @@ def first_answer(subject: Subject, dtype: str) -> Array | str:
     """
     try:
         opening_answer(subject, dtype)
-    except Escape as problem:  # which may take long, or the process with it
+    except TookTooLong as problem:  # as it may again
+        return problem.reason
+    except Escape as problem:  # which may take the process with it
         return str(problem)
     reasons = []
     for number in range(TRIED):
         try:
             return ask(subject, smallest_case(subject, dtype)).copy()
+        except TookTooLong as problem:
+            return problem.reason
         except Misbehaviour as problem:
             return str(problem)
         except Declined as reason:
@@ -179,7 +183,7 @@ def opening_answer(subject: Subject, dtype: str) -> Array | None:
     subject.history.openings[dtype] = other
     try:
         return ask(subject, other).copy()
-    except Escape:
+    except (Escape, TookTooLong):
         raise
     except (Misbehaviour, Declined):
         return None

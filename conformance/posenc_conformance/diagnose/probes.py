@@ -39,7 +39,7 @@ from posenc_conformance.judge.history import once_per_subject
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Pick, Seeded, Trial
-from posenc_conformance.judge.verdict import NotClaimed
+from posenc_conformance.judge.verdict import NotClaimed, TookTooLong
 
 T = TypeVar("T")
 OTHERWISE_NOW = (
@@ -371,7 +371,7 @@ def ask_all(subject: Subject, questions: Iterable[Case]) -> ProbeResults:
 
 def _answer(subject: Subject, case: Case) -> Floats | None:
     """Return the result of a call; None if it gives none that can be judged."""
-    with suppress(Misbehaviour):
+    with suppress(Misbehaviour, TookTooLong):
         return subject.run(case).astype(np.float64)
     return None
 

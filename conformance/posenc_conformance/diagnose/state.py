@@ -15,6 +15,7 @@ from posenc_conformance.judge.error_model import agrees
 from posenc_conformance.judge.history import History
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.verdict import TookTooLong
 
 LATELY = 8
 """So many of the latest values of an argument are tried, besides the first one."""
@@ -31,7 +32,7 @@ def describe_repeats(subject: Subject, case: Case) -> str:
     """
     found: list[Array] = []
     for _ in range(REPEATS):
-        with suppress(Misbehaviour):
+        with suppress(Misbehaviour, TookTooLong):
             answer = subject.run(case)
             if not any(np.array_equal(answer, each, equal_nan=True) for each in found):
                 found.append(answer.copy())
@@ -106,7 +107,7 @@ def shows_in_next_call(subject: Subject, case: Case, names: tuple[str, ...]) -> 
     for values in _odd(case, names):
         other = case.with_arguments(**values)
         if subject.covers(other) and _has_other_result(case, other):
-            with suppress(Misbehaviour):
+            with suppress(Misbehaviour, TookTooLong):
                 subject.run(other)
                 again = subject.run(case).astype(np.float64)
                 return _explains(case, again, values)

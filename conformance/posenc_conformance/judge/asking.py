@@ -11,7 +11,7 @@ from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.held import Held
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.judge.verdict import Declined
+from posenc_conformance.judge.verdict import Declined, TookTooLong
 from posenc_conformance.scheme_file.model import Arguments
 
 
@@ -51,6 +51,8 @@ def _with_call_context(case: Case) -> Iterator[None]:
         if isinstance(problem.__cause__, NotImplementedError):
             raise Declined(f"declined with {describe_exception(problem.__cause__)}") from problem
         raise type(problem)(f"{problem}\n{call_line(case)}") from problem.__cause__
+    except TookTooLong as problem:
+        raise TookTooLong(f"{problem.reason}\n{call_line(case)}") from None
 
 
 def call_line(case: Case) -> str:

@@ -20,7 +20,7 @@ from posenc_conformance.judge.knowledge import CallKnowledge, KnownScheme
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
 from posenc_conformance.judge.process import find_changes_by, preventing_exit
 from posenc_conformance.judge.scope import Engine, Scope
-from posenc_conformance.judge.verdict import TOO_LARGE, NotClaimed
+from posenc_conformance.judge.verdict import TOO_LARGE, NotClaimed, TookTooLong
 from posenc_conformance.scheme_file.model import Arguments, Call, Combination, Value
 
 MEMORY_OF_A_CALL = 2**29
@@ -212,7 +212,7 @@ class Subject:
         try:
             with preventing_exit():
                 return method(*positional, **keywords)
-        except (KeyboardInterrupt, Misbehaviour):  # the latter is told of another process
+        except (KeyboardInterrupt, Misbehaviour, TookTooLong):  # the latter two of another process
             raise
         except BaseException as error:
             kind = Refusal if is_refusal(error) else Escape

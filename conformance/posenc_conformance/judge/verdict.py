@@ -70,3 +70,15 @@ class Declined(NotClaimed):
 
 class Blocked(Exception):
     """A check cannot tell anything, because what it builds on has failed already."""
+
+
+NO_VERDICT = "no verdict: "
+"""How the reason of a check begins that was neither passed nor failed for want of time."""
+
+
+class TookTooLong(Blocked):
+    """A call took longer than it may. It may be slow, and right."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{NO_VERDICT}{reason}")
+        self.reason = reason

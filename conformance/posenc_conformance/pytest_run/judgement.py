@@ -7,7 +7,7 @@ from functools import cached_property
 import pytest
 
 from posenc_conformance.checks.execution import Execution
-from posenc_conformance.judge.verdict import Verdict
+from posenc_conformance.judge.verdict import NO_VERDICT, Verdict
 from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report import announcement, deployed, document, scorecard
 from posenc_conformance.report.document import Frame
@@ -64,10 +64,13 @@ class Judgement:
         return self.plan is not None or self.frame is not None
 
     def blocked_unseen(self) -> bool:
-        """Return whether checks were blocked by a smoke check that was not among those selected.
+        """Return whether checks were blocked, and nothing that failed says so.
 
-        A smoke check that is known to fail blocks the rest without a word.
+        They took too long, or the smoke check was not among those selected. A smoke check that is
+        known to fail blocks the rest without a word.
         """
+        if any(each.message.startswith(NO_VERDICT) for each in self.results.values()):
+            return True
         if self.plan is not None and any("::smoke::" in id for id in self.plan.known):
             return False
         smoke = [each.place for each in self.results.values() if each.place.level == "smoke"]

@@ -11,6 +11,7 @@ from posenc_conformance.errors import PLACE, in_line, indented
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.held import Held
 from posenc_conformance.judge.misbehaviour import Breakdown, Escape, Misbehaviour, Refusal
+from posenc_conformance.judge.verdict import TookTooLong
 from posenc_conformance.remote.messages import (
     PartedArguments,
     ProgramError,
@@ -19,7 +20,7 @@ from posenc_conformance.remote.messages import (
     WorkerError,
 )
 from posenc_conformance.remote.peer import Peer
-from posenc_conformance.remote.process import ProcessDied
+from posenc_conformance.remote.process import GaveNoAnswer, ProcessDied
 from posenc_conformance.remote.wire import Malformed, Message, Received, value
 from posenc_conformance.scheme_file.model import Arguments
 
@@ -46,6 +47,8 @@ class Method:
     def _ask(self, request: Message) -> Received:
         try:
             return self._peer.ask(request)
+        except GaveNoAnswer as reason:
+            raise TookTooLong(f"{self._name}() {reason}") from None
         except ProcessDied as reason:
             raise self._broke(reason) from None
 

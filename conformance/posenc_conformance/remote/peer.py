@@ -133,7 +133,7 @@ class Peer:
         if not lines:
             return reason
         shown = "\n".join(f"  {in_line(line)}" for line in lines[-LAST_LINES:])
-        return ProcessDied(f"{reason}; it had printed\n{shown}")
+        return type(reason)(f"{reason}; it had printed\n{shown}")
 
 
 def _against(problem: Malformed) -> str:

@@ -28,6 +28,10 @@ class ProcessDied(Exception):
     """The process gave no answer and has ended. The text says why and begins with a verb."""
 
 
+class GaveNoAnswer(ProcessDied):
+    """The process was ended because an answer took longer than allowed."""
+
+
 class Process:
     """A process with three pipes, in a group of its own, so that Ctrl-C is left to the kit."""
 
@@ -104,7 +108,7 @@ class Process:
                     if self._process.poll() is not None and not self._has_said_more():
                         raise self._over()  # although a child of it may hold its streams
                 if now > end:
-                    raise ProcessDied(f"gave no answer within {seconds:g} s, see --posenc-timeout")
+                    raise GaveNoAnswer(f"gave no answer within {seconds:g} s, see --posenc-timeout")
                 for descriptor, _ in self._poll.poll(1000 * (min(end, look) - now)):
                     if descriptor == self._out:
                         self._read()
