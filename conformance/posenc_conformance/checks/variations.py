@@ -59,6 +59,7 @@ def other_cases(subject: Subject, case: Case) -> Iterator[Case]:
     if "positions" in given:
         longer = at(case, np.arange(4 * given["positions"].shape[-1]))
         changes += [dict(longer.arguments), {"positions": given["positions"] + 7}]
+        changes.append({"positions": with_same_ends(given["positions"])})
     for name, values in (("heads", (4, 8)), ("k_len", (17,)), ("max_distance", (64,))):
         changes += [{name: value} for value in values if name in given]
     changes += islice(sizes_of(case), 2)
@@ -76,6 +77,12 @@ def other_cases(subject: Subject, case: Case) -> Iterator[Case]:
     for dtype in subject.dtypes:
         if dtype != case.dtype:
             yield from _covered(subject, subject.case(given, dtype))
+
+
+def with_same_ends(positions: Array) -> Array:
+    """Return as many positions in another order, of which the first and the last one stay."""
+    inner = positions[..., -2:0:-1]
+    return np.concatenate([positions[..., :1], inner, positions[..., 1:][..., -1:]], axis=-1)
 
 
 def twins(subject: Subject, case: Case) -> Iterator[Case]:

@@ -13,7 +13,7 @@ from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.model import ArgumentDict
-from posenc_conformance.schemes.random_walk import graph
+from posenc_conformance.schemes.random_walk import graph, shares
 
 TOGETHER = 1e-6
 """Eigenvalues that are nearer to each other than this count as equal, and are not parted."""
@@ -109,8 +109,8 @@ def loops_of(trial: Trial) -> str:
 
 def sizes(case: Case) -> Iterator[ArgumentDict]:
     """Yield more eigenvectors than usual, and more nodes."""
-    for nodes, count in ((9, 8), (12, 4), (30, 3)):
-        weights = graph(nodes)
+    for nodes, count in ((9, 8), (12, 4), (17, 8), (30, 3)):
+        weights = graph(nodes) * shares(nodes)
         yield {
             "adjacency": weights,
             "count": fitting(weights, count, str(case.conventions["loops"])),

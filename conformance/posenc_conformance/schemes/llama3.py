@@ -76,6 +76,7 @@ SCALING = Scaling(
         {"factor": 32.0},
         {"low_freq_factor": 2.0},
         {"high_freq_factor": 32.0},
+        {"low_freq_factor": 1.25, "high_freq_factor": 1.5},
     ),
     cost=ramp,
 )

@@ -1,6 +1,7 @@
 """LongRoPE: bounds, invariants and deviations."""
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
@@ -158,8 +159,8 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
         yield {"x": x, "positions": np.array([1, 7]), **lists_for(head_dim // 2)}
     yield {"x": fine((1025, 2)), "positions": np.arange(1025), **lists_for(1)}
     trained = case.arguments["original_max_position_embeddings"]
-    for last in (trained - 1, trained):
-        yield {"x": fine((2, 8)), "positions": np.array([3, last]), **lists_for(4)}
+    for largest, where in product((trained - 1, trained), (np.s_[:], np.s_[::-1])):
+        yield {"x": fine((2, 8)), "positions": np.array([3, largest])[where], **lists_for(4)}
     yield from few_factors()
 
 
@@ -169,8 +170,8 @@ def backward_sizes(case: Case) -> Iterator[ArgumentDict]:
         x = fine((2, 2, head_dim))
         yield {"x": x, "positions": np.array([1, 7]), **lists_for(head_dim // 2)}
     trained = case.arguments["original_max_position_embeddings"]
-    for last in (trained - 1, trained):
-        yield {"x": fine((2, 8)), "positions": np.array([3, last]), **lists_for(4)}
+    for largest, where in product((trained - 1, trained), (np.s_[:], np.s_[::-1])):
+        yield {"x": fine((2, 8)), "positions": np.array([3, largest])[where], **lists_for(4)}
     yield from few_factors()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from posenc_conformance.diagnose.mistakes import other_conventions
 from posenc_conformance.families.lengths import no_sweep
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, lattice
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, lattice
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
@@ -33,6 +33,15 @@ def graph(nodes: int, kind: str = "weighted") -> Floats:
     if nodes > 2:
         weights[1, 1] = 1.0
     return weights
+
+
+def shares(nodes: int) -> Floats:
+    """Return a factor for each weight that makes it one which no narrower dtype holds.
+
+    They are the same in both directions.
+    """
+    each = 1 + fine((nodes, nodes)) / 4
+    return np.asarray((each + each.T) / 2)
 
 
 def probabilities(weights: Floats, degree: str) -> Floats:
@@ -97,7 +106,7 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
     alone = np.pad(graph(6), (1, 2))
     yield {"adjacency": alone, "steps": 5}
     for nodes, steps in ((8, 20), (40, 3), (12, 33), (0, 2), (257, 2)):
-        yield {"adjacency": graph(nodes), "steps": steps}
+        yield {"adjacency": graph(nodes) * shares(nodes), "steps": steps}
 
 
 def relabelled(trial: Trial) -> None:

@@ -224,6 +224,10 @@ def sizes(case: Case) -> Iterator[ArgumentDict]:
     for heads, key_heads in ((32, 8), (7, 7), (9, 1), (130, 2)):
         yield given(case.call.name, np.array([5]), n=3, heads=heads, key_heads=key_heads)
     yield given(case.call.name, np.arange(300)[::-1] % 41, n=1, heads=1)
+    if case.call.name == "rope_packed":
+        for lengths in ((2, 0, 3), (0, 2, 3), (3, 2, 0), (1, 4, 0)):  # as many, and other edges
+            edges = np.concatenate([[0], np.cumsum(lengths)])
+            yield {"x": fine((2, 5, 8)), "cu_seqlens": edges, "offsets": np.array([7, 0, 40])}
 
 
 # Invariants.

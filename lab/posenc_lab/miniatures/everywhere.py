@@ -195,6 +195,23 @@ def with_one_buffer(steps: type[Mistake]) -> object:
     return answering(steps, answer)
 
 
+def with_first_and_last(steps: type[Mistake]) -> object:
+    """Positions that are kept by how many there are, the first and the last one."""
+    names = tuple(call_of(steps).arguments)
+    place = names.index("positions")
+    kept: dict[Any, Array] = {}
+
+    def answer(self: Mistake, *positional: Any, **keywords: Any) -> Any:
+        given = list(positional)
+        where = np.asarray(given[place])
+        if where.size:
+            key = (where.shape, where[..., 0].tobytes(), where[..., -1].tobytes())
+            given[place] = kept.setdefault(key, where.copy())
+        return steps.answer(self, *given, **keywords)
+
+    return answering(steps, answer)
+
+
 def with_few_blocks(steps: type[Mistake]) -> object:
     """A grid of 65,535 blocks, one for each number: those beyond stay 0."""
 

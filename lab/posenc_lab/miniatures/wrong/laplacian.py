@@ -124,6 +124,16 @@ _STEPS: tuple[tuple[str, str | None, tuple[str, ...], dict[str, Any]], ...] = (
     ),
     ("one for each eigenvalue", None, _BOTH, {"columns": once}),
     (
+        "of many nodes in float16",
+        None,
+        _BOTH,
+        {
+            "weights": lambda self, weights: (
+                narrow(weights, "float16") if len(weights) > 16 else weights
+            )
+        },
+    ),
+    (
         "in bfloat16",
         None,
         ("dropped",),

@@ -143,6 +143,11 @@ def of_bounds_1_and_4(dim: int, base: float, **own: Any) -> Array:
     return by_wavelength(plain(dim, base), **own | {"low_freq_factor": 1, "high_freq_factor": 4})
 
 
+def at_least_1_wide(dim: int, base: float, **own: Any) -> Array:
+    high = max(own["high_freq_factor"], own["low_freq_factor"] + 1)
+    return by_wavelength(plain(dim, base), **own | {"high_freq_factor": high})
+
+
 def nearest_bound(dim: int, base: float, **own: Any) -> Array:
     return ramp(lambda x, low, high: np.rint((low - x) / (low - high)), dim, base, **own)
 
@@ -165,6 +170,7 @@ for _name, _why, _formula, _named in (
     ("squared", "A smooth factor that is not linear.", squared, None),
     ("of 8192", "The original context of Llama 3.", of_8192, None),
     ("of 1 and 4", "The bounds of Llama 3.", of_bounds_1_and_4, None),
+    ("of a band of 1", "A ramp of one turn at least.", at_least_1_wide, None),
     ("of the nearest bound", "No ramp: the nearest bound decides.", nearest_bound, None),
 ):
     wrong_frequencies(CALLS, _name, _why, _formula, _named)

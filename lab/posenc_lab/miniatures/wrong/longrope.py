@@ -216,6 +216,15 @@ class LongRopeByNumberOfRows(LongRope):
         return long if len(positions) > trained else short
 
 
+class LongRopeByTheLastRow(LongRope):
+    """By the position of the last row, which need not be the largest."""
+
+    def factors(
+        self, short: Array, long: Array, positions: Array, trained: int, choice: str
+    ) -> Array:
+        return super().factors(short, long, positions[-1:], trained, choice)
+
+
 class LongRopeOneEarly(LongRope):
     """From a length of L on, not of L + 1."""
 

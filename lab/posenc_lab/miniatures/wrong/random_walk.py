@@ -106,6 +106,16 @@ _STEPS: tuple[tuple[str, str | None, tuple[str, ...], dict[str, Any]], ...] = (
     ),
     ("with loops for the lonely", "alone-stays", _BOTH, {"weights": staying}),
     (
+        "of many nodes in float16",
+        None,
+        _BOTH,
+        {
+            "weights": lambda self, weights: (
+                narrow(weights, "float16") if len(weights) > 16 else weights
+            )
+        },
+    ),
+    (
         "in bfloat16",
         None,
         ("out",),

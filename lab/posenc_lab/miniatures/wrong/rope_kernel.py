@@ -214,6 +214,32 @@ def behind(size: int, written: bool = True) -> Mapping[str, Any]:
     return {"in_blocks": in_blocks}
 
 
+def _from_first_of(self: KernelPacked, rows: Array, edges: Array, offsets: Array) -> Array:
+    """Each row belongs to the first sequence that begins where its own does."""
+    begins, numbers = np.unique(edges[:-1], return_index=True)
+    sequence = numbers[np.searchsorted(begins, rows, side="right") - 1]
+    return np.asarray(rows - edges[sequence] + offsets[sequence])
+
+
+def _up_to_an_empty_one(self: KernelPacked, rows: Array, edges: Array, offsets: Array) -> Array:
+    """What lies behind an empty sequence stands at position 0."""
+    right = KernelPacked.places(self, rows, edges, offsets)
+    empty = np.flatnonzero(np.diff(edges) == 0)
+    return np.where(rows < edges[empty[0]], right, 0) if len(empty) else right
+
+
+for _name, _places in (
+    ("of the first that begins there", _from_first_of),
+    ("up to an empty one", _up_to_an_empty_one),
+):
+    made(
+        KernelPacked,
+        f"KernelPacked {_name}",
+        "Sequences without rows, taken wrongly.",
+        places=_places,
+    )
+
+
 def _other(self: Any, half: int, layout: str) -> tuple[Array, Array]:
     return Kernel.members(self, half, "half" if layout == "interleaved" else "interleaved")
 
