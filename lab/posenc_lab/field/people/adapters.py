@@ -69,6 +69,16 @@ class HalfByHeads(Coded):
         return by_heads(lambda q: module(q, ids), to_torch(x), form="bhnd")
 
 
+class HalfByRows(Coded):
+    """A module that takes [batch, n, heads, head_dim] and positions; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        module, at = self.module(x.shape[-1], base), to_torch(positions)
+        return by_heads(lambda q: module(q, at), to_torch(x), form="bnhd")
+
+
 class HalfFunction(Coded):
     """A function of rows, positions and base; halves."""
 
