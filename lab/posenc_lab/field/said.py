@@ -127,7 +127,9 @@ def line(each: Said) -> str:
 def keep(path: Path, found: Iterable[Said]) -> None:
     """Write what was said, in a file that a later run can be compared with."""
     kept = {each.name: _kept(each) for each in found}
-    path.write_text(yaml.safe_dump(kept, allow_unicode=True, sort_keys=True, width=99), "utf-8")
+    # A line each, so that a difference shows which ones changed.
+    text = yaml.safe_dump(kept, allow_unicode=True, default_flow_style=None, width=1000)
+    path.write_text(text, "utf-8")
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -167,9 +169,7 @@ def _words(row: Mapping[str, Any]) -> str:
 
 def _kept(each: Said) -> dict[str, Any]:
     row = asdict(each)
-    return {part: row[part] for part in ("fault", "naming", "said", "state_in_vain")} | {
-        "rejected": each.rejected
-    }
+    return {part: row[part] for part in ("fault", "naming", "said", "state_in_vain")}
 
 
 def _number(some: Iterable[Said], naming: str) -> int:

@@ -83,7 +83,7 @@ class OffsetPlusOne(Growing):
         return super().tables(x, offset + 1)
 
 
-@wrong(HalfCached, FORMULA, r"shift|- ?1|one position|before|cache|stretch")
+@wrong(HalfCached, FORMULA, r"shift|- ?1|one position|before|1 earlier")
 class OffsetMinusOne(Growing):
     """Counts what is in the cache from 0, so that it is one short after the first call."""
 

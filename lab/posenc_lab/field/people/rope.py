@@ -12,6 +12,8 @@ from posenc_lab.field.people.adapters import (
     HalfByHeads,
     HalfByRows,
     HalfFunction,
+    HalfFunctionInMemory,
+    HalfInMemory,
     HalfOfModel,
     HalfPartial,
     HalfTrained,
@@ -24,6 +26,7 @@ AXES = r"\baxis|\baxes|heads?\b.*position|position.*\bheads?\b"
 
 
 @right(Half)
+@right(HalfInMemory)
 @right(HalfTrained)
 class Neox(nn.Module):
     """Frequencies are a buffer, tables are formed in each call, two halves are turned."""
@@ -397,7 +400,7 @@ class OtherBaseWhenLong(Neox):
         return super().angles(positions)
 
 
-@wrong(Half, "memory", r"input|caller|modif|in place|chang")
+@wrong(HalfInMemory, "memory", r"input|caller|modif|in place|chang")
 class TurnsInPlace(Neox):
     """Writes the result into the rows that it was given."""
 
@@ -923,6 +926,7 @@ class AnglesInDtypeOfModel(TablesInDtypeOfRows):
 
 
 @right(HalfFunction)
+@right(HalfFunctionInMemory)
 def rope_in_place_of_a_copy(x: Tensor, positions: Tensor, base: float) -> Tensor:
     """Writes both halves into new memory."""
     pairs = x.shape[-1] // 2
@@ -935,7 +939,7 @@ def rope_in_place_of_a_copy(x: Tensor, positions: Tensor, base: float) -> Tensor
     return out
 
 
-@wrong(HalfFunction, "memory", r"input|caller|modif|in place|chang|writ|raised")
+@wrong(HalfFunctionInMemory, "memory", r"input|caller|modif|in place|chang|writ|raised")
 def rope_in_place(x: Tensor, positions: Tensor, base: float) -> Tensor:
     """Writes both halves where they were."""
     pairs = x.shape[-1] // 2
@@ -947,7 +951,7 @@ def rope_in_place(x: Tensor, positions: Tensor, base: float) -> Tensor:
     return x
 
 
-@wrong(HalfFunction, "memory", r"view|alias|input|writ|memory|itself")
+@wrong(HalfFunctionInMemory, "memory", r"view|alias|input|writ|memory|itself")
 def rope_of_position_zero(x: Tensor, positions: Tensor, base: float) -> Tensor:
     """Returns what it was given if there is nothing to turn."""
     if not positions.any():
