@@ -1,0 +1,154 @@
+"""How the kit calls what people write: one class for each form of code, with the code in it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from posenc_conformance import claims, to_torch
+from posenc_conformance.adapters import by_heads, in_stretches, once
+from posenc_conformance.adapters.torch import backward
+
+FLOATS = ["float32", "bfloat16"]
+ALL = ["float32", "bfloat16", "float16"]
+
+
+def shared(x: Any) -> Tensor:
+    """A tensor in the memory of an array, so that what is written into one shows in the other."""
+    if x.dtype == np.float32:
+        return torch.from_numpy(x)
+    return torch.from_numpy(x.view(np.int16)).view(torch.bfloat16)
+
+
+class Coded:
+    """Has code, and modules that are kept once they are built."""
+
+    code: Callable[..., Any]
+
+    def __init__(self) -> None:
+        self.module = once(self.code)
+
+
+class Half(Coded):
+    """A module of head_dim and base that takes positions; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return self.module(x.shape[-1], base)(to_torch(x), to_torch(positions))
+
+
+class Interleaved(Coded):
+    """The same; neighbours."""
+
+    @claims("interleaved", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return self.module(x.shape[-1], base)(to_torch(x), to_torch(positions))
+
+
+class HalfOfModel(Coded):
+    """A module that is cast with the model; halves."""
+
+    @claims("half", dtype=ALL)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        x = to_torch(x)
+        return self.code(x.shape[-1], base).to(x.dtype)(x, to_torch(positions))
+
+
+class HalfInMemory(Coded):
+    """A module of head_dim and base that is given the caller's own memory; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return self.module(x.shape[-1], base)(shared(x), to_torch(positions))
+
+
+class HalfFunctionInMemory(Coded):
+    """A function that is given the caller's own memory; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return self.code(shared(x), to_torch(positions), base)
+
+
+class HalfTrained(Coded):
+    """A module whose gradients are used; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return self.module(x.shape[-1], base)(to_torch(x), to_torch(positions))
+
+    rope_vjp = backward(rope)
+
+
+class HalfByHeads(Coded):
+    """A module that takes [batch, heads, n, head_dim] and position_ids [batch, n]; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        module, ids = self.module(x.shape[-1], base), to_torch(positions)[None]
+        return by_heads(lambda q: module(q, ids), to_torch(x), form="bhnd")
+
+
+class HalfByRows(Coded):
+    """A module that takes [batch, n, heads, head_dim] and positions; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        module, at = self.module(x.shape[-1], base), to_torch(positions)
+        return by_heads(lambda q: module(q, at), to_torch(x), form="bnhd")
+
+
+class HalfFunction(Coded):
+    """A function of rows, positions and base; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return self.code(to_torch(x), to_torch(positions), base)
+
+
+class InterleavedFunction(Coded):
+    """A function of rows, positions and base; neighbours."""
+
+    @claims("interleaved", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return self.code(to_torch(x), to_torch(positions), base)
+
+
+class HalfPartial(Coded):
+    """A module of head_dim, rotary_dim and base; halves of the leading channels."""
+
+    @claims("half", rotation="partial", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float, rotary_dim: int | None = None) -> Any:
+        """Rotate."""
+        module = self.module(x.shape[-1], rotary_dim or x.shape[-1], base)
+        return module(to_torch(x), to_torch(positions))
+
+
+class HalfCached(Coded):
+    """A module that takes rows and the position of the first; halves."""
+
+    @claims("half", dtype=FLOATS, max_position=8191)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return in_stretches(self.module(x.shape[-1], base), to_torch(x), positions)
+
+
+class InterleavedCached(Coded):
+    """The same; neighbours."""
+
+    @claims("interleaved", dtype=FLOATS, max_position=8191)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return in_stretches(self.module(x.shape[-1], base), to_torch(x), positions)
