@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from posenc_conformance.diagnose.combination import describe_combination
+from posenc_conformance.diagnose.fixed import describe_fixed
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.judge.arrays import PRECISE, Floats
 from posenc_conformance.judge.case import Case
@@ -46,6 +47,7 @@ def recover(
     return (
         describe_rows(answers)
         or describe_combination(answers, right)
+        or describe_fixed(answers, right)
         or _recover_formula(answers, right)
     )
 

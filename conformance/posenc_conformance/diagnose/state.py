@@ -46,9 +46,9 @@ def describe_repeats(subject: Subject, case: Case) -> str:
 def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
     """Name the numbers that wrong results, two at least, have of the very first call.
 
-    Empty if these do not explain all of the results. A number with a fraction counts, because no
-    other call has it, and nobody's code. Whole numbers count only if the wrong results were asked
-    for with different ones.
+    Empty if these do not explain all of the results, or no result tells them from the numbers next
+    to them. A number with a fraction counts, because no other call has it, and nobody's code. Whole
+    numbers count only if the wrong results were asked for with different ones.
     """
     first = subject.history.openings.get(wrong[0][0].dtype) if wrong[1:] else None
     if first is None:
@@ -60,7 +60,8 @@ def kept_from_first(subject: Subject, wrong: Answered) -> tuple[str, ...]:
         ):
             asked = {tuple(case.arguments[name] for name in names) for case, _ in wrong}
             odd = any(first.arguments[name] % 1 for name in names)
-            return names if odd or len(asked) > 1 else ()
+            seen = any(_tells(*each, _differing(first, each[0], names)) for each in wrong)
+            return names if seen and (odd or len(asked) > 1) else ()
     return ()
 
 
@@ -82,7 +83,7 @@ def explained_by_earlier(
     """Yield arguments of which earlier calls had values that explain a result, and words for it."""
     for names in _sets(case):
         for values in _earlier(subject, case, names):
-            if _explains(case, output, values):
+            if _tells(case, output, values):
                 yield names, _words(case, values, ", as an earlier call had")
                 break
 
@@ -150,7 +151,7 @@ def describe_first_of_one(subject: Subject, case: Case, output: Floats) -> str:
     found = (
         describe_first(subject, case, output, names)
         for names in _sets(case)
-        if odd.intersection(names)
+        if odd.intersection(names) and _tells(case, output, _differing(first, case, names))
     )
     return next(filter(None, found), "")
 
@@ -175,6 +176,26 @@ def _words(case: Case, values: Mapping[str, Any], whose: str) -> str:
     asked = [f"{case.arguments[name]:g}" for name in numbers]
     wanted = f"; {' and '.join(asked)} {'were' if asked[1:] else 'was'} asked for" if asked else ""
     return f"matches {' and '.join(shown)}{whose}{wanted}"
+
+
+def _tells(case: Case, output: Floats, values: Mapping[str, Any]) -> bool:
+    """Return whether a result is that of the case with these values, and not with others near them.
+
+    A rule that decides by a number looks like another number that was asked for just as well.
+    """
+    return _explains(case, output, values) and not any(
+        _explains(case, output, {**values, name: near})
+        for name, value in values.items()
+        if _is_number(value)
+        for near in _next_to(value)
+    )
+
+
+def _next_to(number: float) -> tuple[float, ...]:
+    """Return the whole numbers next to a number, of its type."""
+    if number % 1:
+        return float(np.floor(number)), float(np.ceil(number))
+    return number - 1, number + 1
 
 
 def _sets(case: Case) -> Iterator[tuple[str, ...]]:
