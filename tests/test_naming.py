@@ -136,7 +136,7 @@ def test_a_base_for_each_length_is_told_as_such() -> None:
     verdicts = judge(Stepping(), (*LEVELS, "behaviour"))
     assert diagnoses(verdicts) == []
     said = {each.outcome.recovered for each in failed(verdicts)}
-    assert all("pair t turns at B^(-2t/d), and B is " in each for each in said), said
+    assert all("pair t turns at B^(-2t/d), and the base B is " in each for each in said), said
 
 
 def test_what_fits_one_answer_of_many_is_no_name() -> None:

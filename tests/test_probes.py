@@ -178,4 +178,5 @@ def test_what_explains_half_of_the_wrong_answers_is_not_common_to_them(
     others = [witness(rope(), 9.0) for _ in range(wrong - explained)]
     seen = probes.ProbeResults((*some, *others), False)
     monkeypatch.setattr(probes, "run_probes", lambda subject, dtype: seen)
+    monkeypatch.setattr(probes, "_printed", lambda subject, dtype: [])
     assert probes.common_names(subject, "float64") == [name] * found

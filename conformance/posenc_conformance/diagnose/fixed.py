@@ -1,7 +1,9 @@
 """Numbers that an implementation has whatever it is asked for: constants of its code."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
+
+import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import residual_of
 from posenc_conformance.diagnose.mistakes import predict_case
@@ -21,6 +23,10 @@ def describe_fixed(
     Numbers that other calls or goldens have are tried. Empty if none explains all results.
     """
     answers = (*wrong, *right)
+    for words, change in CHANGES.items():
+        for name in _names(wrong[0][0]) if wrong else ():
+            if _becomes(answers, name, change):
+                return words.format(name=name)
     for numbers in _candidates([case for case, _ in answers]) if wrong else ():
         if all(_gives(numbers, *each) for each in answers):
             told = " and ".join(f"{name} {value:g}" for name, value in numbers.items())
@@ -31,17 +37,59 @@ def describe_fixed(
 def _candidates(cases: Sequence[Case]) -> Iterator[Numbers]:
     """Yield numbers by the names of their parameters, one alone first, then several of one call."""
     first = cases[0]
-    names = [n for n, each in first.call.parameters.items() if each.passed and n in first.arguments]
+    names = _names(first)
     usual = [each.arguments for each in first.scheme.goldens if each.call == first.call.name]
     known = [*usual, *(case.arguments for case in cases)]
     sets = chain.from_iterable(combinations(names, size) for size in range(1, MOST + 1))
     for some in sets:
         asked = {tuple(case.arguments.get(name) for name in some) for case in cases}
         found = dict.fromkeys(tuple(each.get(name) for name in some) for each in known)
-        if len(asked) > 1:  # otherwise it is not seen whether they are constants
-            yield from (
-                dict(zip(some, values, strict=True)) for values in found if None not in values
-            )
+        if len(asked) < 2:  # it is not seen whether they are constants
+            continue
+        for values in found:
+            numbers = {n: each for n, each in zip(some, values, strict=True) if each is not None}
+            if len(numbers) == len(some):
+                yield numbers
+
+
+CHANGES: Mapping[str, Callable[[float], float]] = {
+    "{name} is cut to a whole number": np.floor,
+    "{name} is rounded to a whole number": np.rint,
+}
+"""What may have become of a number, in words."""
+
+
+def describe_inverted(answers: Sequence[tuple[Case, Floats]]) -> str:
+    """Say in words that frequencies are inverted; empty if they are not.
+
+    They are fast then, and angles so large that frequencies cannot be read from them.
+    """
+    if not answers or "base" not in _names(answers[0][0]):
+        return ""
+    inverted = _becomes(answers, "base", lambda number: 1 / number)
+    return "frequencies are inverted: 1/base stands for base" if inverted else ""
+
+
+def _becomes(
+    answers: Sequence[tuple[Case, Floats]], name: str, change: Callable[[float], float]
+) -> bool:
+    """Return whether all results are those of the number as it becomes, which is another one."""
+    changed = [(_changed(case, name, change), case, output) for case, output in answers]
+    is_other = any(
+        numbers and numbers[name] != case.arguments[name] for numbers, case, _ in changed
+    )
+    return is_other and all(_gives(*each) for each in changed)
+
+
+def _names(case: Case) -> list[str]:
+    """Return the parameters that are passed as numbers."""
+    return [n for n, each in case.call.parameters.items() if each.passed and n in case.arguments]
+
+
+def _changed(case: Case, name: str, change: Callable[[float], float]) -> Numbers:
+    """Return a number of a call, if it has it, as it has become, in the type that it had."""
+    number = case.arguments.get(name)
+    return {} if number is None else {name: type(number)(change(number))}
 
 
 def _gives(numbers: Numbers, case: Case, output: Floats) -> bool:

@@ -31,7 +31,7 @@ from posenc_conformance.diagnose.mistakes import apply_constant
 from posenc_conformance.diagnose.recover import recover
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.deviation import Constant
 from posenc_conformance.judge.error_model import agrees, compare
@@ -54,6 +54,8 @@ NUMBER = re.compile(r"\d")
 """A digit in the words of a mistake. The number there may be that of one call only."""
 MORE_THAN_ANY = 10**9
 """More models than any mistake has, so that no right answer has as many."""
+LARGEST_READ = 2**15
+"""Results of more values are not read whole."""
 DRAWN = 4
 """So many calls are drawn, besides the simplest."""
 
@@ -208,7 +210,7 @@ def diagnose_subject(subject: Subject, case: Case, output: Floats) -> Diagnosis:
     if not seen.wrong:
         fits = fits_of_one(subject, case, output)
         otherwise = NONE if fits else _describe_kept(subject, case, output, NONE)
-        said = "" if fits or otherwise != NONE else _describe_rows_of_one(case, output)
+        said = "" if fits or otherwise != NONE else _describe_one(subject, case, output)
         return to_diagnosis(fits, otherwise, said)
     if not names:
         if kept_here := state.describe_first_of_one(subject, case, output):
@@ -240,13 +242,24 @@ def fits_of_one(subject: Subject, case: Case, output: Floats) -> list[Fit]:
     ]
 
 
-def _describe_rows_of_one(case: Case, output: Floats) -> str:
-    """Say in words where rows of a result stand, of which a few that follow each other are read."""
+def _describe_one(subject: Subject, case: Case, output: Floats) -> str:
+    """Say in words what one result has that nothing small shows.
+
+    Of a large one, a few rows that follow each other are read. What other calls refute is told of
+    this call alone.
+    """
     whole = case.with_fields()
-    index = compare(whole, output).index
+    few = whole, output
     if can_be_taken_apart(whole):
-        return describe_rows([neighbours(whole, output, index)])
-    return describe_rows([(whole, output)]) if prod(whole.shape) <= LARGEST_PAIRED else ""
+        few = neighbours(whole, output, compare(whole, output).index)
+    elif prod(whole.shape) > LARGEST_READ:
+        return ""
+    small = run_probes(subject, case.dtype)
+    right = [(each.case, each.output) for each in small.answers]
+    if said := describe_rows([few]) or recover([few], right):
+        return said
+    here = [fit for fit in find_fits(case, output) if fit.fits and not fit.of_state]
+    return f"in this call, and not in others: {here[0].explanation}" if here else ""
 
 
 def _describe_kept(subject: Subject, case: Case, output: Floats, otherwise: str) -> str:
@@ -265,8 +278,9 @@ def _kept_first(subject: Subject, dtype: str) -> tuple[str, ...]:
 def common_names(subject: Subject, dtype: str) -> list[Name]:
     """Find the mistakes that explain most wrong answers, and more than half of them.
 
-    A mistake that would make a right answer wrong is left out. Of several that these answers cannot
-    tell apart, those that explain most goldens are returned.
+    A mistake that would make a right answer wrong is left out, and one of a short dtype that is not
+    that of a finer one. Of several that these answers cannot tell apart, those that explain most
+    goldens are returned.
     """
     seen = run_probes(subject, dtype)
     right = [each for each in seen.answers if not each.wrong]
@@ -276,7 +290,11 @@ def common_names(subject: Subject, dtype: str) -> list[Name]:
         if not any(each.shows(seen.first_fits[name]) for each in right)
         and not all(_refuted(subject, dtype, name, words) for words in seen.words_for(name))
         and not (right and _elsewhere(subject, dtype, seen.first_fits[name]))
+        and not (count < len(seen.wrong) and _nowhere(subject, dtype, seen.first_fits[name]))
     }
+    if (finer := finest_wrong(subject, dtype)) is not None:
+        told = {id for id, _ in common_names(subject, finer)}
+        counts = {name: count for name, count in counts.items() if name[0] in told}
     most = max(counts.values(), default=0)
     equal = [name for name, count in counts.items() if count == most]
     if 2 * most <= len(seen.wrong):
@@ -286,6 +304,17 @@ def common_names(subject: Subject, dtype: str) -> list[Name]:
         best = max(more.get(name, 0) for name in equal)
         return [name for name in equal if more.get(name, 0) == best]
     return equal
+
+
+def finest_wrong(subject: Subject, dtype: str) -> str | None:
+    """Return the finest dtype in which answers are wrong, if a dtype is short and it is not.
+
+    A short dtype has wide bounds, so that what it supports the finer one must support too.
+    """
+    finest = min(subject.dtypes, key=UNIT_ROUNDOFF.__getitem__)
+    if dtype in PRECISE or finest not in PRECISE or not run_probes(subject, finest).wrong:
+        return None
+    return finest
 
 
 @once_per_subject
@@ -323,21 +352,34 @@ def _elsewhere(subject: Subject, dtype: str, fit: Fit) -> bool:
 
     That is false for a pair of mistakes, of which this is not asked.
     """
-    if "+" in fit.deviation:
-        return False
-    wrong = [each for each in _printed(subject, dtype) if not agrees(*each)]
-    explained = 0
-    for case, output in wrong:
-        name: Name = fit.deviation, fit.constants
-        own = next((e for e in fits_of_deviation(case, output, fit.deviation) if e.fits), None)
-        witness = Probe(case, output, True, {name: own} if own else {})
-        explained += witness.explained(name, fit) is not None
-    return 2 * explained < len(wrong)
+    explained = _explained_goldens(subject, dtype, fit)
+    return "+" not in fit.deviation and 2 * sum(explained) < len(explained)
+
+
+def _nowhere(subject: Subject, dtype: str, fit: Fit) -> bool:
+    """Return whether several goldens are wrong, and all of them in another way."""
+    explained = _explained_goldens(subject, dtype, fit)
+    return "+" not in fit.deviation and len(explained) > 1 and not any(explained)
+
+
+def _explained_goldens(subject: Subject, dtype: str, fit: Fit) -> list[bool]:
+    """Return for each golden that is wrong whether a mistake explains it."""
+    name: Name = fit.deviation, fit.constants
+    explained = []
+    for case, output in _printed(subject, dtype):
+        if not agrees(case, output):
+            fits = fits_of_deviation(case, output, fit.deviation)
+            own = next((each for each in fits if each.fits), None)
+            witness = Probe(case, output, True, {name: own} if own else {})
+            explained.append(witness.explained(name, fit) is not None)
+    return explained
 
 
 @once_per_subject
 def _recovered(subject: Subject, dtype: str) -> str:
     """Say in words what wrong answers have in common; empty if earlier calls change them."""
+    if (finer := finest_wrong(subject, dtype)) is not None:
+        return _recovered(subject, finer)
     seen = run_probes(subject, dtype)
     if seen.stateful:
         return ""

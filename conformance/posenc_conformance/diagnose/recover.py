@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from posenc_conformance.diagnose.combination import describe_combination
-from posenc_conformance.diagnose.fixed import describe_fixed
+from posenc_conformance.diagnose.fixed import describe_fixed, describe_inverted
 from posenc_conformance.diagnose.rows import describe_rows
+from posenc_conformance.diagnose.turning import describe_turning
+from posenc_conformance.diagnose.values import describe_values
 from posenc_conformance.judge.arrays import PRECISE, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.frequencies import EXACT, NEAR, PairFrequencies
@@ -48,7 +50,10 @@ def recover(
         describe_rows(answers)
         or describe_combination(answers, right)
         or describe_fixed(answers, right)
+        or describe_turning(answers, right)
         or _recover_formula(answers, right)
+        or describe_inverted(answers)
+        or describe_values(answers)
     )
 
 
@@ -65,8 +70,6 @@ def _recover_formula(
         abs(each.offset - offset) > NEAR * (1 + each.first) for each in read
     ):
         return ""
-    if abs(offset - np.pi / 2) < NEAR and all(each.are(-each.asked) for each in read):
-        return "cos and sin are exchanged"  # cos(π/2 - θ) = sin θ
     lengths = [each.length for each in read]
     more = [f"{offset:.4g} radians are added to every angle"] * bool(offset)
     if max(abs(length - 1) for length in lengths) > NEAR:
@@ -187,7 +190,7 @@ def _bases(read: Sequence[PairFrequencies]) -> str:
             told[f"{base:.5g} where base {each.base:.5g}{factor} is given"] = None
     if not told:
         return ""
-    return f"pair t turns at B^(-2t/d), and B is {' and '.join(list(told)[:2])}"
+    return f"pair t turns at B^(-2t/d), and the base B is {' and '.join(list(told)[:2])}"
 
 
 def _same_base(omega: Floats, turns: PairFrequencies, base: float) -> bool:

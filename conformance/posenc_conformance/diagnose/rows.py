@@ -127,6 +127,15 @@ def _by_stretch(asked: Ints) -> Ints:
     return np.asarray(numbers - first)
 
 
+def _lengths(asked: Ints) -> Ints:
+    """Return for each row how many rows its stretch has."""
+    numbers = _by_stretch(asked)
+    begins = np.concatenate([numbers[..., 1:] == 0, np.ones_like(numbers[..., :1], bool)], axis=-1)
+    # The number of a stretch's last row, seen from each of its rows.
+    last = np.where(begins, numbers, np.iinfo(np.int64).max)
+    return np.minimum.accumulate(last[..., ::-1], axis=-1)[..., ::-1] + 1
+
+
 def _numbers(asked: Ints) -> Ints:
     """Return the number of each row among those behind each other."""
     return np.broadcast_to(np.arange(asked.shape[-1]), asked.shape)
@@ -149,6 +158,14 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
     ),
     "every row stands at position 0": np.zeros_like,
     "positions begin at 0 again in each stretch: what a cache holds is not counted": _by_stretch,
+    "what a cache holds is counted twice": lambda asked: 2 * asked - _by_stretch(asked),
+    "each stretch ends where it should begin": lambda asked: asked - _lengths(asked) + 1,
+    "each stretch ends before the place where it should begin": lambda asked: (
+        asked - _lengths(asked)
+    ),
+    "positions follow each other from the first one on, whatever they are": lambda asked: (
+        _all(asked, asked[..., :1]) + _numbers(asked)
+    ),
     "every row stands where the first one should": lambda asked: _all(asked, asked[..., :1]),
     "every row stands where the last one should": lambda asked: _all(asked, asked[..., -1:]),
     "every sequence stands where the first one should": lambda asked: _all(asked, asked[:1]),

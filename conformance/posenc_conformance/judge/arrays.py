@@ -41,17 +41,19 @@ judged."""
 
 
 def to_torch(array: Any) -> Any:
-    """Make a torch tensor with a copy of an array, also of one in bfloat16 of ``ml_dtypes``.
+    """Make a torch tensor of an array, also of one in bfloat16 of ``ml_dtypes``, in its memory.
 
-    The copy lies in memory as the array does, with the same gaps and order of axes: code meets the
-    views that it is given. A tensor is returned as it is, so that it may be one that is
-    differentiated.
+    Code meets the views that it is given, and what it writes into them is seen. An array that is
+    not to be written to is copied together with the gaps between its elements, because torch knows
+    no such tensors. A tensor is returned as it is, so that it may be one that is differentiated.
     """
     import torch
 
     if isinstance(array, torch.Tensor):
         return array
-    values = _copied_as_it_lies(np.asarray(array))
+    values = np.asarray(array)
+    if not values.flags.writeable or not _has_strides_of_torch(values):
+        values = _copied_as_it_lies(values)
     if values.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(values)
@@ -63,11 +65,16 @@ def _copied_as_it_lies(array: Array) -> Array:
     One with strides that torch has not, backward or not of whole elements, is copied densely.
     """
     size = array.itemsize
-    if not array.size or any(step < 0 or step % size for step in array.strides):
+    if not array.size or not _has_strides_of_torch(array):
         return np.array(array, order="C")
     last = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
     memory = np.lib.stride_tricks.as_strided(array, (last // size + 1,), (size,)).copy()
     return np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
+
+
+def _has_strides_of_torch(array: Array) -> bool:
+    """Return whether no stride goes backward, or is none of whole elements."""
+    return all(step >= 0 and step % array.itemsize == 0 for step in array.strides)
 
 
 def placed(values: Array, strides: Sequence[int]) -> Array:
@@ -87,7 +94,7 @@ def to_numpy(value: Any) -> Array:
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
-        tensor = value.detach().cpu().contiguous()
+        tensor = value.detach().cpu().resolve_conj().resolve_neg()
         if tensor.dtype == torch.bfloat16:
             return np.asarray(tensor.view(torch.int16).numpy()).view(ml_dtypes.bfloat16)
         return np.asarray(tensor.numpy())

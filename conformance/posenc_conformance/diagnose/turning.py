@@ -1,0 +1,184 @@
+"""What a rotation makes of cosines and sines, read from its results.
+
+The angles may be right and what is made of them wrong: a sign, a member of a pair, a table.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from posenc_conformance.diagnose.diagnosis import differs, residual_of
+from posenc_conformance.judge.arrays import Flags, Floats, Ints, round_to
+from posenc_conformance.judge.case import Case
+
+TURNING = ("rotary", "in-place", "gradient")
+"""Kinds of calls that may turn pairs of channels."""
+MOST = 256
+"""Most channels: for each of them the truth is computed."""
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A result as ``cos * own + sign * sin * partner``, in the shape of x."""
+
+    own: Floats
+    partner: Floats
+    cos: Floats
+    sin: Floats
+    place: Ints
+    """The channel of each channel's partner; its own if it is not turned."""
+
+    @property
+    def is_first(self) -> Flags:
+        """Which channels are the first ones of their pairs."""
+        return np.asarray(np.arange(len(self.place)) < self.place)
+
+    @property
+    def sign(self) -> Floats:
+        """By what the sine of each channel is multiplied."""
+        return np.where(self.is_first, -1.0, 1.0)
+
+    @property
+    def still(self) -> int:
+        """How many channels are not turned."""
+        return int(np.sum(self.place == np.arange(len(self.place))))
+
+    @property
+    def right(self) -> Floats:
+        """What the result should be."""
+        return self.of(self.cos, self.sin)
+
+    def of(self, cos: Floats, sin: Floats) -> Floats:
+        """Turn by other cosines and sines."""
+        return np.asarray(cos * self.own + self.sign * sin * self.partner)
+
+
+def describe_turning(
+    wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
+) -> str:
+    """Say in words what is made of right angles; empty if nothing known gives all results."""
+    answers = [(*each, read_turning(each[0])) for each in (*wrong, *right)]
+    known = [(case, output, turned) for case, output, turned in answers if turned is not None]
+    if not wrong or len(known) < len(answers):
+        return ""
+    for words, model in MODELS.items():
+        models = [(case, output, model(turned)) for case, output, turned in known]
+        if all(residual_of(*each) <= 1 for each in models) and any(
+            differs(case, wanted) for case, _, wanted in models
+        ):
+            return words
+    return _describe_still(known)
+
+
+def read_turning(case: Case) -> Turned | None:
+    """Find cosine, sine and partner of each channel, by what becomes of one channel after another.
+
+    None if the call turns no pairs, or has too many channels.
+    """
+    x = case.arguments.get("x")
+    if case.call.kind not in TURNING or x is None or x.shape != case.shape:
+        return None
+    dim = x.shape[-1]
+    if not 2 <= dim <= MOST:
+        return None
+    columns = [case.with_arguments(x=np.broadcast_to(one, x.shape)).truth for one in np.eye(dim)]
+    matrix = np.stack(columns, axis=-1)  # of what the last axis counts, each channel is made
+    beside = np.abs(matrix * (1 - np.eye(dim))).reshape(-1, dim, dim).sum(axis=0)
+    place = np.where(beside.any(axis=1), beside.argmax(axis=1), np.arange(dim))
+    if (place[place] != np.arange(dim)).any() or (np.count_nonzero(beside, axis=1) > 1).any():
+        return None
+    channels = np.arange(dim)
+    cos = matrix[..., channels, channels]
+    sin = np.where(place == channels, 0.0, matrix[..., channels, place])
+    sign = np.where(channels < place, -1.0, 1.0)
+    return Turned(x, x[..., place], cos, sign * sin, place)
+
+
+def _first_again(turned: Turned) -> Floats:
+    """Make the second member of the first one's new value."""
+    new = turned.right
+    second = turned.cos * turned.own + turned.sin * new[..., turned.place]
+    return np.where(turned.is_first, new, second)
+
+
+def _second_again(turned: Turned) -> Floats:
+    """Make the first member of the second one's new value."""
+    new = turned.right
+    first = turned.cos * turned.own - turned.sin * new[..., turned.place]
+    return np.where(turned.is_first, first, new)
+
+
+def _without_rest(turned: Turned) -> Floats:
+    """Leave nothing in channels that are not turned."""
+    return np.where(turned.place == np.arange(len(turned.place)), 0.0, turned.right)
+
+
+def _rolled(values: Floats, by: int) -> Floats:
+    return np.roll(values, by, axis=-1)
+
+
+def _of_others(turned: Turned, x: Floats) -> Floats:
+    """Turn other rows by the same angles."""
+    return replace(turned, own=x, partner=x[..., turned.place]).right
+
+
+def _narrow(dtype: str) -> Callable[[Turned], Floats]:
+    return lambda turned: turned.of(round_to(turned.cos, dtype), round_to(turned.sin, dtype))
+
+
+MODELS: Mapping[str, Callable[[Turned], Floats]] = {
+    "cos and sin are exchanged": lambda turned: turned.of(turned.sin, turned.cos),
+    "the minus sign is missing: both members of a pair get +sin": lambda turned: (
+        turned.cos * turned.own + turned.sin * turned.partner
+    ),
+    "sin stands in both places, for cos as well": lambda turned: turned.of(turned.sin, turned.sin),
+    "cos stands in both places, for sin as well": lambda turned: turned.of(turned.cos, turned.cos),
+    "the part with sin is missing": lambda turned: turned.cos * turned.own,
+    "the part with cos is missing": lambda turned: turned.of(0 * turned.cos, turned.sin),
+    "x is added to what should come": lambda turned: turned.own + turned.right,
+    "the first member of a pair is overwritten before the second one is made of it": _first_again,
+    "the second member of a pair is overwritten before the first one is made of it": _second_again,
+    "the members of each pair are exchanged in the result": lambda turned: turned.right[
+        ..., turned.place
+    ],
+    "the members of each pair are exchanged before they are turned": lambda turned: (
+        turned.cos * turned.partner + turned.sign * turned.sin * turned.own
+    ),
+    "only the first member of each pair is turned": lambda turned: np.where(
+        turned.is_first, turned.right, turned.own
+    ),
+    "only the second member of each pair is turned": lambda turned: np.where(
+        turned.is_first, turned.own, turned.right
+    ),
+    "channels that are not turned are set to zero": _without_rest,
+    "channels that are not turned come before those that are": lambda turned: _rolled(
+        turned.right, turned.still
+    ),
+    "the last channels are turned in place of the first ones": lambda turned: _rolled(
+        _of_others(turned, _rolled(turned.own, -turned.still)), turned.still
+    ),
+    "cosines and sines in bfloat16": _narrow("bfloat16"),
+    "cosines and sines in float16": _narrow("float16"),
+}
+"""What may have been made of cosines and sines, in words, and the result of that."""
+
+
+def _describe_still(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
+    """Say from which pair on nothing is turned; empty if that is not what is wrong."""
+    for first in _still(known[0]):
+        if all(first in _still(each) for each in known):
+            return f"pairs are not turned from pair {first} on"
+    return ""
+
+
+def _still(answer: tuple[Case, Floats, Turned]) -> Iterator[int]:
+    """Yield numbers of pairs from which on a result would not be turned."""
+    case, output, turned = answer
+    channels = np.arange(len(turned.place))
+    firsts = np.flatnonzero(turned.is_first)
+    pair = np.searchsorted(firsts, np.minimum(channels, turned.place))
+    for first in range(len(firsts) + 1):
+        model = np.where(pair < first, turned.right, turned.own)
+        if residual_of(case, output, model) <= 1:
+            yield first

@@ -1,0 +1,48 @@
+"""What has become of all values of a result, whatever they mean."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from posenc_conformance.diagnose.diagnosis import differs, residual_of
+from posenc_conformance.judge.arrays import PRECISE, Floats, round_to
+from posenc_conformance.judge.case import Case
+
+SHORT = ("bfloat16", "float16")
+
+
+def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
+    """Say in words that all values are rounded, or the same multiple of what they should be.
+
+    Empty if they are neither.
+    """
+    for dtype in SHORT:
+        if answers and all(_is_rounded(*each, dtype) for each in answers):
+            return f"every value is rounded to {dtype}"
+    factors = [_factor(*each) for each in answers]
+    if not factors or any(each is None for each in factors):
+        return ""
+    factor = float(np.median([each for each in factors if each is not None]))
+    models = [(case, output, factor * case.truth) for case, output in answers]
+    if all(residual_of(*each) <= 1 for each in models) and any(
+        differs(case, model) for case, _, model in models
+    ):
+        return f"every value is {factor:.6g} times what it should be"
+    return ""
+
+
+def _is_rounded(case: Case, output: Floats, dtype: str) -> bool:
+    """Return whether a result has values of a shorter dtype, and is right as one of it."""
+    if case.dtype not in PRECISE or not np.array_equal(round_to(output, dtype), output):
+        return False
+    short = case.with_fields(dtype=dtype)
+    return residual_of(short, output, case.truth) <= 1
+
+
+def _factor(case: Case, output: Floats) -> float | None:
+    """Estimate by what a result is multiplied, from its largest value; None if nothing tells."""
+    truth = np.where(case.judged & np.isfinite(case.truth), case.truth, 0.0)
+    place = np.unravel_index(np.abs(truth).argmax(), truth.shape) if truth.size else ()
+    if not truth.size or not truth[place] or not np.isfinite(output[place]):
+        return None
+    return float(output[place] / truth[place])
