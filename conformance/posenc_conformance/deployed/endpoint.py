@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from posenc_conformance.door import parse_json
 from posenc_conformance.errors import UserError, printable
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 
@@ -120,7 +121,7 @@ def _ask(url: str, seconds: float, body: Mapping[str, Any] | None = None) -> Any
     data = None if body is None else json.dumps(body).encode()
     try:
         with build_opener(Stay).open(Request(url, data, headers), timeout=seconds) as answer:
-            return json.loads(answer.read(LARGEST_ANSWER))
+            return parse_json(answer.read(LARGEST_ANSWER))
     except HTTPError as error:
         said = error.read(4096).decode("utf-8", errors="replace")
         hint = "read what the engine says"

@@ -103,6 +103,7 @@ LENGTHS = {1: 2, 2: 4, 3: 4}
 KIND = re.compile(r"""['"]descr['"]\s?:\s?['"]([<>|=]?[a-zA-Z]\d{0,4})['"]""")
 ORDER = re.compile(r"""['"]fortran_order['"]\s?:\s?(True|False)""")
 SHAPE = re.compile(r"""['"]shape['"]\s?:\s?\(([\d, L]{0,999})\)""")
+BETWEEN = re.compile(r"[{},\s]")
 
 
 def numpy_file(stream: BinaryIO, size: int, allowance: Allowance) -> Array:
@@ -122,6 +123,8 @@ def numpy_file(stream: BinaryIO, size: int, allowance: Allowance) -> Array:
         raise ValueError(f"a header of {length:,} bytes is impossible")
     header = stream.read(length).decode("latin-1")
     kind, order, shape = (_found(each, header) for each in (KIND, ORDER, SHAPE))
+    if rest := BETWEEN.sub("", SHAPE.sub("", ORDER.sub("", KIND.sub("", header)))):
+        raise ValueError(f"its header also says {in_line(rest)}, which is not understood")
     dtype = _dtype(kind)
     sizes = _sizes([int(each.rstrip("L")) for each in shape.replace(",", " ").split()])
     needed = math.prod(sizes) * dtype.itemsize
@@ -266,7 +269,11 @@ def safetensors(stream: BinaryIO, allowance: Allowance) -> Arrays:
     for name, each in tensors.items():
         if not isinstance(each, dict) or not isinstance(each.get("dtype"), str):
             raise ValueError(f"tensor {in_line(name)}: its dtype is missing")
-    return {name: read(name, each) for name, each in tensors.items() if each["dtype"] in STORED}
+    found = {name: read(name, each) for name, each in tensors.items() if each["dtype"] in STORED}
+    if tensors and not found:
+        name, each = next(iter(tensors.items()))
+        raise ValueError(f"tensor {in_line(name)}: its dtype {in_line(each['dtype'])} is not read")
+    return found
 
 
 def _placed(name: str, entry: Mapping[str, Any]) -> tuple[int, int, np.dtype[Any], tuple[int, ...]]:
