@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import ml_dtypes
 import numpy as np
@@ -106,7 +106,7 @@ SHAPE = re.compile(r"""['"]shape['"]\s?:\s?\(([\d, L]{0,999})\)""")
 BETWEEN = re.compile(r"[{},\s]")
 
 
-def numpy_file(stream: BinaryIO, size: int, allowance: Allowance) -> Array:
+def numpy_file(stream: IO[bytes], size: int, allowance: Allowance) -> Array:
     """Read the array of an .npy file.
 
     Its header is a Python expression, which is not evaluated: three fields are looked for.
@@ -236,7 +236,7 @@ def numpy_archive(stream: BinaryIO, allowance: Allowance) -> Arrays:
         def load() -> Array:
             entry = _entry(archive, f"{name}.npy", LARGEST_ARCHIVE)
             with archive.open(entry) as member:
-                return numpy_file(member, entry.file_size, allowance)  # type: ignore[arg-type]
+                return numpy_file(member, entry.file_size, allowance)
 
         return load
 
