@@ -77,6 +77,14 @@ def test_what_came_of_a_program_is_rated(
     assert stage.of_program(Program("planted", "planted", code, says)).rating is rating
 
 
+def test_what_a_stage_has_left_is_counted(tmp_path: Path) -> None:
+    other = Stage(tmp_path, PROGRAM)
+    code = "import subprocess\nsubprocess.Popen(['sleep', '60'])\nanswer(right())"
+    assert other.of_program(Program("planted", "planted", code, None)).rating is Rating.GOOD
+    assert other.running() == 2
+    assert other.end() == 0
+
+
 def test_a_claim_of_too_many_values_is_refused_of_a_program_too(stage: Stage) -> None:
     (case,) = (each for each in descriptions() if each.name == "heads-of-50000")
     assert stage.of_description(case).rating is Rating.GOOD

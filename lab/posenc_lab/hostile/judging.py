@@ -5,6 +5,7 @@ import io
 import json
 import os
 import resource
+import secrets
 import select
 import signal
 import sys
@@ -27,7 +28,6 @@ from posenc_conformance.errors import UNSHOWN, UserError
 from posenc_conformance.judge.asking import ask
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
-from posenc_conformance.remote.descendants import NAME
 from posenc_conformance.remote.load import How, load
 from posenc_lab.fuzzing.kinds import KINDS, reports
 from posenc_lab.hostile.files import File, files
@@ -38,6 +38,8 @@ SECONDS = 10
 """What a case may take, of the processor's time for files and by the clock for programs."""
 WAITING = 60
 MEMORY = 2**30
+NAME = "POSENC_STAGE"
+"""A variable of the program's environment, which all that it starts inherits."""
 LONGEST = 1500
 """Characters of the longest message that somebody reads."""
 TOLD: Mapping[str, Callable[[str], Sequence[str]]] = {
@@ -208,7 +210,9 @@ class Stage:
         self.folder = folder
         manifest = folder / "odd.toml"
         limits = "limits = {seconds = 2, starting = 60, memory = '120MB'}"
-        manifest.write_text(f"posenc-program = 1\ncommand = '{command}'\n{limits}\n")
+        self.mark = secrets.token_hex(8)
+        own = f"environment = {{{NAME} = '{self.mark}'}}"
+        manifest.write_text(f"posenc-program = 1\ncommand = '{command}'\n{limits}\n{own}\n")
         self.manifest = manifest
         self.there = load(str(manifest), How(), schemes())
         (self.subject,) = subjects(self.there.adapter, schemes())
@@ -264,7 +268,11 @@ class Stage:
     def end(self) -> int:
         """End the program; return how many processes are left of all that it started."""
         self.there.end()
-        return len(list(_left()))
+        return self.running()
+
+    def running(self) -> int:
+        """Count the program and all that it has started."""
+        return len(list(_marked(self.mark)))
 
 
 def _rate(case: Program, subject: Subject) -> Outcome:
@@ -296,10 +304,10 @@ def _is_right(subject: Subject) -> bool:
     return bool(np.allclose(ask(subject, case), case.truth, rtol=1e-12, atol=0))
 
 
-def _left() -> Iterator[int]:
-    """Find processes that a program of ours has left."""
+def _marked(mark: str) -> Iterator[int]:
+    """Find the processes that a program of one stage has started, however far they have gone."""
     for each in Path("/proc").iterdir():
         if each.name.isdigit() and int(each.name) != os.getpid():
             with contextlib.suppress(OSError):
-                if NAME.encode() + b"=" in (each / "environ").read_bytes():
+                if f"{NAME}={mark}".encode() in (each / "environ").read_bytes():
                     yield int(each.name)
