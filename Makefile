@@ -56,6 +56,7 @@ nightly: test-all languages
 	$(BIN)/python -m posenc_lab.field people
 	$(BIN)/python -m posenc_lab.records --verify $(MINUTES)
 	$(BIN)/python -m posenc_lab.fuzzing --seconds $(FUZZED) --seed $$(date +%j) --keep .venv/found
+	$(BIN)/python -m posenc_lab.hostile
 	$(MAKE) --no-print-directory gate
 	$(MAKE) --no-print-directory coverage
 

@@ -1,14 +1,14 @@
 /**
  * What the explorer says of pasted texts: {"modules", "schemes", "models", "texts"} as JSON on
- * standard input, a list of {"told", "matches", "nearest", "seconds"} on standard output; null for
- * text without rows. Seconds are those of the processor.
+ * standard input, a list of {"told", "matches", "nearest", "seconds"} on standard output; of a text
+ * that is refused {"refused", "seconds"}, and null for text without rows. Seconds are those of the processor.
  */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const { modules, schemes, models, texts } = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(pathToFileURL(`${modules}/${name}.js`).href);
-const [{ explanations }, { parse }, calls] = await Promise.all(
+const [{ explanations }, { parse, refused }, calls] = await Promise.all(
   ["answer", "paste", "schemes/index"].map(load),
 );
 
@@ -22,6 +22,10 @@ const shown = ({ call, combination, where, mistake, residual, scheme }) => ({
 });
 const answers = texts.map((text) => {
   const begun = process.cpuUsage();
+  const why = refused(text);
+  if (why) {
+    return { refused: why, seconds: process.cpuUsage(begun).user / 1e6 };
+  }
   const pasted = parse(text);
   if (pasted === null) {
     return null;

@@ -153,6 +153,19 @@ def test_a_report_takes_the_place_of_nothing_else(
         document.place(name)
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="only Linux has a folder without files")
+def test_a_folder_that_takes_no_files_is_refused_before_the_run() -> None:
+    """Although its rights allow it to root."""
+    with pytest.raises(UserError, match="--posenc-report=/proc/r") as refused:
+        document.place("/proc/r.json")
+    assert refused.value.hint
+
+
+def test_what_could_not_be_written_says_what_to_do(tmp_path: Any) -> None:
+    (tmp_path / "file").touch()
+    assert "hint: " in document.write({}, tmp_path / "file" / "r.json")
+
+
 def test_a_report_may_take_the_place_of_another_or_of_nothing(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +174,7 @@ def test_a_report_may_take_the_place_of_another_or_of_nothing(
     (tmp_path / "empty.json").touch()
     for name in ("old.json", "empty.json", "new.json"):
         assert document.place(name) == tmp_path / name
+        assert len(list(tmp_path.iterdir())) == 2  # what was tried is gone
     assert document.write({"posenc-report": 1}, tmp_path / "new.json") == ""
     assert '"posenc-report": 1' in (tmp_path / "new.json").read_text()
     assert document.write({}, tmp_path / "old.json" / "new.json")

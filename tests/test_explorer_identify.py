@@ -191,3 +191,54 @@ def test_6400_numbers_take_less_than_a_second(
 @pytest.mark.parametrize("text", ["", "no numbers", "[1, 2], [1, 2, 3]", "float32"])
 def test_text_that_is_no_table_is_none(page_schemes: list[Any], text: str) -> None:
     assert identified(page_schemes, text) == [None]
+
+
+def test_the_full_stop_of_a_sentence_belongs_to_no_number(page_schemes: list[Any]) -> None:
+    row = printed(posenc.sinusoidal([7], 8), 6)
+    (answer,) = identified(page_schemes, f"It is {row}.")
+    assert "paper" in names(answer, "sinusoidal")
+
+
+ODD = {
+    "not-a-number": ("0.5 nan 0.25", "NaN"),
+    "infinity": ("[0.5, inf, 0.25]", "Infinity"),
+    "beyond-float64": ("0.5 1e999", "1e999"),
+    "as-in-c": ("0.84f, 0.54f", "0.84f"),
+    "hexadecimal": ("0x1F 0x2A", "0x1F"),
+    "two-points": ("1.2.3 0.5", "1.2.3"),
+    "underscores": ("1_000 2_000", "1_000"),
+    "values-left-out": ("[0.0, 1.0, ..., 0.5, 0.25]", "left out"),
+    "ellipsis": ("0.8415 0.5403 …", "left out"),
+    "a-very-long-number": ("0.5 " + "1" * 10**5 + "x", "digits"),
+    "a-very-long-text": ("0.5 " * 2**18, "characters"),
+    "very-many-numbers": ("1 " * 2**15, "numbers"),
+    "blanks": ("1" + " " * 2**18 + "x", ""),
+    "blank-lines": ("1 2" + " \n" * 2**17 + "3 4x", "4x"),
+    "brackets": ("[" * 2**18, ""),
+}
+"""Of what is odd nothing is left out in silence: the rest would be taken for the whole."""
+READ = {
+    "a-mask": "[[0, -inf], [0, 0]]",
+    "a-float32-in-words": "float32: 0.5 0.25",
+    "numbers-in-words": "[np.float32(0.5), np.float32(0.25)]",
+    "an-exponent": "1e-7 2.5E+3 -.5 3.",
+    "an-end-of-a-sentence": "It is 0.5, 0.25.",
+    "complex-numbers": "[1.+0.j, 0.5403023+0.841471j]",
+    "imaginary-last": "[1.0 + 0.0i, 0.5 - 0.8i]",
+    "truth-values": "True False",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_odd_is_refused_in_words_and_soon(page_schemes: list[Any], name: str) -> None:
+    text, said = ODD[name]
+    (answer,) = identified(page_schemes, text)
+    if said:
+        assert said in answer["refused"]
+    assert (answer or {}).get("seconds", 0) < 2
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_is_usual_is_not_refused(page_schemes: list[Any], name: str) -> None:
+    (answer,) = identified(page_schemes, READ[name])
+    assert "refused" not in answer

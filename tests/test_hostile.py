@@ -523,6 +523,30 @@ def test_everything_that_breaks_is_counted(judge: Judge, pytester: pytest.Pytest
     assert summary["failed"] == result.parseoutcomes()["failed"] > 1
 
 
+def test_a_check_that_takes_all_memory_fails_alone(judge: Judge, pytester: pytest.Pytester) -> None:
+    """Although it is the kit's own arithmetic that finds none left."""
+    pytester.makeconftest(
+        """
+        from posenc_conformance.pytest_run import items
+        execute = items.execute
+
+        def without_memory(check, options):
+            if check.id.startswith("half-d4-start"):
+                raise MemoryError
+            return execute(check, options)
+
+        items.execute = without_memory
+        """
+    )
+    result = judge("--posenc-report=r.json", "rope.yaml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    report = json.loads(Path(pytester.path, "r.json").read_text())
+    assert report["summary"]["not_selected"] == 0
+    (broken,) = (each for each in report["checks"] if "broke off" in each["message"])
+    assert "half-d4-start" in broken["id"]
+    assert "MemoryError" in broken["message"]
+
+
 @pytest.mark.parametrize("what", ["sys.stdout.close()", "sys.stdout = None", "os.chdir('/')"])
 def test_what_a_call_does_to_the_process_does_not_end_the_run(
     judge: Judge, pytester: pytest.Pytester, what: str
@@ -576,6 +600,28 @@ def test_an_interrupted_run_reports_what_it_judged_and_is_not_green(
     assert report["interrupted"].startswith("KeyboardInterrupt")
     assert report["checks"]
     assert report["summary"]["not_selected"] > 0
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupted_run_of_two_processes_says_so_too(
+    judge: Judge, pytester: pytest.Pytester
+) -> None:
+    """One of them interrupts the run, once."""
+    once = (
+        "if x.shape[-1] == 80:\n"
+        "            import os, signal, time\n"
+        "            os.mkdir('once')\n"
+        "            os.kill(os.getppid(), signal.SIGINT)\n"
+        "            time.sleep(9)\n"
+        "        return x"
+    )
+    source = MINE.replace(" return x", f"\n        {once}")
+    result = judge("--posenc-report=r.json", "-n", "2", "rope.yaml", source=source)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["posenc: no verdict: the run was interrupted*checks did not run"])
+    result.stdout.no_fnmatch_line("*nothing was judged*")
+    report = json.loads(Path(pytester.path, "r.json").read_text())
+    assert report["interrupted"].startswith("KeyboardInterrupt")
 
 
 def test_a_run_whose_terminal_takes_nothing_reports_that_it_broke_off(

@@ -48,6 +48,33 @@ def test_a_star_stands_for_anything_and_brackets_for_themselves(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("*a*b*", {"ab", "aab", "xaxbx", "aba"}),
+        ("a*a", {"aa", "aba"}),
+        ("a*ab", {"aab"}),
+        ("ab", {"ab"}),
+        ("*b", {"ab", "aab", "b"}),
+        ("**", {"ab", "aab", "xaxbx", "aba", "aa", "a", "b"}),
+    ],
+)
+def test_stars_mean_what_they_mean_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, meant: set[str]
+) -> None:
+    some = ("ab", "aab", "xaxbx", "aba", "aa", "a", "b")
+    monkeypatch.setitem(IDS, "nope.yaml", [f"nope.yaml::{each}" for each in some])
+    found = read(tmp_path, entry(f"nope.yaml::{pattern}"))
+    assert set(found) == {f"nope.yaml::{each}" for each in meant}
+
+
+def test_many_stars_take_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were every way tried, this would never end."""
+    monkeypatch.setitem(IDS, "nope.yaml", ["nope.yaml::" + "a" * 10_000])
+    with pytest.raises(UserError, match="matches no check"):
+        read(tmp_path, entry("nope.yaml::" + "*a" * 40 + "*b"))
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         "text",

@@ -130,6 +130,21 @@ def test_a_pattern_without_a_window_is_refused() -> None:
     )
 
 
+@pytest.mark.parametrize("given", [[1.0], "x", True, -1.0, float("inf"), float("nan")], ids=str)
+@pytest.mark.parametrize(
+    ("architecture", "key"),
+    [
+        ("qwen2", "rope.freq_base"),
+        ("qwen2", "rope.scaling.factor"),
+        ("deepseek2", "rope.scaling.yarn_log_multiplier"),
+        ("mistral3", "attention.temperature_scale"),
+    ],
+)
+def test_what_is_computed_with_is_a_number(architecture: str, key: str, given: Any) -> None:
+    said = refused(architecture, {**PLAIN, **YARN, key: given})
+    assert f"{architecture}.{key}: it is" in said
+
+
 # Factors that readers take for different things.
 
 

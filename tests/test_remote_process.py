@@ -156,8 +156,13 @@ def test_the_memory_of_children_is_counted() -> None:
         it.end()
 
 
-def test_memory_that_is_shared_is_counted_once() -> None:
-    it = started(FORKS)
+@pytest.mark.parametrize(
+    "code",
+    [FORKS, FORKS.replace("print", "os.fork() or os._exit(0)\ntime.sleep(1)\nprint")],
+    ids=["children", "one-has-ended"],
+)
+def test_memory_that_is_shared_is_counted_once(code: str) -> None:
+    it = started(code)
     try:
         it.exchange(b"", line, 30, 0)
         assert 200e6 < it.memory() < 350e6

@@ -17,6 +17,7 @@ import scoreboard_blocks
 import yaml
 
 from posenc_conformance import __version__
+from posenc_conformance.door import LARGEST_DOCUMENT
 from posenc_conformance.errors import UserError
 from scoreboard import environments, judging, kept, table
 from scoreboard.cells import ALL, Counts, cells, findings
@@ -143,6 +144,15 @@ def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.json.gz").write_bytes(gzip.compress(b"[" * 10**5))
     with pytest.raises(UserError, match="cannot be read"):
         kept.read_kept(tmp_path / "r.json.gz")
+
+
+def test_what_unpacks_without_end_and_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    bomb, pipe = tmp_path / "r.json.gz", tmp_path / "s.json.gz"
+    bomb.write_bytes(gzip.compress(b" " * (LARGEST_DOCUMENT + 1)))
+    os.mkfifo(pipe)
+    for path in (bomb, pipe):
+        with pytest.raises(UserError, match="cannot be read"):
+            kept.read_kept(path)
 
 
 @pytest.mark.parametrize(

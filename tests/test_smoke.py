@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from posenc_conformance import claims
-from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.adapters.resolve import MOST_VALUES, subjects
 from posenc_conformance.checks import smoke
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
@@ -102,6 +102,14 @@ def test_a_claim_of_too_large_a_call_is_not_meant(
 def test_a_claim_without_a_result_is_refused() -> None:
     with pytest.raises(UserError, match="heads=0"):
         smoke.require_computable(slopes(heads=[4, 0]))
+
+
+def test_a_claim_may_list_as_many_values_as_can_be_tried() -> None:
+    """Each is tried before anything is asked: thousands of them take minutes."""
+    assert slopes(heads=range(1, MOST_VALUES + 1))
+    with pytest.raises(UserError, match="heads") as refused:
+        slopes(heads=range(1, 50_000))
+    assert "when=" in refused.value.hint
 
 
 def test_each_claim_makes_sense_in_its_own_dtypes() -> None:

@@ -18,6 +18,9 @@ LONGEST_TEXT = 2000
 LONGEST_WORD = 200
 """Most characters of somebody's name, id, key or value that are shown."""
 
+MOST_LINES = 30
+"""Most lines of somebody's text that are shown."""
+
 LONGEST_ERROR = 10_000
 """Most characters of an error; what it tells of is cut long before."""
 
@@ -61,7 +64,10 @@ def in_line(text: object) -> str:
 
 def indented(text: str) -> str:
     """Cut and escape somebody's text of several lines, so that none begins as one of ours."""
-    return printable(text).replace("\n", "\n  ")
+    lines = text.split("\n", MOST_LINES)
+    if len(lines) > MOST_LINES:
+        lines[-1] = f"… ({text.count(chr(10)) + 1:,} lines)"
+    return printable("\n".join(lines)).replace("\n", "\n  ")
 
 
 def _escape(found: re.Match[str]) -> str:

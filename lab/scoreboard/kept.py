@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import re
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +14,7 @@ from typing import Any
 import yaml
 
 from posenc_conformance import __version__
+from posenc_conformance.door import LARGEST_DOCUMENT, read_json
 from posenc_conformance.errors import UserError
 from posenc_conformance.report.difference import require_complete
 from posenc_conformance.report.layout import Report
@@ -125,12 +125,9 @@ def read_whole(path: Path) -> Mapping[str, Any]:
     through.
     """
     hint = HINT.format(name=path.name.removesuffix(".json.gz"))
-    try:
-        content = json.loads(gzip.decompress(path.read_bytes()))
-    except FileNotFoundError:
-        raise UserError(f"there is no {path.name}", hint) from None
-    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
-        raise UserError(f"{path.name} cannot be read: {error}", hint) from None
+    if not path.exists():
+        raise UserError(f"there is no {path.name}", hint)
+    content = read_json(path, LARGEST_DOCUMENT, hint, packed=True)
     if not isinstance(content, dict) or content.get(MARK) != FORMAT:
         raise UserError(f"{path.name} is no report of the board in format {FORMAT}", hint)
     for field, kind in FIELDS.items():

@@ -20,6 +20,8 @@ FARTHEST = 2**53
 """Up to here float64 holds every whole number."""
 LONGEST_AXIS = 2**16
 """Longest axis that a claim may name: the kit makes an array of this length."""
+MOST_VALUES = 2**12
+"""Values of one parameter that a claim may list: the kit computes a call with each of them."""
 
 
 def subjects(
@@ -229,8 +231,16 @@ def _numbers(
 ) -> tuple[int | float, ...]:
     """Return values of a parameter as a tuple.
 
-    Raises UserError unless they are of its type, and of a size that can be asked for.
+    Raises UserError unless they are of its type, of a size that can be asked for, and few enough to
+    be tried one by one.
     """
+    if len(values) > MOST_VALUES:
+        raise UserError(
+            f"{where}: {call.name}() claims {len(values):,} values of {parameter.name}; at most "
+            f"{MOST_VALUES:,} may be listed",
+            f"leave {parameter.name} out if any value works, or say which do by a condition: "
+            f"when=lambda {parameter.name}: …",
+        )
     whole = parameter.type == "integer"
     limit = LONGEST_AXIS if parameter.of is not None else FARTHEST
     for value in values:

@@ -5,11 +5,16 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from posenc_conformance.door import parse_json
 from posenc_conformance.errors import UserError, printable
 from posenc_conformance.judge.misbehaviour import Misbehaviour
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
 
 Reading = Mapping[str, float]
 """Log-probabilities of some words, the likeliest among them."""
@@ -82,7 +87,8 @@ def connect(url: str, seconds: float | None) -> Endpoint:
         return Endpoint(address, name, None, limit)
     listed = _ask(f"{address}/models", limit)
     models = listed.get("data") if isinstance(listed, dict) else None
-    models = [each for each in models if isinstance(each, dict)] if models else []
+    models = models if isinstance(models, list) else []
+    models = [each for each in models if isinstance(each, dict)]
     if len(models) != 1:
         names = ", ".join(str(each.get("id")) for each in models)
         raise UserError(
@@ -94,8 +100,9 @@ def connect(url: str, seconds: float | None) -> Endpoint:
 
 def _context(model: Mapping[str, Any]) -> int | None:
     """Return the length of the longest text, where vLLM or llama.cpp says it."""
-    said = model.get("max_model_len") or (model.get("meta") or {}).get("n_ctx")
-    return said if isinstance(said, int) and said > 0 else None
+    meta = model.get("meta")
+    said = model.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
+    return said if type(said) is int and said > 0 else None
 
 
 def _ask(url: str, seconds: float, body: Mapping[str, Any] | None = None) -> Any:
@@ -120,7 +127,7 @@ def _ask(url: str, seconds: float, body: Mapping[str, Any] | None = None) -> Any
     data = None if body is None else json.dumps(body).encode()
     try:
         with build_opener(Stay).open(Request(url, data, headers), timeout=seconds) as answer:
-            return json.loads(answer.read(LARGEST_ANSWER))
+            return parse_json(_read_soon(answer, seconds))
     except HTTPError as error:
         said = error.read(4096).decode("utf-8", errors="replace")
         hint = "read what the engine says"
@@ -141,6 +148,18 @@ def _ask(url: str, seconds: float, body: Mapping[str, Any] | None = None) -> Any
         ) from None
 
 
+def _read_soon(answer: "HTTPResponse", seconds: float) -> bytes:
+    """Read an answer, up to the largest size; one that comes in drops has a deadline as well."""
+    parts: list[bytes] = []
+    left, end = LARGEST_ANSWER, monotonic() + seconds
+    while left > 0 and (part := answer.read1(min(left, 2**16))):
+        parts.append(part)
+        left -= len(part)
+        if monotonic() > end:
+            raise TimeoutError(f"it has not ended after {seconds:g} s")
+    return b"".join(parts)
+
+
 def _readings(answer: Any) -> list[Reading]:
     """Return the log-probabilities of an answer; none if it has none.
 
@@ -157,7 +176,7 @@ def _readings(answer: Any) -> list[Reading]:
             {_word(token): float(value) for token, value in step.items()}
             for step in found["top_logprobs"]
         ]
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError):
         return []
 
 

@@ -10,6 +10,7 @@ from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.held import Held
 from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.quiet import as_usual
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Declined, TookTooLong
 from posenc_conformance.scheme_file.model import Arguments
@@ -46,7 +47,8 @@ def find_changes(subject: Subject, case: Case) -> list[str]:
 @contextmanager
 def _with_call_context(case: Case) -> Iterator[None]:
     try:
-        yield
+        with as_usual():
+            yield
     except Misbehaviour as problem:
         if isinstance(problem.__cause__, NotImplementedError):
             raise Declined(f"declined with {describe_exception(problem.__cause__)}") from problem

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import FieldDict, Fields
 
@@ -137,6 +137,9 @@ LOGARITHM = "rope.scaling.yarn_log_multiplier"
 """The key of what mscale and mscale_all_dim are, which are the same in all released models."""
 WARMTH = "attention.temperature_scale"
 """The key of what queries grow by with the position."""
+ABOVE_ZERO = ("rope.freq_base", "rope.scaling.factor")
+NOT_NEGATIVE = (LOGARITHM, WARMTH)
+"""Keys whose numbers are computed with here, before anybody asks what the fields may be."""
 
 _IGNORED: Mapping[str, str] = {
     "how many keys and values there are, and how long values are": "attention.head_count_kv "
@@ -215,6 +218,8 @@ class _Reader:
         for key in self.own:
             if key not in wanted and ABOUT_POSITIONS.search(key):
                 raise self.wrong(key, "this key is not known here")
+        for key in (*ABOVE_ZERO, *NOT_NEGATIVE):
+            self._demand_number(key)
         found: FieldDict = {"model_type": self.architecture.type}
         found |= {field: self.own[key] for key, field in NAMES.items() if key in self.own}
         if "block_count" in self.own:
@@ -228,6 +233,13 @@ class _Reader:
             found["original_max_position_embeddings"] = self.own[ORIGINAL]
         scaling |= self._sections()
         return found | ({"rope_scaling": scaling} if scaling else {}), self.architecture.layout
+
+    def _demand_number(self, key: str) -> None:
+        given = self.own.get(key, 1.0)
+        number = isinstance(given, int | float) and not isinstance(given, bool)
+        if not number or not 0 <= given < math.inf or (key in ABOVE_ZERO and given == 0):
+            least = "above 0" if key in ABOVE_ZERO else "of at least 0"
+            raise self.wrong(key, f"it is {in_line(repr(given))}, not a number {least}")
 
     def _count(self) -> int:
         """Count the layers of the model proper: those that predict further tokens stand behind."""

@@ -15,6 +15,7 @@ import pytest
 from posenc_conformance.checks import LEVELS, Check, deployed
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.errors import UserError, describe_exception
+from posenc_conformance.judge.quiet import without_warnings
 from posenc_conformance.judge.verdict import Verdict, Wrong
 from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report.causes import PROPERTY
@@ -193,7 +194,11 @@ class CheckNode(pytest.Item):
         """
         options = self.plan.request.options
         try:
-            with redirect_stdout(_Kept(sys.stdout)), redirect_stderr(_Kept(sys.stderr)):
+            with (
+                redirect_stdout(_Kept(sys.stdout)),
+                redirect_stderr(_Kept(sys.stderr)),
+                without_warnings(),
+            ):
                 found = self.plan.apply_known(self.check_id, execute(self.check, options))
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise

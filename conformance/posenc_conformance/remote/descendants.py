@@ -47,8 +47,7 @@ def memory_of(pid: int, most: int = 0) -> int:
     members = family(pid)
     used = sum(map(_resident, members))
     if len(members) > 1 and used > most:
-        shares = [_share(each) for each in members]
-        return sum(shares) if all(shares) else used
+        return sum(_share(each) or _resident(each) for each in members)  # some may have ended
     return used
 
 

@@ -1,10 +1,10 @@
 """The report: everything that a run found, as plain data under a published schema."""
 
 import json
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TypeVar, cast
 
 from posenc_conformance import __version__
@@ -119,10 +119,10 @@ def place(name: str) -> Path:
     is no report: it would be lost.
     """
     path = Path(name)
-    hint = "give the name of a file in a folder that exists"
+    hint = "give the name of a file in a folder that exists and may be written into"
     try:
         folder = path.resolve().parent
-        if not name or path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        if not name or path.is_dir() or not folder.is_dir():
             raise UserError(f"--posenc-report={name} cannot be written", hint)
         if path.is_fifo() or path.is_socket() or path.is_block_device():
             raise UserError(f"--posenc-report={name} is not a regular file", hint)
@@ -131,12 +131,18 @@ def place(name: str) -> Path:
                 f"--posenc-report={name}: this file is not a report, and would be overwritten",
                 "give another name, or move the file away",
             )
+        if not path.exists() or path.is_file():
+            with NamedTemporaryFile(dir=folder, prefix=f".{path.name[:64]}."):
+                pass  # rights alone do not say it: a folder of the kernel's takes no files
     except (
         OSError,
         RuntimeError,
         ValueError,
     ) as error:  # a loop of links, a name too long, or one that no file can have
-        raise UserError(f"--posenc-report={name} cannot be written: {error}", hint) from None
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise UserError(
+            f"--posenc-report={name} cannot be written: {reason or error}", hint
+        ) from None
     return path.absolute()  # an implementation may go to another folder
 
 
@@ -153,7 +159,10 @@ def write(report: Mapping[str, object], path: Path) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)  # an implementation may have removed it
         write_whole(path, json.dumps(report, indent=1, allow_nan=False) + "\n")
     except OSError as error:
-        return f"posenc: the report could not be written: {error}"
+        return (
+            f"posenc: the report could not be written: {error}\n"
+            "hint: make room or name another folder by --posenc-report, and run it again"
+        )
     return ""
 
 

@@ -3,7 +3,6 @@
 Strict in both directions: what is not in the file fails the run, and so does what no longer fails.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import yaml
 
 from posenc_conformance.door import named, read_text
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.report import difference
 from posenc_conformance.report.machine import applies
 from posenc_conformance.scheme_file.read import StrictLoader
@@ -63,11 +62,14 @@ def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, 
             ids = _matching(pattern, ids_of(pattern.partition("::")[0]))
             if not ids:
                 raise UserError(
-                    f"{where}: {pattern} matches no check of what the implementation claims",
+                    f"{where}: {in_line(pattern)} matches no check of what the "
+                    "implementation claims",
                     "correct the id, or drop the entry",
                 )
             if twice := seen & {*ids}:
-                raise UserError(f"{where}: {min(twice)} is given twice", "drop one of them")
+                raise UserError(
+                    f"{where}: {in_line(min(twice))} is given twice", "drop one of them"
+                )
             seen |= {*ids}
             known |= dict.fromkeys(ids, entry.known) if entry.applies else {}
     return known
@@ -87,9 +89,24 @@ def _entries(path: Path) -> list[object]:
 
 def _matching(pattern: str, ids: Sequence[str]) -> list[str]:
     """Return the ids that a pattern means; * stands for anything, all else for itself."""
-    parts = map(re.escape, pattern.split("*"))
-    whole = re.compile(".*".join(parts))
-    return [id for id in ids if whole.fullmatch(id)]
+    return [id for id in ids if _matches(pattern, id)]
+
+
+def _matches(pattern: str, id: str) -> bool:
+    """Return whether a pattern means an id; no way is tried twice, however many stars it has."""
+    first, *others = pattern.split("*")
+    if not others:
+        return id == first
+    *inner, last = others
+    if not id.startswith(first):
+        return False
+    place = len(first)
+    for part in inner:
+        place = id.find(part, place)
+        if place < 0:
+            return False
+        place += len(part)
+    return id.endswith(last) and len(id) - len(last) >= place
 
 
 def _entry(where: str, entry: object) -> Entry:
@@ -104,7 +121,9 @@ def _entry(where: str, entry: object) -> Entry:
     if not all(isinstance(text, str) for text in texts) or not all([patterns, *patterns, reason]):
         raise UserError(f"{where} needs an id and a reason, each as text", HINT)
     if not reason.strip() or reason.startswith(UNSAID):
-        raise UserError(f"{where} has no reason yet: {reason!r}", "say why this is accepted")
+        raise UserError(
+            f"{where} has no reason yet: {in_line(repr(reason))}", "say why this is accepted"
+        )
     return Entry(tuple(patterns), KnownFailure(reason, link), applies(where, entry.get("when", {})))
 
 

@@ -1,7 +1,7 @@
 /** What pasted numbers are, in words and links. */
 import { brief, element } from "./elements.js";
 import { identify } from "./identify.js";
-import { parse } from "./paste.js";
+import { parse, refused } from "./paste.js";
 import { recognise } from "./recognise.js";
 
 /** Models of one progression that are named before "and more". */
@@ -36,6 +36,10 @@ export function explanations(pasted, { schemes, models }, calls) {
  * @returns {(Node | string)[]}
  */
 export function answer(text, known, calls) {
+  const why = refused(text);
+  if (why) {
+    return [why];
+  }
   const pasted = parse(text);
   if (!pasted || pasted.rows[0].length < 2) {
     return [text.trim() ? "These are not two numbers or more, in rows of one length." : ""];

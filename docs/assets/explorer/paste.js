@@ -6,11 +6,57 @@ import { range } from "./evaluate.js";
  * for masks.
  */
 const NUMBER =
-  /(?<![\w.])(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|-inf(?:inity)?|true|false)(?![\w.])/gi;
+  /(?<![\w.])(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|-inf(?:inity)?|true|false)(?!\w|\.\w)/gi;
 
 /** A complex number as Python and PyTorch print it. */
 const COMPLEX =
   /([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([-+])\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[ij]\b/g;
+
+/** What begins as a number does, and its letters. */
+const BEGUN = /(?<![\w.])[-+]?\.?\d[\w.]*(?:(?<=e)[-+]\d+)?/gi;
+
+/** Characters of a text, and numbers in it, that are looked at. */
+const LONGEST = 2 ** 19;
+const MOST = 2 ** 14;
+const ELSEWHERE = "Paste fewer rows, or give a file to posenc identify.";
+
+/** What must not be skipped, because the rest would be taken for the whole; and what to do. */
+const ODD = [
+  [/\d{400}/, () => "A number has more than 400 digits."],
+  [/\.\.\.|…/, () => "Values are left out (…). Print all of them."],
+  [/(?<![\w.])nan(?![\w.])/i, () => "NaN is among the numbers, which no encoding gives."],
+  [/(?<![\w.-])inf(?:inity)?(?![\w.])/i, () => "Infinity is among the numbers; only a mask's −inf is read."],
+];
+
+/**
+ * Why a text is not read; nothing if it is. What is odd in it is never left out in silence.
+ * @param {string} pasted
+ * @returns {string}
+ */
+export function refused(pasted) {
+  if (pasted.length > LONGEST) {
+    return `More than ${LONGEST.toLocaleString("en")} characters are not read. ${ELSEWHERE}`;
+  }
+  const odd = ODD.find(([pattern]) => pattern.test(pasted));
+  if (odd) {
+    return odd[1]();
+  }
+  const begun = pasted.match(BEGUN) ?? [];
+  if (begun.length > MOST) {
+    return `More than ${MOST.toLocaleString("en")} numbers are not read. ${ELSEWHERE}`;
+  }
+  const wrong = begun.find((each) => !isNumber(each.replace(/(?<=[\d.])[ij]$|\.$/, "")));
+  if (wrong) {
+    const start = wrong.length > 40 ? `${wrong.slice(0, 40)}…` : wrong;
+    return `${start} is no number that is read. Write numbers as 0.5, -2 or 1e-7, with blanks or commas between them.`;
+  }
+  return "";
+}
+
+const isNumber = (/** @type {string} */ text) => text.trim() !== "" && Number.isFinite(decimal(text));
+
+/** A decimal number; what Number reads besides, such as 0x1F, is none. */
+const decimal = (/** @type {string} */ text) => (/^[-+.\de]+$/i.test(text) ? Number(text) : NaN);
 
 /**
  * @typedef {{rows: number[][], units: number[][], complex: boolean}} Pasted
@@ -24,6 +70,7 @@ const COMPLEX =
  * @returns {Pasted | null} null if there are no numbers, or rows of different lengths
  */
 export function parse(pasted) {
+  pasted = pasted.replace(/[^\S\n]+/g, " ").replace(/\n(?: ?\n)+/g, "\n");
   const complex = pasted.search(COMPLEX) >= 0;
   const parts = (/** @type {string} */ _, re, sign, im) => ` ${re}, ${sign === "-" ? "-" : ""}${im} `;
   const separate = complex ? pasted.replace(COMPLEX, parts) : pasted;

@@ -89,7 +89,7 @@ def _json(document: Any) -> bytes:
 TABLE = posenc.sinusoidal(np.arange(8), 8, dtype=np.float32)
 
 
-def _npy(array: np.ndarray) -> bytes:
+def npy(array: np.ndarray) -> bytes:
     stream = io.BytesIO()
     np.save(stream, array)
     return stream.getvalue()
@@ -99,10 +99,10 @@ def _npy(array: np.ndarray) -> bytes:
 def _arrays() -> list[bytes]:
     small = (1e4 ** -(np.arange(8) / 8)).astype(np.float16)
     masks = np.tril(np.ones((6, 6), np.bool_))
-    return [_npy(each) for each in (TABLE, small, masks, np.asfortranarray(TABLE), TABLE[:0])]
+    return [npy(each) for each in (TABLE, small, masks, np.asfortranarray(TABLE), TABLE[:0])]
 
 
-def _zipped(files: Mapping[str, bytes], method: int) -> bytes:
+def zipped(files: Mapping[str, bytes], method: int) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", method) as archive:
         for name, content in files.items():
@@ -120,7 +120,7 @@ def _archive(name: str, seeds: Callable[[], Sequence[bytes]], **beside: bytes) -
             inner = mutated(random, inner, seeds())
         method = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
         files = {name: inner, **{each.replace("__", "/"): beside[each] for each in beside}}
-        packed = _zipped(files, method)
+        packed = zipped(files, method)
         return mutated(random, packed) if whole else packed
 
     return make
@@ -179,7 +179,7 @@ def _packed(text: str) -> bytes:
     return struct.pack("<Q", len(content)) + content
 
 
-def _gguf(metadata: Any) -> bytes:
+def gguf(metadata: Any) -> bytes:
     pairs = [_pair(name, given) for name, given in metadata.items()]
     head = b"GGUF" + struct.pack("<IQQ", 3, 1, len(pairs))
     return head + b"".join(pairs) + _packed("output.weight") + struct.pack("<IQIQ", 1, 64, 0, 0)
@@ -234,7 +234,7 @@ MANIFESTS = [
     b"posenc-program = 1\ncommand = ['a', 'b']\nfolder = '.'\n[environment]\nA = 'b'\n"
     b"[limits]\nseconds = 2\nstarting = 60.5\nmemory = '120MB'\n",
 ]
-KNOWN = {
+KNOWN: Mapping[str, Any] = {
     "posenc-known-failures": 1,
     "failures": [
         {"id": "a.yaml::golden::a*", "reason": "because", "link": "https://example.org"},
@@ -248,7 +248,7 @@ def _read_known(path: Path) -> None:
 
 
 @cache
-def _schemes() -> list[bytes]:
+def schemes() -> list[bytes]:
     return [(spec_folder() / "alibi.yaml").read_bytes(), (spec_folder() / "nope.yaml").read_bytes()]
 
 
@@ -256,7 +256,7 @@ def _schemes() -> list[bytes]:
 
 
 @cache
-def _reports() -> list[Any]:
+def reports() -> list[Any]:
     place = {"scheme": "rope", "call": "rope", "combination": "half", "dtype": "float32"}
     measured = {"worst": 0.5, "exact_angles": True, "horizon": 4096, "horizon_is_claim": False}
     check = {
@@ -286,7 +286,7 @@ def _reports() -> list[Any]:
 
 def _compare(path: Path) -> None:
     right = path.with_name("right.json")
-    right.write_bytes(_json(_reports()[0]))
+    right.write_bytes(_json(reports()[0]))
     for one, other in ((path, right), (right, path)):
         "".join(difference(read_report(one), read_report(other)).lines()).encode()
 
@@ -317,8 +317,8 @@ def _read_reply(path: Path) -> None:
 
 BLOCK_NAMES = sorted({*read_by_any(), *(name for names in IN_A_BLOCK.values() for name in names)})
 CONFIGURATION = _documents_of(_configurations, BLOCK_NAMES, _json)
-GGUF = _documents_of(_metadata, ["qwen2.rope.dimension_count", "qwen2.odd"], _gguf)
-REPORT = _documents_of(_reports, ["interrupted", "models"], _json)
+GGUF = _documents_of(_metadata, ["qwen2.rope.dimension_count", "qwen2.odd"], gguf)
+REPORT = _documents_of(reports, ["interrupted", "models"], _json)
 KINDS: Mapping[str, Kind] = {
     "array": Kind("a.npy", _bytes_of(_arrays), _read_arrays),
     "arrays": Kind("a.npz", _archive("freq.npy", _arrays), _read_arrays),
@@ -332,7 +332,7 @@ KINDS: Mapping[str, Kind] = {
     "gguf": Kind("a.gguf", GGUF, _tell_model),
     "manifest": Kind("a.toml", _bytes_of(lambda: MANIFESTS), lambda path: manifest_of(str(path))),
     "known": Kind("known.yaml", _documents_of(lambda: [KNOWN], ["id", "ids"], _json), _read_known),
-    "scheme": Kind("alibi.yaml", _bytes_of(_schemes), read_scheme),
+    "scheme": Kind("alibi.yaml", _bytes_of(schemes), read_scheme),
     "diff": Kind("a.json", REPORT, _compare),
     "badge": Kind("a.json", REPORT, _badges),
     "reply": Kind("a.json", _bytes_of(lambda: REPLIES), _read_reply, (UserError, Malformed)),

@@ -31,7 +31,7 @@ MEMORY = 2**30
 STARTING = 60
 FORESEEN = (
     EOFError,
-    NotImplementedError,
+    NotImplementedError,  # zipfile, of an archive of a later version or with odd encryption
     OSError,
     RecursionError,
     ValueError,

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from posenc_conformance.door import LARGEST_DOCUMENT, named, read_json
 from posenc_conformance.errors import UserError
 from posenc_conformance.report.layout import Report
 from scoreboard.deployed.engines import FOLDER
@@ -105,8 +106,10 @@ def read(path: Path) -> Results:
     Raises UserError for a file that is not whole, or of another format.
     """
     hint = f"judge it again: python -m scoreboard.deployed {path.stem}"
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+    if not path.exists():
+        raise UserError(f"there is no {path.name}", hint)
+    raw = read_json(path, LARGEST_DOCUMENT, hint)
+    with named(path.name, hint):
         if raw[MARK] != FORMAT:
             raise UserError(f"{path.name} is not of format {FORMAT}", hint)
         found = [_cell(each) for each in raw["cells"]]
@@ -118,10 +121,6 @@ def read(path: Path) -> Results:
             raw["cpu"],
             {(each.model, each.spelling): each for each in found},
         )
-    except FileNotFoundError:
-        raise UserError(f"there is no {path.name}", hint) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path.name} cannot be read: {error!r}", hint) from None
 
 
 def write(results: Results, path: Path) -> None:

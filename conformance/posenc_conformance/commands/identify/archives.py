@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import ml_dtypes
 import numpy as np
@@ -103,9 +103,10 @@ LENGTHS = {1: 2, 2: 4, 3: 4}
 KIND = re.compile(r"""['"]descr['"]\s?:\s?['"]([<>|=]?[a-zA-Z]\d{0,4})['"]""")
 ORDER = re.compile(r"""['"]fortran_order['"]\s?:\s?(True|False)""")
 SHAPE = re.compile(r"""['"]shape['"]\s?:\s?\(([\d, L]{0,999})\)""")
+BETWEEN = re.compile(r"[{},\s]")
 
 
-def numpy_file(stream: BinaryIO, size: int, allowance: Allowance) -> Array:
+def numpy_file(stream: IO[bytes], size: int, allowance: Allowance) -> Array:
     """Read the array of an .npy file.
 
     Its header is a Python expression, which is not evaluated: three fields are looked for.
@@ -122,6 +123,8 @@ def numpy_file(stream: BinaryIO, size: int, allowance: Allowance) -> Array:
         raise ValueError(f"a header of {length:,} bytes is impossible")
     header = stream.read(length).decode("latin-1")
     kind, order, shape = (_found(each, header) for each in (KIND, ORDER, SHAPE))
+    if rest := BETWEEN.sub("", SHAPE.sub("", ORDER.sub("", KIND.sub("", header)))):
+        raise ValueError(f"its header also says {in_line(rest)}, which is not understood")
     dtype = _dtype(kind)
     sizes = _sizes([int(each.rstrip("L")) for each in shape.replace(",", " ").split()])
     needed = math.prod(sizes) * dtype.itemsize
@@ -233,7 +236,7 @@ def numpy_archive(stream: BinaryIO, allowance: Allowance) -> Arrays:
         def load() -> Array:
             entry = _entry(archive, f"{name}.npy", LARGEST_ARCHIVE)
             with archive.open(entry) as member:
-                return numpy_file(member, entry.file_size, allowance)  # type: ignore[arg-type]
+                return numpy_file(member, entry.file_size, allowance)
 
         return load
 
@@ -266,7 +269,11 @@ def safetensors(stream: BinaryIO, allowance: Allowance) -> Arrays:
     for name, each in tensors.items():
         if not isinstance(each, dict) or not isinstance(each.get("dtype"), str):
             raise ValueError(f"tensor {in_line(name)}: its dtype is missing")
-    return {name: read(name, each) for name, each in tensors.items() if each["dtype"] in STORED}
+    found = {name: read(name, each) for name, each in tensors.items() if each["dtype"] in STORED}
+    if tensors and not found:
+        name, each = next(iter(tensors.items()))
+        raise ValueError(f"tensor {in_line(name)}: its dtype {in_line(each['dtype'])} is not read")
+    return found
 
 
 def _placed(name: str, entry: Mapping[str, Any]) -> tuple[int, int, np.dtype[Any], tuple[int, ...]]:

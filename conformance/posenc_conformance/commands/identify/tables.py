@@ -77,8 +77,9 @@ def read_tables(path: Path, names: Sequence[str] = ()) -> Iterator[Table | UserE
         chosen = _chosen(path, arrays, names)
         for number, name in enumerate(chosen, 1):
             try:
-                table = _table(path, name, arrays[name], alone=len(arrays) == 1)
-                yield replace(table, place=(number, len(chosen)))
+                table = _table(path, name, arrays[name])
+                own = "" if len(arrays) == 1 else name
+                yield replace(table, name=own, place=(number, len(chosen)))
             except UserError as error:
                 if len(arrays) == 1 or names:
                     raise
@@ -127,11 +128,11 @@ def _chosen(path: Path, arrays: Arrays, names: Sequence[str]) -> list[str]:
     return found
 
 
-def _table(path: Path, name: str, load: Callable[[], Array], *, alone: bool) -> Table:
-    where = Path(f"{path}: {in_line(name)}") if name and not alone else path
+def _table(path: Path, name: str, load: Callable[[], Array]) -> Table:
+    where = Path(f"{path}: {in_line(name)}") if name else path
     with _told_of(where):
         array = load()
-    return _sound(where, Table(array, name="" if alone else name))
+    return _sound(where, Table(array))
 
 
 @contextmanager

@@ -199,16 +199,15 @@ def _is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return True
+    return cell.isascii() and "_" not in cell  # Python alone takes these for numbers
 
 
 def _number(path: Path, line: int, cell: str) -> float:
     if cell in ("True", "False"):
         return float(cell == "True")
-    try:
-        number = float(cell)
-    except ValueError:
-        raise UserError(f"{path}:{line}: {in_line(cell)!r} is not a number", HINT) from None
+    if not _is_number(cell):
+        raise UserError(f"{path}:{line}: {in_line(cell)!r} is not a number", HINT)
+    number = float(cell)
     if math.isinf(number) and any(each.isdigit() for each in cell):
         raise UserError(f"{path}:{line}: {in_line(cell)} is beyond every float64", HINT)
     return number

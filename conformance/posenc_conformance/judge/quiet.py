@@ -1,0 +1,27 @@
+"""Arithmetic on odd results: the kit's own warns of nothing, and calls see what they saw before."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+_usual: ContextVar[Any] = ContextVar("usual", default=None)
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Let overflows and NaN pass: results near the largest number are judged like all others."""
+    token = _usual.set(np.geterr())
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            yield
+    finally:
+        _usual.reset(token)
+
+
+def as_usual() -> Any:
+    """Return a context in which arithmetic warns as it did outside of ``without_warnings``."""
+    usual = _usual.get()
+    return nullcontext() if usual is None else np.errstate(**usual)

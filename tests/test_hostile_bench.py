@@ -1,0 +1,110 @@
+"""The bench of odd files and programs: what it rates good, poor and bad, and a part of it."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from posenc_lab.hostile.__main__ import PROGRAM
+from posenc_lab.hostile.files import FILES, File, files
+from posenc_lab.hostile.judging import Rating, Said, Stage, of_file, rate_file
+from posenc_lab.hostile.programs import Program, descriptions, programs
+
+pytestmark = pytest.mark.remembered(shipped=True)
+
+FEW = 4
+"""Files of each kind that are read here; a night reads all of them."""
+ODD = File("array", "odd", b"", "shape", "a.npy")
+RIGHT = replace(ODD, says=None)
+REFUSED = Said(2, "", "posenc: /x/a.npy: shape: it is odd\nhint: save it again\n")
+
+
+@pytest.mark.parametrize(
+    ("case", "said", "rating"),
+    [
+        (ODD, REFUSED, Rating.GOOD),
+        (RIGHT, Said(0, "rope\n", ""), Rating.GOOD),
+        (RIGHT, Said(1, "nothing known\n", ""), Rating.GOOD),
+        (ODD, replace(REFUSED, err="posenc: /x/a.npy: shape: it is odd\n"), Rating.POOR),
+        (ODD, replace(REFUSED, err="posenc: shape: it is odd\nhint: do\n"), Rating.POOR),
+        (ODD, replace(REFUSED, err="posenc: /x/a.npy: it is odd\nhint: do\n"), Rating.POOR),
+        (ODD, replace(REFUSED, err=REFUSED.err + "x" * 9999), Rating.POOR),
+        (ODD, replace(REFUSED, err=REFUSED.err + "\x1b[2J"), Rating.BAD),
+        (ODD, replace(REFUSED, error="KeyError: 'shape'"), Rating.BAD),
+        (ODD, replace(REFUSED, memory=2**31), Rating.BAD),
+        (ODD, Said(0, "rope\n", ""), Rating.BAD),
+        (RIGHT, REFUSED, Rating.BAD),
+    ],
+)
+def test_what_came_of_a_file_is_rated(case: File, said: Said, rating: Rating) -> None:
+    assert rate_file(case, said).rating is rating
+
+
+def some(kind: str) -> list[File]:
+    all_of_it = [each for each in files() if each.kind == kind]
+    return all_of_it[:: max(1, len(all_of_it) // FEW)]
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_some_files_of_each_kind_come_out_well(kind: str) -> None:
+    came = {each.name: of_file(each) for each in some(kind)}
+    assert not {name: each.why for name, each in came.items() if each.rating is not Rating.GOOD}
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    stage = Stage(tmp_path_factory.mktemp("stage"), PROGRAM)
+    yield stage
+    assert stage.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "says", "rating"),
+    [
+        ("answer(right())", None, Rating.GOOD),
+        ("raw('hello')", "broke the protocol", Rating.GOOD),
+        ("raw('hello')", "another word", Rating.POOR),
+        ("raw('hello')", None, Rating.BAD),
+        ("answer(right())", "broke the protocol", Rating.BAD),
+        ("answer([1.0] * 8)", None, Rating.BAD),
+    ],
+)
+def test_what_came_of_a_program_is_rated(
+    stage: Stage, code: str, says: str | None, rating: Rating
+) -> None:
+    assert stage.of_program(Program("planted", "planted", code, says)).rating is rating
+
+
+def test_what_a_stage_has_left_is_counted(tmp_path: Path) -> None:
+    other = Stage(tmp_path, PROGRAM)
+    code = "import subprocess\nsubprocess.Popen(['sleep', '60'])\nanswer(right())"
+    assert other.of_program(Program("planted", "planted", code, None)).rating is Rating.GOOD
+    assert other.running() == 2
+    assert other.end() == 0
+
+
+def test_a_claim_of_too_many_values_is_refused_of_a_program_too(stage: Stage) -> None:
+    (case,) = (each for each in descriptions() if each.name == "heads-of-50000")
+    assert stage.of_description(case).rating is Rating.GOOD
+
+
+def test_no_case_stands_twice_and_there_are_enough() -> None:
+    known = [(each.kind, each.name) for each in files()]
+    done = [(each.kind, each.name) for each in (*programs(), *descriptions())]
+    for cases, least in ((known, 400), (done, 250)):
+        assert len(cases) >= least
+        assert max(Counter(cases).values()) == 1
+
+
+def test_a_file_that_hurts_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(*_: object) -> int:
+        raise SystemError("gone")
+
+    monkeypatch.setattr("posenc_lab.hostile.judging._read", dies)
+    assert of_file(RIGHT).rating is Rating.BAD
+
+
+def test_the_program_is_where_the_bench_says() -> None:
+    assert Path(PROGRAM.split()[-1]).is_file()
