@@ -55,6 +55,7 @@ FUZZED ?= 3600
 nightly: test-all languages
 	$(BIN)/python -m posenc_lab.records --verify $(MINUTES)
 	$(BIN)/python -m posenc_lab.fuzzing --seconds $(FUZZED) --seed $$(date +%j) --keep .venv/found
+	$(BIN)/python -m posenc_lab.field kernels
 	$(MAKE) --no-print-directory gate
 	$(MAKE) --no-print-directory coverage
 

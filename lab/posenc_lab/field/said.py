@@ -98,13 +98,6 @@ def naming(each: Implementation, told: Sequence[str], *, known: bool, rejected: 
     return UNNAMED
 
 
-def shown(each: Implementation, bad: Sequence[Verdict]) -> str:
-    """The first pattern that says what is wrong; empty if none does."""
-    patterns = [found[1] for one in bad if (found := PATTERN.search(one.text))]
-    fits = (text for text in patterns if any(re.search(word, text) for word in each.words))
-    return next(fits, "")
-
-
 def figures(found: Sequence[Said]) -> dict[str, str]:
     """Those that count."""
     wrong = [each for each in found if each.fault != RIGHT]
@@ -121,6 +114,13 @@ def figures(found: Sequence[Said]) -> dict[str, str]:
         "state blamed in vain": _of(sum(each.state_in_vain for each in wrong), len(wrong)),
         "right ones refused": _of(_number(right, REFUSED), len(right)),
     }
+
+
+def shown(each: Implementation, bad: Sequence[Verdict]) -> str:
+    """The first pattern that says what is wrong; empty if none does."""
+    patterns = [found[1] for one in bad if (found := PATTERN.search(one.text))]
+    fits = (text for text in patterns if any(re.search(word, text) for word in each.words))
+    return next(fits, "")
 
 
 def line(each: Said) -> str:

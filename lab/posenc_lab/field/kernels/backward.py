@@ -120,7 +120,9 @@ BACKWARD = (
                 "ROCm/apex#334",
             ),
             Fault("rows_for_the_positions", "Backward counts from 0.", (), STANDS, ""),
-            Fault("positions_one_on", "Backward is one position on.", (), STANDS, ""),
+            Fault(
+                "positions_one_on", "Backward is one position on.", (), (*STANDS, "later than"), ""
+            ),
             Fault("from_the_first_position_on", "Counted from the first position.", (), STANDS, ""),
             Fault(
                 "positions_of_the_first_pass",

@@ -307,7 +307,13 @@ BATCHES = (
                 (*STANDS, *STRIDES),
                 "",
             ),
-            Fault("rows_from_the_right", "Positions of a row from the right.", (), STANDS, ""),
+            Fault(
+                "rows_from_the_right",
+                "Positions of a row from the right.",
+                (),
+                (*STANDS, "in reverse"),
+                "",
+            ),
             Fault(
                 "sequences_from_the_last", "Positions of the sequences in reverse.", (), STANDS, ""
             ),
@@ -399,14 +405,14 @@ BATCHES = (
                 "cache_counted_too_late",
                 "One row of the cache is not counted.",
                 (),
-                STANDS,
+                (*STANDS, "earlier than"),
                 "",
             ),
             Fault(
                 "one_too_many_while_decoding",
                 "One too many, where one row comes.",
                 (),
-                STANDS,
+                (*STANDS, "later than"),
                 "",
             ),
             Fault("prompt_counted_twice", "Twice the offset.", (), STANDS, "skyzh/tiny-llm#46"),

@@ -65,7 +65,7 @@ STRIDES = (
     "neighbours in memory",
 )
 ALIASED = ("earlier result", "shares memory", "same memory", "written over", "overwrites", "buffer")
-STATE = ("as an earlier call had", "of an earlier call", "from an earlier call", "first call")
+STATE = ("an earlier call", "earlier calls", "first call", "counts its calls")
 RANDOM = ("deterministic", "differ from run to run", "run to run")
 ZEROS = ("got 0", "0 instead", "zeros", "left out", "not written")
 STANDS = ("stands? (at|where)", "turned by position")

@@ -82,7 +82,7 @@ def query_key(fault: str = "", ranks: int = 1, copied: bool = True) -> Answer:
                 continue
             again = key in seen
             seen.add(key)
-            source = to_keys if again and "for" in fault else keys
+            source = to_keys if again else keys
             turn(source, to_keys, key, key, True)
         if fault == "second_halves_crossed" and heads == key_heads:
             half = width // 2
@@ -282,7 +282,7 @@ HEADS = (
                 "keys_of_one_head_left_out",
                 "A single key head is not turned.",
                 ("keys-unrotated",),
-                ("keys? ", "unrotated", "not turned"),
+                ("keys? ", *STANDS, "unrotated", "not turned"),
                 "",
             ),
             Fault(

@@ -33,12 +33,10 @@ def padded(fault: str = "", kind: Any = np.int64) -> Answer:
         if fault == "ids_of_the_first_sequence":
             ids = np.broadcast_to(ids[:1], ids.shape).copy()
         if fault == "ids_from_the_last_token":
-            ids = mask.sum(axis=-1, keepdims=True) - 1 - (mask[:, ::-1].cumsum(-1)[:, ::-1] - 1)
-            ids = ids[:, ::-1].copy()
+            ids = mask[:, ::-1].cumsum(axis=-1)[:, ::-1] - 1
         if fault == "sum_over_all_sequences":
             ids = (mask.ravel().cumsum() - 1).reshape(mask.shape)
         if fault == "left_padding_subtracted":
-            ids = np.arange(mask.shape[1]) - (1 - mask).cumsum(-1)[:, :1]
             first = mask.argmax(axis=1)[:, None] if mask.shape[1] else np.zeros((len(mask), 1), int)
             ids = np.maximum(np.arange(mask.shape[1]) - first, 0)
         if fault == "sum_in_bytes":

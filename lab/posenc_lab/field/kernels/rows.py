@@ -86,9 +86,9 @@ def tiled(fault: str = "", block: int = 32, backwards: bool = False) -> Answer:
     def programs(heads: int, rows: int) -> Iterator[tuple[int, int]]:
         tiles = numbers(rows)
         for head, number in grid(heads, tiles):
-            place = head * tiles + number
             if fault == "axes_of_the_grid_exchanged":
-                yield place % heads, min(place // heads, heads) % tiles
+                if number < heads and head < tiles:
+                    yield number, head
             elif fault == "grid_ends_at_64" and head >= 64:
                 continue
             elif backwards or fault == "unmasked_tile_runs_over_the_next_head":

@@ -184,7 +184,7 @@ TABLES = (
                         "made_once_for_all_lengths",
                         "Never made longer; the last row for the rest.",
                         (),
-                        (*STATE, *STANDS),
+                        (*STATE, *STANDS, "taken for"),
                         "",
                     ),
                     (
@@ -198,7 +198,7 @@ TABLES = (
                         "table_of_512_clamped",
                         "512 rows; the last one for all beyond.",
                         (),
-                        (*STANDS, "position 512", "511"),
+                        (*STANDS, "taken for", "position 512", "511"),
                         "neuralmagic/sparseml#1826",
                     ),
                     (
@@ -212,7 +212,7 @@ TABLES = (
                         "as_long_as_the_rows",
                         "As long as x has rows; the last one beyond.",
                         (),
-                        STANDS,
+                        (*STANDS, "taken for"),
                         "",
                     ),
                     (
