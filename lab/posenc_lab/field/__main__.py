@@ -9,8 +9,8 @@ right one. A file that is written keeps what it has of the first try, before any
 for a bug.
 
 Of what people write, right and wrong: the same, state that is blamed where there is none, and right
-code that is refused. The kept results of the set are what a run is compared with; ``--write``
-writes them.
+code that is refused. The kept results of the set are what a run is compared with, and it ends with
+1 where one is worse; ``--write`` writes them.
 """
 
 import argparse
@@ -118,10 +118,13 @@ def run_implementations(
             print(said.line(each), flush=True)
     for words, figure in said.figures(found).items():
         print(f"{words:22} {figure}")
-    for change in said.changes(said.read(kept(name)), found):
-        print(change)
+    changes = said.changes(said.read(kept(name)), found)
+    for change in changes:
+        print("worse" if change.worse else "better", change.text)
     if path:
         said.keep(path, found)
+    elif any(change.worse for change in changes):
+        raise SystemExit(1)
 
 
 def kept(name: str) -> Path:

@@ -18,6 +18,7 @@ from posenc_lab.results import share
 ACCEPTED, REFUSED = "accepted", "refused"
 NAMED, NEAR, SHOWN, UNNAMED, MISNAMED = "named", "near", "shown", "unnamed", "misnamed"
 NAMES = (NAMED, NEAR, SHOWN, UNNAMED, MISNAMED)
+"""The best first."""
 
 STATE = re.compile(r"an earlier call|earlier calls|(the|very) first call|call before")
 """How the kit says that something is left of a call."""
@@ -90,12 +91,19 @@ def naming(each: Implementation, told: Sequence[str], *, known: bool, rejected: 
         return REFUSED if rejected else ACCEPTED
     if not rejected:
         return ACCEPTED
-    fits = [any(re.search(word, text, re.IGNORECASE) for word in each.words) for text in told]
+    fits = [_fits(each, text) for text in told]
     if fits[:1] == [True]:
         return NAMED
     if known:
         return NEAR if any(fits) else MISNAMED
     return UNNAMED
+
+
+def _fits(each: Implementation, text: str) -> bool:
+    """Whether words are right; those that blame state are not, where there is none."""
+    if each.fault != "state" and STATE.search(text):
+        return False
+    return any(re.search(word, text, re.IGNORECASE) for word in each.words)
 
 
 def figures(found: Sequence[Said]) -> dict[str, str]:
@@ -119,8 +127,7 @@ def figures(found: Sequence[Said]) -> dict[str, str]:
 def shown(each: Implementation, bad: Sequence[Verdict]) -> str:
     """The first pattern that says what is wrong; empty if none does."""
     patterns = [found[1] for one in bad if (found := PATTERN.search(one.text))]
-    fits = (text for text in patterns if any(re.search(word, text) for word in each.words))
-    return next(fits, "")
+    return next((text for text in patterns if _fits(each, text)), "")
 
 
 def line(each: Said) -> str:
@@ -134,7 +141,9 @@ def line(each: Said) -> str:
 def keep(path: Path, found: Iterable[Said]) -> None:
     """Write what was said, in a file that a later run can be compared with."""
     kept = {each.name: _kept(each) for each in found}
-    path.write_text(yaml.safe_dump(kept, allow_unicode=True, sort_keys=True, width=99), "utf-8")
+    # A line each, so that a difference shows which ones changed.
+    text = yaml.safe_dump(kept, allow_unicode=True, default_flow_style=None, width=1000)
+    path.write_text(text, "utf-8")
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -143,21 +152,38 @@ def read(path: Path) -> dict[str, Any]:
     return kept
 
 
-def changes(before: Mapping[str, Any], found: Iterable[Said]) -> list[str]:
-    """Each implementation of which the kit now says something else, with both."""
+@dataclass(frozen=True)
+class Change:
+    """That the kit says something else of one implementation than it did."""
+
+    text: str
+    worse: bool
+
+
+def changes(before: Mapping[str, Any], found: Iterable[Said]) -> list[Change]:
+    """What is said otherwise than it was kept."""
     told = []
     for each in found:
         was, now = before.get(each.name), _kept(each)
-        if was is not None and was["naming"] != now["naming"]:
-            told.append(f"{each.name}: was {was['naming']}, is {now['naming']}: {each.said}")
+        if was is not None and _worth(was) != _worth(now):
+            text = f"{each.name}: was {_words(was)}, is {_words(now)}: {each.said}"
+            told.append(Change(text, _worth(now) < _worth(was)))
     return told
+
+
+def _worth(row: Mapping[str, Any]) -> tuple[int, bool]:
+    """How good a verdict is, to compare two of the same implementation."""
+    falling = (ACCEPTED, REFUSED) if row["fault"] == RIGHT else (*NAMES, ACCEPTED)
+    return -falling.index(row["naming"]), not row["state_in_vain"]
+
+
+def _words(row: Mapping[str, Any]) -> str:
+    return f"{row['naming']}{' with state in vain' if row['state_in_vain'] else ''}"
 
 
 def _kept(each: Said) -> dict[str, Any]:
     row = asdict(each)
-    return {part: row[part] for part in ("fault", "naming", "said", "state_in_vain")} | {
-        "rejected": each.rejected
-    }
+    return {part: row[part] for part in ("fault", "naming", "said", "state_in_vain")}
 
 
 def _number(some: Iterable[Said], naming: str) -> int:

@@ -7,6 +7,8 @@ import numpy as np
 from posenc_lab.field.bug import Answer, Array
 from posenc_lab.field.kernels.bench import (
     ALIASED,
+    CHANNELS,
+    PAIRS,
     STANDS,
     STATE,
     STRIDES,
@@ -164,7 +166,11 @@ BACKWARD = (
                 "first_half_alone",
                 "Second channels of pairs pass.",
                 (),
-                ("second", "channel", "pair"),
+                (
+                    "second .* (pass|left)",
+                    CHANNELS,
+                    PAIRS,
+                ),
                 "",
             ),
             Fault(

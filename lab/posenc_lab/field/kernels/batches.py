@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from posenc_lab.field.bug import Answer, Array
-from posenc_lab.field.kernels.bench import STANDS, STATE, STRIDES, ZEROS, Family, Fault, Style
+from posenc_lab.field.kernels.bench import HEAD, STANDS, STATE, STRIDES, ZEROS, Family, Fault, Style
 from posenc_lab.field.kernels.machine import Places, launch, pointer, restrided, sinks
 from posenc_lab.field.kernels.rows import NARROW
 from posenc_lab.field.pieces import bf16
@@ -329,14 +329,14 @@ BATCHES = (
                 "program_over_rows_for_the_sequence",
                 "Sequence (b heads + h) mod batch.",
                 (),
-                (*STANDS, "head"),
+                (*STANDS, HEAD),
                 "",
             ),
             Fault(
                 "head_for_the_sequence",
                 "Head h at the positions of sequence h.",
                 (),
-                (*STANDS, "head"),
+                (*STANDS, HEAD),
                 "",
             ),
             Fault(

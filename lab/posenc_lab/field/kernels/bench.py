@@ -69,7 +69,17 @@ STATE = ("an earlier call", "earlier calls", "first call", "counts its calls")
 RANDOM = ("deterministic", "differ from run to run", "run to run")
 ZEROS = ("got 0", "0 instead", "zeros", "left out", "not written")
 STANDS = ("stands? (at|where)", "turned by position")
-SIZES = ("and later only", "last row", "from row", "rows 32", "row 32", "size")
+CHANNELS = "channels? (that|beyond|of another|left|not)"
+COLUMN = "(other|another|next|wrong|first) columns?"
+DISTANCES = "distances? (of|are|no|cut)"
+HEAD = "(by its|other|another|next|wrong|each|as many) heads?"
+KEY = "keys? of (a|another) tile"
+KEYS = "keys (are|that|not)"
+LAST = "last (row|key|block|tile|sequence)"
+PAIRS = "pairs? (of|that|with|are)"
+QUERIES = "quer(y|ies) (from|stand|at)"
+ROW = "(other|another|next|wrong) row"
+SIZES = ("and later only", "last row", "from row", "rows 32", "row 32")
 
 
 def put(family: Family) -> None:

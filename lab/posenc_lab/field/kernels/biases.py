@@ -6,12 +6,26 @@ import numpy as np
 
 from posenc_conformance.judge.arrays import DTYPES
 from posenc_lab.field.bug import Answer, Array
-from posenc_lab.field.kernels.bench import STANDS, STATE, STRIDES, ZEROS, Family, Fault, Style
+from posenc_lab.field.kernels.bench import (
+    COLUMN,
+    DISTANCES,
+    HEAD,
+    KEY,
+    LAST,
+    QUERIES,
+    STANDS,
+    STATE,
+    STRIDES,
+    ZEROS,
+    Family,
+    Fault,
+    Style,
+)
 from posenc_lab.field.kernels.machine import Pointer, dense, grid, pointer, restrided, wide
 from posenc_lab.field.kernels.rows import NARROW
 from posenc_lab.field.pieces import bf16, slopes, t5_buckets
 
-HEADS = ("head", "slope")
+HEADS = (HEAD, "slopes? of")
 
 
 def slope_of(fault: str, heads: int, ranks: int) -> Array:
@@ -261,7 +275,9 @@ BIASES = (
                 {"ranks": 2},
             ),
             Fault("head_by_key_head", "Two heads have one slope.", (), HEADS, ""),
-            Fault("heads_from_the_last", "Slopes in reverse.", (), HEADS, ""),
+            Fault(
+                "heads_from_the_last", "Slopes in reverse.", (), (*HEADS, "slopes in reverse"), ""
+            ),
             Fault(
                 "queries_from_the_first_key",
                 "The first query at the first key.",
@@ -280,7 +296,7 @@ BIASES = (
                 "cached_keys_counted_twice",
                 "Keys before the queries are counted twice.",
                 (),
-                ("distance", "shift", "quer", *STANDS),
+                (DISTANCES, "shift", QUERIES, *STANDS),
                 "",
             ),
             Fault(
@@ -301,11 +317,15 @@ BIASES = (
                 "queries_of_the_tile",
                 "The query within its tile.",
                 (),
-                ("query 16", "16", *STANDS),
+                ("query 16", "\\b16 and later", *STANDS),
                 "",
             ),
             Fault(
-                "corner_of_the_tile", "Keys of a tile all as its first.", (), ("key", *STANDS), ""
+                "corner_of_the_tile",
+                "Keys of a tile all as its first.",
+                (),
+                (KEY, *STANDS),
+                "",
             ),
             Fault(
                 "tiles_beside_the_diagonal_left_out",
@@ -318,7 +338,7 @@ BIASES = (
                 "last_tile_of_keys_left_out",
                 "A last tile that is no whole one has no bias.",
                 (),
-                (*ZEROS, "last key", "key"),
+                (*ZEROS, "last key", KEY),
                 "",
             ),
             Fault(
@@ -332,7 +352,7 @@ BIASES = (
                 "distance_in_eight_bits",
                 "Distances no larger than 255.",
                 (),
-                ("255", "256", "distance", "and later"),
+                ("255", "256", DISTANCES, "and later"),
                 "",
             ),
         ),
@@ -365,21 +385,21 @@ BIASES = (
                 "queries_from_the_first_key",
                 "The first query at the first key.",
                 (),
-                (*STANDS, "quer"),
+                (*STANDS, QUERIES),
                 "",
             ),
             Fault(
                 "corner_of_the_tile",
                 "All of a tile at the distance of its corner.",
                 (),
-                ("tile", "distance", "key"),
+                ("tile", DISTANCES, KEY),
                 "",
             ),
             Fault(
                 "tiles_overwrite_each_other",
                 "Tiles are stored, not added.",
                 (),
-                ("overwr", "added", "part of", "last"),
+                ("overwr", "added", "part of", LAST),
                 "",
             ),
             Fault("added_in_bfloat16", "Added in bfloat16.", (), ("bfloat16", "rounded"), ""),
@@ -387,11 +407,15 @@ BIASES = (
                 "tiles_of_one_row_alone",
                 "Only the first tile of queries.",
                 (),
-                ("quer", "first", "rows"),
+                (QUERIES, "first .* alone", "rows (that|of|from)"),
                 "",
             ),
             Fault(
-                "added_to_the_first_head", "All heads are added to the first.", (), ("head",), ""
+                "added_to_the_first_head",
+                "All heads are added to the first.",
+                (),
+                (HEAD,),
+                "",
             ),
         ),
     ),
@@ -423,7 +447,10 @@ BIASES = (
                 "ranks_have_the_first_columns",
                 "Each rank has the first columns.",
                 (),
-                ("head", "column"),
+                (
+                    HEAD,
+                    COLUMN,
+                ),
                 "",
                 {"heads": [2, 4]},
                 {"ranks": 2},
@@ -453,23 +480,36 @@ BIASES = (
                 "table_of_the_first_call", "The table of the first call.", (), (*STATE, *STANDS), ""
             ),
             Fault(
-                "keys_of_the_tile", "The key within its tile.", (), ("key 16", "16", "repeat"), ""
+                "keys_of_the_tile",
+                "The key within its tile.",
+                (),
+                ("key 16", "\\b16 and later", "repeat"),
+                "",
             ),
             Fault(
                 "corner_of_the_tile",
                 "All of a tile as its corner.",
                 (),
-                ("key", "distance", "alike"),
+                (KEY, DISTANCES, "alike"),
                 "",
             ),
             Fault(
                 "both_sides_alike",
                 "Keys behind the query as those before it.",
                 (),
-                ("direction", "sides?", "behind", "ahead", "after"),
+                ("direction", "sides?", "keys behind", "keys ahead", "keys after"),
                 "",
             ),
-            Fault("column_of_the_next_head", "The next head's column.", (), ("head", "column"), ""),
+            Fault(
+                "column_of_the_next_head",
+                "The next head's column.",
+                (),
+                (
+                    HEAD,
+                    COLUMN,
+                ),
+                "",
+            ),
         ),
     ),
     Family(
@@ -493,7 +533,7 @@ BIASES = (
                 "queries_from_the_first_key",
                 "The first query at the first key.",
                 (),
-                (*STANDS, "quer"),
+                (*STANDS, QUERIES),
                 "",
             ),
             Fault("stores_for_additions", "Stored, not added.", ("gradient-overwritten",), (), ""),
@@ -509,11 +549,15 @@ BIASES = (
                 "last_tile_of_keys_left_out",
                 "A last tile that is no whole one is left out.",
                 (),
-                ("last", "key", "left out"),
+                (LAST, KEY, "left out"),
                 "",
             ),
             Fault(
-                "first_head_alone", "Only the first head has a gradient.", (), ("head", *ZEROS), ""
+                "first_head_alone",
+                "Only the first head has a gradient.",
+                (),
+                (HEAD, *ZEROS),
+                "",
             ),
             Fault(
                 "mean_of_each_bucket",

@@ -6,7 +6,17 @@ from typing import Any
 import numpy as np
 
 from posenc_lab.field.bug import Answer, Array
-from posenc_lab.field.kernels.bench import RANDOM, STANDS, STRIDES, Family, Fault, Style
+from posenc_lab.field.kernels.bench import (
+    HEAD,
+    KEYS,
+    LAST,
+    RANDOM,
+    STANDS,
+    STRIDES,
+    Family,
+    Fault,
+    Style,
+)
 from posenc_lab.field.kernels.machine import (
     Pointer,
     dense,
@@ -268,14 +278,14 @@ HEADS = (
                 "heads_of_queries_for_those_of_keys",
                 "Head h turns key head h mod key_heads.",
                 ("head-counts-mixed",),
-                (*STANDS, "twice", "times", "again"),
+                (*STANDS, "twice", "times what", "again"),
                 "",
             ),
             Fault(
                 "keys_turned_once_for_each_head_of_the_group",
                 "A key is turned by each query head of its group.",
                 ("head-counts-mixed",),
-                (*STANDS, "twice", "times", "again"),
+                (*STANDS, "twice", "times what", "again"),
                 "",
             ),
             Fault(
@@ -289,7 +299,7 @@ HEADS = (
                 "first_heads_of_keys_of_each_group",
                 "Half of the key heads are turned.",
                 ("keys-unrotated", "head-counts-mixed"),
-                (*STANDS, "head", "unrotated", "not turned"),
+                (*STANDS, HEAD, "unrotated", "not turned"),
                 "tile-ai/TileOPs#1234",
             ),
             Fault(
@@ -310,7 +320,7 @@ HEADS = (
                 "rank_for_the_head",
                 "Heads of the second rank are one position on.",
                 (),
-                (*STANDS, "head"),
+                (*STANDS, HEAD),
                 "",
                 {},
                 {"ranks": 2},
@@ -326,7 +336,7 @@ HEADS = (
                 "queries_scaled_as_well",
                 "Queries are divided by sqrt(d) too.",
                 (),
-                ("times", "scale", "factor", "longer", "shorter"),
+                ("times what", "scale", "factor", "longer", "shorter"),
                 "",
             ),
             Fault(
@@ -394,14 +404,19 @@ HEADS = (
                 "first_leading_index_alone",
                 "Only the first head or batch is turned.",
                 (),
-                ("head", "leading", "first", "unrotated"),
+                (
+                    HEAD,
+                    "leading",
+                    "first .* alone",
+                    "unrotated",
+                ),
                 "",
             ),
             Fault(
                 "last_block_skipped",
                 "Whole blocks alone.",
                 ("last-block-skipped",),
-                ("last", "and later only"),
+                (LAST, "and later only"),
                 "",
             ),
             Fault(
@@ -443,19 +458,25 @@ HEADS = (
                 "",
             ),
             Fault("values_turned", "Values are turned too.", ("values-rotated",), (), ""),
-            Fault("keys_left_out", "Keys are not turned.", ("keys-unrotated",), ("keys",), ""),
+            Fault(
+                "keys_left_out",
+                "Keys are not turned.",
+                ("keys-unrotated",),
+                (KEYS,),
+                "",
+            ),
             Fault(
                 "as_many_keys_as_queries",
                 "As many key heads as query heads.",
                 ("head-counts-mixed", "values-rotated"),
-                ("values", "heads"),
+                ("values", HEAD),
                 "hpcaitech/ColossalAI#6444",
             ),
             Fault(
                 "one_key_head",
                 "One key head is turned.",
                 ("head-counts-mixed",),
-                ("head", "keys"),
+                (HEAD, KEYS),
                 "",
             ),
             Fault("token_and_head_for_the_row", "Keys are one position on.", (), STANDS, ""),
@@ -464,14 +485,14 @@ HEADS = (
                 "by_group",
                 "Packed by group: queries, key and value of each.",
                 ("head-counts-mixed",),
-                ("group", "heads", "packed"),
+                ("group", HEAD, "packed"),
                 "",
             ),
             Fault(
                 "keys_begin_behind_one_head",
                 "Keys are looked for one head further on.",
                 ("head-counts-mixed", "strides-ignored"),
-                ("head", "values"),
+                (HEAD, "values"),
                 "",
             ),
         ),

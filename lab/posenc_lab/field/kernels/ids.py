@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from posenc_lab.field.bug import Answer, Array
-from posenc_lab.field.kernels.bench import STANDS, STATE, STRIDES, Family, Fault, Style
+from posenc_lab.field.kernels.bench import ROW, STANDS, STATE, STRIDES, Family, Fault, Style
 from posenc_lab.field.kernels.machine import (
     Pointer,
     by_heads,
@@ -238,7 +238,7 @@ IDS = (
                 "sum_over_all_sequences",
                 "The sum runs on through all sequences.",
                 (),
-                (*STANDS, "sequence", "row"),
+                (*STANDS, "sequence", ROW),
                 "",
             ),
             Fault(
@@ -254,7 +254,7 @@ IDS = (
                 "ids_from_the_last_token",
                 "Counted from the end.",
                 (),
-                (*STANDS, "end", "reverse"),
+                (*STANDS, "from the end", "reverse"),
                 "",
             ),
         ),
@@ -384,8 +384,8 @@ IDS = (
             Fault(
                 "width_before_height",
                 "Columns are counted before rows.",
-                ("height-and-width-exchanged",),
                 (),
+                (*STANDS, "columns? (before|first)", "exchanged"),
                 "",
             ),
             Fault(
@@ -481,14 +481,14 @@ IDS = (
                 "positions_of_the_tile",
                 "The row within the tile looks up positions.",
                 (),
-                (*STANDS, "16"),
+                (*STANDS, "\\b16 and later"),
                 "",
             ),
             Fault(
                 "chunks_of_64_restart",
                 "Each 64 rows at the positions of the first.",
                 (),
-                (*STANDS, "64"),
+                (*STANDS, "\\b64 and later"),
                 "Blaizzy/mlx-vlm#1741",
             ),
             Fault(

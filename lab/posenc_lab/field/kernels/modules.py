@@ -8,6 +8,7 @@ from posenc_conformance import to_torch
 from posenc_lab.field.bug import Answer
 from posenc_lab.field.kernels.bench import (
     ALIASED,
+    HEAD,
     STANDS,
     STATE,
     STRIDES,
@@ -276,7 +277,7 @@ MODULES = (
                 "broadcast_over_heads",
                 "Offsets along heads, where there are as many.",
                 (),
-                (*STANDS, "head"),
+                (*STANDS, HEAD),
                 "deepspeedai/DeepSpeed#8052",
             ),
             Fault(

@@ -8,7 +8,11 @@ import numpy as np
 from posenc_lab.field.bug import Answer, Array
 from posenc_lab.field.kernels.bench import (
     ALIASED,
+    CHANNELS,
+    HEAD,
+    PAIRS,
     RANDOM,
+    ROW,
     SIZES,
     STANDS,
     STRIDES,
@@ -358,7 +362,11 @@ ROWS = (
             Fault(
                 "axes_of_the_grid_exchanged",
                 "Heads are launched along the axis that is read as tiles.",
-                words=(*ZEROS, "heads", "and later only"),
+                words=(
+                    *ZEROS,
+                    HEAD,
+                    "and later only",
+                ),
             ),
             Fault(
                 "grid_ends_at_64",
@@ -370,12 +378,22 @@ ROWS = (
             Fault(
                 "unmasked_tile_runs_over_the_next_head",
                 "The last tile writes over the first rows of the next head.",
-                words=("head", "and earlier only", "first rows", *STANDS),
+                words=(
+                    HEAD,
+                    "and earlier only",
+                    "first rows",
+                    *STANDS,
+                ),
             ),
             Fault(
                 "threads_for_32_pairs",
                 "Pairs from the 33rd on have no thread.",
-                words=("pair 32", "channel 32", "channels", *ZEROS),
+                words=(
+                    "pair 32",
+                    "channel 32",
+                    CHANNELS,
+                    *ZEROS,
+                ),
             ),
             Fault(
                 "positions_of_the_first_row_of_the_tile",
@@ -497,28 +515,34 @@ ROWS = (
                     "rest_left_out_from_128_rows_on",
                     "The rest is not copied for 128 rows or more.",
                     (),
-                    (*ZEROS, "128", "rows"),
+                    (*ZEROS, "128", "rows (that|of|from)"),
                     "",
                 ),
                 (
                     "rest_of_the_first_head",
                     "The rest of the first head is copied to all.",
                     (),
-                    ("head", "channels"),
+                    (
+                        HEAD,
+                        CHANNELS,
+                    ),
                     "vllm-project/vllm#51049",
                 ),
                 (
                     "rest_of_the_row_before",
                     "The rest of the row before is copied.",
                     (),
-                    ("row", "channels"),
+                    (
+                        ROW,
+                        CHANNELS,
+                    ),
                     "",
                 ),
                 (
                     "partner_half_a_head_away",
                     "The partner is half a head away.",
                     (),
-                    ("channel", "pair"),
+                    (CHANNELS, PAIRS),
                     "labscommunity/cascadia#69",
                 ),
                 (
@@ -532,7 +556,7 @@ ROWS = (
                     "rest_of_many_heads_turned",
                     "The rest is zeroed from 1,024 rows of heads on.",
                     (),
-                    (*ZEROS, "channels"),
+                    (*ZEROS, CHANNELS),
                     "",
                 ),
             )

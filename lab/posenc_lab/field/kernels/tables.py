@@ -5,7 +5,19 @@ from typing import Any
 import numpy as np
 
 from posenc_lab.field.bug import Answer, Array
-from posenc_lab.field.kernels.bench import STANDS, STATE, STRIDES, Family, Fault, Style
+from posenc_lab.field.kernels.bench import (
+    CHANNELS,
+    COLUMN,
+    HEAD,
+    PAIRS,
+    ROW,
+    STANDS,
+    STATE,
+    STRIDES,
+    Family,
+    Fault,
+    Style,
+)
 from posenc_lab.field.kernels.machine import by_heads, grid, pairs, pointer, restrided, sinks
 from posenc_lab.field.kernels.rows import NARROW
 from posenc_lab.field.pieces import bf16, halves, omega, outer
@@ -270,21 +282,26 @@ TABLES = (
                 "every_second_column",
                 "Columns 0, 2, 4, … of narrow tables.",
                 (),
-                ("column", "step", "pair"),
+                (COLUMN, "step", PAIRS),
                 "",
             ),
             Fault(
                 "first_leading_index_alone",
                 "Only the first head is turned.",
                 (),
-                ("head", "leading", "and later only", "got 0"),
+                (
+                    HEAD,
+                    "leading",
+                    "and later only",
+                    "got 0",
+                ),
                 "paiml/aprender#2079",
             ),
             Fault(
                 "row_of_the_head",
                 "Head h by row h of the tables.",
                 ("wrong-row",),
-                (*STANDS, "row"),
+                (*STANDS, ROW),
                 "facebookresearch/xformers#841",
             ),
             Fault(
@@ -298,10 +315,16 @@ TABLES = (
                 "row_of_all_heads",
                 "Rows of all heads counted through.",
                 ("wrong-row",),
-                (*STANDS, "row"),
+                (*STANDS, ROW),
                 "",
             ),
-            Fault("next_row", "The next row of the tables.", ("wrong-row",), (*STANDS, "row"), ""),
+            Fault(
+                "next_row",
+                "The next row of the tables.",
+                ("wrong-row",),
+                (*STANDS, ROW),
+                "",
+            ),
             Fault(
                 "sine_subtracted_twice",
                 "The sine with the other sign.",
@@ -313,7 +336,7 @@ TABLES = (
                 "rest_left_out",
                 "Channels beyond the tables are not copied.",
                 (),
-                ("got 0", "zero", "channel"),
+                ("got 0", "zero", CHANNELS),
                 "",
                 {"rotation": "partial"},
             ),
@@ -340,7 +363,7 @@ TABLES = (
                 "rows_not_read",
                 "Rows 0, 1, 2, … of the cache.",
                 ("wrong-row",),
-                (*STANDS, "not read", "row"),
+                (*STANDS, "not read", ROW),
                 "NVIDIA/Megatron-LM#453",
             ),
             Fault(
@@ -354,15 +377,21 @@ TABLES = (
                 "rows_wrap_at_a_power_of_two",
                 "Rows begin anew at a power of two.",
                 (),
-                (*STANDS, "row"),
+                (*STANDS, ROW),
                 "",
             ),
-            Fault("one_row_on", "The next row.", ("wrong-row",), (*STANDS, "row"), ""),
+            Fault(
+                "one_row_on",
+                "The next row.",
+                ("wrong-row",),
+                (*STANDS, ROW),
+                "",
+            ),
             Fault(
                 "rows_of_64_bits_read_as_32",
                 "Row numbers of 64 bits are read as 32.",
                 (),
-                (*STANDS, "row"),
+                (*STANDS, ROW),
                 "flashinfer-ai/flashinfer#1129",
             ),
             Fault("cache_as_if_dense", "Rows of the cache follow each other.", (), STRIDES, ""),
@@ -370,7 +399,7 @@ TABLES = (
                 "sines_behind_half_a_head",
                 "Sines are looked for behind half a head.",
                 (),
-                ("sine", "half", "head"),
+                ("sine", "half a head", HEAD),
                 "",
                 {"rotation": "partial"},
             ),

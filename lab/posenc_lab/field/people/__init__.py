@@ -6,9 +6,9 @@ it, before the kit was asked.
 
 import torch
 
-from posenc_lab.field.people import rope
+from posenc_lab.field.people import biases, cached, positions, rope, scaled, sections
 
-MODULES = (rope,)  # importing them fills the list
+MODULES = (rope, cached, scaled, biases, sections, positions)  # importing them fills the list
 
 torch.set_num_threads(1)
 

@@ -3,12 +3,23 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from posenc_conformance import claims, to_torch
 from posenc_conformance.adapters import by_heads, in_stretches, once
 from posenc_conformance.adapters.torch import backward
 
 FLOATS = ["float32", "bfloat16"]
 ALL = ["float32", "bfloat16", "float16"]
+
+
+def shared(x: Any) -> Tensor:
+    """A tensor in the memory of an array, so that what is written into one shows in the other."""
+    if x.dtype == np.float32:
+        return torch.from_numpy(x)
+    return torch.from_numpy(x.view(np.int16)).view(torch.bfloat16)
 
 
 class Coded:
@@ -48,6 +59,24 @@ class HalfOfModel(Coded):
         return self.code(x.shape[-1], base).to(x.dtype)(x, to_torch(positions))
 
 
+class HalfInMemory(Coded):
+    """A module of head_dim and base that is given the caller's own memory; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return self.module(x.shape[-1], base)(shared(x), to_torch(positions))
+
+
+class HalfFunctionInMemory(Coded):
+    """A function that is given the caller's own memory; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        return self.code(shared(x), to_torch(positions), base)
+
+
 class HalfTrained(Coded):
     """A module whose gradients are used; halves."""
 
@@ -67,6 +96,16 @@ class HalfByHeads(Coded):
         """Rotate."""
         module, ids = self.module(x.shape[-1], base), to_torch(positions)[None]
         return by_heads(lambda q: module(q, ids), to_torch(x), form="bhnd")
+
+
+class HalfByRows(Coded):
+    """A module that takes [batch, n, heads, head_dim] and positions; halves."""
+
+    @claims("half", dtype=FLOATS)
+    def rope(self, x: Any, positions: Any, *, base: float) -> Any:
+        """Rotate."""
+        module, at = self.module(x.shape[-1], base), to_torch(positions)
+        return by_heads(lambda q: module(q, at), to_torch(x), form="bnhd")
 
 
 class HalfFunction(Coded):

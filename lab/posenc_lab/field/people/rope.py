@@ -10,7 +10,10 @@ from posenc_lab.field.implementation import FORMULA, right, wrong
 from posenc_lab.field.people.adapters import (
     Half,
     HalfByHeads,
+    HalfByRows,
     HalfFunction,
+    HalfFunctionInMemory,
+    HalfInMemory,
     HalfOfModel,
     HalfPartial,
     HalfTrained,
@@ -23,6 +26,7 @@ AXES = r"\baxis|\baxes|heads?\b.*position|position.*\bheads?\b"
 
 
 @right(Half)
+@right(HalfInMemory)
 @right(HalfTrained)
 class Neox(nn.Module):
     """Frequencies are a buffer, tables are formed in each call, two halves are turned."""
@@ -396,7 +400,7 @@ class OtherBaseWhenLong(Neox):
         return super().angles(positions)
 
 
-@wrong(Half, "memory", r"input|caller|modif|in place|chang")
+@wrong(HalfInMemory, "memory", r"input|caller|modif|in place|chang")
 class TurnsInPlace(Neox):
     """Writes the result into the rows that it was given."""
 
@@ -867,3 +871,100 @@ class LucidWithNeighboursExchanged(Lucid):
     def forward(self, t: Tensor, seq: Tensor) -> Tensor:
         turned = super().forward(t, seq)
         return turned.reshape(*t.shape[:-1], -1, 2).flip(-1).flatten(-2)
+
+
+@right(HalfByRows)
+class LikeFlashAttention(nn.Module):
+    """Takes [batch, n, heads, head_dim] and tables of half the channels."""
+
+    def __init__(self, dim: int, base: float) -> None:
+        super().__init__()
+        self.inv_freq = 1.0 / (base ** (torch.arange(0, dim, 2, dtype=torch.float32) / dim))
+
+    def tables(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        angles = torch.outer(positions.to(torch.float32), self.inv_freq)
+        return angles.cos()[:, None], angles.sin()[:, None]
+
+    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
+        cos, sin = self.tables(positions)
+        x1, x2 = x.float().chunk(2, dim=-1)
+        return torch.cat((x1 * cos - x2 * sin, x1 * sin + x2 * cos), dim=-1).to(x.dtype)
+
+
+@wrong(HalfByRows, FORMULA, r"cos|sin|table|swapped|exchanged|not a rotation")
+class FlashAttentionOfOneTable(LikeFlashAttention):
+    """Turns by the sine in both places."""
+
+    def tables(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        _, sin = super().tables(positions)
+        return sin, sin
+
+
+@wrong(HalfByRows, FORMULA, r"by their numbers?|not read|ignored|from 0|restart")
+class FlashAttentionWithoutOffset(LikeFlashAttention):
+    """Has tables from 0 on, as seqlen_offset is left out."""
+
+    def tables(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        return super().tables(torch.arange(len(positions)))
+
+
+@right(HalfOfModel)
+class TablesInDtypeOfRows(KeptInFloat32):
+    """Rounds tables, which are formed in float32, to the dtype of the rows, float16 included."""
+
+    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
+        cos, sin = (each.to(x.dtype) for each in self.tables(x, positions))
+        return x * cos + self.rotate_half(x) * sin
+
+
+@wrong(HalfOfModel, FORMULA, r"float16|bfloat16|low.precision|rounded")
+class AnglesInDtypeOfModel(TablesInDtypeOfRows):
+    """Rounds angles before sine and cosine."""
+
+    def angles(self, positions: Tensor) -> Tensor:
+        return super().angles(positions).to(self.inv_freq.dtype)
+
+
+@right(HalfFunction)
+@right(HalfFunctionInMemory)
+def rope_in_place_of_a_copy(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Writes both halves into new memory."""
+    pairs = x.shape[-1] // 2
+    inv_freq = torch.pow(torch.tensor(base), -torch.arange(pairs) / pairs)
+    angles = positions.float().unsqueeze(-1) * inv_freq
+    out = torch.empty_like(x)
+    first, second = x[..., :pairs].float(), x[..., pairs:].float()
+    out[..., :pairs] = first * angles.cos() - second * angles.sin()
+    out[..., pairs:] = second * angles.cos() + first * angles.sin()
+    return out
+
+
+@wrong(HalfFunctionInMemory, "memory", r"input|caller|modif|in place|chang|writ|raised")
+def rope_in_place(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Writes both halves where they were."""
+    pairs = x.shape[-1] // 2
+    inv_freq = torch.pow(torch.tensor(base), -torch.arange(pairs) / pairs)
+    angles = positions.float().unsqueeze(-1) * inv_freq
+    first, second = x[..., :pairs].float().clone(), x[..., pairs:].float().clone()
+    x[..., :pairs] = first * angles.cos() - second * angles.sin()
+    x[..., pairs:] = second * angles.cos() + first * angles.sin()
+    return x
+
+
+@wrong(HalfFunctionInMemory, "memory", r"view|alias|input|writ|memory|itself")
+def rope_of_position_zero(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Returns what it was given if there is nothing to turn."""
+    if not positions.any():
+        return x
+    return rope_in_place_of_a_copy(x, positions, base)
+
+
+@wrong(HalfFunction, "exceptions", r"raised|error|empty")
+def rope_up_to_the_largest(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Forms a table up to the largest position, which an empty sequence does not have."""
+    pairs = x.shape[-1] // 2
+    inv_freq = torch.pow(torch.tensor(base), -torch.arange(pairs) / pairs)
+    angles = (torch.arange(int(positions.max()) + 1).float()[:, None] * inv_freq)[positions]
+    first, second = x.float().chunk(2, dim=-1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), -1).to(x.dtype)

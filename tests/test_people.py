@@ -1,0 +1,138 @@
+"""The bench of what people write: judged by the whole path, and counted as it should be."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from posenc_lab.field import implementation, said
+from posenc_lab.field.__main__ import kept
+from posenc_lab.field.implementation import FORMULA, RIGHT, Implementation
+from posenc_lab.field.said import ACCEPTED, MISNAMED, NAMED, NEAR, REFUSED, UNNAMED, Said
+
+pytest.importorskip("torch", reason="people write in PyTorch")
+
+BENCH = implementation.load("people")
+BY_NAME = {each.name: each for each in BENCH}
+
+
+@pytest.mark.parametrize(
+    ("name", "naming"),
+    [
+        ("rope.Neox", ACCEPTED),
+        ("rope.TurnsBackwards", NAMED),
+        ("cached.LikeLlama", ACCEPTED),
+        ("cached.LlamaWithoutStart", NAMED),
+        ("positions.embedding", ACCEPTED),
+        ("positions.embedding_from_one", NAMED),
+    ],
+)
+def test_what_is_said_of_some(name: str, naming: str) -> None:
+    found = said.judge_implementation(BY_NAME[name])
+    assert (found.naming, found.state_in_vain) == (naming, False), found
+    assert found.rejected == (naming != ACCEPTED)
+
+
+def test_state_is_no_fault_of_a_formula() -> None:
+    """The same words are right of code that keeps something, and wrong of other code."""
+    words = "keeps something of the first call: matches base 7 of that call"
+    formula = replace(BY_NAME["rope.BaseHardCoded"], words=("base",))
+    state = replace(formula, fault="state")
+    assert said.naming(formula, [words], known=False, rejected=True) == UNNAMED
+    assert said.naming(state, [words], known=False, rejected=True) == NAMED
+
+
+@pytest.mark.parametrize(
+    ("told", "known", "rejected", "naming"),
+    [
+        (["matches the Half layout [a]"], True, True, NAMED),
+        (["matches another base [b]", "matches the half layout [a]"], True, True, NEAR),
+        (["matches another base [b]"], True, True, MISNAMED),
+        (["every pair turns at 1"], False, True, UNNAMED),
+        ([], False, True, UNNAMED),
+        ([], False, False, ACCEPTED),
+    ],
+)
+def test_what_a_name_is_worth(told: list[str], known: bool, rejected: bool, naming: str) -> None:
+    wrong = Implementation("people", "a.b", object, "Is wrong.", FORMULA, ("half",))
+    assert said.naming(wrong, told, known=known, rejected=rejected) == naming
+    right = replace(wrong, fault=RIGHT)
+    refused = said.naming(right, told, known=known, rejected=rejected)
+    assert refused == (REFUSED if rejected else ACCEPTED)
+
+
+def test_figures_count_what_they_say() -> None:
+    def one(fault: str, failures: int, naming: str, state: bool = False) -> Said:
+        return Said("a", fault, failures, "", naming, state, ())
+
+    found = [
+        one(FORMULA, 3, NAMED),
+        one(FORMULA, 2, MISNAMED, state=True),
+        one(FORMULA, 0, ACCEPTED),
+        one("state", 1, UNNAMED),
+        one(RIGHT, 0, ACCEPTED),
+        one(RIGHT, 1, REFUSED),
+    ]
+    begins = {words: figure.partition(" (")[0] for words, figure in said.figures(found).items()}
+    assert begins == {
+        "wrong ones rejected": "3 of 4",
+        "formulas named rightly": "1 of 3",
+        "near": "0 of 3",
+        "wrong names": "1 of 4",
+        "state blamed in vain": "1 of 4",
+        "right ones refused": "1 of 2",
+    }
+
+
+def test_a_later_run_is_compared_with_what_was_kept(tmp_path: Path) -> None:
+    before = Said("a.b", FORMULA, 3, "half", NAMED, False, ())
+    said.keep(tmp_path / "kept.yaml", [before])
+    read = said.read(tmp_path / "kept.yaml")
+    assert said.changes(read, [before]) == []
+    assert said.changes(read, [replace(before, name="a.c")]) == []
+    for worse in (
+        replace(before, failures=0, naming=ACCEPTED),
+        replace(before, naming=MISNAMED),
+        replace(before, state_in_vain=True),
+    ):
+        said.keep(tmp_path / "later.yaml", [worse])
+        (change,) = said.changes(read, [worse])
+        assert change.worse
+        (change,) = said.changes(said.read(tmp_path / "later.yaml"), [before])
+        assert not change.worse
+
+
+def test_what_is_kept_is_of_all_that_are_there() -> None:
+    read = said.read(kept("people"))
+    assert {name: each["fault"] for name, each in read.items()} == {
+        each.name: each.fault for each in BENCH
+    }, "run python -m posenc_lab.field people --write lab/posenc_lab/field/people/results.yaml"
+
+
+def test_the_bench_is_large_enough() -> None:
+    right = sum(each.fault == RIGHT for each in BENCH)
+    assert right >= 50
+    assert len(BENCH) - right >= 150
+    assert len(BY_NAME) == len(BENCH)
+
+
+def test_each_says_what_it_is() -> None:
+    assert not [each.name for each in BENCH if not each.meaning.endswith(".")]
+    assert all(re.compile(word) for each in BENCH for word in each.words)
+
+
+def test_a_wrong_module_changes_a_right_one() -> None:
+    """What it inherits stands on the bench as right code; functions stand beside theirs."""
+    right = {code_of(one) for one in BENCH if one.fault == RIGHT}
+    alone = [
+        each.name
+        for each in BENCH
+        if isinstance(code := code_of(each), type) and not right & set(code.__mro__)
+    ]
+    assert not alone
+
+
+def code_of(each: Implementation) -> object:
+    """A module's class, or what holds a function."""
+    return vars(each.adapter)["code"]
