@@ -2,15 +2,16 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from posenc_conformance.registry import load_all
 from posenc_lab.field import implementation, said
 from posenc_lab.field.__main__ import kept as path_of_set
-from posenc_lab.field.implementation import RIGHT, Implementation
+from posenc_lab.field.implementation import RIGHT
 from posenc_lab.field.kernels import FAMILIES
-from posenc_lab.field.said import ACCEPTED, judge_implementation
+from posenc_lab.field.said import ACCEPTED, NAMED, SHOWN, UNNAMED, judge_implementation
 
 KERNELS = {each.name: each for each in implementation.load("kernels")}
 
@@ -64,7 +65,6 @@ def test_threads_can_be_found() -> None:
         "rope_offsets.offset.four_ranks_share_rows",
         "rope_packed.packed.searched",
         "rope_in_place.in_place.by_strides_neighbours",
-        "rope.of_tensors.copy_of_a_static_output",
         "m_rope_position_ids.of_images.segment_by_segment",
     ],
 )
@@ -90,6 +90,17 @@ def test_wrong_kernels_are_rejected(name: str) -> None:
     assert not found.state_in_vain
 
 
-def test_what_a_pattern_shows_is_no_name() -> None:
-    each = Implementation("kernels", "x", object, "", "formula", ("and later only",))
-    assert said.naming(each, [], known=False, rejected=True) == said.UNNAMED
+def test_a_pattern_counts_if_it_says_what_is_wrong() -> None:
+    each = KERNELS["rope.tiled.first_tile_alone"]
+    assert judge_implementation(each).naming in (NAMED, SHOWN)
+    elsewhere = replace(each, words=("row 7 only",))
+    assert judge_implementation(elsewhere).naming == UNNAMED
+
+
+@pytest.mark.parametrize(
+    ("name", "rejected"),
+    [("rope.of_tensors.copy_of_a_static_output", False), ("rope.of_tensors.static_output", True)],
+)
+def test_tensors_are_judged_likewise(name: str, rejected: bool) -> None:
+    pytest.importorskip("torch", reason="these kernels are written in PyTorch")
+    assert judge_implementation(KERNELS[name]).rejected == rejected

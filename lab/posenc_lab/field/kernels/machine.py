@@ -37,12 +37,15 @@ class Pointer:
         return Pointer(self.memory, self.start + index * self.strides[0], self.strides[1:])
 
     def load(self, where: Array) -> Array:
-        """Elements; beyond the end begins the memory anew, so that a wrong index harms nobody."""
-        return self.memory[where % len(self.memory)].astype(wide(self.memory.dtype))
+        """Elements; 0 for what lies outside of the memory."""
+        size = len(self.memory)
+        found = self.memory[where % size].astype(wide(self.memory.dtype))
+        return np.where((where >= 0) & (where < size), found, found.dtype.type(0))
 
     def store(self, where: Array, values: Array) -> None:
-        """Elements written, likewise."""
-        self.memory[where % len(self.memory)] = values
+        """Elements written; what would lie outside of the memory is lost."""
+        inside = (where >= 0) & (where < len(self.memory))
+        self.memory[where[inside]] = np.broadcast_to(values, where.shape)[inside]
 
 
 def wide(dtype: Any) -> Any:
