@@ -16,12 +16,14 @@ from posenc_lab.judging import Verdict, failed, judge
 from posenc_lab.results import share
 
 ACCEPTED, REFUSED = "accepted", "refused"
-NAMED, NEAR, UNNAMED, MISNAMED = "named", "near", "unnamed", "misnamed"
-NAMES = (NAMED, NEAR, UNNAMED, MISNAMED)
+NAMED, NEAR, SHOWN, UNNAMED, MISNAMED = "named", "near", "shown", "unnamed", "misnamed"
+NAMES = (NAMED, NEAR, SHOWN, UNNAMED, MISNAMED)
 """The best first."""
 
 STATE = re.compile(r"an earlier call|earlier calls|(the|very) first call|call before")
 """How the kit says that something is left of a call."""
+PATTERN = re.compile(r"^pattern +(.*)$", re.MULTILINE)
+"""How the kit says where a result is wrong, which may be all that there is to say."""
 NOTHING = "no known deviation"
 """How the kit begins when it has no name."""
 LONGEST = 110
@@ -37,7 +39,8 @@ class Said:
     said: str
     """The first of the summary: what explains most failures, or what was read from results."""
     naming: str
-    """One of NAMES; of right code, whether it is refused."""
+    """One of NAMES; of right code, whether it is refused. SHOWN has no name, but its pattern, where
+    the result is wrong, is what a right diagnosis says."""
     state_in_vain: bool
     """Whether something of earlier calls is blamed that the code does not keep."""
     checks: tuple[str, ...]
@@ -56,12 +59,14 @@ def judge_implementation(each: Implementation) -> Said:
         bad = failed(judge(each.adapter()))
     names = explained([verdict.outcome.explanations for verdict in bad])
     told = [f"{words} [{id}]" for id, words, _ in names] or recovered(bad)
+    how = naming(each, told, known=bool(names), rejected=bool(bad))
+    pattern = shown(each, bad) if how == UNNAMED else ""
     return Said(
         each.name,
         each.fault,
         len(bad),
-        told[0] if told else "",
-        naming(each, told, known=bool(names), rejected=bool(bad)),
+        pattern or (told[0] if told else ""),
+        SHOWN if pattern else how,
         each.fault not in (RIGHT, "state") and any(STATE.search(one.text) for one in bad),
         tuple(verdict.id for verdict in bad[:3]),
     )
@@ -102,18 +107,27 @@ def _fits(each: Implementation, text: str) -> bool:
 
 
 def figures(found: Sequence[Said]) -> dict[str, str]:
-    """The five that count."""
+    """Those that count."""
     wrong = [each for each in found if each.fault != RIGHT]
     right = [each for each in found if each.fault == RIGHT]
     formula = [each for each in wrong if each.fault == FORMULA]
+    rejected = [each for each in wrong if each.rejected]
     return {
-        "wrong ones rejected": _of(sum(each.rejected for each in wrong), len(wrong)),
+        "wrong ones rejected": _of(len(rejected), len(wrong)),
+        "of them named rightly": _of(_number(rejected, NAMED), len(rejected)),
+        "shown by their pattern": _of(_number(rejected, SHOWN), len(rejected)),
         "formulas named rightly": _of(_number(formula, NAMED), len(formula)),
         "near": _of(_number(formula, NEAR), len(formula)),
         "wrong names": _of(_number(wrong, MISNAMED), len(wrong)),
         "state blamed in vain": _of(sum(each.state_in_vain for each in wrong), len(wrong)),
         "right ones refused": _of(_number(right, REFUSED), len(right)),
     }
+
+
+def shown(each: Implementation, bad: Sequence[Verdict]) -> str:
+    """The first pattern that says what is wrong; empty if none does."""
+    patterns = [found[1] for one in bad if (found := PATTERN.search(one.text))]
+    return next((text for text in patterns if _fits(each, text)), "")
 
 
 def line(each: Said) -> str:

@@ -1,0 +1,129 @@
+"""A family of kernels: one that is right, and the same with one mistake at a time."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from posenc_conformance import claims
+from posenc_lab.field.bug import Answer
+from posenc_lab.field.implementation import FORMULA, IMPLEMENTATIONS, RIGHT, Implementation
+
+Make = Callable[..., Answer]
+"""Makes a kernel with state of its own; what makes it wrong or another style are its keywords."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One mistake of a family."""
+
+    name: str
+    meaning: str
+    names: tuple[str, ...] = ()
+    """Names of the specification that are right."""
+    words: tuple[str, ...] = ()
+    """Words that a right diagnosis has, one of them at least."""
+    thread: str = ""
+    limits: dict[str, Any] = field(default_factory=dict)
+    given: dict[str, Any] = field(default_factory=dict)
+    """What else the kernel is made with, which alone is right."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """One way to be right."""
+
+    name: str
+    meaning: str
+    given: dict[str, Any] = field(default_factory=dict)
+    claimed: str = ""
+    """The combination, if it is not that of the mistakes."""
+    limits: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Kernels of one call."""
+
+    call: str
+    claimed: str
+    make: Make
+    styles: Sequence[Style]
+    faults: Sequence[Fault]
+
+
+# What a right diagnosis may say, in any of these words; chosen before anything was judged.
+STRIDES = (
+    "stride",
+    "between its elements",
+    "gap",
+    "dense in memory",
+    "lies in memory",
+    "contiguous",
+    "neighbours in memory",
+)
+ALIASED = ("earlier result", "shares memory", "same memory", "written over", "overwrites", "buffer")
+STATE = ("an earlier call", "earlier calls", "first call", "counts its calls")
+RANDOM = ("deterministic", "differ from run to run", "run to run")
+ZEROS = ("got 0", "0 instead", "zeros", "left out", "not written")
+STANDS = ("stands? (at|where)", "turned by position")
+CHANNELS = "channels? (that|beyond|of another|left|not)"
+COLUMN = "(other|another|next|wrong|first) columns?"
+DISTANCES = "distances? (of|are|no|cut)"
+HEAD = "(by its|other|another|next|wrong|each|as many) heads?"
+KEY = "keys? of (a|another) tile"
+KEYS = "keys (are|that|not)"
+LAST = "last (row|key|block|tile|sequence)"
+PAIRS = "pairs? (of|that|with|are)"
+QUERIES = "quer(y|ies) (from|stand|at)"
+ROW = "(other|another|next|wrong) row"
+SIZES = ("and later only", "last row", "from row", "rows 32", "row 32")
+
+
+def put(family: Family) -> None:
+    """Put the kernels of a family on the bench."""
+    for style in family.styles:
+        claimed = style.claimed or family.claimed
+        _put(family, style.name, style.meaning, RIGHT, (), claimed, style.limits, style.given)
+    for fault in family.faults:
+        names = tuple(rf"\[{re.escape(name)}\]" for name in fault.names)
+        words = (*names, *fault.words)
+        kind = kind_of(fault)
+        given = {**fault.given, "fault": fault.name}
+        _put(family, fault.name, fault.meaning, kind, words, family.claimed, fault.limits, given)
+
+
+def kind_of(fault: Fault) -> str:
+    """What is at fault, by the words that are right."""
+    if {*STATE, *ALIASED} & set(fault.words):
+        return "state"
+    if set(STRIDES) & set(fault.words):
+        return "memory"
+    return FORMULA
+
+
+def _put(
+    family: Family,
+    name: str,
+    meaning: str,
+    kind: str,
+    words: tuple[str, ...],
+    claimed: str,
+    limits: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> None:
+    class Kernel:
+        """An adapter that makes its own kernel, and so its own state."""
+
+        def __init__(self) -> None:
+            self.kernel = family.make(**given)
+
+    def method(self: Kernel, *arguments: Any, **keywords: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return self.kernel(*arguments, **keywords)
+
+    setattr(Kernel, family.call, claims(claimed, **limits)(method))
+    place = f"{family.call}.{family.make.__name__}.{name}"
+    IMPLEMENTATIONS.append(Implementation("kernels", place, Kernel, meaning, kind, words))

@@ -1,0 +1,161 @@
+"""What a kernel works with: flat memory, strides, programs of a grid, and a tile of rows."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from posenc_lab.field.bug import Array
+from posenc_lab.field.pieces import omega
+
+Places = Callable[[int, Array], Array]
+"""Positions of some rows of a head."""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """Memory, the element at which an array begins, and how many elements each axis steps."""
+
+    memory: Array
+    start: int
+    strides: tuple[int, ...]
+
+    def of(self, *index: Any) -> Any:
+        """Where elements lie, of as many axes as there are indices."""
+        steps = zip(index, self.strides, strict=False)
+        return self.start + sum(np.asarray(place, np.int64) * step for place, step in steps)
+
+    def part(self, *index: int) -> "Pointer":
+        """The same array from such an element on."""
+        return Pointer(self.memory, int(self.of(*index)), self.strides)
+
+    def at(self, index: int) -> "Pointer":
+        """The same of one index of the first axis."""
+        return Pointer(self.memory, self.start + index * self.strides[0], self.strides[1:])
+
+    def load(self, where: Array) -> Array:
+        """Elements; 0 for what lies outside of the memory."""
+        size = len(self.memory)
+        found = self.memory[where % size].astype(wide(self.memory.dtype))
+        return np.where((where >= 0) & (where < size), found, found.dtype.type(0))
+
+    def store(self, where: Array, values: Array) -> None:
+        """Elements written; what would lie outside of the memory is lost."""
+        inside = (where >= 0) & (where < len(self.memory))
+        self.memory[where[inside]] = np.broadcast_to(values, where.shape)[inside]
+
+
+def wide(dtype: Any) -> Any:
+    """The dtype that is computed in."""
+    return np.float64 if dtype == np.float64 else np.float32
+
+
+def dense(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of an array without gaps."""
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def forward_only(x: Array) -> Array:
+    """x itself, or a copy where it runs backwards."""
+    return np.ascontiguousarray(x) if any(step < 0 for step in x.strides) else x
+
+
+def pointer(x: Array, guard: bool = False) -> Pointer:
+    """A pointer to an array that has elements; with the guard only if its channels are dense."""
+    size = x.itemsize
+    if any(step < 0 or step % size for step in x.strides) or (guard and x.strides[-1] != size):
+        x = np.ascontiguousarray(x)
+    last = sum((n - 1) * step for n, step in zip(x.shape, x.strides, strict=True)) // size
+    memory = np.lib.stride_tricks.as_strided(x, (last + 1,), (size,))
+    return Pointer(memory, 0, tuple(step // size for step in x.strides))
+
+
+def from_the_storage(x: Array) -> Pointer:
+    """A pointer to the beginning of the memory that a view looks into, not to that of the view."""
+    whole = x
+    while isinstance(whole.base, np.ndarray) and whole.base.dtype == x.dtype:
+        whole = whole.base
+    found = pointer(x)
+    return replace(found, memory=whole.ravel(order="K")) if whole is not x else found
+
+
+def restrided(found: Pointer, axis: int, step: int) -> Pointer:
+    """The same with another stride."""
+    strides = list(found.strides)
+    strides[axis] = step
+    return replace(found, strides=tuple(strides))
+
+
+def pairs(size: int, layout: str) -> tuple[Array, Array]:
+    """First and second channels of the pairs of so many channels."""
+    steps = np.arange(size // 2)
+    return (steps, steps + size // 2) if layout == "half" else (2 * steps, 2 * steps + 1)
+
+
+def grid(*sizes: int) -> Iterator[tuple[int, ...]]:
+    """Indices of all programs, the last axis fastest."""
+    return itertools.product(*map(range, sizes))
+
+
+def turned(a: Array, b: Array, angle: Array) -> tuple[Array, Array]:
+    """Pairs turned, each product in the dtype of a."""
+    cos, sin = np.cos(angle).astype(a.dtype), np.sin(angle).astype(a.dtype)
+    return a * cos - b * sin, b * cos + a * sin
+
+
+def tile(
+    source: Pointer,
+    target: Pointer,
+    head: int,
+    row: Array,
+    positions: Array,
+    channels: tuple[Array, Array],
+    frequencies: Array,
+) -> None:
+    """One program: some rows of a head, the pairs read before they are written."""
+    first, second = channels
+    at, to = source.of(head, row[:, None]), target.of(head, row[:, None])
+    step, width = source.strides[-1], target.strides[-1]
+    a, b = source.load(at + first * step), source.load(at + second * step)
+    angle = np.asarray(positions, np.float64)[:, None] * frequencies
+    one, other = turned(a, b, angle)
+    target.store(to + first * width, one)
+    target.store(to + second * width, other)
+
+
+def passed(source: Pointer, target: Pointer, head: int, row: Array, channels: Array) -> None:
+    """Channels that are not turned, copied."""
+    at, to = source.of(head, row[:, None]), target.of(head, row[:, None])
+    target.store(
+        to + channels * target.strides[-1], source.load(at + channels * source.strides[-1])
+    )
+
+
+def launch(
+    source: Pointer,
+    target: Pointer,
+    shape: tuple[int, int, int],
+    places: Places,
+    base: float,
+    layout: str,
+    block: int = 32,
+) -> None:
+    """A grid of heads and tiles of rows, from one array [heads, rows, width] to another."""
+    heads, rows, width = shape
+    channels, frequencies = pairs(width, layout), omega(width, base)
+    for head, number in grid(heads, -(-rows // block)):
+        row = np.arange(number * block, min((number + 1) * block, rows))
+        tile(source, target, head, row, places(head, row), channels, frequencies)
+
+
+def by_heads(x: Array) -> Array:
+    """[..., n, d] as [heads, n, d], which is a copy only if the leading axes do not fit."""
+    return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+
+
+def sinks(x: Array) -> Array:
+    """A new array without gaps, of zeros."""
+    return np.zeros(x.shape, x.dtype)

@@ -1,0 +1,106 @@
+"""The bench of kernels: what each is, and a handful of them judged by the whole path."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from posenc_conformance.registry import load_all
+from posenc_lab.field import implementation, said
+from posenc_lab.field.__main__ import kept as path_of_set
+from posenc_lab.field.implementation import RIGHT
+from posenc_lab.field.kernels import FAMILIES
+from posenc_lab.field.said import ACCEPTED, NAMED, SHOWN, UNNAMED, judge_implementation
+
+KERNELS = {each.name: each for each in implementation.load("kernels")}
+
+
+def test_each_has_a_name_of_its_own_and_a_sentence() -> None:
+    assert len(KERNELS) == len(implementation.load("kernels"))
+    assert all(each.meaning.endswith(".") for each in KERNELS.values())
+
+
+def test_each_mistake_has_the_right_kernel_beside_it() -> None:
+    with_right = {(each.call, each.make) for each in FAMILIES if each.styles}
+    assert {(each.call, each.make) for each in FAMILIES} == with_right
+
+
+def test_each_wrong_one_says_what_a_right_diagnosis_says() -> None:
+    for each in KERNELS.values():
+        assert bool(each.words) == (each.fault != RIGHT), each.name
+
+
+def test_names_that_are_right_are_those_of_the_specification() -> None:
+    known = {
+        (call, deviation.id)
+        for scheme in load_all()
+        for deviation in scheme.deviations
+        for call in deviation.calls
+    }
+    for family in FAMILIES:
+        for fault in family.faults:
+            assert {(family.call, name) for name in fault.names} <= known, fault.name
+
+
+def test_what_was_kept_is_of_these_kernels() -> None:
+    kept = said.read(path_of_set("kernels"))
+    assert {name: row["fault"] for name, row in kept.items()} == {
+        each.name: each.fault for each in KERNELS.values()
+    }, "run python -m posenc_lab.field kernels --write lab/posenc_lab/field/kernels/results.yaml"
+
+
+def test_threads_can_be_found() -> None:
+    threads = [fault.thread for family in FAMILIES for fault in family.faults if fault.thread]
+    assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", each) for each in threads)
+    assert len(set(threads)) > len(threads) / 2, Counter(threads).most_common(3)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rope.strided.strides_of_the_view",
+        "rope.partial.rest_copied",
+        "rope_batched.batched.two_ranks_share_heads",
+        "rope_offsets.offset.four_ranks_share_rows",
+        "rope_packed.packed.searched",
+        "rope_in_place.in_place.by_strides_neighbours",
+        "m_rope_position_ids.of_images.segment_by_segment",
+    ],
+)
+def test_right_kernels_pass(name: str) -> None:
+    assert judge_implementation(KERNELS[name]).naming == ACCEPTED
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rope.strided.row_stride_is_the_width",
+        "rope.tiled.first_tile_alone",
+        "rope_batched.batched.positions_not_read",
+        "rope_packed.packed.counted_through",
+        "rope_in_place.in_place.second_made_of_the_new_first",
+        "rope_vjp.reversed_turn.turned_on",
+        "cached_position_ids.cached.window_not_advanced",
+    ],
+)
+def test_wrong_kernels_are_rejected(name: str) -> None:
+    found = judge_implementation(KERNELS[name])
+    assert found.rejected
+    assert not found.state_in_vain
+
+
+def test_a_pattern_counts_if_it_says_what_is_wrong() -> None:
+    each = KERNELS["rope.tiled.first_tile_alone"]
+    assert judge_implementation(each).naming in (NAMED, SHOWN)
+    elsewhere = replace(each, words=("row 7 only",))
+    assert judge_implementation(elsewhere).naming == UNNAMED
+
+
+@pytest.mark.parametrize(
+    ("name", "rejected"),
+    [("rope.of_tensors.copy_of_a_static_output", False), ("rope.of_tensors.static_output", True)],
+)
+def test_tensors_are_judged_likewise(name: str, rejected: bool) -> None:
+    pytest.importorskip("torch", reason="these kernels are written in PyTorch")
+    assert judge_implementation(KERNELS[name]).rejected == rejected
