@@ -5,7 +5,7 @@ from pathlib import Path
 
 from posenc_conformance.deployed.checkpoint import STORED, write_checkpoint
 from posenc_conformance.deployed.engine import model_of, name_of, probe_for
-from posenc_conformance.deployed.probe import as_saved_by_transformers_5
+from posenc_conformance.deployed.probe import as_saved_by_transformers_5, text_of
 from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import NOT_UNDERSTOOD
@@ -29,6 +29,8 @@ def write_probe(name: str, out: str, dtype: str, spelling: str) -> Iterator[str]
         probe = probe_for(model)
         size = write_checkpoint(probe, dtype, Path(out), spelt)
     yield f"wrote {out}: a probe of {model.title}, {size / 1e6:.1f} MB in {dtype}"
+    if text_of(model.config) is not model.config:
+        yield f"it is of the text alone, as a model of the type {model.configuration.type}"
     yield f"serve it as you serve the model, for instance: vllm serve {out}"
     own = "" if model.id == name_of(model) else f" --posenc-model={name}"
     yield f"then judge the engine: pytest --impl=http://localhost:8000/v1{own}"

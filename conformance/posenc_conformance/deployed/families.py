@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.models.configuration import Fields
+from posenc_conformance.models.configuration import Configuration, Fields
 
 INTERMEDIATE = 32
 """Channels of the feed-forward layers, whose weights are all zero."""
@@ -29,16 +29,21 @@ class Layer:
     kv_heads: int
 
 
+def _fused_as(name: str, *, transposed: bool = False) -> Callable[[Layer], Iterator[Tensor]]:
+    """Return what yields the projections of a layer as one of that name."""
+
+    def made(layer: Layer) -> Iterator[Tensor]:
+        fused = np.concatenate([layer.query, layer.key, layer.value])
+        yield name, fused.T if transposed else fused
+
+    return made
+
+
 def _apart(layer: Layer) -> Iterator[Tensor]:
     """Yield the projections of a layer, one by one."""
     yield "q_proj", layer.query
     yield "k_proj", layer.key
     yield "v_proj", layer.value
-
-
-def _fused(layer: Layer) -> Iterator[Tensor]:
-    """Yield the projections of a layer as one."""
-    yield "qkv_proj", np.concatenate([layer.query, layer.key, layer.value])
 
 
 def _fused_by_head(layer: Layer) -> Iterator[Tensor]:
@@ -111,6 +116,37 @@ def _plain(widen: str, narrow: str, *, biased: bool = True) -> Callable[[int], I
     return made
 
 
+def _wide(
+    widen: str, narrow: str, *, biased: bool = False, within: str = "mlp."
+) -> Callable[[int], Iterator[Shaped]]:
+    """Return what makes a feed-forward layer without a gate that is four times as wide, always."""
+
+    def made(hidden: int) -> Iterator[Shaped]:
+        yield f"{within}{widen}.weight", (4 * hidden, hidden)
+        yield f"{within}{narrow}.weight", (hidden, 4 * hidden)
+        if biased:
+            yield f"{within}{widen}.bias", (4 * hidden,)
+            yield f"{within}{narrow}.bias", (hidden,)
+
+    return made
+
+
+def _turned_about(hidden: int) -> Iterator[Shaped]:
+    """Yield the feed-forward layer of GPT-2, whose matrices stand the other way."""
+    yield "mlp.c_fc.weight", (hidden, INTERMEDIATE)
+    yield "mlp.c_fc.bias", (INTERMEDIATE,)
+    yield "mlp.c_proj.weight", (INTERMEDIATE, hidden)
+    yield "mlp.c_proj.bias", (hidden,)
+
+
+def _of_opt(hidden: int) -> Iterator[Shaped]:
+    """Yield the feed-forward layer of OPT, which has no name of its own."""
+    yield "fc1.weight", (INTERMEDIATE, hidden)
+    yield "fc1.bias", (INTERMEDIATE,)
+    yield "fc2.weight", (hidden, INTERMEDIATE)
+    yield "fc2.bias", (hidden,)
+
+
 def _by_root(config: Fields, head_dim: int) -> float:
     """Return what most families multiply scores by."""
     return 1 / math.sqrt(head_dim)
@@ -143,6 +179,10 @@ class Names:
     last_norm: str = "model.norm"
     """Empty where norms have no weights."""
     logits: str = "lm_head"
+    norm_of_embeddings: str = ""
+    """The norm of the embeddings, before the first layer, where there is one."""
+    positions: str = ""
+    """The table of positions, where there is one."""
 
 
 class Normed(Enum):
@@ -176,8 +216,13 @@ class Family:
     """What of queries and keys goes through a norm together before they are turned."""
     bare: bool = False
     """Whether attention reads the hidden state as it is, without a norm."""
+    transposed: bool = False
+    """Whether projections stand the other way, [in, out]."""
     centred: bool = False
     """Whether norms take the mean away, as LayerNorm does."""
+    scaled_bias: bool = False
+    """Whether a bias is added before scores are multiplied, and so multiplied like them; it is
+    rounded to bfloat16 then, as Falcon's is."""
     scale: Callable[[Fields, int], float] = _by_root
     """What scores are multiplied by, from the configuration and head_dim."""
     tied: bool = False
@@ -189,9 +234,10 @@ class Family:
     capped: bool = False
     """Whether scores and logits are capped."""
     eps: str = "rms_norm_eps"
-    """The field that says what norms add to a mean square."""
+    """The field that says what norms add to a mean square; empty where there is none, and it is
+    1e-5."""
     fields: Fields = field(default_factory=dict)
-    """What the configuration must say besides."""
+    """What the configuration must say besides; of a field that has fields, some of them."""
     defaults: Fields = field(default_factory=dict)
     """What it must say if it says nothing else."""
 
@@ -232,7 +278,78 @@ OF_GEMMA: Fields = {
     "hidden_act": "gelu_pytorch_tanh",
     "hidden_activation": "gelu_pytorch_tanh",
 }
+FALCON = Family(
+    "FalconForCausalLM",
+    attention=_fused_by_head,
+    feed_forward=_plain("dense_h_to_4h", "dense_4h_to_h", biased=False),
+    names=Names(
+        embeddings="transformer.word_embeddings",
+        layer="transformer.h.{}",
+        attention="self_attention",
+        out="dense",
+        norms=("input_layernorm",),
+        last_norm="transformer.ln_f",
+    ),
+    one_key=True,
+    biased=frozenset({"norms"}),
+    centred=True,
+    eps="layer_norm_epsilon",
+    fields={
+        "ffn_hidden_size": INTERMEDIATE,
+        "activation": "gelu",
+        "bias": False,
+        "parallel_attn": True,
+        "num_ln_in_parallel_attn": 1,
+        "multi_query": True,
+        "new_decoder_architecture": False,
+    },
+)
+FALCON_BIASED = replace(
+    FALCON,
+    names=replace(FALCON.names, norms=("input_layernorm", "post_attention_layernorm")),
+    one_key=False,
+    scaled_bias=True,
+    fields={**FALCON.fields, "multi_query": False, "parallel_attn": False},
+)
+"""Falcon with a bias of distances, which turns nothing, as falcon-rw was released."""
+OF_GPT2 = Names(
+    embeddings="transformer.wte",
+    layer="transformer.h.{}",
+    attention="attn",
+    out="c_proj",
+    norms=("ln_1", "ln_2"),
+    last_norm="transformer.ln_f",
+    positions="transformer.wpe",
+)
+GPT2 = Family(
+    "GPT2LMHeadModel",
+    attention=_fused_as("c_attn", transposed=True),
+    feed_forward=_turned_about,
+    names=OF_GPT2,
+    biased=frozenset({"projections", "out", "norms"}),
+    transposed=True,
+    centred=True,
+    eps="layer_norm_epsilon",
+    fields={"n_inner": INTERMEDIATE, "activation_function": "gelu_new"},
+)
 FAMILIES: Mapping[str, Family] = {
+    "bloom": Family(
+        "BloomForCausalLM",
+        attention=_fused_by_head,
+        feed_forward=_wide("dense_h_to_4h", "dense_4h_to_h", biased=True),
+        names=Names(
+            embeddings="transformer.word_embeddings",
+            layer="transformer.h.{}",
+            attention="self_attention",
+            out="dense",
+            last_norm="transformer.ln_f",
+            norm_of_embeddings="transformer.word_embeddings_layernorm",
+        ),
+        biased=frozenset({"projections", "out", "norms"}),
+        centred=True,
+        eps="layer_norm_epsilon",
+        fields={"apply_residual_connection_post_layernorm": False, "slow_but_exact": False},
+    ),
     "cohere": COHERE,
     "cohere2": replace(COHERE, architecture="Cohere2ForCausalLM"),
     "deepseek_v2": Family("DeepseekV2ForCausalLM", latent=True, fields=OF_DEEPSEEK),
@@ -240,32 +357,7 @@ FAMILIES: Mapping[str, Family] = {
     "exaone4": Family(
         "Exaone4ForCausalLM", names=NORMS_BEHIND, normed=Normed.BY_HEAD, bare=True, fields=GATED
     ),
-    "falcon": Family(
-        "FalconForCausalLM",
-        attention=_fused_by_head,
-        feed_forward=_plain("dense_h_to_4h", "dense_4h_to_h", biased=False),
-        names=Names(
-            embeddings="transformer.word_embeddings",
-            layer="transformer.h.{}",
-            attention="self_attention",
-            out="dense",
-            norms=("input_layernorm",),
-            last_norm="transformer.ln_f",
-        ),
-        one_key=True,
-        biased=frozenset({"norms"}),
-        centred=True,
-        eps="layer_norm_epsilon",
-        fields={
-            "ffn_hidden_size": INTERMEDIATE,
-            "activation": "gelu",
-            "bias": False,
-            "parallel_attn": True,
-            "num_ln_in_parallel_attn": 1,
-            "multi_query": True,
-            "new_decoder_architecture": False,
-        },
-    ),
+    "falcon": FALCON,
     "gemma": Family("GemmaForCausalLM", tied=True, stretched=True, offset=1.0, fields=OF_GEMMA),
     "gemma2": Family(
         "Gemma2ForCausalLM",
@@ -308,6 +400,16 @@ FAMILIES: Mapping[str, Family] = {
         ),
         biased=frozenset({"projections"}),
         fields={**GATED, "attention_bias": True},
+    ),
+    "gpt2": GPT2,
+    "gpt_bigcode": replace(
+        GPT2,
+        architecture="GPTBigCodeForCausalLM",
+        attention=_fused_as("c_attn"),
+        feed_forward=_plain("c_fc", "c_proj"),
+        one_key=True,
+        transposed=False,
+        fields={**GPT2.fields, "multi_query": True},
     ),
     "gpt_neox": Family(
         "GPTNeoXForCausalLM",
@@ -391,6 +493,33 @@ FAMILIES: Mapping[str, Family] = {
         feed_forward=_experts_of_mixtral,
         fields={**GATED, "num_local_experts": EXPERTS, "num_experts_per_tok": 2},
     ),
+    "mpt": Family(
+        "MptForCausalLM",
+        attention=_fused_as("Wqkv"),
+        feed_forward=_wide("up_proj", "down_proj", within="ffn."),
+        names=Names(
+            embeddings="transformer.wte",
+            layer="transformer.blocks.{}",
+            attention="attn",
+            out="out_proj",
+            norms=("norm_1", "norm_2"),
+            last_norm="transformer.norm_f",
+        ),
+        centred=True,
+        eps="layer_norm_epsilon",
+        fields={
+            "expansion_ratio": 4,
+            "no_bias": True,
+            "logit_scale": None,
+            "attn_config": {
+                "attn_type": "multihead_attention",
+                "clip_qkv": None,
+                "softmax_scale": None,
+                "prefix_lm": False,
+                "qk_ln": False,
+            },
+        },
+    ),
     "olmo": Family(
         "OlmoForCausalLM",
         names=Names(norms=(), last_norm=""),
@@ -404,6 +533,28 @@ FAMILIES: Mapping[str, Family] = {
     "olmo3": Family(
         "Olmo3ForCausalLM", names=NORMS_BEHIND, normed=Normed.WHOLE, bare=True, fields=GATED
     ),
+    "opt": Family(
+        "OPTForCausalLM",
+        feed_forward=_of_opt,
+        names=Names(
+            embeddings="model.decoder.embed_tokens",
+            layer="model.decoder.layers.{}",
+            out="out_proj",
+            norms=("self_attn_layer_norm", "final_layer_norm"),
+            last_norm="model.decoder.final_layer_norm",
+            positions="model.decoder.embed_positions",
+        ),
+        biased=frozenset({"projections", "out", "norms"}),
+        centred=True,
+        eps="",
+        fields={
+            "ffn_dim": INTERMEDIATE,
+            "do_layer_norm_before": True,
+            "enable_bias": True,
+            "layer_norm_elementwise_affine": True,
+            "activation_function": "relu",
+        },
+    ),
     "phi": Family(
         "PhiForCausalLM",
         feed_forward=_plain("fc1", "fc2"),
@@ -413,7 +564,9 @@ FAMILIES: Mapping[str, Family] = {
         eps="layer_norm_eps",
         fields={"intermediate_size": INTERMEDIATE, "hidden_act": "gelu_new"},
     ),
-    "phi3": Family("Phi3ForCausalLM", attention=_fused, feed_forward=_gated_as_one, fields=GATED),
+    "phi3": Family(
+        "Phi3ForCausalLM", attention=_fused_as("qkv_proj"), feed_forward=_gated_as_one, fields=GATED
+    ),
     "qwen2": Family("Qwen2ForCausalLM", biased=frozenset({"projections"}), fields=GATED),
     "qwen3": Family("Qwen3ForCausalLM", normed=Normed.BY_HEAD, fields=GATED),
     "qwen3_moe": Family(
@@ -463,3 +616,10 @@ FAMILIES: Mapping[str, Family] = {
     ),
 }
 """The families that a probe can be made of, by ``model_type``."""
+
+
+def family_of(config: Configuration) -> Family | None:
+    """Return the family of a configuration; None if there is none yet."""
+    if config.type == "falcon" and config.get("alibi"):
+        return FALCON_BIASED
+    return FAMILIES.get(config.type)
