@@ -5,7 +5,7 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ pytestmark = pytest.mark.remembered(shipped=True)
 
 SMALL = Case(Plain, "llama", "")
 PLAIN = FAMILIES["llama"]
-SIZES = {"hidden_size", "n_embd", "num_attention_heads", "n_head", "num_key_value_heads"}
+SIZES = {"hidden_size", "n_embd", "d_model", "num_attention_heads", "n_head", "num_key_value_heads"}
 """Fields that a probe has of its own."""
 DECIDES = re.compile("radians per position|^ *positions: ")
 """What is told of a model that its probe must be told alike."""
@@ -95,6 +95,13 @@ def test_a_probe_is_written_alike_each_time() -> None:
     assert first == second
 
 
+def includes(whole: Any, part: Any) -> bool:
+    """Return whether all fields of a part are in a whole, in that of a field as well."""
+    if not isinstance(part, Mapping):
+        return bool(whole == part)
+    return all(name in whole and includes(whole[name], each) for name, each in part.items())
+
+
 @pytest.mark.parametrize("model", load_all(), ids=lambda model: model.id)
 def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path: Path) -> None:
     if model.configuration.type not in FAMILIES or model.id in TOO_LARGE:
@@ -111,12 +118,15 @@ def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path:
     assert decides
     assert decides == [line for line in told if DECIDES.search(line)]
     written = json.loads((tmp_path / "probe" / "config.json").read_text())
-    kept = model.config.keys() - SIZES
-    assert {name: written[name] for name in kept} == {name: model.config[name] for name in kept}
+    assert includes(written, {name: model.config[name] for name in model.config.keys() - SIZES})
 
 
 def test_a_norm_that_takes_the_mean_away_takes_nothing() -> None:
-    centred = [each for each in load_all() if FAMILIES.get(each.configuration.type, PLAIN).centred]
+    centred = [
+        each
+        for each in load_all()
+        if FAMILIES.get(each.configuration.type, PLAIN).centred and each.id not in TOO_LARGE
+    ]
     assert centred
     for model in centred:
         probe = probe_for(model)
@@ -161,7 +171,7 @@ def test_every_family_is_tried() -> None:
 
 @pytest.mark.parametrize("model", [*load_all(), *OWN], ids=lambda model: model.title)
 def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
-    if model.configuration.type not in FAMILIES:
+    if model.configuration.type not in FAMILIES or model.id in TOO_LARGE:
         return
     probe = probe_for(model)
     config, other = (

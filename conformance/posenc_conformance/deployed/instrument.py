@@ -45,6 +45,8 @@ READ_WEIGHT = 1024.0
 """Weight of the logits that are read; a power of two that float16 holds."""
 CHANNELS_A_TOKEN = 64
 """A token has one channel for so many of the hidden state."""
+FEWEST = 4
+"""Channels of a token where all heads of a model make the hidden state as small as it can be."""
 FOLLOWING = 6.0
 """Weight of the token that follows: its logit is 48, above all that is read."""
 LARGEST_READ = 40.0
@@ -307,6 +309,11 @@ class Biased(Instrument):
 
     asks: ClassVar[str] = "pairs of heads"
 
+    @property
+    def channels_of_token(self) -> int:
+        """How many channels of the hidden state a token has: nothing that is read hangs on it."""
+        return FEWEST
+
     @cached_property
     def order(self) -> tuple[int, ...]:
         """The steps in the order in which the chain asks them."""
@@ -394,10 +401,15 @@ def count_of_channels(hidden: int, centred: bool) -> int:
     return count - count % 2 if centred else count
 
 
+def channels_with_meaning(pairs: int, layers: int, centred: bool, tied: bool) -> int:
+    """Compute how many channels of the hidden state mean something."""
+    found = (pairs + 3) * (1 + (tied and centred)) + 2
+    return found + (2 * layers + len(READ)) * (1 + centred)
+
+
 def channels_needed(pairs: int, layers: int, centred: bool, tied: bool) -> tuple[int, int]:
     """Compute how many channels the hidden state needs, and of what they must be a multiple."""
-    meaningful = (pairs + 3) * (1 + (tied and centred)) + 2
-    meaningful += (2 * layers + len(READ)) * (1 + centred)
+    meaningful = channels_with_meaning(pairs, layers, centred, tied)
     count = 4 if centred else 2
     while count * CHANNELS_A_TOKEN < meaningful + count:
         count += 1

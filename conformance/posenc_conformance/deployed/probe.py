@@ -11,7 +11,9 @@ import numpy as np
 from posenc_conformance.deployed.families import FAMILIES, Family, Normed, family_of
 from posenc_conformance.deployed.instrument import (
     BASES,
+    CHANNELS_A_TOKEN,
     DIGITS_OF_ROWS,
+    FEWEST,
     GAINS,
     HEADS,
     LARGEST_READ,
@@ -20,6 +22,7 @@ from posenc_conformance.deployed.instrument import (
     Instrument,
     Tabled,
     channels_needed,
+    channels_with_meaning,
     power_below,
     value_of,
 )
@@ -56,7 +59,7 @@ LARGE_VALUE = 1024.0
 them is then larger than what the norm adds to a mean square."""
 HEAD_OF_BIASES = 4
 """Channels of a head, at least, where biases alone are asked."""
-LARGEST_BIASED = 2**21
+LARGEST_BIASED = 2**20 + 2**19
 """Layers times the square of the hidden size, where all heads of a model must be there."""
 STEPS_OF_ROWS = 8
 """Positions whose rows are asked in one request."""
@@ -178,6 +181,9 @@ class Probe:
     def largest_read(self) -> float:
         """The largest logit that is read, before anything caps it."""
         cap = self.logit_cap
+        if not self.turns:  # the token that follows has another logit
+            share = self.plan.channels_of_token / self.plan.hidden
+            return LARGEST_READ * min(1.0, 1 / math.sqrt(CHANNELS_A_TOKEN * share))
         return LARGEST_READ if cap is None else min(LARGEST_READ, BELOW_A_CAP * cap)
 
     @property
@@ -342,10 +348,11 @@ def _biased(name: str, config: Configuration, group: Group, family: Family) -> I
     """Return the plan of a probe of layers whose scores have a bias: with all of their heads."""
     heads, layers = config.whole("num_attention_heads"), len(group.layers)
     steps = in_twos(slopes(group))
-    needed, _ = channels_needed(len(steps), layers, family.centred, family.tied)
+    needed = channels_with_meaning(len(steps), layers, family.centred, family.tied) + FEWEST
     size = HEAD_OF_BIASES
-    while heads * size < needed:
-        size *= 2
+    # What is multiplied by a power of two looks like slopes of other heads.
+    while heads * size < needed or (family.scaled_bias and not math.log2(size) % 2):
+        size += 2
     hidden = heads * size
     if layers * hidden**2 > LARGEST_BIASED:
         raise config.wrong(
