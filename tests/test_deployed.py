@@ -229,7 +229,9 @@ def test_a_shorter_dtype_is_granted_more() -> None:
     ("arguments", "said"),
     [
         (["nothing"], "nothing"),
-        (["bert-base"], "bert"),
+        (["bert-base"], "encoder"),
+        (["t5-small"], "a completion takes one text"),
+        (["vit-base-patch16-224"], "images"),
         (["bloom"], "too large"),
         (["llama-2-7b", "--dtype", "int4"], "int4"),
         (["llama-2-7b", "--spelling", "mine"], "mine"),
@@ -304,7 +306,14 @@ def engine() -> Engine:
 
 @pytest.mark.parametrize(
     "behaviour",
-    [{}, {"legacy": True}, {"words_only": True}, {"words_only": True, "as_chat": True}],
+    [
+        {},
+        {"legacy": True},
+        {"words_only": True},
+        {"words_only": True, "as_chat": True},
+        {"one_text": True},
+        {"loading": 2},
+    ],
 )
 def test_a_right_endpoint_passes(run: Run, engine: Engine, behaviour: dict[str, Any]) -> None:
     with serving(engine, **behaviour) as url:
@@ -350,6 +359,7 @@ def test_an_endpoint_may_want_a_key(
         ({"silent": True}, "log-probabilities"),
         ({"listed": []}, "lists 0 models"),
         ({"listed": [{"id": "one"}, {"id": "two"}]}, "one, two"),
+        ({"best": 5}, "5 words"),
         ({"elsewhere": "http://127.0.0.1:9/v1/completions"}, "307"),
     ],
 )
@@ -390,6 +400,14 @@ def test_a_window_that_no_text_reaches_is_not_asked() -> None:
     found = execute(window, Options(1))
     assert found.verdict == Verdict.NOT_CLAIMED
     assert "--posenc-context" in found.text
+
+
+def test_an_engine_that_loads_for_too_long(run: Run, engine: Engine) -> None:
+    with serving(engine, loading=-1) as url:
+        code, told = run(url, "--posenc-timeout=1", "-q")
+    assert code == 4
+    assert "Loading model" in told
+    assert "Traceback" not in told
 
 
 def test_nobody_answers(run: Run) -> None:

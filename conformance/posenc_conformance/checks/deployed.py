@@ -1,6 +1,6 @@
 """As deployed: what an engine that serves a probe does with positions, group by group of layers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -42,6 +42,8 @@ MIDDLE = 200
 """Distance at which every layer is asked, and every situation tried."""
 MIDDLE_OF_BIASES = 24
 """The same of biases: all heads still see the key there."""
+LONGER_BY = (37, 5, 1)
+"""Tokens by which a text is made longer than another one, as far as there is room."""
 FEW = 8
 """Pairs that every layer is asked about."""
 UNEXPLAINED = "no known mistake gives these scores"
@@ -142,6 +144,7 @@ class _Asked:
         yield "prefill", self._prefill
         yield "same-text-again", self._again
         yield "two-at-once", self._two_at_once
+        yield "one-batch", self._one_batch
 
     def _distances(self) -> list[int]:
         """List the distances that are asked: the usual ones, and the farthest that there can be."""
@@ -422,7 +425,7 @@ class _Asked:
 
         Raises Wrong; under a name of its own if each is right when it is asked alone.
         """
-        prompts = [self._new(self._middle), self._new(self._prompt(1))]
+        prompts = [self._new(self._middle), self._new(self._longer(self._prompt(1)))]
         with ThreadPoolExecutor(len(prompts)) as pool:
             found = list(pool.map(self._measure, prompts))
         when = ", with another text at the same time"
@@ -431,6 +434,57 @@ class _Asked:
             words = "a text is right alone, and wrong with another one at the same time"
             raise self._failure(wrong[0], (("mixed-up", words),), when)
         return self._together(found, when)
+
+    def _one_batch(self) -> Outcome:
+        """Ask three texts of different lengths in one request.
+
+        Raises Wrong; under a name of its own if each is right when it is asked alone. Raises
+        NotClaimed where the engine takes one text only.
+        """
+        steps = min(FEW, self._middle.steps)
+        asked = [self._middle, self._longer(self._prompt(1)), self._longer(self._middle)]
+        prompts = [self._new(replace(each, steps=steps)) for each in asked]
+        probe = self.engine.probe
+        try:
+            given = [each.tokens(probe) for each in prompts]
+            answers = self.engine.read_together(given, steps)
+        except Misbehaviour as problem:
+            raise NotClaimed(f"it takes no list of texts in one request: {problem}") from None
+        found = []
+        for prompt, answer in zip(prompts, answers, strict=True):
+            try:
+                found.append(measure(probe, _Answered(answer, self.engine), prompt))
+            except Misbehaviour as problem:
+                raise Wrong(f"{self._place(prompt)}, in a batch: {problem}") from None
+        when = ", in one request with texts of other lengths"
+        wrong = [each for each in found if not self._is_right(each)]
+        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+            words = "a text is right alone, and wrong in one request with others"
+            raise self._failure(wrong[0], (("wrong-in-batch", words),), when)
+        return self._together(found, when)
+
+    def _longer(self, prompt: Prompt) -> Prompt:
+        """Return a prompt with more tokens before its key, if there is room."""
+        for more in LONGER_BY:
+            found = replace(prompt, first=prompt.first + more)
+            if not isinstance(self.engine.probe.plan, Tabled):
+                found = replace(found, key=prompt.key + more)
+            if self._fits(found):
+                return found
+        return prompt
+
+
+@dataclass
+class _Answered:
+    """A reader that has an answer already, and asks the engine for anything else."""
+
+    answer: Sequence[Mapping[str, float]] | None
+    engine: Deployed
+
+    def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
+        """Return the answer, once."""
+        found, self.answer = self.answer, None
+        return self.engine.read(prompt, steps) if found is None else found
 
 
 def _off(probe: Probe, got: Floats, right: Scores) -> float:

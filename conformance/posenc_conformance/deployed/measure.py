@@ -45,6 +45,9 @@ by two units, and the product."""
 ROUNDINGS_OF_A_NORM = 6
 """What is rounded besides where a norm stands behind attention, once for the key and once for the
 neutral one: the norm as it is computed, as it is converted, and its product with its weight."""
+WORDS_READ = 6
+"""Words that are read of an answer: the next query, four of keys, and zero; if embeddings are tied,
+the query itself is likely too."""
 LOG_PROBABILITY = 2.0**-17
 """Largest error of the difference of two log-probabilities from 0 to -64 that are float32: each is
 made of a logit and a logarithm of at most 64, and rounded once more."""
@@ -298,6 +301,12 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     Raises Misbehaviour for an engine that does not answer, or whose answers are not a probe's.
     """
     answers = reader.read(prompt.tokens(probe), prompt.steps - prompt.given + 1)
+    fewest, needed = min(map(len, answers)), WORDS_READ + probe.plan.tied
+    if fewest < needed:
+        raise Misbehaviour(
+            f"the answer has log-probabilities of {fewest} words, and {needed} are read: allow "
+            "more in the engine's options"
+        )
     followed = [_likeliest(answer) for answer in answers]
     wanted = [
         probe.plan.words[probe.plan.following(step)]

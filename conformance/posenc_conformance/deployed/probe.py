@@ -68,6 +68,24 @@ LOOK_AT_ITSELF = 1024.0
 half of it: far above all biases."""
 EMBEDDED = 2.0
 """The weight of a norm of embeddings: it makes channels about as large as they were."""
+UNREADABLE: Mapping[tuple[str, ...], str] = {
+    (
+        "bert",
+        "deberta",
+        "deberta-v2",
+        "distilbert",
+        "modernbert",
+        "roberta",
+        "xlm-roberta",
+    ): "it is an encoder: it writes no words, and what is read are log-probabilities of next ones",
+    ("t5", "whisper"): (
+        "its positions are of an encoder and a decoder: the keys of a probe would stand in a text "
+        "of their own, and a completion takes one text"
+    ),
+    ("deit", "dinov2", "siglip_vision_model", "vit"): "it reads images, and a probe is a text",
+    ("clip_text_model",): "it gives vectors, and what is read are log-probabilities",
+}
+"""Types whose positions cannot be read through completions, and why."""
 LEFT_OUT = ("quantization_config", "auto_map", "torch_dtype", "dtype", "_name_or_path")
 """Fields of a released configuration that a probe does not have."""
 
@@ -242,8 +260,10 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
     """
     raw, family = text_of(raw), family_of(config)
     if family is None:
+        reason = next((why for types, why in UNREADABLE.items() if config.type in types), None)
         raise UserError(
-            f"{config.where}: no probe can be made of a model of the type {config.type!r} yet",
+            f"{config.where}: no probe can be made of a model of the type {config.type!r} "
+            f"{f'because {reason}' if reason else 'yet'}",
             f"types that a probe can be made of are {', '.join(FAMILIES)}",
         )
     if raw.get("use_bidirectional_attention"):

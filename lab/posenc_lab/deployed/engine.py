@@ -425,3 +425,9 @@ class Engine:
             if step + 1 < steps:
                 logits = self.forward([int(order[0])], cache, len(prompt))
         self.keep(cache)
+
+    def complete_all(
+        self, prompts: Sequence[Sequence[int]], steps: int
+    ) -> list[list[dict[str, float]]]:
+        """Complete several prompts of one request."""
+        return [[*self.complete(prompt, steps)] for prompt in prompts]

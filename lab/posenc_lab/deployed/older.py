@@ -378,3 +378,24 @@ class Mixed(Older):
     def embedded(self, tokens: Sequence[int], where: Array) -> Array:
         both = [super(Mixed, self).embedded(tokens, each) for each in (where, where + 1)]
         return np.asarray((both[0] + both[1]) / 2)
+
+
+@wrong("gpt2", "wrong-in-batch")
+@wrong("opt", "wrong-in-batch")
+class PaddingCounted(Older):
+    """Fills shorter texts of a request up on their left, and counts what it filled them with."""
+
+    filled = 0
+
+    def complete_all(
+        self, prompts: Sequence[Sequence[int]], steps: int
+    ) -> list[list[dict[str, float]]]:
+        longest, found = max(map(len, prompts)), []
+        for prompt in prompts:
+            self.filled = longest - len(prompt)
+            found.append([*self.complete(prompt, steps)])
+        self.filled = 0
+        return found
+
+    def rows(self, where: Array) -> Array:
+        return super().rows(where) + self.filled
