@@ -17,10 +17,12 @@ from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.commands.main import main
+from posenc_conformance.deployed import gguf_file
 from posenc_conformance.deployed.asked import prompt_for, scores_of
 from posenc_conformance.deployed.checkpoint import files_of
 from posenc_conformance.deployed.engine import Deployed, probe_for
 from posenc_conformance.deployed.families import FAMILIES
+from posenc_conformance.deployed.gguf_file import gguf_of
 from posenc_conformance.deployed.instrument import (
     CHANNELS_A_TOKEN,
     FOLLOWING,
@@ -31,9 +33,10 @@ from posenc_conformance.deployed.measure import keys_seen, measure, shares_of
 from posenc_conformance.deployed.probe import as_saved_by_transformers_5
 from posenc_conformance.deployed.weights import tensors
 from posenc_conformance.judge.verdict import Verdict
-from posenc_conformance.models.configuration import configuration
+from posenc_conformance.models.configuration import configuration, read_configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import load_all, model_named, with_configuration
+from posenc_conformance.models.frequencies import frequencies
 from posenc_lab.deployed.cases import CONFIGS, RIGHT, WRONG, Case
 from posenc_lab.deployed.engine import Engine
 from posenc_lab.deployed.engines import NoScaling
@@ -278,6 +281,70 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: Any) -
     assert main(["probe", "llama-2-7b", "--out", str(tmp_path)]) == 2
     assert "thesis.txt" in capsys.readouterr().err
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+# As a GGUF file.
+
+WRITTEN = (
+    "gemma-2b",
+    "llama-2-7b",
+    "llama-3.2-1b",
+    "mistral-7b-v0.3",
+    "phi-3-mini-4k",
+    "pythia-70m",
+    "qwen2-0.5b",
+    "qwen3-0.6b",
+)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_gguf_file_means_what_the_model_means(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "probe.gguf"
+    assert main(["probe", name, "--gguf", "--out", str(path)]) == 0
+    (asked,), (read,) = model_named(name).meaning.groups, meaning(read_configuration(path)).groups
+    assert np.allclose(frequencies(read), frequencies(asked), rtol=1e-6)
+    assert read.parameters["head_dim"] == asked.parameters["head_dim"]
+    assert read.layers == asked.layers
+    assert read.scheme == asked.scheme
+
+
+def tensors_in(content: bytes, probe: Any) -> dict[str, Any]:
+    """Return the matrices of a file in float32 by name; they end the file, in their order."""
+    found, end = {}, len(content)
+    for name, values in reversed([*gguf_file._renamed(probe, gguf_file.ARCHITECTURES["llama"])]):
+        size = values.size * 4 + -(values.size * 4) % 32
+        place = content[end - size : end - size + values.size * 4]
+        found[name] = np.frombuffer(place, np.float32).reshape(values.shape)
+        end -= size
+    return found
+
+
+def test_in_a_gguf_file_queries_and_keys_are_permuted() -> None:
+    model = model_named("llama-2-7b")
+    probe = probe_for(model)
+    found = tensors_in(gguf_of(probe, model.meaning, "float32"), probe)
+    plain = dict(tensors(probe))
+    half = probe.plan.head_dim // 2
+    for part in "qk":
+        ours = plain[f"model.layers.3.self_attn.{part}_proj.weight"]
+        theirs = found[f"blk.3.attn_{part}.weight"]
+        assert np.array_equal(theirs[0 : 2 * half : 2], ours[:half])
+        assert np.array_equal(theirs[1 : 2 * half : 2], ours[half : 2 * half])
+    value = plain["model.layers.3.self_attn.v_proj.weight"]
+    assert np.array_equal(found["blk.3.attn_v.weight"], value)
+
+
+@pytest.mark.parametrize("name", ["olmo-2-7b", "phi-3.5-mini", "gemma-3-1b", "gpt2"])
+def test_what_cannot_be_a_gguf_file_yet_is_said(name: str, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "probe.gguf"
+    assert main(["probe", name, "--gguf", "--out", str(path)]) == 2
+    assert "--gguf" in capsys.readouterr().err
+    assert not path.exists()
+
+
+def test_a_gguf_file_that_cannot_be_written(tmp_path: Path, capsys: Any) -> None:
+    assert main(["probe", "pythia-70m", "--gguf", "--out", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
 
 
 # Over HTTP, as a user runs it.
