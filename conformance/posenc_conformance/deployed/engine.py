@@ -85,6 +85,15 @@ def probe_for(model: Model) -> Probe:
     return probe_of(name_of(model), model.configuration, model.config, model.meaning)
 
 
+def has_probe(model: Model) -> bool:
+    """Return whether a probe can be made of a model."""
+    try:
+        probe_for(model)
+    except UserError:
+        return False
+    return True
+
+
 def name_of(model: Model) -> str:
     """Return the word by which a model's probe says who it is."""
     if model.path.suffix == ".yaml":

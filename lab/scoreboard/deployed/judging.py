@@ -21,9 +21,9 @@ from time import monotonic, sleep
 from posenc_conformance import __version__
 from posenc_conformance.checks.deployed import CONTEXT
 from posenc_conformance.commands.probe import write_probe
-from posenc_conformance.deployed.engine import model_of, probe_for
+from posenc_conformance.deployed.engine import has_probe, model_of
 from posenc_conformance.errors import UserError
-from posenc_conformance.models.file import Model, load_all, model_named
+from posenc_conformance.models.file import load_all, model_named
 from posenc_conformance.report.difference import read_report
 from scoreboard.deployed.engines import FOLDER, Engine
 from scoreboard.deployed.kept import REFUSED, UNJUDGED, Cell, Results, findings_of
@@ -189,15 +189,7 @@ def models(names: Sequence[str]) -> list[str]:
     """
     if names:
         return [model_named(name).id for name in names]
-    return [each.id for each in load_all() if _has_probe(each)]
-
-
-def _has_probe(model: Model) -> bool:
-    try:
-        probe_for(model)
-    except UserError:
-        return False
-    return True
+    return [each.id for each in load_all() if has_probe(each)]
 
 
 def context_of(model: str, usual: int) -> int:
