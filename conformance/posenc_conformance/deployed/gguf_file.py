@@ -141,7 +141,8 @@ def _metadata(
         keys["attention.sliding_window"] = (UNSIGNED, group.window)
     return {
         "general.architecture": (TEXT, found.name),
-        "general.name": (TEXT, plan.name),
+        # llama.cpp looks for tokens of its own in what is called like a Phi-3.
+        "general.name": (TEXT, "posenc probe"),
         **_prefixed(found, keys),
     }
 
@@ -230,6 +231,7 @@ def _words(probe: Probe) -> dict[str, Value]:
         "tokenizer.ggml.bos_token_id": (UNSIGNED, BEGIN),
         "tokenizer.ggml.eos_token_id": (UNSIGNED, STOP),
         "tokenizer.ggml.unknown_token_id": (UNSIGNED, UNKNOWN),
+        "tokenizer.ggml.padding_token_id": (UNSIGNED, UNKNOWN),
         "tokenizer.ggml.add_bos_token": (FLAG, False),
     }
 
