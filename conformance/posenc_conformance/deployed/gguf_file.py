@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from posenc_conformance.deployed.families import Tensor
+from posenc_conformance.deployed.family import Tensor
 from posenc_conformance.deployed.instrument import BEGIN, STOP, UNKNOWN
 from posenc_conformance.deployed.probe import Probe
 from posenc_conformance.deployed.weights import tensors

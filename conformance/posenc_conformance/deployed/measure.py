@@ -228,6 +228,8 @@ def expected(
         turned, off = case.truth, np.broadcast_to(case.bound, x.shape)
     if turn is not None:
         turned = turn(x, rows)
+        # A mistake may turn any pair as fast as the fastest one, and then it is off by as much.
+        off = np.broadcast_to(off.max(axis=-1, keepdims=True), x.shape)
     grown = np.array([multiplier(group, place) for place in places])[:, np.newaxis]
     values = grown * (turned[:-1] @ turned[-1]).reshape(-1, 2)
     lengths = np.linalg.norm(turned[:-1], axis=-1).reshape(-1, 2)

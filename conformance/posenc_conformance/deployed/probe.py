@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.deployed.families import FAMILIES, Family, Normed, family_of
+from posenc_conformance.deployed.families import FAMILIES, family_of
+from posenc_conformance.deployed.family import Family, Normed
 from posenc_conformance.deployed.instrument import (
     BASES,
     CHANNELS_A_TOKEN,

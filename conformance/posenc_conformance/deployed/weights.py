@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from posenc_conformance.deployed import biases
-from posenc_conformance.deployed.families import Layer, Normed, Tensor
+from posenc_conformance.deployed.family import Layer, Normed, Tensor
 from posenc_conformance.deployed.instrument import (
     HEADS,
     Biased,
